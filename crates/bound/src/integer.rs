@@ -47,8 +47,8 @@ pub(crate) fn integer_point(
         .map(|value| Rational::big(value.to_big().floor()))
         .collect();
     let mut refused = None;
-    for reach in SEARCH_RADII {
-        let solver = || solve_near(&reduced.linear, &center, reach, nodes);
+    for radius in SEARCH_RADII {
+        let solver = || solve_near(&reduced.linear, &center, radius, nodes);
         match check_solver(model, reduced, &center, solver) {
             Ok(Some(point)) => return Ok(point),
             // A second attempt could find another point on a slower host than on a faster one.
@@ -109,40 +109,40 @@ pub(crate) fn integral(point: &[Rational]) -> Option<Vec<u128>> {
 fn solve_near(
     linear: &LinearProgram,
     center: &[Rational],
-    reach: i32,
+    radius: i32,
     nodes: usize,
 ) -> SolverResult {
     let mut variables = ProblemVariables::new();
     let mut objective = Expression::with_capacity(linear.width());
     let mut left = vec![Expression::default(); linear.height()];
-    let mut room = linear.rhs.clone();
+    let mut slack = linear.rhs.clone();
     let mut ids = Vec::with_capacity(linear.width());
     for (column, base) in center.iter().enumerate() {
-        let limit = |room: &Rational| {
-            let room = room.to_count().and_then(|room| i32::try_from(room).ok());
-            room.unwrap_or(reach).min(reach)
+        let limit = |slack: &Rational| {
+            let slack = slack.to_count().and_then(|slack| i32::try_from(slack).ok());
+            slack.unwrap_or(radius).min(radius)
         };
         let up = linear.upper[column]
             .as_ref()
-            .map_or(reach, |upper| limit(&upper.sub(base)));
+            .map_or(radius, |upper| limit(&upper.sub(base)));
         let id = variables.add(variable().integer().min(-limit(base)).max(up));
         objective.add_mul(linear.cost[column].approximate(), id);
         for (row, coefficient) in &linear.columns[column] {
             left[*row].add_mul(coefficient.approximate(), id);
-            room[*row].sub_mul(base, coefficient);
+            slack[*row].sub_mul(base, coefficient);
         }
         ids.push(id);
     }
     let rows = left
         .into_iter()
-        .zip(&room)
+        .zip(&slack)
         .zip(&linear.relation)
-        .map(|((left, room), relation)| {
-            let room = room.approximate();
+        .map(|((left, slack), relation)| {
+            let slack = slack.approximate();
             match relation {
-                Relation::Le => constraint!(left <= room),
-                Relation::Ge => constraint!(left >= room),
-                Relation::Eq => constraint!(left == room),
+                Relation::Le => constraint!(left <= slack),
+                Relation::Ge => constraint!(left >= slack),
+                Relation::Eq => constraint!(left == slack),
             }
         })
         .collect();

@@ -1,9 +1,10 @@
 //! Implicit path enumeration (IPET; Li and Malik 1995; for warps `warp-cfg-2023`, section 4): count rows, loop facts
 //! and costs become an integer program.
 //!
-//! A loop fact takes two steps to a row. `warpbound_simt::counts` makes the count row: which executions of the loop's
-//! header it limits, per entry or in all, with the fact's number still open ([`Factor::TimesBound`],
-//! [`Factor::TimesTotal`]). [`loop_fact_coefficient`] puts the stated number in; a row whose fact is not stated is left
+//! A loop fact becomes a row in two steps. `warpbound_simt::counts` (`add_loop_row`) makes the count row: the executions
+//! of the loop's header that it limits, per entry or in total, with a coefficient that refers to the fact
+//! ([`Factor::TimesBound`], [`Factor::TimesTotal`]). Here [`loop_fact_coefficient`] puts in the number that the user
+//! stated ([`crate::facts`]) and `add_count_row` adds the row to the program. A row whose fact is not stated is left
 //! out, so that the program is unbounded where a loop bound is missing.
 
 use warpbound_simt::NodeId;
@@ -48,7 +49,7 @@ impl Ipet {
     ///
     /// # Errors
     ///
-    /// See [`Ipet::with`].
+    /// See [`Ipet::with_facts`].
     pub fn new(
         system: &CountSystem,
         cost: impl Fn(NodeId) -> u64,
@@ -58,7 +59,7 @@ impl Ipet {
             bounds,
             ..StatedCounts::default()
         };
-        Ipet::with(system, cost, stated)
+        Ipet::with_facts(system, cost, stated)
     }
 
     /// Builds the program with all kinds of flow facts: maximise the cost of all executed nodes.
@@ -69,7 +70,7 @@ impl Ipet {
     /// # Errors
     ///
     /// Fails if a coefficient overflows, see [`BoundTooLarge`].
-    pub fn with(
+    pub fn with_facts(
         system: &CountSystem,
         cost: impl Fn(NodeId) -> u64,
         stated: StatedCounts<'_>,

@@ -267,7 +267,7 @@ impl Simplex {
     /// Computes the basic values from the bounds at which the nonbasic columns are.
     fn compute_basic_values(&mut self) {
         let mut value = SparseVector::new(self.height);
-        let mut nudge = SparseVector::new(self.height);
+        let mut perturbation = SparseVector::new(self.height);
         for (row, rhs) in self.rhs.iter().enumerate() {
             value.set(self.factor.position(row), rhs.clone());
         }
@@ -282,15 +282,15 @@ impl Simplex {
             for (row, entry) in self.columns.list(column) {
                 let position = self.factor.position(*row);
                 value.sub_mul(position, &at.value, entry);
-                nudge.sub_mul(position, &at.perturbation, entry);
+                perturbation.sub_mul(position, &at.perturbation, entry);
             }
         }
         self.factor.solve(&mut value);
-        self.factor.solve(&mut nudge);
+        self.factor.solve(&mut perturbation);
         self.values = (0..self.height)
             .map(|slot| Perturbed {
                 value: value.get(slot).clone(),
-                perturbation: nudge.get(slot).clone(),
+                perturbation: perturbation.get(slot).clone(),
             })
             .collect();
     }
@@ -485,7 +485,7 @@ impl Simplex {
         for (slot, entry) in alpha.iter() {
             let column = self.basis[slot];
             let falls = entry.is_positive() == up;
-            let (room, side) = if falls {
+            let (distance, side) = if falls {
                 match &self.lower[column] {
                     Some(lower) => (self.values[slot].sub(lower), ColumnStatus::AtLower),
                     None => continue,
@@ -499,14 +499,14 @@ impl Simplex {
             let size = entry.abs();
             let closer = match &best {
                 None => true,
-                Some((least, stop)) => match (room.cmp_scaled(least, &size), stop) {
+                Some((least, stop)) => match (distance.cmp_scaled(least, &size), stop) {
                     (Ordering::Less, _) => true,
                     (Ordering::Equal, Some((other, _))) => column < self.basis[*other],
                     _ => false,
                 },
             };
             if closer && let Some(inverse) = size.recip() {
-                best = Some((room.scale(&inverse), Some((slot, side))));
+                best = Some((distance.scale(&inverse), Some((slot, side))));
             }
         }
         best

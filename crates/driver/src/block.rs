@@ -162,7 +162,8 @@ impl BlockLaunch<'_> {
             match outliner.profile(&lanes) {
                 Ok(outline) => {
                     warp_profiles[usize::from(!outline.exact)] += 1;
-                    // Warps with equal profiles share an entry, so the sums of `block_bound` stay small for large blocks.
+                    // Warps with equal profiles share an entry, so the sums of `block_bound` stay small for large
+                    // blocks.
                     match positions.get(&outline.epochs) {
                         Some(&at) => works[at].1 += 1,
                         None => {

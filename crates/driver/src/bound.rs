@@ -183,7 +183,7 @@ impl BoundQuery<'_> {
             totals: &totals,
             never: &never,
         };
-        let ipet = Ipet::with(&self.flow.counts, cost, counts).map_err(|too_large| {
+        let ipet = Ipet::with_facts(&self.flow.counts, cost, counts).map_err(|too_large| {
             let name = self
                 .names
                 .get(too_large.fact)
@@ -226,7 +226,8 @@ impl BoundQuery<'_> {
         Ok(())
     }
 
-    /// Whether the cost of a called function outside the file is missing; if so, reports the call and the missing facts.
+    /// Whether the cost of a called function outside the file is missing; if so, reports the call and the missing
+    /// facts.
     fn is_call_cost_missing(&self, report: &mut KernelBound) -> bool {
         let unknown: Vec<&ExternalCall> = report
             .external_calls

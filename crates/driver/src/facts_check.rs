@@ -17,7 +17,7 @@ pub(crate) struct FactsCheck<'a> {
 }
 
 /// Maximum of names in a message.
-const SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 /// Best match of the facts of a kernel so far.
 enum FactsMatch {
@@ -57,7 +57,7 @@ impl<'a> FactsCheck<'a> {
             return Ok(());
         }
         let (demangled, digest) = (kernel.demangled(), kernel.code_digest());
-        if self.names.len() <= SHOWN {
+        if self.names.len() <= MAX_SHOWN {
             self.names.push(demangled.clone());
         }
         for (facts, found) in &mut self.facts {
@@ -94,8 +94,8 @@ impl<'a> FactsCheck<'a> {
             let diagnostic = match found {
                 FactsMatch::Kernel => continue,
                 FactsMatch::Nothing => {
-                    let shown = self.names.get(..SHOWN).unwrap_or(&self.names).join(", ");
-                    let more = if self.names.len() > SHOWN {
+                    let shown = self.names.get(..MAX_SHOWN).unwrap_or(&self.names).join(", ");
+                    let more = if self.names.len() > MAX_SHOWN {
                         ", and more"
                     } else {
                         ""

@@ -93,7 +93,7 @@ impl KernelFlow {
             let instructions = self.thread.space.block(node).instructions;
             instructions.saturating_add(call(node))
         };
-        let ipet = Ipet::with(&self.counts, cost, stated).ok()?;
+        let ipet = Ipet::with_facts(&self.counts, cost, stated).ok()?;
         // Without branch and bound the relaxation is solved once; its bound is sound (SOUNDNESS 5.11).
         let effort = Effort {
             nodes: 0,

@@ -6,9 +6,9 @@ use crate::bound::{BlockCount, KernelBound, LoopReport, Origin, Status};
 use crate::table::{Align, counted, table};
 
 /// Maximum of worst-path blocks that the text lists.
-const SHOWN_BLOCKS: usize = 16;
+const MAX_BLOCKS: usize = 16;
 /// Maximum of locations that one line lists.
-const SHOWN_PLACES: usize = 8;
+const MAX_LOCATIONS: usize = 8;
 
 impl KernelBound {
     /// Returns the report as text. `file` is the name that the user gave; `explain` adds the divergence edges.
@@ -93,7 +93,7 @@ impl KernelBound {
         let mut heaviest: Vec<&BlockCount> = self.worst_path.iter().collect();
         // Stable: blocks of the same weight stay in the order of their addresses.
         heaviest.sort_by_key(|b| Reverse(b.total));
-        heaviest.truncate(SHOWN_BLOCKS);
+        heaviest.truncate(MAX_BLOCKS);
         let with_function = heaviest.iter().any(|b| b.function.is_some());
         let (right, left) = (Align::Right, Align::Left);
         let mut columns = vec![right, right, right, right, left, left];
@@ -140,7 +140,7 @@ impl KernelBound {
         out.push_str(&match rest {
             0 => "  blocks of the worst path, heaviest first:\n".to_owned(),
             _ => format!(
-                "  the {SHOWN_BLOCKS} heaviest blocks of the {} of the worst path:\n",
+                "  the {MAX_BLOCKS} heaviest blocks of the {} of the worst path:\n",
                 self.worst_path.len()
             ),
         });
@@ -225,15 +225,15 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
     ]
 }
 
-/// Appends a line with the first [`SHOWN_PLACES`] elements of a list.
+/// Appends a line with the first [`MAX_LOCATIONS`] elements of a list.
 fn write_list(out: &mut String, head: &str, locations: &[String]) {
     let mut shown = locations
         .iter()
-        .take(SHOWN_PLACES)
+        .take(MAX_LOCATIONS)
         .cloned()
         .collect::<Vec<_>>();
-    if locations.len() > SHOWN_PLACES {
-        shown.push(format!("{} more", locations.len() - SHOWN_PLACES));
+    if locations.len() > MAX_LOCATIONS {
+        shown.push(format!("{} more", locations.len() - MAX_LOCATIONS));
     }
     out.push_str(&format!("  {head}: {}\n", shown.join(", ")));
 }

@@ -19,7 +19,7 @@ const GAP_Y: f64 = 46.0;
 /// Distance between back edges.
 const LANE: f64 = 12.0;
 /// Maximum of code lines shown per block; of longer blocks, the first and the last ones.
-const SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 /// Sweeps of the barycentre ordering, down and up in turn.
 const SWEEPS: usize = 8;
 
@@ -80,10 +80,10 @@ fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
             if let Some(function) = &n.function {
                 lines.push(format!("in {function}"));
             }
-            if n.code.len() > SHOWN + 1 {
-                lines.extend(n.code.iter().take(SHOWN / 2).cloned());
-                lines.push(format!("… {} more", n.code.len() - SHOWN));
-                lines.extend(n.code.iter().skip(n.code.len() - SHOWN / 2).cloned());
+            if n.code.len() > MAX_SHOWN + 1 {
+                lines.extend(n.code.iter().take(MAX_SHOWN / 2).cloned());
+                lines.push(format!("… {} more", n.code.len() - MAX_SHOWN));
+                lines.extend(n.code.iter().skip(n.code.len() - MAX_SHOWN / 2).cloned());
             } else {
                 lines.extend(n.code.iter().cloned());
             }

@@ -13,7 +13,7 @@ use Align::{Left, Right};
 mod tests;
 
 /// Maximum of source lines and of instructions that are shown, those with the most cycles.
-const SHOWN: usize = 25;
+const MAX_SHOWN: usize = 25;
 
 /// Width in characters of a bar that stands for all cycles.
 const BAR: u64 = 30;
@@ -223,7 +223,7 @@ impl TimedReport {
             "warps",
         ];
         section(out, &[Right; 6], head, rows);
-        let rows = self.lines.iter().take(SHOWN).map(|line| {
+        let rows = self.lines.iter().take(MAX_SHOWN).map(|line| {
             let mut row = vec![source(&line.source)];
             row.extend(self.time_cells(line.warp_instructions, line.warp_cycles, &line.stalls));
             row
@@ -232,7 +232,7 @@ impl TimedReport {
         section(out, &[Left, Right, Right, Right, Left], head, rows);
         self.write_omitted(
             out,
-            self.lines.iter().skip(SHOWN).map(|l| l.warp_cycles),
+            self.lines.iter().skip(MAX_SHOWN).map(|l| l.warp_cycles),
             "line",
         );
         let row = |at: &InstructionTime| {
@@ -241,13 +241,13 @@ impl TimedReport {
             row.push(at.text.clone());
             row
         };
-        let rows = self.instructions.iter().take(SHOWN).map(row);
+        let rows = self.instructions.iter().take(MAX_SHOWN).map(row);
         let head = vec!["issue of", "issued", "warp cycles", "share", "mostly", ""];
         section(out, &[Left, Right, Right, Right, Left, Left], head, rows);
         let left = self
             .instructions
             .iter()
-            .skip(SHOWN)
+            .skip(MAX_SHOWN)
             .map(|at| at.warp_cycles);
         self.write_omitted(out, left, "instruction");
     }

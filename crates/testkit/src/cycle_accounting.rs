@@ -257,11 +257,11 @@ mod tests {
     }
 
     fn close(events: &[(u64, Event)]) -> Result<u64, String> {
-        let mut ledger = CycleAccounting::new();
+        let mut accounting = CycleAccounting::new();
         for (cycle, event) in events {
-            ledger.event(*cycle, event);
+            accounting.event(*cycle, event);
         }
-        ledger.finish()
+        accounting.finish()
     }
 
     #[test]

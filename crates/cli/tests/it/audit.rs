@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Said, run, scratch};
+use crate::support::{CommandOutput, run, scratch};
 
 const MATMUL: [&str; 4] = [
     "audit",
@@ -11,12 +11,12 @@ const MATMUL: [&str; 4] = [
     "../cuda/matmul_int.8x8.toml",
 ];
 
-fn audit(arguments: &[&str]) -> Said {
+fn audit(arguments: &[&str]) -> CommandOutput {
     run(&[&MATMUL[..], arguments].concat())
 }
 
-fn json(said: &str) -> Value {
-    serde_json::from_str(said).expect("JSON")
+fn json(message: &str) -> Value {
+    serde_json::from_str(message).expect("JSON")
 }
 
 /// Two blocks of 40 threads; thread i runs its outer loop 1 + i % 8 times.
@@ -44,26 +44,26 @@ fn facts(name: &str, bounds: [u64; 3]) -> String {
 
 #[test]
 fn keys_of_the_json() {
-    let said = json(&audit(&["--loop-default", "8", "--runs", "20", "--format", "json"]).done());
-    assert_eq!(said["schema"], "warpbound.audit/1");
-    assert_eq!(said["runs"], 20);
-    assert_eq!(said["faulted"], 0);
-    assert_eq!(said["violations"], 0);
-    assert_eq!(said["findings"], Value::Array(vec![]));
-    assert_eq!(said["worst_simulated"], 116);
-    assert_eq!(said["bound"], 116);
-    assert_eq!(said["ratio"], 1.0);
-    assert_eq!(said["loops"][0]["bound"], 8);
-    assert_eq!(said["loops"][0]["most"], 8);
+    let message = json(&audit(&["--loop-default", "8", "--runs", "20", "--format", "json"]).done());
+    assert_eq!(message["schema"], "warpbound.audit/1");
+    assert_eq!(message["runs"], 20);
+    assert_eq!(message["faulted"], 0);
+    assert_eq!(message["violations"], 0);
+    assert_eq!(message["findings"], Value::Array(vec![]));
+    assert_eq!(message["worst_simulated"], 116);
+    assert_eq!(message["bound"], 116);
+    assert_eq!(message["ratio"], 1.0);
+    assert_eq!(message["loops"][0]["bound"], 8);
+    assert_eq!(message["loops"][0]["most"], 8);
 }
 
 #[test]
 fn without_a_bound_everything_else_is_compared() {
-    let said = json(&audit(&["--format", "json"]).without_bound());
-    assert_eq!(said["bound"], Value::Null);
-    assert_eq!(said["no_bound"], "1 loop has no bound");
-    assert_eq!(said["violations"], 0);
-    assert_eq!(said["loops"][0]["most"], 8);
+    let message = json(&audit(&["--format", "json"]).without_bound());
+    assert_eq!(message["bound"], Value::Null);
+    assert_eq!(message["no_bound"], "1 loop has no bound");
+    assert_eq!(message["violations"], 0);
+    assert_eq!(message["loops"][0]["most"], 8);
 }
 
 /// Computes the loops of the kernel independently: for each, the most header executions per entry, and the first
@@ -97,24 +97,24 @@ fn nested_counts() -> [(u64, usize); 3] {
 }
 
 #[test]
-fn a_broken_fact_is_told_with_its_thread() {
+fn a_violated_fact_is_reported_with_its_thread() {
     let launch = nested("audit_nested.toml");
     let cubin = ["audit", "nested_loops.sm_61.cubin", "--launch", &launch];
     let counts = nested_counts();
     let most = counts.map(|(count, _)| count);
     let right = facts("audit_right.facts", most);
-    let said = run(&[&cubin[..], &["--facts", &right, "--format", "json"]].concat());
-    let said = json(&said.done());
-    let loops = said["loops"].as_array().expect("a list");
+    let message = run(&[&cubin[..], &["--facts", &right, "--format", "json"]].concat());
+    let message = json(&message.done());
+    let loops = message["loops"].as_array().expect("a list");
     let seen: Vec<u64> = loops.iter().filter_map(|l| l["most"].as_u64()).collect();
     assert_eq!(seen, most, "the facts are as tight as can be");
     for (number, (count, thread)) in counts.into_iter().enumerate() {
         let mut less = most;
         less[number] -= 1;
         let wrong = facts(&format!("audit_wrong{number}.facts"), less);
-        let said = run(&[&cubin[..], &["--facts", &wrong]].concat());
-        assert_eq!((said.code, said.stderr.as_str()), (Some(1), ""));
-        assert!(said.stdout.contains("  1 violation:\n"), "{}", said.stdout);
+        let message = run(&[&cubin[..], &["--facts", &wrong]].concat());
+        assert_eq!((message.code, message.stderr.as_str()), (Some(1), ""));
+        assert!(message.stdout.contains("  1 violation:\n"), "{}", message.stdout);
         let (block, thread) = (thread / 40, thread % 40);
         let expected = format!(
             "fact L{} <= {} broken: thread {thread} of block ({block}, 0, 0) ran {count}, run 1",
@@ -122,19 +122,19 @@ fn a_broken_fact_is_told_with_its_thread() {
             count - 1
         );
         assert!(
-            said.stdout.contains(&expected),
+            message.stdout.contains(&expected),
             "{expected}: {}",
-            said.stdout
+            message.stdout
         );
     }
 }
 
 #[test]
-fn a_broken_default_is_told_as_one() {
-    let said = audit(&["--loop-default", "7"]);
-    assert_eq!(said.code, Some(1));
+fn a_violated_default_is_reported_as_such() {
+    let message = audit(&["--loop-default", "7"]);
+    assert_eq!(message.code, Some(1));
     let line = "fact L1 <= 7 (--loop-default) broken: thread 0 of block (0, 0, 0) ran 8, run 1";
-    assert!(said.stdout.contains(line), "{}", said.stdout);
+    assert!(message.stdout.contains(line), "{}", message.stdout);
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn numbers_that_may_vary() {
     );
     let most = |runs| {
         let cubin = ["audit", MATMUL[1], "--launch", &launch];
-        let said = run(&[&cubin[..], &["--runs", runs, "--format", "json"]].concat());
-        json(&said.without_bound())["loops"][0]["most"].clone()
+        let message = run(&[&cubin[..], &["--runs", runs, "--format", "json"]].concat());
+        json(&message.without_bound())["loops"][0]["most"].clone()
     };
     assert_eq!(most("1"), 2);
     assert_eq!(most("40"), 5);
@@ -176,8 +176,8 @@ fn a_launch_that_faults() {
          [[param]]\ntype = \"s32\"\nshape = [10]\n\
          [[param]]\ntype = \"s32\"\nvalue = 9\n",
     );
-    let said = run(&["audit", "nested_loops.sm_61.cubin", "--launch", &launch]);
-    assert_eq!((said.code, said.stderr.as_str()), (Some(3), ""));
+    let message = run(&["audit", "nested_loops.sm_61.cubin", "--launch", &launch]);
+    assert_eq!((message.code, message.stderr.as_str()), (Some(3), ""));
     let lines = [
         "  1 run, 1 of them ended in a fault: ",
         "  no violation\n",
@@ -185,13 +185,13 @@ fn a_launch_that_faults() {
         "is outside the global memory",
     ];
     for line in lines {
-        assert!(said.stdout.contains(line), "{}", said.stdout);
+        assert!(message.stdout.contains(line), "{}", message.stdout);
     }
 }
 
 #[test]
-fn what_cannot_be_audited() {
-    let said = run(&[
+fn refused_audits() {
+    let message = run(&[
         "audit",
         "../msimt/triangle_sum.msimt",
         "--launch",
@@ -200,7 +200,7 @@ fn what_cannot_be_audited() {
         "TriangleSum",
     ]);
     assert_eq!(
-        said.refusal(),
+        message.refusal(),
         "../msimt/triangle_sum.msimt: audit runs GPU kernels, and this is mini-SIMT; \
          `warpbound run` runs it, `warpbound cta` bounds its cycles"
     );
@@ -208,10 +208,10 @@ fn what_cannot_be_audited() {
         "audit_few.toml",
         "kernel = \"matmul_int\"\ngrid = [1]\nblock = [2]\n",
     );
-    let said = run(&["audit", MATMUL[1], "--launch", &few]).refusal();
+    let message = run(&["audit", MATMUL[1], "--launch", &few]).refusal();
     assert!(
-        said.contains("the kernel has 4 parameters, the launch 0"),
-        "{said}"
+        message.contains("the kernel has 4 parameters, the launch 0"),
+        "{message}"
     );
     audit(&["--runs", "0"]).usage();
     audit(&["--facts"]).usage();
@@ -251,11 +251,11 @@ fn triangle_bound(facts: &str) -> u64 {
         "--format",
         "json",
     ];
-    let said = json(&run(&[&file[..], &rest].concat()).done());
-    said["kernels"][0]["bound"].as_u64().expect("a bound")
+    let message = json(&run(&[&file[..], &rest].concat()).done());
+    message["kernels"][0]["bound"].as_u64().expect("a bound")
 }
 
-fn triangle_audit(rows: u32, facts: &str, more: &[&str]) -> Said {
+fn triangle_audit(rows: u32, facts: &str, more: &[&str]) -> CommandOutput {
     let launch = triangle(rows);
     let file = ["audit", "nested_loops.sm_61.cubin", "--launch", &launch];
     run(&[&file[..], &["--facts", facts], more].concat())
@@ -271,9 +271,9 @@ fn totals_are_facts() {
         "",
     );
     let (square, with_total) = (triangle_bound(&square), triangle_bound(&total));
-    let said = json(&triangle_audit(19, &total, &["--format", "json"]).done());
-    let worst = said["worst_simulated"].as_u64().expect("a warp");
-    assert_eq!(said["loops"][1]["most_total"], 190);
+    let message = json(&triangle_audit(19, &total, &["--format", "json"]).done());
+    let worst = message["worst_simulated"].as_u64().expect("a warp");
+    assert_eq!(message["loops"][1]["most_total"], 190);
     // No lane leaves the inner loop before the others: the total holds for the warp.
     assert!(worst <= with_total, "{worst} {with_total}");
     assert!(with_total * 100 < worst * 105, "{worst} {with_total}");
@@ -315,13 +315,13 @@ fn steps_that_are_never_taken_are_facts() {
         let (from, to) = (from.expect("an address"), to.expect("an address"));
         let never = format!("never = [\"{from} -> {to}\"]");
         let facts = triangle_facts(&format!("audit.never{number}.facts"), numbers, &never);
-        let said = triangle_audit(1, &facts, &[]);
+        let message = triangle_audit(1, &facts, &[]);
         let line =
             format!("fact never {from} -> {to} broken: thread 0 of block (0, 0, 0) executes it");
-        if said.stdout.contains(&line) {
-            assert_eq!(said.code, Some(1), "{}", said.stdout);
+        if message.stdout.contains(&line) {
+            assert_eq!(message.code, Some(1), "{}", message.stdout);
             broken += 1;
-        } else if said.code == Some(0) {
+        } else if message.code == Some(0) {
             lower += usize::from(triangle_bound(&facts) < triangle_bound(&none));
         }
     }
@@ -361,8 +361,8 @@ fn observed_facts_are_signed_before_they_are_used() {
     );
     let signed = text.replace("status = \"observed\"", "signed_off_by = \"A. Person\"");
     std::fs::write(&facts, signed).expect("it is written");
-    let said = run(&bound).done();
-    assert!(said.contains("signed off by A. Person"), "{said}");
+    let message = run(&bound).done();
+    assert!(message.contains("signed off by A. Person"), "{message}");
     // A folder that does not exist.
     let nowhere = format!("{facts}.folder/facts");
     let refusal = run(&[&file[..], &["--write-facts", &nowhere]].concat()).refusal();

@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::support::{run, scratch};
 
 fn json(arguments: &[&str]) -> (Option<i32>, Value) {
-    let said = run(&[&["bound", "--format", "json"], arguments].concat());
-    assert_eq!(said.stderr, "");
-    (said.code, serde_json::from_str(&said.stdout).expect("JSON"))
+    let message = run(&[&["bound", "--format", "json"], arguments].concat());
+    assert_eq!(message.stderr, "");
+    (message.code, serde_json::from_str(&message.stdout).expect("JSON"))
 }
 
 fn bounds(report: &Value) -> Vec<(String, Option<u64>)> {
@@ -115,7 +115,7 @@ fn json_status_values() {
 
 /// The only number that differs from run to run is printed only on request.
 #[test]
-fn two_runs_say_the_same() {
+fn repeated_runs_give_equal_output() {
     for file in [
         "srad.sm_61.cubin",
         "recursion.sm_61.cubin",
@@ -255,11 +255,11 @@ fn a_missing_fact_is_a_line_to_paste() {
 
     // One loop stated, the other still missing.
     let (_, half) = facts_of_first_loop(kernel, lines[0]);
-    let said = run(&[&arguments[..], &["--facts", &half]].concat()).without_bound();
-    assert!(said.contains("no bound: 1 loop has no bound"), "{said}");
+    let message = run(&[&arguments[..], &["--facts", &half]].concat()).without_bound();
+    assert!(message.contains("no bound: 1 loop has no bound"), "{message}");
     assert!(
-        said.contains(lines[1]) && !said.contains(lines[0]),
-        "{said}"
+        message.contains(lines[1]) && !message.contains(lines[0]),
+        "{message}"
     );
 }
 
@@ -306,8 +306,8 @@ fn a_function_outside_the_file_needs_a_cost() {
     );
     // A `?` is no cost.
     let facts = scratch("vprintf.unknown.toml", &facts);
-    let said = run(&[&arguments[..], &["--facts", &facts]].concat()).without_bound();
-    assert!(said.contains(line), "{said}");
+    let message = run(&[&arguments[..], &["--facts", &facts]].concat()).without_bound();
+    assert!(message.contains(line), "{message}");
 }
 
 /// A function pointer that the host passes is a call with a cost; where each lane has its own pointer, the warp

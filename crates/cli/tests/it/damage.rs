@@ -59,21 +59,21 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Runs a query and checks the form of the answer; `what` describes the damage.
-fn check(bytes: &[u8], what: &str) {
+/// Runs a query and checks the form of the answer; `damage` describes it.
+fn check(bytes: &[u8], damage: &str) {
     let start = Instant::now();
     let answer = catch_unwind(|| ask(bytes));
     let took = start.elapsed();
     match answer {
-        Err(_) => panic!("panic after {what}"),
+        Err(_) => panic!("panic after {damage}"),
         Ok(Ok(())) => (),
         Ok(Err(diagnostic)) => {
             let line = diagnostic.to_string();
             let fits = !line.contains(char::is_control) && line.starts_with("damaged.cubin: ");
-            assert!(fits, "{what}: {line:?}");
+            assert!(fits, "{damage}: {line:?}");
         }
     }
-    assert!(took < LIMIT, "{took:?} after {what}");
+    assert!(took < LIMIT, "{took:?} after {damage}");
 }
 
 /// xorshift64*: the same damage in every run.
@@ -103,13 +103,13 @@ fn flips(seed: u64, files: &[&str], count: usize, bits: usize) {
         let original = built(file);
         for _ in 0..count {
             let mut bytes = original.clone();
-            let mut what = format!("flips in {file}:");
+            let mut damage = format!("flips in {file}:");
             for _ in 0..bits {
                 let (at, bit) = (random.below(bytes.len()), random.below(8));
                 bytes[at] ^= 1 << bit;
-                what.push_str(&format!(" 0x{at:x}.{bit}"));
+                damage.push_str(&format!(" 0x{at:x}.{bit}"));
             }
-            check(&bytes, &what);
+            check(&bytes, &damage);
         }
     }
 }
@@ -151,7 +151,7 @@ fn instructions_exchanged() {
         let code = sections(&original, |kind, flags| kind == 1 && flags & 4 != 0);
         for _ in 0..effort(20) {
             let mut bytes = original.clone();
-            let mut what = format!("exchanges in {file}:");
+            let mut damage = format!("exchanges in {file}:");
             let range = &code[random.below(code.len())];
             for _ in 0..=random.below(12) {
                 // The first of four words holds the control words of the others.
@@ -163,9 +163,9 @@ fn instructions_exchanged() {
                 for i in 0..8 {
                     bytes.swap(a + i, b + i);
                 }
-                what.push_str(&format!(" 0x{a:x}-0x{b:x}"));
+                damage.push_str(&format!(" 0x{a:x}-0x{b:x}"));
             }
-            check(&bytes, &what);
+            check(&bytes, &damage);
         }
     }
 }

@@ -6,11 +6,11 @@ use crate::support::{cubins, run};
 
 /// The reports of all kernels of a file: one document, which is that of the kernel where there is one.
 fn reports(file: &str, more: &[&str]) -> Vec<Value> {
-    let said = run(&[&["divergence", file, "--format", "json"], more].concat());
-    if said.stdout.is_empty() {
+    let message = run(&[&["divergence", file, "--format", "json"], more].concat());
+    if message.stdout.is_empty() {
         return Vec::new();
     }
-    let document: Value = serde_json::from_str(&said.stdout).expect("one document");
+    let document: Value = serde_json::from_str(&message.stdout).expect("one document");
     if document["schema"] == "warpbound.divergence/1" {
         return vec![document];
     }
@@ -95,12 +95,12 @@ fn text_has_a_line_for_each_operation() {
 /// A kernel that cannot be followed does not hide the others.
 #[test]
 fn refused_kernels_are_named() {
-    let said = run(&["divergence", "infinite_loop.sm_61.cubin"]);
-    assert_eq!(said.code, Some(3));
+    let message = run(&["divergence", "infinite_loop.sm_61.cubin"]);
+    assert_eq!(message.code, Some(3));
     assert!(
-        said.stderr.contains("kernel infinite_loop"),
+        message.stderr.contains("kernel infinite_loop"),
         "{}",
-        said.stderr
+        message.stderr
     );
     run(&["divergence", "if_else.sm_61.cubin", "--kernel", "nothing"]).refusal();
 }

@@ -13,9 +13,9 @@ fn refusal(name: &str, text: impl AsRef<[u8]>) -> String {
 #[track_caller]
 fn refusal_for(name: &str, text: impl AsRef<[u8]>, file: &str, kernel: &str) -> String {
     let path = scratch(&format!("facts.{name}.toml"), text);
-    let said = run(&["bound", file, "--kernel", kernel, "--facts", &path]).refusal();
-    said.strip_prefix(&format!("{path}: "))
-        .unwrap_or_else(|| panic!("does not name the file: {said}"))
+    let message = run(&["bound", file, "--kernel", kernel, "--facts", &path]).refusal();
+    message.strip_prefix(&format!("{path}: "))
+        .unwrap_or_else(|| panic!("does not name the file: {message}"))
         .to_owned()
 }
 
@@ -28,18 +28,18 @@ fn head() -> String {
 }
 
 #[test]
-fn the_head_is_what_these_tests_take_it_for() {
+fn the_head_has_four_lines() {
     assert_eq!(head().lines().count(), 4);
     let loops = "{ id = \"L1\", at = \"0x0088\", bound = 5 },\n{ at = \"0x00d0\", bound = 1099511627776 },\n]";
     let path = scratch("facts.good.toml", head() + loops);
     run(&["bound", FILE, "--kernel", "nested_fixed", "--facts", &path]).done();
 }
 
-/// Returns the message about loops that are refused in line 5, the first after the head.
+/// Loops that are refused in line 5, the first after the head.
 #[test]
 fn lines_about_loops() {
     let too_large = "over the limit of 1099511627776";
-    for (name, line, said) in [
+    for (name, line, message) in [
         (
             "zero",
             r#"id = "L1", at = "0x0088", bound = 0"#,
@@ -154,7 +154,7 @@ fn lines_about_loops() {
     ] {
         let said_there = refusal(name, format!("{}    {{ {line} }},\n]\n", head()));
         assert!(said_there.contains("line 5: "), "{name}: {said_there}");
-        assert!(said_there.contains(said), "{name}: {said_there}");
+        assert!(said_there.contains(message), "{name}: {said_there}");
     }
 }
 
@@ -187,10 +187,10 @@ fn two_lines_about_one_loop() {
         "{}{{ id = \"L1\", at = \"0x0088\", bound = 5 }},\n{{ id = \"L2\", at = \"0x0088\", bound = 5 }},\n]",
         head()
     );
-    let said = refusal("two_ids", text);
+    let message = refusal("two_ids", text);
     assert!(
-        said.ends_with("line 6: the loop at 0x0088 is L1, not L2"),
-        "{said}"
+        message.ends_with("line 6: the loop at 0x0088 is L1, not L2"),
+        "{message}"
     );
 }
 
@@ -211,15 +211,15 @@ fn files_that_are_no_facts() {
         "line 2: not UTF-8 text"
     );
     let folder = env!("CARGO_TARGET_TMPDIR");
-    let said = run(&["bound", FILE, "--facts", folder]).refusal();
+    let message = run(&["bound", FILE, "--facts", folder]).refusal();
     assert!(
-        said.starts_with(&format!("{folder}: cannot be read: ")),
-        "{said}"
+        message.starts_with(&format!("{folder}: cannot be read: ")),
+        "{message}"
     );
-    let said = run(&["bound", FILE, "--facts", "no_such_facts.toml"]).refusal();
+    let message = run(&["bound", FILE, "--facts", "no_such_facts.toml"]).refusal();
     assert!(
-        said.starts_with("no_such_facts.toml: cannot be read: "),
-        "{said}"
+        message.starts_with("no_such_facts.toml: cannot be read: "),
+        "{message}"
     );
     // The depth of brackets must not become depth of recursion.
     let deep = format!("[[kernel]]\nname = {}", "[".repeat(200_000));
@@ -230,14 +230,14 @@ fn files_that_are_no_facts() {
 fn facts_about_other_code() {
     let digest = head().lines().nth(2).expect("a digest").to_owned();
     let stale = head().replace(&digest, "code = \"0123456789abcdef\"") + "]";
-    let said = refusal("stale", stale);
+    let message = refusal("stale", stale);
     assert!(
-        said.contains("line 1: the facts are about other code: digest 0123456789abcdef there"),
-        "{said}"
+        message.contains("line 1: the facts are about other code: digest 0123456789abcdef there"),
+        "{message}"
     );
     assert!(
-        said.ends_with("check each bound against the new code, then replace the digest"),
-        "{said}"
+        message.ends_with("check each bound against the new code, then replace the digest"),
+        "{message}"
     );
     // The same kernel, compiled for another architecture, is other code.
     let (stale, of) = (
@@ -253,13 +253,13 @@ fn facts_about_other_code() {
     if digest(&both[0]) != digest(&both[1]) {
         assert!(refusal_for("other_arch", stale, of, "mandelbrot").contains("about other code"));
     }
-    let said = refusal(
+    let message = refusal(
         "control_code",
         "[[kernel]]\nname = \"nested_fixed\"\ncode = \"\\u001b\"\n",
     );
     assert!(
-        said.starts_with("line 1: `code` is \"\\u{1b}\", which has a control character"),
-        "{said}"
+        message.starts_with("line 1: `code` is \"\\u{1b}\", which has a control character"),
+        "{message}"
     );
 }
 
@@ -273,9 +273,9 @@ fn facts_about_other_kernels() {
         "line 2: there is no kernel \"nested\"; \
          the file has nested_divergent, nested_triangular, nested_fixed"
     );
-    let said = refusal("two_kernels", format!("{}]\n{}]\n", head(), head()));
+    let message = refusal("two_kernels", format!("{}]\n{}]\n", head(), head()));
     assert_eq!(
-        said,
+        message,
         "line 6: second [[kernel]] for nested_fixed, the first is in line 1"
     );
 }
@@ -291,18 +291,18 @@ fn two_names_of_one_kernel() {
         .replace(demangled, "_ZN7bitonic5blockIiEEvPT_")
         .replace("bound = 5", "bound = 6");
     assert_ne!(facts, mangled);
-    let said = refusal_for("two_names", facts.clone() + &mangled, file, demangled);
+    let message = refusal_for("two_names", facts.clone() + &mangled, file, demangled);
     let line = facts.lines().count() + 1;
     assert_eq!(
-        said,
+        message,
         format!(
             "line {line}: second [[kernel]] for _ZN7bitonic5blockIiEEvPT_, which is {demangled} above"
         )
     );
     for (name, text) in [("demangled", facts), ("mangled", mangled)] {
         let path = scratch(&format!("facts.{name}.toml"), text);
-        let said = run(&["bound", file, "--kernel", demangled, "--facts", &path]).done();
-        assert!(said.contains("facts file"), "{name}: {said}");
+        let message = run(&["bound", file, "--kernel", demangled, "--facts", &path]).done();
+        assert!(message.contains("facts file"), "{name}: {message}");
     }
 }
 
@@ -335,15 +335,15 @@ fn blocks_that_do_not_suit_the_kernel() {
 #[test]
 fn facts_about_calls() {
     let calls = |line: &str| format!("{}]\ncalls = [\n{line}\n]\n", head());
-    let said = refusal(
+    let message = refusal(
         "no_call",
         calls("{ name = \"vprintf\", instructions = 400 },"),
     );
     assert!(
-        said.ends_with("the kernel calls no vprintf outside the file"),
-        "{said}"
+        message.ends_with("the kernel calls no vprintf outside the file"),
+        "{message}"
     );
-    for (name, line, said) in [
+    for (name, line, message) in [
         (
             "call_float",
             r#"{ name = "vprintf", instructions = 0.5 },"#,
@@ -367,7 +367,7 @@ fn facts_about_calls() {
     ] {
         let said_there = refusal(name, calls(line));
         assert!(
-            said_there.starts_with("line 7: ") && said_there.contains(said),
+            said_there.starts_with("line 7: ") && said_there.contains(message),
             "{name}: {said_there}"
         );
     }
@@ -381,7 +381,7 @@ fn facts_about_calls() {
 
 /// For a loop whose header is easily misread, the line says what is counted.
 #[test]
-fn irreducible_loops_and_recursion_say_what_is_counted() {
+fn lines_of_irreducible_loops_and_recursion_explain_the_count() {
     let facts = run(&[
         "facts",
         "goto_flow.sm_61.cubin",

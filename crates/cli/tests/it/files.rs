@@ -43,14 +43,14 @@ fn files_without_end() {
     large.set_len(1 << 32).expect("a sparse file");
     // Only the needed parts of a regular file are read.
     assert!(refusal(&file).starts_with("offset 0x0: this is neither a cubin nor"));
-    let said = "larger than 256 MiB, which no input of warpbound is";
+    let message = "larger than 256 MiB, which no input of warpbound is";
     let facts = ["bound", "nested_loops.sm_61.cubin", "--facts", &file];
-    assert_eq!(run(&facts).refusal(), format!("{file}: {said}"));
+    assert_eq!(run(&facts).refusal(), format!("{file}: {message}"));
     large.set_len(0).expect("a file made small again");
     if cfg!(target_os = "linux") {
         assert_eq!(
             run(&["list", "/dev/zero"]).refusal(),
-            format!("/dev/zero: {said}")
+            format!("/dev/zero: {message}")
         );
     }
 }
@@ -65,10 +65,10 @@ fn files_that_are_no_cubins() {
     assert!(refusal(&text).starts_with("offset 0x0: this is neither a cubin nor"));
     // The command itself is an executable for the host.
     if cfg!(target_os = "linux") {
-        let said = refusal(env!("CARGO_BIN_EXE_warpbound"));
+        let message = refusal(env!("CARGO_BIN_EXE_warpbound"));
         assert!(
-            said.starts_with("offset 0x12: this is an ELF file for "),
-            "{said}"
+            message.starts_with("offset 0x12: this is an ELF file for "),
+            "{message}"
         );
     }
 }
@@ -92,8 +92,8 @@ fn files_cut_short() {
     .enumerate()
     {
         let file = scratch(&format!("cut.{index}.cubin"), &bytes[..length]);
-        let said = refusal(&file);
-        assert!(said.starts_with("offset 0x"), "{length} bytes: {said}");
+        let message = refusal(&file);
+        assert!(message.starts_with("offset 0x"), "{length} bytes: {message}");
     }
 }
 
@@ -113,8 +113,8 @@ fn huge_fields_are_refused_where_they_are() {
     ] {
         let mut bytes = original.clone();
         bytes[at..at + 2].fill(0xff);
-        let said = refusal(&scratch(&format!("huge.{field}.cubin"), bytes));
-        assert!(said.contains("offset 0x"), "{field}: {said}");
+        let message = refusal(&scratch(&format!("huge.{field}.cubin"), bytes));
+        assert!(message.contains("offset 0x"), "{field}: {message}");
     }
     // A record of .nv.info: EIFMT_SVAL, EIATTR_FRAME_SIZE (0x11), 8 bytes.
     let at = original
@@ -123,14 +123,14 @@ fn huge_fields_are_refused_where_they_are() {
         .expect("a record");
     let mut bytes = original.clone();
     bytes[at + 2..at + 4].fill(0xff);
-    let said = refusal(&scratch("huge.record.cubin", bytes));
+    let message = refusal(&scratch("huge.record.cubin", bytes));
     assert!(
-        said.contains(&format!("offset 0x{at:x}: attribute ")),
-        "{said}"
+        message.contains(&format!("offset 0x{at:x}: attribute ")),
+        "{message}"
     );
     assert!(
-        said.ends_with("of 65535 bytes reaches beyond its section"),
-        "{said}"
+        message.ends_with("of 65535 bytes reaches beyond its section"),
+        "{message}"
     );
 }
 
@@ -144,16 +144,16 @@ fn other_architectures() {
         let yet = if number > 62 { " yet" } else { "" };
         let why = format!("{name} is not supported{yet} (sm_50 to sm_62 are)");
         for command in &COMMANDS[1..4] {
-            let said = run(&[*command, &[file.as_str()]].concat()).refusal();
-            assert_eq!(said, format!("{file}: {why}"));
+            let message = run(&[*command, &[file.as_str()]].concat()).refusal();
+            assert_eq!(message, format!("{file}: {why}"));
         }
-        let said = run(&["cfg", &file, "--kernel", "nested_fixed"]).refusal();
-        assert_eq!(said, format!("{file}: {why}"));
-        let said = run(&["list", &file]);
-        assert_eq!(said.code, Some(3));
-        assert_eq!(one_line(&said.stderr), format!("{file}: {why}"));
+        let message = run(&["cfg", &file, "--kernel", "nested_fixed"]).refusal();
+        assert_eq!(message, format!("{file}: {why}"));
+        let message = run(&["list", &file]);
+        assert_eq!(message.code, Some(3));
+        assert_eq!(one_line(&message.stderr), format!("{file}: {why}"));
         assert_eq!(
-            said.stdout,
+            message.stdout,
             format!("{file}  {name}\n  nested_divergent\n  nested_triangular\n  nested_fixed\n")
         );
     }
@@ -188,9 +188,9 @@ fn a_file_without_kernels() {
             format!("{file}: the file has no kernels; `warpbound list` prints what it has")
         );
     }
-    let said = run(&["cfg", &file, "--kernel", "break_loop"]).refusal();
+    let message = run(&["cfg", &file, "--kernel", "break_loop"]).refusal();
     assert_eq!(
-        said,
+        message,
         format!("{file}: there is no kernel \"break_loop\"; the file has no kernels")
     );
     let text = run(&["list", &file]).done();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Said, built_folder, run};
+use crate::support::{CommandOutput, built_folder, run};
 
 /// Creates an empty folder for one test.
 fn folder(name: &str) -> PathBuf {
@@ -15,7 +15,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> Said {
+fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> CommandOutput {
     let launch = launch.to_str().expect("a plain path");
     run(&[&["run", cubin, "--functional", "--launch", launch], rest].concat())
 }
@@ -68,10 +68,10 @@ fn outputs_are_written_beside_the_launch_file() {
     assert_eq!(written, expected_file());
     // A written file can be the expectation of another run.
     let launch = product(&folder, "expect = \"end.npy\"");
-    let said = launched(MATMUL, &launch, &[]).done();
+    let message = launched(MATMUL, &launch, &[]).done();
     assert!(
-        said.contains("4 elements of buffers are as the launch file expects"),
-        "{said}"
+        message.contains("4 elements of buffers are as the launch file expects"),
+        "{message}"
     );
 }
 
@@ -95,9 +95,9 @@ fn outputs_are_written_when_something_else_is_expected() {
     let folder = folder("functional_unexpected");
     let rest = "output = \"end.npy\"\nexpect = [7, 11, 15, 20]";
     let launch = product(&folder, rest);
-    let said = launched(MATMUL, &launch, &[]).refusal();
-    let message = ": kernel matmul_int: product[0][1] is 10 at the end, not 11, and 1 more of 4 elements differ";
-    assert_eq!(said, format!("{}{message}", launch.display()));
+    let message = launched(MATMUL, &launch, &[]).refusal();
+    let expected_message = ": kernel matmul_int: product[0][1] is 10 at the end, not 11, and 1 more of 4 elements differ";
+    assert_eq!(message, format!("{}{expected_message}", launch.display()));
     assert_eq!(
         std::fs::read(folder.join("end.npy")).expect("it"),
         expected_file()
@@ -109,8 +109,8 @@ fn a_run_that_fails_leaves_the_outputs_of_before() {
     let folder = folder("functional_fails");
     std::fs::write(folder.join("end.npy"), "before").expect("a file");
     let launch = product(&folder, "output = \"end.npy\"");
-    let said = launched(MATMUL, &launch, &["--max-instructions", "5"]).refusal();
-    assert!(said.contains("have issued 5 instructions"), "{said}");
+    let message = launched(MATMUL, &launch, &["--max-instructions", "5"]).refusal();
+    assert!(message.contains("have issued 5 instructions"), "{message}");
     assert_eq!(files(&folder), ["end.npy", "launch.toml"]);
     assert_eq!(
         std::fs::read(folder.join("end.npy")).expect("it"),
@@ -162,16 +162,16 @@ fn examples_of_the_documentation() {
         let cubin = first.strip_prefix("# kernels/built/").expect("a cubin");
         let launch = folder.join("launch.toml");
         std::fs::write(&launch, example).expect("a launch file");
-        let said = launched(cubin, &launch, &[]);
+        let message = launched(cubin, &launch, &[]);
         assert_eq!(
-            (said.code, said.stderr.as_str()),
+            (message.code, message.stderr.as_str()),
             (Some(0), ""),
             "{example}"
         );
         // All examples state expected results, except the one that makes files for the next.
         let expects = example.contains("expect =");
         assert_eq!(
-            said.stdout.contains("as the launch file expects"),
+            message.stdout.contains("as the launch file expects"),
             expects,
             "{example}"
         );
@@ -198,10 +198,10 @@ fn committed_launches() {
         "matmul_int.matmul_int_fixed_11.0",
     ] {
         let path = built_folder().join(format!("../launches/{launch}.toml"));
-        let said = launched(MATMUL, &path, &[]).done();
+        let message = launched(MATMUL, &path, &[]).done();
         assert!(
-            said.contains("elements of buffers are as the launch file expects"),
-            "{said}"
+            message.contains("elements of buffers are as the launch file expects"),
+            "{message}"
         );
     }
 }
@@ -219,8 +219,8 @@ fn threads_change_nothing() {
     std::fs::write(&launch, HISTOGRAM).expect("a launch file");
     let output = |threads: &str| {
         let format = ["--format", "json", "--threads", threads];
-        let said = launched("histogram.sm_61.cubin", &launch, &format).done();
-        (said, std::fs::read(folder.join("bins.npy")).expect("it"))
+        let message = launched("histogram.sm_61.cubin", &launch, &format).done();
+        (message, std::fs::read(folder.join("bins.npy")).expect("it"))
     };
     let one = output("1");
     let counts = one.1[128..]
@@ -240,8 +240,8 @@ fn statistics_as_json() {
     let folder = folder("functional_json");
     let launch = folder.join("launch.toml");
     std::fs::write(&launch, HISTOGRAM).expect("a launch file");
-    let said = launched("histogram.sm_61.cubin", &launch, &["--format", "json"]).done();
-    let report: Value = serde_json::from_str(&said).expect("JSON");
+    let message = launched("histogram.sm_61.cubin", &launch, &["--format", "json"]).done();
+    let report: Value = serde_json::from_str(&message).expect("JSON");
     let keys = |value: &Value| -> Vec<String> {
         let object = value.as_object().expect("an object");
         object.keys().cloned().collect()
@@ -321,12 +321,12 @@ fn notes() {
     let text = "grid = [1]\nblock = [2]\n[[param]]\ntype = \"s32\"\nshape = [8]\n\
                 [[param]]\ntype = \"s32\"\nshape = [8]\n[[param]]\ntype = \"s32\"\nvalue = 8\n";
     std::fs::write(&launch, text).expect("a launch file");
-    let said = launched("prefix_scan.sm_61.cubin", &launch, &[]).done();
-    let notes: Vec<&str> = said
+    let message = launched("prefix_scan.sm_61.cubin", &launch, &[]).done();
+    let notes: Vec<&str> = message
         .lines()
         .filter(|line| line.contains("  note: 0x"))
         .collect();
-    assert!(!notes.is_empty(), "{said}");
+    assert!(!notes.is_empty(), "{message}");
     for note in notes {
         assert!(
             note.contains("LDS: byte ") && note.contains("(prefix_scan.cu:"),

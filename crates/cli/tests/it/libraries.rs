@@ -90,29 +90,29 @@ fn a_kernel_of_several_images() {
         "--format",
         "json",
     ];
-    let said = run(&cfg).refusal();
+    let message = run(&cfg).refusal();
     assert!(
-        said.contains("image 1 and in ") && said.contains("--image"),
-        "{said}"
+        message.contains("image 1 and in ") && message.contains("--image"),
+        "{message}"
     );
     let graph = run(&[&cfg[..], &["--image", "4"]].concat()).done();
     serde_json::from_str::<serde_json::Value>(&graph).expect("JSON");
-    let said = run(&["bound", &file, "--kernel", "no_such"]).refusal();
-    assert!(said.contains("there is no kernel \"no_such\""), "{said}");
-    let said = run(&["bound", &file, "--sm", "sm_70"]).refusal();
+    let message = run(&["bound", &file, "--kernel", "no_such"]).refusal();
+    assert!(message.contains("there is no kernel \"no_such\""), "{message}");
+    let message = run(&["bound", &file, "--sm", "sm_70"]).refusal();
     assert!(
-        said.ends_with(
+        message.ends_with(
             "there is no machine code for sm_70 in this file; the file has sm_61, sm_62"
         ),
-        "{said}"
+        "{message}"
     );
-    let said = run(&["bound", &file, "--image", "7"]).refusal();
+    let message = run(&["bound", &file, "--image", "7"]).refusal();
     assert!(
-        said.ends_with("there is no image 7; the file has the images 1 to 6"),
-        "{said}"
+        message.ends_with("there is no image 7; the file has the images 1 to 6"),
+        "{message}"
     );
-    let said = run(&["bound", &file, "--image", "3"]).refusal();
-    assert!(said.ends_with("image 3 is PTX, not a cubin"), "{said}");
+    let message = run(&["bound", &file, "--image", "3"]).refusal();
+    assert!(message.ends_with("image 3 is PTX, not a cubin"), "{message}");
 }
 
 /// Facts name the code they are about, so those of two architectures fit into one file.
@@ -130,8 +130,8 @@ fn facts_of_several_images() {
             .replace("\"?\"", "3")
             .replace("code = \"", "code = \"0"),
     );
-    let said = run(&["bound", &file, "--facts", &other]).refusal();
-    assert!(said.contains("the facts are about other code"), "{said}");
+    let message = run(&["bound", &file, "--facts", &other]).refusal();
+    assert!(message.contains("the facts are about other code"), "{message}");
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
         *byte ^= 0x55;
     }
     let file = scratch("one_damaged.fatbin", bytes);
-    let said = run(&["bound", &file, "--loop-default", "10"]);
-    assert_eq!(said.code, Some(3));
-    assert!(said.stdout.contains("image 2, sm_62"), "{}", said.stdout);
-    let line = one_line(&said.stderr);
+    let message = run(&["bound", &file, "--loop-default", "10"]);
+    assert_eq!(message.code, Some(3));
+    assert!(message.stdout.contains("image 2, sm_62"), "{}", message.stdout);
+    let line = one_line(&message.stderr);
     let unpacked = format!("{file} image 1: offset 0x50: cannot be unpacked");
     assert!(line.starts_with(&unpacked), "{line}");
     for command in [
@@ -152,10 +152,10 @@ fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
         &["facts", &file],
         &["list", &file, "--sm", "sm_62"],
     ] {
-        let said = run(command);
-        assert!(said.stdout.contains("vote"), "{}", said.stdout);
+        let message = run(command);
+        assert!(message.stdout.contains("vote"), "{}", message.stdout);
         let damaged = command[0] != "list";
-        assert_eq!(said.code, Some(if damaged { 3 } else { 0 }), "{command:?}");
+        assert_eq!(message.code, Some(if damaged { 3 } else { 0 }), "{command:?}");
     }
     // The kernel is in the other image.
     run(&["cfg", &file, "--kernel", "vote"]).done();
@@ -169,8 +169,8 @@ fn an_output_file_appears_when_all_is_done() {
         let arguments = ["bound", file, "--loop-default", "10", "--format", "json"];
         run(&[&arguments[..], &["--output", &there]].concat())
     };
-    let said = run_it(&file);
-    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""));
+    let message = run_it(&file);
+    assert_eq!((message.code, message.stdout.as_str()), (Some(0), ""));
     let text = std::fs::read_to_string(&there).expect("it is written");
     let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(report["schema"], "warpbound.bound/1");
@@ -229,7 +229,7 @@ fn an_interrupt_leaves_nothing_half_written() {
 }
 
 /// An existing link keeps its target, an existing device stays a device, and a new file may be read by all
-/// whom the umask lets.
+/// whom the umask permits.
 #[cfg(unix)]
 #[test]
 fn output_files_are_replaced_with_care() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, built_folder, run};
+use crate::support::{CommandOutput, built_folder, run};
 
 /// Launch files of the examples, without `.toml`.
 fn launches() -> BTreeSet<String> {
@@ -17,7 +17,7 @@ fn launches() -> BTreeSet<String> {
 }
 
 /// A command on the program of a launch.
-fn launched(command: &str, launch: &str, rest: &[&str]) -> Said {
+fn launched(command: &str, launch: &str, rest: &[&str]) -> CommandOutput {
     let program = launch.split('.').next().unwrap_or_default();
     let (program, launch) = (
         format!("../msimt/{program}.msimt"),
@@ -26,8 +26,8 @@ fn launched(command: &str, launch: &str, rest: &[&str]) -> Said {
     run(&[&[command, &program, "--launch", &launch], rest].concat())
 }
 
-fn parsed(said: &str) -> Value {
-    serde_json::from_str(said).expect("JSON")
+fn parsed(message: &str) -> Value {
+    serde_json::from_str(message).expect("JSON")
 }
 
 /// A row of the table in `kernels/msimt/README.md`.
@@ -76,13 +76,13 @@ fn examples_take_the_cycles_of_the_table() {
     let named: BTreeSet<String> = table.iter().map(|row| row.launch.clone()).collect();
     assert_eq!(named, launches());
     for row in table {
-        let said = launched("run", &row.launch, &["--format", "json"]);
+        let message = launched("run", &row.launch, &["--format", "json"]);
         let Some(cycles) = row.cycles else {
-            let refusal = said.refusal();
+            let refusal = message.refusal();
             assert!(refusal.contains("barrier"), "{refusal}");
             continue;
         };
-        let report = parsed(&said.done());
+        let report = parsed(&message.done());
         assert_eq!(report["cycles"], cycles, "{}", row.launch);
         assert_eq!(
             (&report["threads"], &report["warp_width"]),
@@ -147,11 +147,11 @@ fn trace_of_figure_2() {
 }
 
 #[test]
-fn what_happens_before_a_fault_is_traced() {
-    let said = launched("run", "barrier_in_branch", &["--trace"]);
-    assert_eq!(said.code, Some(3));
-    assert_eq!(said.stdout.lines().count(), 6, "{}", said.stdout);
-    assert!(said.stdout.starts_with("00 #0: "), "{}", said.stdout);
+fn the_trace_ends_at_the_fault() {
+    let message = launched("run", "barrier_in_branch", &["--trace"]);
+    assert_eq!(message.code, Some(3));
+    assert_eq!(message.stdout.lines().count(), 6, "{}", message.stdout);
+    assert!(message.stdout.starts_with("00 #0: "), "{}", message.stdout);
 }
 
 /// The paper estimates 804 cycles for 4 warps of 4 threads; its own simulator takes 860.
@@ -191,11 +191,11 @@ fn abstract_simulation_of_triangle_sum() {
 fn bounds_of_examples_hold() {
     let mut bounded = 0;
     for row in table() {
-        let said = launched("cta", &row.launch, &["--format", "json"]);
-        assert_eq!(said.stderr, "", "{}", row.launch);
-        let report = parsed(&said.stdout);
+        let message = launched("cta", &row.launch, &["--format", "json"]);
+        assert_eq!(message.stderr, "", "{}", row.launch);
+        let report = parsed(&message.stdout);
         let sound = report["sound"].as_u64();
-        assert_eq!(said.code, Some(if sound.is_some() { 0 } else { 2 }));
+        assert_eq!(message.code, Some(if sound.is_some() { 0 } else { 2 }));
         assert_eq!(sound.is_none(), report["no_sound"].is_string());
         match (sound, row.cycles) {
             (Some(sound), Some(cycles)) => {

@@ -180,13 +180,13 @@ fn loops_without_end_are_not_bounded() {
 
 /// The limit of a launch file applies without an option.
 #[test]
-fn the_shorter_way_to_say_that_a_run_is_too_long() {
+fn cycle_limits_of_launch_file_and_option() {
     let launch = format!("max_cycles = 7\n{LAUNCH}");
     let program = ".kernel K\nl:  jump l\n";
-    let said = refusal("limit", &["run"], program, &launch);
-    assert!(said.contains("has not ended after 7 cycles"), "{said}");
-    let said = refusal("limit", &["run", "--max-cycles", "9"], program, &launch);
-    assert!(said.contains("has not ended after 9 cycles"), "{said}");
+    let message = refusal("limit", &["run"], program, &launch);
+    assert!(message.contains("has not ended after 7 cycles"), "{message}");
+    let message = refusal("limit", &["run", "--max-cycles", "9"], program, &launch);
+    assert!(message.contains("has not ended after 9 cycles"), "{message}");
 }
 
 #[test]
@@ -267,26 +267,26 @@ fn machines() {
         assert_ne!(changed, text);
         let machine = scratch("machines.machine.toml", changed);
         for command in ["run", "cta"] {
-            let said = refusal(
+            let message = refusal(
                 "machines",
                 &[command, "--machine", &machine],
                 PROGRAM,
                 LAUNCH,
             );
-            assert_eq!(said, format!("{machine}: {expected}"));
+            assert_eq!(message, format!("{machine}: {expected}"));
         }
         // The file that a launch names is in the folder of the launch.
         let launch = format!("machine = \"machines.machine.toml\"\n{LAUNCH}");
-        let said = refusal("machines", &["run"], PROGRAM, &launch);
-        assert_eq!(said, format!("{machine}: {expected}"));
+        let message = refusal("machines", &["run"], PROGRAM, &launch);
+        assert_eq!(message, format!("{machine}: {expected}"));
     }
-    let said = refusal(
+    let message = refusal(
         "machines",
         &["run", "--machine", "nowhere.toml"],
         PROGRAM,
         LAUNCH,
     );
-    assert!(said.starts_with("nowhere.toml: cannot be read: "), "{said}");
+    assert!(message.starts_with("nowhere.toml: cannot be read: "), "{message}");
 }
 
 /// Machine code does not run on mini-SIMT machines.
@@ -297,17 +297,17 @@ fn cubins_are_not_simulated_as_mini_simt() {
         ("if_else.sm_61.cubin", "if_only"),
         ("nested_loops.sm_62.cubin", "nested_fixed"),
     ] {
-        let said = run(&["cta", file, "--kernel", kernel, "--launch", &launch]).refusal();
+        let message = run(&["cta", file, "--kernel", kernel, "--launch", &launch]).refusal();
         assert_eq!(
-            said,
+            message,
             format!(
                 "{file}: cta bounds blocks of mini-SIMT kernels, and this is machine code of a GPU; `warpbound bound` \
                  bounds the instructions that a warp of it issues, `warpbound run` simulates it"
             )
         );
         // A launch of the other kind is refused by the key that it lacks.
-        let said = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
-        assert!(said.starts_with(&format!("{launch}: ")), "{said}");
-        assert!(said.ends_with("and the kernel is for a GPU"), "{said}");
+        let message = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
+        assert!(message.starts_with(&format!("{launch}: ")), "{message}");
+        assert!(message.ends_with("and the kernel is for a GPU"), "{message}");
     }
 }

@@ -4,8 +4,8 @@ use crate::support::{built, one_line, run, scratch};
 
 /// The report of `bound` about three kernels with one loop bound for all.
 fn bounds(file: &str) -> Vec<(String, serde_json::Value)> {
-    let said = run(&["bound", file, "--loop-default", "10", "--format", "json"]);
-    let report: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let message = run(&["bound", file, "--loop-default", "10", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&message.stdout).expect("JSON");
     let kernels = report["kernels"].as_array().expect("a list");
     let named = |k: &serde_json::Value| (k["name"].as_str().expect("a name").to_owned(), k.clone());
     kernels.iter().map(named).collect()
@@ -66,8 +66,8 @@ fn an_odd_kernel_costs_no_neighbour() {
                 assert_eq!(now["bound"], report["bound"], "{kernel}");
             }
         }
-        let said = run(&["bound", &file, "--loop-default", "10"]);
-        assert_eq!((said.code, said.stderr.as_str()), (Some(2), ""));
+        let message = run(&["bound", &file, "--loop-default", "10"]);
+        assert_eq!((message.code, message.stderr.as_str()), (Some(2), ""));
         run(&[
             "bound",
             &file,
@@ -82,20 +82,20 @@ fn an_odd_kernel_costs_no_neighbour() {
             list.contains("nested_triangular") && list.contains(why),
             "{list}"
         );
-        let said = run(&["disasm", &file]);
-        assert_eq!(said.code, Some(3));
+        let message = run(&["disasm", &file]);
+        assert_eq!(message.code, Some(3));
         assert!(
-            said.stdout.contains("nested_triangular\n"),
+            message.stdout.contains("nested_triangular\n"),
             "{}",
-            said.stdout
+            message.stdout
         );
-        let line = one_line(&said.stderr);
+        let line = one_line(&message.stderr);
         assert!(
             line.starts_with(&format!("{file}: kernel nested_fixed: ")),
             "{line}"
         );
-        let said = run(&["disasm", &file, "--kernel", "nested_fixed"]);
-        assert_eq!((said.code, said.stdout.as_str()), (Some(3), ""));
+        let message = run(&["disasm", &file, "--kernel", "nested_fixed"]);
+        assert_eq!((message.code, message.stdout.as_str()), (Some(3), ""));
     }
 }
 
@@ -182,7 +182,7 @@ fn an_architecture_that_is_there_and_not_supported() {
     assert_eq!(bytes[16 + 28], 61);
     bytes[16 + 28] = 80;
     let file = scratch("newer.fatbin", bytes);
-    for (sm, said) in [
+    for (sm, message) in [
         ("sm_80", "sm_80 is not supported yet (sm_50 to sm_62 are)"),
         (
             "sm_90",
@@ -191,7 +191,7 @@ fn an_architecture_that_is_there_and_not_supported() {
     ] {
         for command in [&["bound"][..], &["list"], &["disasm"]] {
             let said_here = run(&[command, &[&file, "--sm", sm]].concat()).refusal();
-            assert_eq!(said_here, format!("{file}: {said}"));
+            assert_eq!(said_here, format!("{file}: {message}"));
         }
     }
 }

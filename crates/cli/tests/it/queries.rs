@@ -33,8 +33,8 @@ fn spelled(path: &Path) -> &str {
 /// Returns the names in the order of the file.
 fn kernels(name: &str) -> Vec<String> {
     let arguments = ["bound", SORT, "--loop-default", "2", "--format", "json"];
-    let said = run(&[&arguments[..], &["--kernel", name]].concat()).done();
-    let report: Value = serde_json::from_str(&said).expect("JSON");
+    let message = run(&[&arguments[..], &["--kernel", name]].concat()).done();
+    let report: Value = serde_json::from_str(&message).expect("JSON");
     let kernels = report["kernels"].as_array().expect("kernels");
     let names = kernels.iter().map(|k| k["name"].as_str().expect("a name"));
     names.map(str::to_owned).collect()
@@ -65,9 +65,9 @@ fn kernels_by_parts_of_their_names() {
     }
     let cfg = |name: &str| run(&["cfg", SORT, "--kernel", name]);
     assert_eq!(cfg("block<int>").done(), cfg(&one[0]).done());
-    let said = cfg("block").refusal();
-    assert!(said.contains("is the name of several kernels: "), "{said}");
-    assert!(blocks.iter().all(|name| said.contains(name)), "{said}");
+    let message = cfg("block").refusal();
+    assert!(message.contains("is the name of several kernels: "), "{message}");
+    assert!(blocks.iter().all(|name| message.contains(name)), "{message}");
 }
 
 #[test]
@@ -76,23 +76,23 @@ fn launch_files_name_kernels_as_options_do() {
         "short_name.toml",
         "kernel = \"external_c*\"\ngrid = [1]\nblock = [1]\n",
     );
-    let said = run(&["run", "external_call.sm_61.cubin", "--launch", &launch]).refusal();
+    let message = run(&["run", "external_call.sm_61.cubin", "--launch", &launch]).refusal();
     assert!(
-        said.contains("kernel external_call: the kernel has 3 parameters"),
-        "{said}"
+        message.contains("kernel external_call: the kernel has 3 parameters"),
+        "{message}"
     );
 }
 
 #[test]
 fn the_nearest_kernel_is_suggested() {
-    let said = run(&["bound", SORT, "--kernel", "blokc"]).refusal();
-    let first = said.split("; the file has ").nth(1).unwrap_or_default();
-    assert!(first.starts_with("bitonic::block, "), "{said}");
+    let message = run(&["bound", SORT, "--kernel", "blokc"]).refusal();
+    let first = message.split("; the file has ").nth(1).unwrap_or_default();
+    assert!(first.starts_with("bitonic::block, "), "{message}");
     let library = container("host.so");
-    let said = run(&["bound", &library, "--kernel", "if_onyl"]).refusal();
+    let message = run(&["bound", &library, "--kernel", "if_onyl"]).refusal();
     assert!(
-        said.contains("there is no kernel \"if_onyl\"; the file has if_only"),
-        "{said}"
+        message.contains("there is no kernel \"if_onyl\"; the file has if_only"),
+        "{message}"
     );
 }
 
@@ -124,16 +124,16 @@ fn an_answered_question_ends_well() {
         assert_eq!(none.code, Some(3), "{command:?}");
     }
     // A missing bound keeps its exit code.
-    let said = run(&["bound", "break_loop.sm_61.cubin", "--kernel", "break_loop"]);
-    assert_eq!(said.code, Some(2));
+    let message = run(&["bound", "break_loop.sm_61.cubin", "--kernel", "break_loop"]);
+    assert_eq!(message.code, Some(2));
 }
 
 /// A kernel without an answer is named, and the others are answered.
 #[test]
 fn lists_are_documents() {
     let parse = |arguments: &[&str]| -> Value {
-        let said = run(&[arguments, &["--format", "json"]].concat()).done();
-        serde_json::from_str(&said).expect("one document")
+        let message = run(&[arguments, &["--format", "json"]].concat()).done();
+        serde_json::from_str(&message).expect("one document")
     };
     let report = parse(&["list", SORT]);
     assert_eq!(report["schema"], "warpbound.list/1");
@@ -210,9 +210,9 @@ fn every_command_has_an_output() {
         assert_eq!(written, printed, "{arguments:?}");
         std::fs::remove_file(&file).expect("it can be removed");
         let nowhere = folder.join("none/output");
-        let said = to(&nowhere).refusal();
+        let message = to(&nowhere).refusal();
         let expected = format!("{}: cannot be written: No such file", nowhere.display());
-        assert!(said.starts_with(&expected), "{arguments:?}: {said}");
+        assert!(message.starts_with(&expected), "{arguments:?}: {message}");
         let left = std::fs::read_dir(&folder).expect("a folder").count();
         assert_eq!(left, 0, "{arguments:?}");
     }
@@ -221,10 +221,10 @@ fn every_command_has_an_output() {
     let run = |arguments: &[&str]| run(&[arguments, &["--output", spelled(&file)]].concat());
     run(&["disasm", SORT, "--kernel", "nothing"]).refusal();
     assert_eq!(std::fs::read_to_string(&file).expect("there"), "old");
-    let said = run(&[&["run"], &product[..], &["--events", spelled(&file)]].concat()).refusal();
+    let message = run(&[&["run"], &product[..], &["--events", spelled(&file)]].concat()).refusal();
     assert!(
-        said.ends_with("--output and --events name the same file"),
-        "{said}"
+        message.ends_with("--output and --events name the same file"),
+        "{message}"
     );
 }
 
@@ -249,7 +249,7 @@ fn images_are_extracted() {
     );
     // Several images are written to a folder, which is created.
     let several = folder.join("several");
-    let said = run(&[
+    let message = run(&[
         "extract",
         &library,
         "--sm",
@@ -258,7 +258,7 @@ fn images_are_extracted() {
         spelled(&several),
     ])
     .done();
-    let names: Vec<&str> = said.lines().filter_map(|l| l.rsplit('/').next()).collect();
+    let names: Vec<&str> = message.lines().filter_map(|l| l.rsplit('/').next()).collect();
     assert_eq!(names, ["host.so.1.sm_61.cubin", "host.so.4.sm_61.cubin"]);
     let fourth = std::fs::read(several.join(names[1])).expect("it is written");
     assert_eq!(fourth, built("if_else.sm_61.cubin"));
@@ -271,18 +271,18 @@ fn images_are_extracted() {
         spelled(&several),
     ]);
     assert_eq!(found.done().lines().count(), 2);
-    let said = run(&["extract", &library]).refusal();
+    let message = run(&["extract", &library]).refusal();
     assert!(
-        said.contains("images do not go into one file; --output FOLDER"),
-        "{said}"
+        message.contains("images do not go into one file; --output FOLDER"),
+        "{message}"
     );
-    let said = run(&["extract", &library, "--kernel", "vtoe", "--output", "-"]).refusal();
+    let message = run(&["extract", &library, "--kernel", "vtoe", "--output", "-"]).refusal();
     assert!(
-        said.contains("there is no kernel \"vtoe\"; the file has vote"),
-        "{said}"
+        message.contains("there is no kernel \"vtoe\"; the file has vote"),
+        "{message}"
     );
-    let said = run(&["extract", &library, "--image", "3", "--output", "-"]).refusal();
-    assert!(said.ends_with("image 3 is PTX, not a cubin"), "{said}");
+    let message = run(&["extract", &library, "--image", "3", "--output", "-"]).refusal();
+    assert!(message.ends_with("image 3 is PTX, not a cubin"), "{message}");
 }
 
 /// Runs the command with data on its standard input.
@@ -343,7 +343,7 @@ fn kernels_over_the_time_limit() {
 
 /// Divergence edges are listed on request.
 #[test]
-fn what_is_explained_on_request() {
+fn divergence_edges_are_listed_on_request() {
     let arguments = ["bound", "break_loop.sm_61.cubin", "--loop-default", "10"];
     let (short, long) = (
         run(&arguments).done(),
@@ -399,14 +399,14 @@ fn limits_of_launches() {
             "dynamic), and may have 49152",
         ),
     ] {
-        let said = launch(name, rest);
-        assert!(said.contains(expected), "{said}");
+        let message = launch(name, rest);
+        assert!(message.contains(expected), "{message}");
     }
-    let said = launch(
+    let message = launch(
         "fits",
         "grid = [2147483647]\nblock = [1, 1, 64]\ndynamic_shared = 1024",
     );
-    assert!(said.contains("the kernel has 4 parameters"), "{said}");
+    assert!(message.contains("the kernel has 4 parameters"), "{message}");
 }
 
 /// A call of a function outside the file is named, with a hint.
@@ -420,14 +420,14 @@ fn printf_in_a_run() {
     let launch = scratch("printf.toml", launch);
     let file = "external_call.sm_61.cubin";
     for how in [&["--functional"][..], &[]] {
-        let said = run(&[&["run", file, "--launch", &launch], how].concat()).refusal();
+        let message = run(&[&["run", file, "--launch", &launch], how].concat()).refusal();
         assert!(
-            said.contains("goes to vprintf, which is not in the file"),
-            "{said}"
+            message.contains("goes to vprintf, which is not in the file"),
+            "{message}"
         );
         assert!(
-            said.contains("compile the kernel without the call"),
-            "{said}"
+            message.contains("compile the kernel without the call"),
+            "{message}"
         );
     }
 }
@@ -445,8 +445,8 @@ fn cycles_have_a_spread() {
     let line = text.lines().nth(2).unwrap_or_default();
     assert!(line.ends_with(" by single assumptions"), "{text}");
     let json = |rest: &[&str]| -> Value {
-        let said = run(&[&product[..], &["--format", "json"], rest].concat()).done();
-        serde_json::from_str(&said).expect("JSON")
+        let message = run(&[&product[..], &["--format", "json"], rest].concat()).done();
+        serde_json::from_str(&message).expect("JSON")
     };
     let (short, whole) = (json(&[]), json(&["--sensitivities"]));
     assert_eq!(short["spread"], whole["spread"]);

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Output of a command.
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Said {
+impl CommandOutput {
     /// Returns the output of a successful command.
     #[track_caller]
     pub(crate) fn done(self) -> String {
@@ -60,7 +60,7 @@ pub(crate) fn one_line(stderr: &str) -> String {
     line.to_owned()
 }
 
-pub(crate) fn run(arguments: &[&str]) -> Said {
+pub(crate) fn run(arguments: &[&str]) -> CommandOutput {
     let mut child = Command::new(env!("CARGO_BIN_EXE_warpbound"))
         .args(arguments)
         .current_dir(built_folder())
@@ -89,17 +89,17 @@ pub(crate) fn run(arguments: &[&str]) -> Said {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    let said = Said {
+    let message = CommandOutput {
         code: status.code(),
         stdout: stdout.join().expect("stdout"),
         stderr: stderr.join().expect("stderr"),
     };
     assert!(
-        !said.stderr.contains("panicked"),
+        !message.stderr.contains("panicked"),
         "{arguments:?}: {}",
-        said.stderr
+        message.stderr
     );
-    said
+    message
 }
 
 pub(crate) fn built_folder() -> PathBuf {

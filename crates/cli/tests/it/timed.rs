@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Said, built_folder, run, scratch};
+use crate::support::{CommandOutput, built_folder, run, scratch};
 
 const MATMUL: &str = "matmul_int.sm_62.cubin";
 
@@ -30,14 +30,14 @@ fn product(folder: &Path, rest: &str) -> PathBuf {
     path
 }
 
-fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> Said {
+fn launched(cubin: &str, launch: &Path, rest: &[&str]) -> CommandOutput {
     let launch = launch.to_str().expect("a plain path");
     run(&[&["run", cubin, "--launch", launch], rest].concat())
 }
 
 fn json(cubin: &str, launch: &Path, rest: &[&str]) -> Value {
-    let said = launched(cubin, launch, &[&["--format", "json"], rest].concat()).done();
-    serde_json::from_str(&said).expect("JSON")
+    let message = launched(cubin, launch, &[&["--format", "json"], rest].concat()).done();
+    serde_json::from_str(&message).expect("JSON")
 }
 
 /// The keys of JSON are part of the interface.
@@ -108,18 +108,18 @@ fn keys_of_the_report() {
 fn choices() {
     let folder = folder("timed_choices");
     let launch = product(&folder, "");
-    let said = |rest: &[&str]| {
+    let message = |rest: &[&str]| {
         let report = json(MATMUL, &launch, rest);
         ["machine", "scheduler", "pick", "caches", "interlock"]
             .map(|key| report[key].as_str().unwrap_or_default().to_owned())
     };
-    let [machine, scheduler, pick, caches, interlock] = said(&[]);
+    let [machine, scheduler, pick, caches, interlock] = message(&[]);
     assert_eq!(
         [machine.as_str(), &pick, &caches, &interlock],
         ["jetson-tx2", "typical", "cold", "control-words"]
     );
     assert!(["lrr", "gto", "oldest", "run-to-barrier"].contains(&scheduler.as_str()));
-    let chosen = said(&[
+    let chosen = message(&[
         "--machine",
         "p100",
         "--scheduler",
@@ -137,8 +137,8 @@ fn choices() {
     );
     // Options override the launch file.
     product(&folder, "caches = \"warm\"");
-    assert_eq!(said(&[])[3], "warm");
-    assert_eq!(said(&["--caches", "cold"])[3], "cold");
+    assert_eq!(message(&[])[3], "warm");
+    assert_eq!(message(&["--caches", "cold"])[3], "cold");
     product(&folder, "caches = \"lukewarm\"");
     let refused = launched(MATMUL, &launch, &[]).refusal();
     assert!(
@@ -183,7 +183,7 @@ fn numbers_that_are_set() {
         text.contains("\n  with launch.kernel 1094 instead of "),
         "{text}"
     );
-    for (wrong, said) in [
+    for (wrong, message) in [
         (&["sm.count=0"][..], "sm.count is 0, but must be at least 1"),
         (&["l2.line=96"], "l2.line is 96, but must be a power of two"),
         (
@@ -198,7 +198,7 @@ fn numbers_that_are_set() {
     ] {
         let rest: Vec<&str> = wrong.iter().flat_map(|set| ["--set", set]).collect();
         let refused = launched(MATMUL, &launch, &rest).refusal();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
     // Values that are inconsistent one by one may be consistent together.
     let both = ["--set", "l2.bytes=98304", "--set", "l2.ways=12"];
@@ -264,7 +264,7 @@ fn sums() {
     ] {
         assert_eq!(with(&set)["cycles"], part["cycles"]);
     }
-    for (set, said) in [
+    for (set, message) in [
         (
             &["--set", "dram.latency=100"][..],
             "dram.latency is 100, but l2.hit, which is a part of it, is 216",
@@ -275,7 +275,7 @@ fn sums() {
         ),
     ] {
         let refused = launched(MATMUL, &launch, set).refusal();
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
 }
 
@@ -318,10 +318,10 @@ fn machines() {
     );
     let report = json(MATMUL, &launch, &["--machine", &own]);
     assert_eq!(report["machine"], "mine");
-    let said = launched(MATMUL, &launch, &["--machine", "paper-2014"]).refusal();
+    let message = launched(MATMUL, &launch, &["--machine", "paper-2014"]).refusal();
     assert!(
-        said.starts_with("there is no machine \"paper-2014\"; there are jetson-tx2, "),
-        "{said}"
+        message.starts_with("there is no machine \"paper-2014\"; there are jetson-tx2, "),
+        "{message}"
     );
     let small = text.replacen(
         "threads = { value = [1024, 1024]",
@@ -381,23 +381,23 @@ fn events_and_timelines() {
 
 /// The output is the same in every run and for any number of threads.
 #[test]
-fn repeated_runs_say_the_same() {
+fn repeated_runs_give_equal_output() {
     let folder = folder("timed_repeat");
     let launch = product(&folder, "");
     let events = folder.join("events.jsonl");
-    let said = |threads: &str| {
+    let message = |threads: &str| {
         let events = events.to_str().expect("a plain path");
         let rest = ["--format", "json", "--sensitivities", "--events", events];
-        let said = launched(
+        let message = launched(
             MATMUL,
             &launch,
             &[&rest[..], &["--threads", threads]].concat(),
         );
-        (said.done(), std::fs::read(events).expect("events"))
+        (message.done(), std::fs::read(events).expect("events"))
     };
-    let first = said("1");
+    let first = message("1");
     for threads in ["1", "2", "5"] {
-        assert!(said(threads) == first, "{threads} threads");
+        assert!(message(threads) == first, "{threads} threads");
     }
 }
 
@@ -411,11 +411,11 @@ fn options_of_the_other_kind() {
             "{MATMUL}: --trace is for mini-SIMT, this is machine code of a GPU; --events writes the events of a GPU"
         )
     );
-    let said = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();
-    assert!(said.contains("--max-cycles is for mini-SIMT"), "{said}");
+    let message = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();
+    assert!(message.contains("--max-cycles is for mini-SIMT"), "{message}");
     let twice = ["--timeline", "none/t", "--events", "none/t"];
-    let said = launched(MATMUL, &launch, &twice).refusal();
-    assert!(said.contains("name the same file"), "{said}");
+    let message = launched(MATMUL, &launch, &twice).refusal();
+    assert!(message.contains("name the same file"), "{message}");
     let program = "../msimt/triangle_sum.msimt";
     let mini = built_folder().join("../msimt/triangle_sum.4x1.toml");
     for option in [
@@ -465,8 +465,8 @@ fn wrong_usage() {
         (&["--functional", "--timeline", "t.json"], "--functional"),
         (&["--functional", "--machine", "p100"], "--functional"),
     ] {
-        let said = launched(MATMUL, &launch, rest).usage();
-        assert!(said.contains(part), "{rest:?}: {said}");
+        let message = launched(MATMUL, &launch, rest).usage();
+        assert!(message.contains(part), "{rest:?}: {message}");
     }
     let help = run(&["run", "--help"]).done();
     for option in [

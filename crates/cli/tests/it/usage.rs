@@ -77,8 +77,8 @@ fn wrong_usage() {
             "cannot be used multiple times",
         ),
     ] {
-        let said = run(&arguments).usage();
-        assert!(said.contains(part), "{arguments:?}: {said}");
+        let message = run(&arguments).usage();
+        assert!(message.contains(part), "{arguments:?}: {message}");
     }
 }
 
@@ -110,8 +110,8 @@ fn an_unknown_kernel_is_named() {
                  the file has nested_fixed, nested_divergent, nested_triangular"
             )
         );
-        let said = run(&[command, FILE, "--kernel", "two\nlines"]).refusal();
-        assert!(said.contains(r#""two\nlines""#), "{said}");
+        let message = run(&[command, FILE, "--kernel", "two\nlines"]).refusal();
+        assert!(message.contains(r#""two\nlines""#), "{message}");
     }
 }
 

@@ -46,7 +46,7 @@ fn list_has_a_line_for_each_kernel() {
 }
 
 #[test]
-fn list_names_what_cannot_be_followed() {
+fn list_names_refused_kernels() {
     let text = run(&["list", "infinite_loop.sm_61.cubin"]).done();
     for line in [
         "not followed:\n",

@@ -318,7 +318,7 @@ impl<'a> Claims<'a> {
             let message = format!("the step to {target} is no edge: no node begins there");
             return add(Claim::Edge, message);
         }
-        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is a step of active lanes.
+        // `Via::Resume` names the entry that the pop made active (SOUNDNESS 4.1); `Via::Walk` is one of active lanes.
         let via = if exhausted && to.is_some() {
             // The entry that runs now, as it was before the pop made it the active one.
             let entry = before.pending().get(after.pending().len()).or(before.top());
@@ -347,7 +347,7 @@ impl<'a> Claims<'a> {
         }
         let steps = self.flow.warp.steps.get(here.index());
         let steps = || steps.into_iter().flatten();
-        let matches_edge = |step: &&_| leads(step, to, via);
+        let matches_edge = |step: &&_| is_step(step, to, via);
         let known = steps()
             .filter(matches_edge)
             .any(|step| pushed.iter().all(|id| step.pushes.contains(id)));
@@ -381,7 +381,8 @@ impl<'a> Claims<'a> {
     }
 }
 
-fn leads(step: &warpbound_simt::warp::WarpStep, to: Option<NodeId>, via: Via) -> bool {
+/// Whether an edge has this destination and this kind.
+fn is_step(step: &warpbound_simt::warp::WarpStep, to: Option<NodeId>, via: Via) -> bool {
     step.to == to && step.via == via
 }
 

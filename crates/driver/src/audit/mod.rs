@@ -32,7 +32,7 @@ pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.
-const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// Limit of a varied run, as a multiple of the instructions of the given launch: random contents may not terminate.
 const MAX_LENGTH_RATIO: u64 = 16;
@@ -374,7 +374,7 @@ impl Audit<'_> {
             let faults = &mut report.faults;
             if let Some(known) = faults.iter_mut().find(|known| known.message == message) {
                 known.runs += 1;
-            } else if faults.len() < SHOWN {
+            } else if faults.len() < MAX_SHOWN {
                 let runs = 1;
                 faults.push(AuditFault { run, runs, message });
             }
@@ -444,7 +444,7 @@ impl Audit<'_> {
     fn finish(self) {
         let report = self.report;
         report.violations = self.findings.len() as u64 + self.further_violations;
-        report.findings = self.findings.into_values().take(SHOWN).collect();
+        report.findings = self.findings.into_values().take(MAX_SHOWN).collect();
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {
             report.ratio = Some((bound as f64 / worst as f64 * 1000.0).round() / 1000.0);
         }

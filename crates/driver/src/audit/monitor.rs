@@ -184,7 +184,8 @@ impl<'a> ClaimMonitor<'a> {
                     apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
                 if done {
                     let leaves = matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
-                    // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one of these lanes.
+                    // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one
+                    // of these lanes.
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                 }

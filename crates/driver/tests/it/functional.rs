@@ -122,7 +122,7 @@ fn matrix_product() {
 
 /// A wrong expectation is reported with its location and both numbers.
 #[test]
-fn what_is_not_expected() {
+fn unexpected_results() {
     let (one, two) = ([1; 16], [2; 16]);
     let params = [
         Given::Input(&one),

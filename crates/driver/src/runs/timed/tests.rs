@@ -205,7 +205,7 @@ fn with_kernel<T>(work: impl FnOnce(&crate::Prepared<'_>) -> T) -> T {
     work(&session.prepare(kernel).unwrap())
 }
 
-fn hear(listener: &mut impl EventListener, events: &[(u64, Event)]) {
+fn send(listener: &mut impl EventListener, events: &[(u64, Event)]) {
     for (cycle, event) in events {
         listener.event(*cycle, event);
     }
@@ -221,7 +221,7 @@ fn counts_add_up() {
         for seed in 0..50 {
             let (events, known) = made_up(seed, operations as u32);
             let mut statistics = CycleStatistics::new(operations);
-            hear(&mut statistics, &events);
+            send(&mut statistics, &events);
             // The simulator itself counts issues.
             let mut issues = vec![0; operations];
             for (_, event) in &events {
@@ -297,7 +297,7 @@ fn occupancy_is_an_average() {
         ),
     ];
     let mut statistics = CycleStatistics::new(0);
-    hear(&mut statistics, &events);
+    send(&mut statistics, &events);
     // Two for 10 cycles, one for 20.
     let theoretical = TheoreticalOccupancy {
         blocks: 1,
@@ -323,7 +323,7 @@ fn a_line_for_each_event() {
         let (events, _) = made_up(1, prepared.code.ops.len() as u32);
         let mut bytes = Vec::new();
         let mut lines = EventFile::new(&mut bytes, &names);
-        hear(&mut lines, &events);
+        send(&mut lines, &events);
         lines.finish().unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(text.lines().count(), events.len());
@@ -370,7 +370,7 @@ fn timelines_are_well_formed() {
             };
             let mut bytes = Vec::new();
             let mut timeline = Timeline::new(&mut bytes, &names, &about, SLOTS);
-            hear(&mut timeline, &events);
+            send(&mut timeline, &events);
             timeline.finish().unwrap();
             let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
             assert!(matches!(
