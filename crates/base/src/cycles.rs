@@ -8,7 +8,7 @@ pub struct Cycles(pub u64);
 impl Add for Cycles {
     type Output = Cycles;
 
-    /// Saturates: `u64::MAX` exceeds every cycle limit, so the sum stays an upper bound of itself.
+    /// Saturates: `u64::MAX` is above every limit on cycles.
     fn add(self, other: Cycles) -> Cycles {
         Cycles(self.0.saturating_add(other.0))
     }

@@ -1,12 +1,12 @@
-//! Bound of a block: the cycles until all warps of a block have finished, on a processor that issues one instruction per
-//! cycle whenever some warp is ready.
+//! Bound of a block: the cycles until all warps of a block have finished, on a processor that issues one instruction
+//! per cycle whenever some warp is ready.
 //!
 //! Each cycle of a run either issues an instruction or is a stall. The number of issues is the number of instructions
 //! of all warps. For the stalls, follow a run backwards from its last issue: stay with the warp that issued there until
-//! the barrier that released it, continue with the warp that arrived at that barrier last, and so on. In a stall cycle no
-//! warp is ready, and the followed warp is not blocked at a barrier, so it waits for the latency of an instruction of its
-//! own. Hence the stalls are at most the waits of the followed warps. The bound of these waits depends on what is known
-//! about the barriers ([`StallRule`]).
+//! the barrier that released it, continue with the warp that arrived at that barrier last, and so on. In a stall cycle
+//! no warp is ready, and the followed warp is not blocked at a barrier, so it waits for the latency of an instruction
+//! of its own. Hence the stalls are at most the waits of the followed warps. The bound of these waits depends on what
+//! is known about the barriers ([`StallRule`]).
 
 use warpbound_base::{Cycles, UpperBound};
 use warpbound_simt::epochs::{Epoch, EpochArrival};
@@ -58,7 +58,7 @@ pub enum StallRule {
     /// Each barrier is passed by all warps together that still have one ahead: between two barriers, the stalls are at
     /// most the waits of one warp.
     AlignedBarriers,
-    /// It is unknown which warps wait for each other: the stalls are at most the waits of all warps.
+    /// Unknown which warps wait for each other: the stalls are at most the waits of all warps.
     AnyBarriers,
 }
 

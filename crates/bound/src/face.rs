@@ -12,8 +12,8 @@ use crate::simplex::Simplex;
 /// Maximum number of counts to round before the search gives up.
 const MAX_ROUNDED: usize = 64;
 
-/// Finds an integer point of the original program of `reduced` with the objective of the optimum in `simplex`. `None` if
-/// these steps reach none, although there may be one.
+/// Finds an integer point of the original program of `reduced` with the objective of the optimum in `simplex`. `None`
+/// if these steps reach none, although there may be one.
 ///
 /// Fractional counts are lowered to the next integer one after the other, or raised where that is not possible, and
 /// fixed there. The point satisfies the rows exactly; `simplex` is left at another optimum, with narrower bounds.

@@ -229,8 +229,8 @@ fn subtract(v: &mut SparseVector, at: usize, entries: &[(usize, Rational)]) {
     }
 }
 
-/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of those of its
-/// rows that are pivoted.
+/// Subtracts the finished columns of L from `work`, which is indexed by row; `pending` are the positions of those of
+/// its rows that are pivoted.
 fn eliminate(
     work: &mut SparseVector,
     pending: &mut PositionSet,

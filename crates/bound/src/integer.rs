@@ -27,15 +27,15 @@ const SEARCH_RADII: [i32; 2] = [1 << 20, i32::MAX];
 const TIME_LIMIT_SECONDS: u32 = 10;
 
 /// Finds an integer point of `model` near `center` with the largest objective that the solver reaches within `nodes`
-/// subproblems. `center` is the optimum of the relaxation of `reduced`, the reduced form of `model`. The point satisfies
-/// every row and bound of `model` exactly.
+/// subproblems. `center` is the optimum of the relaxation of `reduced`, the reduced form of `model`. The point
+/// satisfies every row and bound of `model` exactly.
 ///
 /// The variables of the solver are the distances from `center` rounded down and not the counts: the distances are small
 /// also where the counts exceed the range in which floating point represents every integer.
 ///
 /// # Errors
 ///
-/// Gives the reason error there is no point: the solver's, its panic, or the violation that the exact check found.
+/// Gives the reason why there is no point: the solver's, its panic, or the violation that the exact check found.
 pub(crate) fn integer_point(
     model: &IntegerProgram,
     reduced: &Reduced,

@@ -1,8 +1,8 @@
 //! Implicit path enumeration (IPET; Li and Malik 1995; for warps `warp-cfg-2023`, section 4): count rows, loop facts
 //! and costs become an integer program.
 //!
-//! A loop fact becomes a row in two steps. `warpbound_simt::counts` (`add_loop_row`) makes the count row: the executions
-//! of the loop's header that it limits, per entry or in total, with a coefficient that refers to the fact
+//! A loop fact becomes a row in two steps. `warpbound_simt::counts` (`add_loop_row`) makes the count row: the
+//! executions of the loop's header that it limits, per entry or in total, with a coefficient that refers to the fact
 //! ([`Factor::TimesBound`], [`Factor::TimesTotal`]). Here [`loop_fact_coefficient`] puts in the number that the user
 //! stated ([`crate::facts`]) and `add_count_row` adds the row to the program. A row whose fact is not stated is left
 //! out, so that the program is unbounded where a loop bound is missing.

@@ -72,7 +72,8 @@ impl Pricing {
         self.weight[column] = weight;
     }
 
-    /// Recomputes the score of `column`; `gains` is whether a move of the column is possible and improves the objective.
+    /// Recomputes the score of `column`; `gains` is whether a move of the column is possible and improves the
+    /// objective.
     pub(crate) fn refresh(&mut self, column: usize, gains: bool) {
         let score = gains.then(|| {
             let d = self.reduced[column].approximate();

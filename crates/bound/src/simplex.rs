@@ -61,8 +61,8 @@ pub(crate) enum SimplexOutcome {
     GaveUp(&'static str),
 }
 
-/// Result of the ratio test: the step length, and the blocking slot with the bound that its column reaches; `None` if the
-/// entering column reaches its own other bound.
+/// Result of the ratio test: the step length, and the blocking slot with the bound that its column reaches; `None` if
+/// the entering column reaches its own other bound.
 type RatioStep = (Perturbed, Option<(usize, ColumnStatus)>);
 
 impl Simplex {
@@ -475,8 +475,8 @@ impl Simplex {
         self.factor.exchange(slot, alpha) && (!self.factor.needs_refactoring() || self.refactor())
     }
 
-    /// Ratio test: how far `entering` can move until a bound is reached; `None` if there is none. Ties are broken by the
-    /// smallest column, so that the result is reproducible.
+    /// Ratio test: how far `entering` can move until a bound is reached; `None` if there is none. Ties are broken by
+    /// the smallest column, so that the result is reproducible.
     fn ratio_test(&self, entering: usize, up: bool, alpha: &SparseVector) -> Option<RatioStep> {
         let mut best = match (&self.lower[entering], &self.upper[entering]) {
             (Some(lower), Some(upper)) => Some((upper.sub(lower), None)),

@@ -104,9 +104,9 @@ pub struct Conflict {
 
 /// Finds and certifies an upper bound of the objective of `model`.
 ///
-/// The continuous relaxation is solved exactly; the floor of its optimum is the bound. If the optimum is not integral, steps along
-/// the optimal face look for an integer optimum, then the integer solver that was built in looks for the best integer
-/// point. What they find can only become the witness, never the bound. Nothing is returned that
+/// The continuous relaxation is solved exactly; the floor of its optimum is the bound. If the optimum is not integral,
+/// steps along the optimal face look for an integer optimum, then the integer solver that was built in looks for the
+/// best integer point. What they find can only become the witness, never the bound. Nothing is returned that
 /// [`verify`], [`verify_ray`] or [`verify_infeasible`] has not accepted.
 pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     match try_solve(model, effort) {

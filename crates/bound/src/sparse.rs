@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_are_walked_both_ways_while_they_grow() {
+    fn position_sets_are_iterated_in_both_directions_while_they_grow() {
         let mut set = PositionSet::new(200);
         for position in [0, 63, 64, 130, 199] {
             set.insert(position);

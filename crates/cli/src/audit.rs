@@ -41,7 +41,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let grid = input::grid(&launched.launch)?;
     let name = launched.kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
-    let kernel = session.launched_grid(name, &grid)?;
+    let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);

@@ -131,7 +131,7 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Com
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
-    let kernel = session.launched_grid(name, &grid)?;
+    let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let out = Output::open(arguments.output.output.as_deref())?;
     let open_outputs = outputs(&launched.launch, &grid)?;
     let options = RunOptions {
@@ -164,7 +164,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
     let grid = input::grid(&launched.launch)?;
     let session = launched_session(library, &arguments.input, name, &grid)?;
-    let kernel = session.launched_grid(name, &grid)?;
+    let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let machine = match &launched.machine {
         Some(name) => input::gpu_model(name)?,
         None => session.own_gpu_model()?,
@@ -205,7 +205,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
             RunProgress::Runs { done, all } => progress.runs(done as u64, all as u64),
         },
     };
-    let run = session.run_timed(kernel, &grid, &options, hooks);
+    let run = session.simulate(kernel, &grid, &options, hooks);
     progress.clear();
     let run = run?;
     write_outputs(outputs, run.outputs(&grid))?;
@@ -265,7 +265,7 @@ fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, CommandEr
     } = arguments;
     let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
-    let kernel = session.launched(launched.kernel.as_deref(), &launch)?;
+    let kernel = session.launched_kernel(launched.kernel.as_deref(), launch.kernel.as_deref())?;
     let mut out = Output::open(output.output.as_deref())?;
     let mut failure = None;
     let mut print = |line: &str| {
@@ -274,7 +274,7 @@ fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, CommandEr
         }
     };
     let tracer: Option<&mut dyn FnMut(&str)> = if *trace { Some(&mut print) } else { None };
-    let done = session.run(kernel, &launch, &machine, *max_cycles, tracer);
+    let done = session.run_mini(kernel, &launch, &machine, *max_cycles, tracer);
     if let Some(error) = failure {
         return Err(error.into());
     }

@@ -4,7 +4,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_driver::{KernelFlow, WarpModel, BoundOptions, Session};
-use warpbound_isa::{Arch, nvidia::Program};
+use warpbound_isa::{Arch, nvidia::SassProgram};
 
 fn main() {
     divan::main();
@@ -54,7 +54,7 @@ fn decode(bencher: Bencher<'_, '_>, kernel: &str) {
     with_kernel(kernel, |_, kernel| {
         bencher
             .counter(ItemsCount::new(kernel.code().len() / 32 * 3))
-            .bench_local(|| Program::decode(Arch::Sm61, kernel.code()).map(drop));
+            .bench_local(|| SassProgram::decode(Arch::Sm61, kernel.code()).map(drop));
     });
 }
 

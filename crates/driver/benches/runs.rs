@@ -5,7 +5,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{RunHooks, Session, TimedOptions};
+use warpbound_driver::{FunctionalRun, RunHooks, RunOptions, Session, TimedOptions};
 use warpbound_launch::{LaunchFile};
 use warpbound_machine::GpuModel;
 use warpbound_report::timed::TimedReport;
@@ -106,11 +106,11 @@ fn open(case: &Case) -> (Session, LaunchFile) {
 fn functional(bencher: Bencher, case: &Case) {
     let (session, grid) = open(case);
     let kernel = session
-        .launched_grid(Some(case.kernel), &grid)
+        .launched_kernel(Some(case.kernel), grid.kernel.as_deref())
         .expect("it has the kernel");
     let run = || {
         session
-            .run_functional(kernel, &grid, None)
+            .execute(kernel, &grid, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)
             .expect("it runs")
     };
     let count = run().report.issued.warp_instructions;
@@ -121,7 +121,7 @@ fn functional(bencher: Bencher, case: &Case) {
 fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedReport) -> u64) {
     let (session, grid) = open(case);
     let kernel = session
-        .launched_grid(Some(case.kernel), &grid)
+        .launched_kernel(Some(case.kernel), grid.kernel.as_deref())
         .expect("it has the kernel");
     let options = TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     let run = || {
@@ -131,7 +131,7 @@ fn bench_timed(bencher: Bencher, case: &Case, machine: &str, count: fn(&TimedRep
             progress: &mut |_| (),
         };
         session
-            .run_timed(kernel, &grid, &options, hooks)
+            .simulate(kernel, &grid, &options, hooks)
             .expect("it runs")
     };
     let count = count(&run().report);

@@ -77,7 +77,7 @@ impl Session {
 }
 
 /// Returns the operands that the linker or the driver has yet to write, by address.
-fn relocated(kernel: &Kernel, program: &nvidia::Program) -> Vec<Relocated> {
+fn relocated(kernel: &Kernel, program: &nvidia::SassProgram) -> Vec<Relocated> {
     let relocated = kernel.relocations.iter().filter_map(|relocation| {
         let instr = program.at(CodeAddr(relocation.offset))?;
         let operand = relocation.operand(instr.word as u64);

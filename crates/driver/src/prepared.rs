@@ -48,7 +48,7 @@ impl<'a> Prepared<'a> {
         let decoded = match isa {
             Isa::Sm(sm) => Arch::from_sm(sm.number.into())
                 .ok_or_else(|| Diagnostic::new(format!("{sm} has no instruction table")))
-                .and_then(|arch| nvidia::Program::decode(arch, kernel.code()))
+                .and_then(|arch| nvidia::SassProgram::decode(arch, kernel.code()))
                 .map(Program::Nvidia),
             Isa::MiniSimt => {
                 mini::Program::decode(kernel.code(), kernel.first_line).map(Program::Mini)

@@ -81,6 +81,19 @@ impl Session {
         })
     }
 
+    /// Returns the kernel of a launch: the one called `name`, or else the one that the launch file names, or the only one.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such kernel, or several.
+    pub fn launched_kernel(
+        &self,
+        name: Option<&str>,
+        stated: Option<&str>,
+    ) -> Result<&Kernel, Diagnostic> {
+        self.only_kernel(name.or(stated))
+    }
+
     /// Returns the kernel of a launch: the one with the name, or without a name the only one.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_graph::{Digraph, Dominators};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::mini::{FlowKind, Instr, Operand, Operation, Program, Slot};
+use warpbound_isa::mini::{FlowKind, Instr, SourceOperand, Operation, Program, Slot};
 use warpbound_load::Kernel;
 
 use crate::{
@@ -64,14 +64,14 @@ fn lift_instr(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             Slot::Write(v) => op.writes.push(Cell::gpr(v)),
             Slot::Read(operand) => {
                 reads.push(match operand {
-                    Operand::Number(n) => Expr::Const(n),
-                    Operand::Variable(v) => Expr::Cell(Cell::gpr(v)),
-                    Operand::Tid => Expr::ThreadId,
+                    SourceOperand::Number(n) => Expr::Const(n),
+                    SourceOperand::Variable(v) => Expr::Cell(Cell::gpr(v)),
+                    SourceOperand::Tid => Expr::ThreadId,
                 });
                 match operand {
-                    Operand::Variable(v) => op.reads.push(Cell::gpr(v)),
-                    Operand::Tid => op.value = ValueDependence::Lane,
-                    Operand::Number(_) => {}
+                    SourceOperand::Variable(v) => op.reads.push(Cell::gpr(v)),
+                    SourceOperand::Tid => op.value = ValueDependence::Lane,
+                    SourceOperand::Number(_) => {}
                 }
             }
             Slot::Branch(v) => op.condition.guard = Some(Cell::gpr(v)),

@@ -3,8 +3,8 @@
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
-use warpbound_isa::nvidia::Program;
-use warpbound_isa::{self as isa, Effects, Instr, View};
+use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::{self as isa, Effects, SassInstr, View};
 use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
@@ -20,9 +20,9 @@ const LITERALS: u8 = 2;
 
 /// Lifts `program`, the decoded code section of `kernel`.
 ///
-/// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, which need them.
-/// Fails if the kernel does not begin at an instruction.
-pub(crate) fn lift(kernel: &Kernel, program: &Program, meanings: bool) -> Result<Code, Diagnostic> {
+/// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, which need
+/// them. Fails if the kernel does not begin at an instruction.
+pub(crate) fn lift(kernel: &Kernel, program: &SassProgram, meanings: bool) -> Result<Code, Diagnostic> {
     let mut code = Code {
         group_bytes: GROUP_BYTES,
         constants: kernel
@@ -87,12 +87,12 @@ fn external_words(kernel: &Kernel) -> Vec<(u8, u32, String)> {
 /// Lifter of one kernel, with the relocations and external words that instructions refer to.
 struct Lifter<'a> {
     kernel: &'a Kernel,
-    program: &'a Program,
+    program: &'a SassProgram,
     external_words: &'a [(u8, u32, String)],
 }
 
 impl Lifter<'_> {
-    fn lift_op(&self, instr: &Instr, effects: Effects) -> Op {
+    fn lift_op(&self, instr: &SassInstr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
         Op {
             addr: instr.addr,
@@ -110,7 +110,7 @@ impl Lifter<'_> {
         }
     }
 
-    fn meaning(&self, instr: &Instr, words: &mut Vec<AddressWord>) -> Option<Meaning> {
+    fn meaning(&self, instr: &SassInstr, words: &mut Vec<AddressWord>) -> Option<Meaning> {
         // The loader changes a relocated word before it is executed, so the encoded operands do not count.
         let view = match self.relocations(instr.addr) {
             [] => self.program.view(instr),
@@ -133,7 +133,7 @@ impl Lifter<'_> {
     /// is replaced by a new word of [`Code::ADDRESS_BANK`]. `None` for any other relocation.
     fn relocated_view(
         &self,
-        instr: &Instr,
+        instr: &SassInstr,
         relocation: &Relocation,
         words: &mut Vec<AddressWord>,
     ) -> Option<View> {
@@ -176,7 +176,7 @@ impl Lifter<'_> {
 
     fn control_effect(
         &self,
-        instr: &Instr,
+        instr: &SassInstr,
         flow: InstrFlow,
         relocation: Option<&Relocation>,
     ) -> ControlEffect {

@@ -14,6 +14,6 @@ pub use instr::{
     ValueSource,
 };
 pub use nvidia::{
-    Arch, ControlWord, FormId, Instr, Operand, OperandRole, OperandValue, TargetStyle, Timing, View,
+    Arch, ControlWord, FormId, SassInstr, Operand, OperandRole, OperandValue, TargetStyle, Timing, View,
 };
 pub use program::Program;

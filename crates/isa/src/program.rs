@@ -7,7 +7,7 @@ use crate::{TargetStyle, mini, nvidia};
 #[derive(Clone, Debug)]
 pub enum Program {
     /// Maxwell or Pascal.
-    Nvidia(nvidia::Program),
+    Nvidia(nvidia::SassProgram),
     /// mini-SIMT.
     Mini(mini::Program),
 }

@@ -445,3 +445,30 @@ parameters! {
     /// Cycles for which a texture read occupies its unit.
     TextureOccupancy = "texture.occupancy", Cycles, high;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Draw numbers are those of the first release for its parameters, and follow them for parameters added later.
+    #[test]
+    fn draw_numbers_are_stable() {
+        let numbers: BTreeSet<u64> = Parameter::ALL.iter().map(|p| p.draw_number()).collect();
+        assert!(numbers.into_iter().eq(0..Parameter::ALL.len() as u64));
+        for (parameter, number) in [
+            (Parameter::SmCount, 0),
+            (Parameter::OccupancyLsu, 43),
+            (Parameter::OccupancyQueue, 44),
+            (Parameter::SharedAtomicThread, 53),
+            (Parameter::BarrierLatency, 54),
+            (Parameter::TlbWalk, 110),
+            (Parameter::TextureOccupancy, 115),
+            (Parameter::OccupancyShuffle, 116),
+            (Parameter::TlbPageTables, 121),
+        ] {
+            assert_eq!(parameter.draw_number(), number, "{}", parameter.name());
+        }
+    }
+}

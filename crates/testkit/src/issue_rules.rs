@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::nvidia::{Instr, Latency, Program};
+use warpbound_isa::nvidia::{SassInstr, LatencyKind, SassProgram};
 use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, WarpPlace};
 
@@ -24,7 +24,7 @@ const MAX_PER_RULE: usize = 5;
 ///
 /// [`crate::cycle_accounting`] checks that cycles add up and that what begins also ends.
 pub struct IssueRules<'a> {
-    program: &'a Program,
+    program: &'a SassProgram,
     machine: &'a MachineConfig,
     warps: HashMap<(u32, u32), Warp>,
     schedulers: HashMap<(u32, u32), Scheduler>,
@@ -76,7 +76,7 @@ struct Block {
 
 impl<'a> IssueRules<'a> {
     /// Rules for a run of a program on a machine.
-    pub fn new(program: &'a Program, machine: &'a MachineConfig) -> IssueRules<'a> {
+    pub fn new(program: &'a SassProgram, machine: &'a MachineConfig) -> IssueRules<'a> {
         IssueRules {
             program,
             machine,
@@ -136,7 +136,7 @@ impl<'a> IssueRules<'a> {
     }
 
     /// Checks the distance from the warp's last issue.
-    fn check_distance(&self, cycle: u64, warp: &Warp, instr: &Instr) -> Option<Violation> {
+    fn check_distance(&self, cycle: u64, warp: &Warp, instr: &SassInstr) -> Option<Violation> {
         let (before, last) = warp.last?;
         let last = self.program.instrs.get(last)?;
         // Stall cycles that the control word of the previous instruction requires (docs/timing-model.md, "distance"; 29
@@ -176,7 +176,7 @@ impl<'a> IssueRules<'a> {
         cycle: u64,
         warp: &Warp,
         place: &WarpPlace,
-        instr: &Instr,
+        instr: &SassInstr,
     ) -> Option<Violation> {
         let (_, last) = warp.last?;
         if !self.is_full_barrier(last) {
@@ -195,7 +195,7 @@ impl<'a> IssueRules<'a> {
     }
 
     /// Checks that the scheduler and the pipe of an instruction are free, and records the issue in both.
-    fn check_scheduler(&mut self, cycle: u64, place: &WarpPlace, instr: &Instr) -> Vec<Violation> {
+    fn check_scheduler(&mut self, cycle: u64, place: &WarpPlace, instr: &SassInstr) -> Vec<Violation> {
         let mut violations = Vec::new();
         let address = instr.addr;
         let scheduler = self
@@ -216,7 +216,7 @@ impl<'a> IssueRules<'a> {
         scheduler.last = Some((cycle, place.slot, may_pair));
         // Only instructions of fixed latency with a single pipe: the events do not say which of several pipes was used.
         if let Some(timing) = self.program.timing(instr)
-            && timing.latency == Latency::Fixed
+            && timing.latency == LatencyKind::Fixed
             && let [pipe @ "fxu"] = timing.pipes.as_slice()
         {
             let occupancy = self.machine[Parameter::OccupancyFxu];
@@ -253,7 +253,7 @@ impl<'a> IssueRules<'a> {
 }
 
 /// Checks that an instruction waits for the scoreboards that its control word names.
-fn check_scoreboards(cycle: u64, warp: &Warp, instr: &Instr) -> Vec<Violation> {
+fn check_scoreboards(cycle: u64, warp: &Warp, instr: &SassInstr) -> Vec<Violation> {
     let held = (0u32..).zip(warp.scoreboard_releases);
     held.filter(|&(number, until)| instr.control.wait_mask >> number & 1 == 1 && cycle < until)
         .map(|(number, until)| {

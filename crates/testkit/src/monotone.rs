@@ -69,7 +69,7 @@ pub fn compare_at_slow_end(
     to: Selection,
 ) -> Result<SlowEndRuns, Diagnostic> {
     let mut traffic = DataTraffic::default();
-    let first = session.time(prepared, launch, options, &mut traffic)?;
+    let first = session.simulate_with(prepared, launch, options, &mut traffic)?;
     let [reference, ends] = [options.selection, to].map(|pick| options.machine.select(pick));
     let mut compared = SlowEndRuns::default();
     // Cycles without contention, by the parameter at its slow end; computed on first use.
@@ -86,7 +86,7 @@ pub fn compare_at_slow_end(
                 set: set.to_vec(),
                 ..options.clone()
             };
-            let run = session.time(prepared, launch, &options, &mut Silent)?;
+            let run = session.simulate_with(prepared, launch, &options, &mut Silent)?;
             Ok::<u64, Diagnostic>(run.cycles.0.0)
         };
         let cycles = [first.cycles.0.0, with(&[(parameter, end)])?];

@@ -262,7 +262,7 @@ struct Progress {
     all: usize,
     begin: Instant,
     terminal: bool,
-    told: Mutex<Duration>,
+    reported: Mutex<Duration>,
 }
 
 impl Progress {
@@ -271,15 +271,15 @@ impl Progress {
             all,
             begin: Instant::now(),
             terminal: std::io::stderr().is_terminal(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
         }
     }
 
     fn tell(&self, total: &Total) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.begin.elapsed();
-        if self.terminal && now >= *told + Duration::from_secs(1) {
-            *told = now;
+        if self.terminal && now >= *reported + Duration::from_secs(1) {
+            *reported = now;
             let different = total.count(Compared::differs);
             eprint!(
                 "{CLEAR}{} of {}, {different} different",

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{Arch, Form, Program, TargetStyle, table};
+use warpbound_isa::nvidia::{Arch, Form, SassProgram, TargetStyle, table};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
@@ -238,7 +238,7 @@ fn compare(
     code: &[u8],
 ) -> anyhow::Result<()> {
     let arch = Arch::from_sm(sm).with_context(|| format!("no tables for sm_{sm}"))?;
-    let program = Program::decode(arch, code).with_context(|| title.to_owned())?;
+    let program = SassProgram::decode(arch, code).with_context(|| title.to_owned())?;
     let theirs = nvdisasm
         .disassemble(sm, code)
         .with_context(|| title.to_owned())?;

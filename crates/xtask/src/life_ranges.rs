@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{OperandRole, OperandValue, Program};
-use warpbound_isa::{Arch, Effects, Instr, InstrFlow, MemorySpace, Reg, TargetStyle};
+use warpbound_isa::nvidia::{OperandRole, OperandValue, SassProgram};
+use warpbound_isa::{Arch, Effects, SassInstr, InstrFlow, MemorySpace, Reg, TargetStyle};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
@@ -131,7 +131,7 @@ fn compare(nvdisasm: &Nvdisasm, tally: &mut LifeRangeTally, contents: &[u8]) -> 
             tally.unlisted += 1;
             continue;
         };
-        let program = Program::decode(arch, &section.code)?;
+        let program = SassProgram::decode(arch, &section.code)?;
         for instr in &program.instrs {
             match marks.get(&instr.addr.0) {
                 Some(marks) => tally.instruction(&program, instr, marks),
@@ -183,7 +183,7 @@ struct LifeRangeTally {
 }
 
 impl LifeRangeTally {
-    fn instruction(&mut self, program: &Program, instr: &Instr, marks: &Marks) {
+    fn instruction(&mut self, program: &SassProgram, instr: &SassInstr, marks: &Marks) {
         let effects = program.effects(instr);
         if let InstrFlow::Call(_) | InstrFlow::Indirect { .. } = effects.flow {
             self.count_exception(
@@ -284,8 +284,8 @@ impl LifeRangeTally {
 /// Returns the rule that explains a difference, if there is one; isa/nvidia/README.md gives the reasons. Except for the
 /// condition code, all rules are about registers that only we name.
 fn exception_rule(
-    program: &Program,
-    instr: &Instr,
+    program: &SassProgram,
+    instr: &SassInstr,
     effects: &Effects,
     kind: Kind,
     register: Reg,

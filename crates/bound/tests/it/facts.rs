@@ -133,7 +133,7 @@ fn totals_of_loops() {
 }
 
 #[test]
-fn what_never_happens() {
+fn never_facts() {
     let file = parsed("never = [\"0x0200\", \"0x1a8 -> 0x220\"]").expect("it is right");
     let never: Vec<Never> = file.kernels()[0].never().collect();
     let (from, to) = (CodeAddr(0x1a8), CodeAddr(0x220));

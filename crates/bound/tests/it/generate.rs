@@ -1,5 +1,9 @@
 //! Random structured programs as integer programs, with their longest path computed on the structure itself.
-#![allow(dead_code, unreachable_pub)]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "shared by tests and benchmarks, each of which uses a part"
+)]
 
 use warpbound_bound::{IntegerProgram, Relation, VarId};
 

@@ -333,7 +333,7 @@ fn notes() {
             "{note}"
         );
         assert!(
-            note.contains("which nobody in the block has written, in thread ("),
+            note.contains("but no thread of the block has written it"),
             "{note}"
         );
     }

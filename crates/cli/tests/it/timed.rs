@@ -453,7 +453,7 @@ fn wrong_usage() {
         ),
         (&["--scheduler", "random"], "no scheduler \"random\""),
         (&["--scheduler", "random:x"], "\"x\" is not a whole number"),
-        (&["--set", "l2.hit"], "there is no ="),
+        (&["--set", "l2.hit"], "expected NAME=VALUE"),
         (&["--set", "l2.hit=-1"], "\"-1\" is not a whole number"),
         (&["--set", "l2.hti=1"], "\"l2.hti\"; there are l2.bytes, "),
         (&["--set", "l3.latency=1"], "there are shared.latency, "),

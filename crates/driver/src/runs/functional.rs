@@ -54,41 +54,6 @@ impl Default for RunOptions {
 }
 
 impl Session {
-    /// Returns the kernel of a launch of a grid.
-    ///
-    /// # Errors
-    ///
-    /// There is no such kernel, or there are several.
-    pub fn launched_grid<'a>(
-        &'a self,
-        name: Option<&str>,
-        grid: &LaunchFile,
-    ) -> Result<&'a Kernel, Diagnostic> {
-        self.only_kernel(name.or(grid.kernel.as_deref()))
-    }
-
-    /// Executes all blocks of a grid to their end and compares the buffers with the expected values.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`Session::execute`], and buffers that differ from the expected values.
-    pub fn run_functional(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        max_instructions: Option<u64>,
-    ) -> Result<FunctionalRun, Diagnostic> {
-        let options = RunOptions {
-            max_instructions,
-            ..RunOptions::default()
-        };
-        let mut run = self.execute(kernel, grid, &options, &mut |_| ())?;
-        match run.unexpected.take() {
-            Some(diagnostic) => Err(diagnostic),
-            None => Ok(run),
-        }
-    }
-
     /// Executes all blocks of a grid to their end. `progress` receives the number of completed blocks after each one.
     /// Unexpected buffer contents are part of the result, not an error.
     ///
@@ -140,6 +105,18 @@ impl Session {
 }
 
 impl FunctionalRun {
+    /// Returns the run if all buffers hold what the launch expects.
+    ///
+    /// # Errors
+    ///
+    /// [`FunctionalRun::unexpected`], where it is there.
+    pub fn as_expected(mut self) -> Result<FunctionalRun, Diagnostic> {
+        match self.unexpected.take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(self),
+        }
+    }
+
     /// Returns the output files of the launch: names in the launch file, and contents in the NPY format.
     pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
         output_files(grid, &self.memory)

@@ -17,19 +17,6 @@ use crate::prepared::Prepared;
 const MAX_CYCLES: u64 = 100_000_000;
 
 impl Session {
-    /// Returns the kernel of a launch: the one with the name, or else the one that the launch names, or the only one.
-    ///
-    /// # Errors
-    ///
-    /// There is no such kernel, or there are several.
-    pub fn launched<'a>(
-        &'a self,
-        name: Option<&str>,
-        launch: &mini::LaunchFile,
-    ) -> Result<&'a Kernel, Diagnostic> {
-        self.only_kernel(name.or(launch.kernel.as_deref()))
-    }
-
     /// Simulates a block to its end. `trace`, if given, receives a line for each cycle: `cycle label: instruction
     /// lanes`, as in `abstract-cta-2014`, Figure 2.
     ///
@@ -37,7 +24,7 @@ impl Session {
     ///
     /// The kernel cannot be simulated, the launch does not suit it, the run ends in a fault, or the memory at the end
     /// differs from the expected words.
-    pub fn run(
+    pub fn run_mini(
         &self,
         kernel: &Kernel,
         launch: &mini::LaunchFile,

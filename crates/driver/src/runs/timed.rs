@@ -156,7 +156,7 @@ impl Session {
     ///
     /// The changed parameters are inconsistent, the launch does not suit the kernel or the machine, the kernel faults,
     /// or the meaning of an instruction is unknown.
-    pub fn run_timed(
+    pub fn simulate(
         &self,
         kernel: &Kernel,
         grid: &LaunchFile,
@@ -216,7 +216,7 @@ impl Session {
     /// # Errors
     ///
     /// Errors of [`Session::run_timed`].
-    pub fn time(
+    pub fn simulate_with(
         &self,
         prepared: &Prepared<'_>,
         grid: &LaunchFile,
@@ -233,7 +233,7 @@ impl Session {
 struct TimedLaunch<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
-    program: &'a nvidia::Program,
+    program: &'a nvidia::SassProgram,
     grid: &'a LaunchFile,
     options: &'a TimedOptions,
     setup: Setup,

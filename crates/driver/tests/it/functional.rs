@@ -1,6 +1,6 @@
 //! Untimed execution of kernels of the repository, compared with references in Rust.
 
-use warpbound_driver::Session;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
 use warpbound_launch::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
 
 /// Parameter of a launch.
@@ -82,10 +82,10 @@ fn launch(
         pointers: Vec::new(),
     };
     let kernel = session
-        .launched_grid(None, &launch)
+        .launched_kernel(None, launch.kernel.as_deref())
         .expect("it has the kernel");
     let run = session
-        .run_functional(kernel, &launch, None)
+        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)
         .map_err(|diagnostic| diagnostic.to_string())?;
     assert!(run.report.checked_elements > 0);
     Ok(())

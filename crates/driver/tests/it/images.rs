@@ -1,7 +1,7 @@
 //! Launches with textures and surfaces that must fail.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
 use warpbound_launch::{LaunchFile};
 
 /// Runs a kernel of `kernels/built` and returns its fault.
@@ -16,8 +16,8 @@ fn stopped(file: &str, text: &str) -> String {
     let none = |name: &str| Err(Diagnostic::new("cannot be read").in_file(name));
     let launch = LaunchFile::parse("l.toml", text, &none).expect("it can be read");
     let run = session
-        .launched_grid(None, &launch)
-        .and_then(|kernel| session.run_functional(kernel, &launch, None));
+        .launched_kernel(None, launch.kernel.as_deref())
+        .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
     run.expect_err("it is stopped").to_string()
 }
 

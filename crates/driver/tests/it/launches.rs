@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
 use warpbound_launch::{LaunchFile};
 
 #[test]
@@ -35,8 +35,8 @@ fn committed_launches() {
         let (cubin, contents) = builds.into_iter().find_map(read).expect("a cubin");
         let session = Session::open(&cubin, &contents).expect("it loads");
         let done = session
-            .launched_grid(None, &launch)
-            .and_then(|kernel| session.run_functional(kernel, &launch, None));
+            .launched_kernel(None, launch.kernel.as_deref())
+            .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
         match done {
             Ok(run) if run.report.checked_elements == 0 => {
                 problems.push(format!("{name}: nothing is compared"));

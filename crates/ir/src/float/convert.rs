@@ -168,8 +168,8 @@ pub fn integer_to_float(value: i128, to: Format, rounding: Rounding) -> u64 {
 }
 
 /// F2I: rounds to an integer and clamps it to the range of the type; extended to 64 bits by its
-/// sign. A NaN becomes 0 where the source is no double and the destination has at most 32 bits, else
-/// the number of which only the highest bit is set. [`Flush`] concerns a single source only.
+/// sign. A NaN becomes 0 if the source is not a double and the destination has at most 32 bits, else
+/// the number with only the highest bit set. [`Flush`] concerns a single source only.
 ///
 /// Source: PTX ISA, "cvt", integer notes; destinations of 8 bits do not exist.
 pub fn float_to_integer(

@@ -25,7 +25,7 @@
 //! # RRO
 //!
 //! Compilers for Maxwell and Pascal put an RRO before each MUFU `.SIN`, `.COS` and `.EX2` (in our
-//! kernels `float_mix`; only Volta and later multiply by 1/(2 pi) instead). Its result is no
+//! kernels `float_mix`; only Volta and later multiply by 1/(2 pi) instead). Its result is not a
 //! floating-point number but sign, eight bits (30:23) and a fraction of 23 bits:
 //!
 //! | | bits 30:23 | fraction |

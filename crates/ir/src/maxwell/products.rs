@@ -72,9 +72,9 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
 ///
 /// XMAD.CSFU adds the signed product of the high halves to the rest of the product. The rest is the sum of two products
 /// of a signed and an unsigned half, whose upper part IADD3.RS takes as if both were unsigned: it is too large by 2^16
-/// for each of the two products that is negative, that is for each negative high half whose partner's low half is not 0.
-/// (Experiment: only then is the compiler's high word of a signed product right for all operands. It always multiplies
-/// the high halves.)
+/// for each of the two products that is negative, that is for each negative high half whose partner's low half is not
+/// 0. (Experiment: only then is the compiler's high word of a signed product right for all operands. It always
+/// multiplies the high halves.)
 fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
     let ((a, a_part), (b, b_part)) = (operands.selected(0)?, operands.selected(1)?);
     if a_part != ".H1" || b_part != ".H1" {

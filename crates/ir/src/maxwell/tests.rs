@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use warpbound_isa::nvidia::Program;
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, View};
 
 use super::meaning;
@@ -19,7 +19,7 @@ fn view(word: u64) -> View {
     let word = word & !(0xf << 16) | 7 << 16;
     let mut group = [0u8; 32];
     group[8..16].copy_from_slice(&word.to_le_bytes());
-    let program = Program::decode(Arch::Sm61, &group).expect("a group");
+    let program = SassProgram::decode(Arch::Sm61, &group).expect("a group");
     program.view(&program.instrs[0]).expect("an instruction")
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use warpbound_base::Diagnostic;
 
-use super::program::{Instr, Operand, Program, Slot};
+use super::program::{Instr, SourceOperand, Program, Slot};
 use super::table::{SyntaxItem, Table};
 
 /// Maximum number of variables of a kernel: `ir` maps each to one general register.
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
                     Slot::Label(0)
                 }
                 SyntaxItem::Read => Slot::Read(match token.text {
-                    TID => Operand::Tid,
+                    TID => SourceOperand::Tid,
                     "-" => {
                         let digits = rest.next().ok_or_else(unexpected)?;
                         let value = parse_number(digits.text).and_then(i64::checked_neg);
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
                     text if text.starts_with(|c: char| c.is_ascii_digit()) => {
                         self.number_operand(token, parse_number(text))?
                     }
-                    text if is_name(text) => Operand::Variable(self.variable_index(token, false)?),
+                    text if is_name(text) => SourceOperand::Variable(self.variable_index(token, false)?),
                     _ => return Err(unexpected()),
                 }),
             });
@@ -266,9 +266,9 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn number_operand(&self, token: Token<'a>, value: Option<i64>) -> Result<Operand, Diagnostic> {
+    fn number_operand(&self, token: Token<'a>, value: Option<i64>) -> Result<SourceOperand, Diagnostic> {
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
-        word.map(|value| Operand::Number(value as u32))
+        word.map(|value| SourceOperand::Number(value as u32))
             .ok_or_else(|| {
                 let message = format!("{:?} is not a 32-bit number", token.text);
                 self.error(token.column, message)

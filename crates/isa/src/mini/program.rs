@@ -10,7 +10,7 @@ use crate::mini::parse;
 
 /// Source operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operand {
+pub enum SourceOperand {
     /// Constant, as its 32 bits.
     Number(u32),
     /// Variable, as an index into [`Program::variables`].
@@ -25,7 +25,7 @@ pub enum Slot {
     /// Variable that is written.
     Write(u8),
     /// Operand that is read.
-    Read(Operand),
+    Read(SourceOperand),
     /// Variable that decides a branch.
     Branch(u8),
     /// Position of the target instruction; the position after the last instruction is the end of the kernel.
@@ -94,11 +94,11 @@ impl Program {
                     Some(Slot::Write(v) | Slot::Branch(v)) => {
                         write!(text, "{}", self.variable_name(*v))
                     }
-                    Some(Slot::Read(Operand::Number(n))) => write!(text, "{}", *n as i32),
-                    Some(Slot::Read(Operand::Variable(v))) => {
+                    Some(Slot::Read(SourceOperand::Number(n))) => write!(text, "{}", *n as i32),
+                    Some(Slot::Read(SourceOperand::Variable(v))) => {
                         write!(text, "{}", self.variable_name(*v))
                     }
-                    Some(Slot::Read(Operand::Tid)) => write!(text, "Tid"),
+                    Some(Slot::Read(SourceOperand::Tid)) => write!(text, "Tid"),
                     Some(Slot::Label(to)) => write!(text, "{}", self.position_name(*to)),
                     Some(Slot::Operator(o)) => write!(text, "{}", self.table.spelling(*o)),
                     None => Ok(()),

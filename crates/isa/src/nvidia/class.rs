@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::operand::OperandValue;
-use super::program::{Instr, Program};
+use super::program::{SassInstr, SassProgram};
 use crate::instr::MemorySpace;
 
 static CLASSES: &str = include_str!("../../../../isa/nvidia/maxwell.classes");
@@ -19,9 +19,9 @@ pub fn classes() -> impl Iterator<Item = (&'static str, &'static str)> {
         .flat_map(|(class, opcodes)| opcodes.split_whitespace().map(move |name| (class, name)))
 }
 
-impl Program {
+impl SassProgram {
     /// Statistics class of an instruction: `integer`, `load/store`.
-    pub fn class(&self, instr: &Instr) -> &'static str {
+    pub fn class(&self, instr: &SassInstr) -> &'static str {
         static TABLE: OnceLock<HashMap<&str, &str>> = OnceLock::new();
         let table = TABLE.get_or_init(|| classes().map(|(class, name)| (name, class)).collect());
         let name = self.mnemonic(instr);
@@ -31,7 +31,7 @@ impl Program {
 
     /// Bytes that each lane loads or stores; for textures and surfaces without a size modifier, the bytes of the data
     /// registers. `None` for an instruction that accesses no memory.
-    pub fn access_bytes(&self, instr: &Instr) -> Option<u32> {
+    pub fn access_bytes(&self, instr: &SassInstr) -> Option<u32> {
         let access = self.effects(instr).access?;
         if !access.loads && !access.stores {
             return None;

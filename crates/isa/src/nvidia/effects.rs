@@ -6,14 +6,14 @@
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
-use super::program::{Instr, Program};
+use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
 use crate::instr::{
     BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, Reg, ValueSource,
 };
 use warpbound_base::Bits;
 
-impl Program {
+impl SassProgram {
     /// Returns reads, writes, control flow and memory access of an instruction.
     ///
     /// `writes` happen only in lanes where guard and condition-code test hold; other lanes keep
@@ -23,7 +23,7 @@ impl Program {
     /// Reads may name more registers than the hardware reads (texture coordinates are always
     /// taken as the largest vector). Writes name every register that may be written; a register
     /// that may keep its old value although the condition holds is among the reads as well.
-    pub fn effects(&self, instr: &Instr) -> Effects {
+    pub fn effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
             Some(form) => form_effects(form, self.names(), instr),
             None => Effects {
@@ -35,7 +35,7 @@ impl Program {
 
     /// Returns [`Program::effects`], but for an instruction that always falls through only the guard and whether it is
     /// a barrier. Most instructions do, and decoding no operands takes a fraction of the time.
-    pub fn control_effects(&self, instr: &Instr) -> Effects {
+    pub fn control_effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {
             Some(form)
                 if form.effects.flow == FlowKind::Next && form.effects.refuse_bit.is_none() =>
@@ -63,7 +63,7 @@ impl Effects {
     }
 }
 
-fn form_effects(form: &Form, names: &Names, instr: &Instr) -> Effects {
+fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
     let word = instr.bits();
     let declared = &form.effects;
     let mut out = Effects {
@@ -215,7 +215,7 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
     }
 }
 
-fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &Instr) -> InstrFlow {
+fn flow(kind: FlowKind, target: Option<OperandValue>, instr: &SassInstr) -> InstrFlow {
     let direct = match target {
         Some(OperandValue::Target(target)) => target,
         _ => BranchTarget::Outside,

@@ -13,7 +13,7 @@ use warpbound_base::Bits;
 /// Masks and values of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when a word
 /// first matches it: a short listing needs few rows, and parsing all of them would take most of its time.
 #[derive(Debug)]
-pub struct Table {
+pub struct FormTable {
     /// Parsed rows. An error names row and column; it is a fault in the compiled-in data files, which a test excludes.
     forms: [OnceLock<Result<Box<Form>, String>>; ROWS],
     archs: [ArchTable; 4],
@@ -58,9 +58,9 @@ impl ArchTable {
     }
 }
 
-impl Table {
-    const fn new() -> Table {
-        Table {
+impl FormTable {
+    const fn new() -> FormTable {
+        FormTable {
             forms: [const { OnceLock::new() }; ROWS],
             archs: [
                 ArchTable::new(Arch::Sm50),
@@ -137,21 +137,21 @@ fn partial_fields(form: &Form, names: &Names) -> Vec<(NamesId, Field)> {
 }
 
 /// Returns the table.
-pub fn table() -> &'static Table {
-    static TABLE: Table = Table::new();
+pub fn table() -> &'static FormTable {
+    static TABLE: FormTable = FormTable::new();
     &TABLE
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arch, Table};
+    use super::{Arch, FormTable};
 
     /// Keeps the startup time of listings of small files low.
     #[test]
     fn rows_are_parsed_on_demand() {
-        let table = Table::new();
+        let table = FormTable::new();
         let on = table.for_arch(Arch::Sm61);
-        // IADD R0, R0, R0, twice, and a word that is no instruction.
+        // IADD R0, R0, R0, twice, and a word that is not an instruction.
         for (word, is_instruction) in [
             (0x5c10_0000_0007_0000, true),
             (0x5c10_0000_0017_0000, true),

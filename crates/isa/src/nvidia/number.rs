@@ -1,5 +1,7 @@
 //! Number formats of NVIDIA's disassembler (12.4).
 
+use half::f16;
+
 /// Appends a signed hexadecimal number: `0x10`, `-0x8`.
 pub(crate) fn push_hex(out: &mut String, n: i64) {
     out.push_str(if n < 0 { "-0x" } else { "0x" });
@@ -33,16 +35,11 @@ pub(crate) fn push_decimal(out: &mut String, n: u8) {
 
 /// Formats an immediate in IEEE binary16.
 pub(crate) fn format_half(bits: u16) -> String {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let exponent = i32::from(bits >> 10 & 0x1f);
-    let fraction = f64::from(bits & 0x3ff);
-    let value = match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => return format_special("QNAN", bits >> 15 == 1),
-        _ => (fraction + 1024.0) * 2f64.powi(exponent - 25),
-    };
-    format_float(sign * value)
+    let value = f16::from_bits(bits);
+    if value.is_nan() {
+        return format_special("QNAN", bits >> 15 == 1);
+    }
+    format_float(value.into())
 }
 
 /// Formats an immediate in IEEE binary32.

@@ -3,7 +3,7 @@
 use super::arch::Arch;
 use super::control::ControlWord;
 use super::form::{Form, FormId};
-use super::lookup::{ArchTable, Table, table};
+use super::lookup::{ArchTable, FormTable, table};
 use super::names::Names;
 use super::operand::{self, View};
 use super::timing::Timing;
@@ -14,7 +14,7 @@ const GROUP: usize = 32;
 
 /// Decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Instr {
+pub struct SassInstr {
     /// Address (never that of a control word).
     pub addr: CodeAddr,
     /// Instruction word.
@@ -25,7 +25,7 @@ pub struct Instr {
     pub form: Option<FormId>,
 }
 
-impl Instr {
+impl SassInstr {
     /// Bits in the numbering of the table's rows: the word in bits 63:0, and from bit 64 on the slot of the
     /// control word, only the bits that the text depends on (19:17 and 20).
     pub(crate) fn bits(&self) -> u128 {
@@ -36,15 +36,15 @@ impl Instr {
 
 /// Decoded instructions of one code section, in address order.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct SassProgram {
     arch: Arch,
-    table: &'static Table,
+    table: &'static FormTable,
     arch_table: &'static ArchTable,
     /// All instructions, without control words.
-    pub instrs: Vec<Instr>,
+    pub instrs: Vec<SassInstr>,
 }
 
-impl Program {
+impl SassProgram {
     /// Decodes a code section: 32-byte groups of a control word and three instructions.
     ///
     /// Words that are not an instruction are kept with `form: None`.
@@ -52,7 +52,7 @@ impl Program {
     /// # Errors
     ///
     /// Fails if the code is not a whole number of groups or longer than 4 GiB.
-    pub fn decode(arch: Arch, code: &[u8]) -> Result<Program, Diagnostic> {
+    pub fn decode(arch: Arch, code: &[u8]) -> Result<SassProgram, Diagnostic> {
         let table = table();
         let on = table.for_arch(arch);
         let (groups, rest) = code.as_chunks::<GROUP>();
@@ -72,7 +72,7 @@ impl Program {
             let mut words = words.iter().map(|bytes| u64::from_le_bytes(*bytes));
             let control = words.next().unwrap_or_default();
             for (slot, word) in (0u32..).zip(words) {
-                instrs.push(Instr {
+                instrs.push(SassInstr {
                     addr: CodeAddr((number * GROUP) as u32 + 8 + 8 * slot),
                     word: word.into(),
                     control: ControlWord::of_slot(control, slot),
@@ -80,7 +80,7 @@ impl Program {
                 });
             }
         }
-        Ok(Program {
+        Ok(SassProgram {
             arch,
             table,
             arch_table: on,
@@ -109,7 +109,7 @@ impl Program {
     }
 
     /// Instruction at an address, as [`Program::index_of`] finds it.
-    pub fn at(&self, addr: CodeAddr) -> Option<&Instr> {
+    pub fn at(&self, addr: CodeAddr) -> Option<&SassInstr> {
         self.instrs.get(self.index_of(addr)?)
     }
 
@@ -121,23 +121,23 @@ impl Program {
     }
 
     /// Encoding form of the instruction.
-    pub fn form(&self, instr: &Instr) -> Option<&'static Form> {
+    pub fn form(&self, instr: &SassInstr) -> Option<&'static Form> {
         self.table.form(instr.form?)
     }
 
     /// Opcode name; `None` for a word that is not an instruction.
-    pub fn mnemonic(&self, instr: &Instr) -> Option<&'static str> {
+    pub fn mnemonic(&self, instr: &SassInstr) -> Option<&'static str> {
         Some(self.form(instr)?.mnemonic())
     }
 
     /// Opcode, modifiers and operands. `None` for a word that is not an instruction.
-    pub fn view(&self, instr: &Instr) -> Option<View> {
+    pub fn view(&self, instr: &SassInstr) -> Option<View> {
         let form = self.form(instr)?;
         Some(operand::view(form, self.names(), instr.bits(), instr.addr))
     }
 
     /// Timing class; `None` for a word that is not an instruction.
-    pub fn timing(&self, instr: &Instr) -> Option<&'static Timing> {
+    pub fn timing(&self, instr: &SassInstr) -> Option<&'static Timing> {
         let form = self.form(instr)?;
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)

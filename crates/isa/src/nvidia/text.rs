@@ -4,9 +4,9 @@ use super::form::Form;
 use super::names::{self, Names};
 use super::number;
 use super::operand::{self, Operand, OperandValue};
-use super::program::{Instr, Program};
+use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
-use super::timing::Latency;
+use super::timing::LatencyKind;
 use crate::instr::{BranchTarget, CcTest, Guard};
 use warpbound_base::{Bits, CodeAddr};
 
@@ -31,11 +31,11 @@ pub struct Relocated {
     pub text: String,
 }
 
-impl Program {
+impl SassProgram {
     /// Assembly text of an instruction, without a final semicolon: `@!P0 FADD.FTZ R0, R1.reuse, -R2`.
     ///
     /// `None` for a word that is not an instruction.
-    pub fn text(&self, instr: &Instr, style: TargetStyle<'_>) -> Option<String> {
+    pub fn text(&self, instr: &SassInstr, style: TargetStyle<'_>) -> Option<String> {
         let mut out = String::new();
         self.write_text(instr, style, None, &mut out).then_some(out)
     }
@@ -44,7 +44,7 @@ impl Program {
     /// instruction if the operand is unknown. Returns `false` and writes nothing for a word that is not an instruction.
     pub fn write_text(
         &self,
-        instr: &Instr,
+        instr: &SassInstr,
         style: TargetStyle<'_>,
         relocated: Option<&Relocated>,
         out: &mut String,
@@ -56,7 +56,7 @@ impl Program {
         let reuses = instr.control.reuse != 0
             && matches!(
                 self.timing(instr).map(|timing| timing.latency),
-                Some(Latency::Fixed | Latency::Either)
+                Some(LatencyKind::Fixed | LatencyKind::Either)
             );
         let mut line = TextWriter {
             out,
@@ -116,7 +116,7 @@ impl Program {
 struct TextWriter<'a> {
     out: &'a mut String,
     names: &'a Names,
-    instr: &'a Instr,
+    instr: &'a SassInstr,
     word: u128,
     reuses: bool,
     style: TargetStyle<'a>,

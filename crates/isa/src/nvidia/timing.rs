@@ -1,6 +1,6 @@
 /// Latency kind of a form: fixed, or variable and protected by scoreboards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Latency {
+pub enum LatencyKind {
     /// Fixed latency: protected by issue distance only.
     Fixed,
     /// Fixed on chips with a full-rate unit, through a scoreboard elsewhere; compilers use both.
@@ -17,7 +17,7 @@ pub enum Latency {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Latency kind.
-    pub latency: Latency,
+    pub latency: LatencyKind,
     /// Minimum legal issue distance to the warp's next instruction, in cycles.
     pub min_wait: u8,
     /// Queue of the variable-latency path (`xu`, `tex`, `shm`, …); empty for fixed latency.
@@ -32,11 +32,11 @@ impl Timing {
             return None;
         };
         let latency = match *latency {
-            "fixed" => Latency::Fixed,
-            "either" => Latency::Either,
-            "scoreboard_rw" => Latency::ScoreboardReadWrite,
-            "scoreboard_r" => Latency::ScoreboardRead,
-            "branch" => Latency::Branch,
+            "fixed" => LatencyKind::Fixed,
+            "either" => LatencyKind::Either,
+            "scoreboard_rw" => LatencyKind::ScoreboardReadWrite,
+            "scoreboard_r" => LatencyKind::ScoreboardRead,
+            "branch" => LatencyKind::Branch,
             _ => return None,
         };
         Some(Timing {

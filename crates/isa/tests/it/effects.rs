@@ -6,7 +6,7 @@ use warpbound_isa::Arch;
 use warpbound_isa::instr::{
     BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, Reg, StackToken, ValueSource,
 };
-use warpbound_isa::nvidia::Program;
+use warpbound_isa::nvidia::SassProgram;
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
@@ -16,7 +16,7 @@ fn effects(word: u64) -> Effects {
     program.effects(&program.instrs[0])
 }
 
-fn program(words: &[u64]) -> Program {
+fn program(words: &[u64]) -> SassProgram {
     let mut code = Vec::new();
     for group in words.chunks(3) {
         code.extend(0x001f_8000_fc00_07e0_u64.to_le_bytes());
@@ -24,7 +24,7 @@ fn program(words: &[u64]) -> Program {
             code.extend(group.get(slot).unwrap_or(&NOP).to_le_bytes());
         }
     }
-    Program::decode(Arch::Sm61, &code).expect("whole groups")
+    SassProgram::decode(Arch::Sm61, &code).expect("whole groups")
 }
 
 /// `R0-R3 P0 CC` for lists of cells.
@@ -538,6 +538,6 @@ fn addresses_are_canonical() {
 
 #[test]
 fn truncated_code_is_an_error() {
-    assert!(Program::decode(Arch::Sm61, &[0; 40]).is_err());
-    assert!(Program::decode(Arch::Sm61, &[]).is_ok_and(|p| p.instrs.is_empty()));
+    assert!(SassProgram::decode(Arch::Sm61, &[0; 40]).is_err());
+    assert!(SassProgram::decode(Arch::Sm61, &[]).is_ok_and(|p| p.instrs.is_empty()));
 }

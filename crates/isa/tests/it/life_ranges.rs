@@ -3,7 +3,7 @@
 //! `cargo xtask life-ranges --forms COUNT --record`.
 
 use std::collections::BTreeSet;
-use warpbound_isa::nvidia::Program;
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, Reg};
 
 static RECORDED: &str = include_str!("../data/life_ranges.txt");
@@ -34,7 +34,7 @@ fn every_marked_register_is_among_the_effects() {
             let word = u64::from_str_radix(word, 16).expect("a word");
             let mut code = 0x001f_8000_fc00_07e0_u64.to_le_bytes().to_vec();
             code.extend(word.to_le_bytes().repeat(3));
-            let program = Program::decode(arch, &code).expect("whole groups");
+            let program = SassProgram::decode(arch, &code).expect("whole groups");
             let instr = &program.instrs[0];
             let effects = program.effects(instr);
             let mut found: BTreeSet<Reg> = effects.reads.iter().copied().collect();

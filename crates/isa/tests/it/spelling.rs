@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use warpbound_base::CodeAddr;
-use warpbound_isa::nvidia::Program;
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, InstrFlow, TargetStyle};
 
 static RECORDED: &str = include_str!("../data/spelling.txt");
@@ -61,7 +61,7 @@ fn every_recorded_word_is_spelled_as_recorded() {
     let code = code(&lines);
     let mut wrong = Vec::new();
     for arch in Arch::ALL {
-        let program = Program::decode(arch, &code).expect("whole groups");
+        let program = SassProgram::decode(arch, &code).expect("whole groups");
         let sm = arch.sm().to_string();
         let mut compared = 0;
         for line in &lines {
@@ -95,7 +95,7 @@ fn every_form_is_recorded() {
     let code = code(&lines);
     let table = warpbound_isa::nvidia::table();
     for arch in Arch::ALL {
-        let program = Program::decode(arch, &code).expect("whole groups");
+        let program = SassProgram::decode(arch, &code).expect("whole groups");
         for (id, form) in table.forms().filter(|(_, form)| form.exists_on(arch)) {
             assert!(
                 !form.is_instruction() || program.instrs.iter().any(|instr| instr.form == Some(id)),
@@ -112,7 +112,7 @@ fn every_form_is_recorded() {
 fn every_recorded_word_has_a_view_effects_and_a_timing_class() {
     let code = code(&lines());
     for arch in Arch::ALL {
-        let program = Program::decode(arch, &code).expect("whole groups");
+        let program = SassProgram::decode(arch, &code).expect("whole groups");
         for instr in &program.instrs {
             let is_instruction = program.text(instr, TargetStyle::Hex).is_some();
             assert_eq!(program.view(instr).is_some(), is_instruction);

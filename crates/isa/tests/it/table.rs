@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_isa::nvidia::{Program, classes, table};
+use warpbound_isa::nvidia::{SassProgram, classes, table};
 use warpbound_isa::{Arch, ControlWord, MemoryEffect, MemorySpace};
 
 /// Parses all rows: rows are parsed on demand, so a fault in one could remain undetected.
@@ -74,11 +74,11 @@ fn each_opcode_has_one_class() {
 #[test]
 fn classes_agree_with_effects() {
     let class: BTreeMap<&str, &str> = classes().map(|(class, name)| (name, class)).collect();
-    let program = Program::decode(Arch::Sm61, &[]).expect("no code");
+    let program = SassProgram::decode(Arch::Sm61, &[]).expect("no code");
     let table = table();
     let mut accesses = 0;
     for (id, form) in table.forms().filter(|(_, form)| form.is_instruction()) {
-        let instr = warpbound_isa::nvidia::Instr {
+        let instr = warpbound_isa::nvidia::SassInstr {
             addr: warpbound_base::CodeAddr(8),
             word: form.value.into(),
             control: ControlWord::of_slot(0, 0),
@@ -138,7 +138,7 @@ fn bytes_of_accesses() {
         ("IADD R0, R0, R0", 0x5c10_0000_0007_0000, None),
         ("BAR.SYNC 0x0", 0xf0a8_1b80_0007_0000, None),
     ] {
-        let program = Program::decode(Arch::Sm61, &code(word)).expect("a group");
+        let program = SassProgram::decode(Arch::Sm61, &code(word)).expect("a group");
         let instr = &program.instrs[0];
         let spelled = program.text(instr, warpbound_isa::TargetStyle::Hex);
         assert_eq!(spelled.as_deref(), Some(text));

@@ -53,8 +53,8 @@ fn refusals() {
     let with = |rest: &str| texture(&format!("texels = \"pixels\"\n{rest}"));
     for (text, why) in [
         (
-            texture("texels = \"nobody\"\nkind = \"1d\"\nsize = [1]"),
-            "there is no buffer nobody",
+            texture("texels = \"absent\"\nkind = \"1d\"\nsize = [1]"),
+            "there is no buffer absent",
         ),
         (with("kind = \"2d\"\nsize = [24]"), "not 2 numbers"),
         (with("kind = \"1d\"\nsize = [0]"), "not 1 numbers from 1 on"),

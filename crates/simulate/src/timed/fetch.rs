@@ -87,9 +87,9 @@ impl InstructionCaches {
                 let (ready, _) = self.refill(at, next, l2);
                 // Lines arrive one after the other.
                 let bandwidth = parameters.get(Parameter::InstructionAheadBandwidth);
-                let transfer = self.line * 1000 / bandwidth.max(1);
+                let transfer = number * self.line * 1000 / bandwidth.max(1);
                 let first = self.first.get_mut(parameters);
-                first.set_ready(next, ready + number * transfer);
+                first.set_ready(next, ready + transfer);
             }
         }
         (ready, found)
@@ -99,6 +99,7 @@ impl InstructionCaches {
     /// in.
     fn refill(&mut self, at: u64, line: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
+        // The lines that miss depend on those prefetched so far.
         self.ahead.get(parameters);
         let second = self.second.get_mut(parameters);
         let (ready, found) = match second.request_line(line) {
@@ -182,6 +183,35 @@ impl ConstantCaches {
                 second.set_ready(address, ready);
                 (ready, if hit { HitLevel::L2 } else { HitLevel::Dram })
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_machine::{GpuModel, Selection};
+
+    use super::*;
+
+    /// Prefetched lines arrive one after the other, at their bandwidth.
+    #[test]
+    fn prefetched_lines_arrive_in_order() {
+        let model = GpuModel::built_in("gtx1080").expect("a built-in machine");
+        let arrivals = |bytes_per_cycle: u64| {
+            let machine = model.select(Selection::Typical);
+            let machine = machine.with(Parameter::InstructionAhead, 2);
+            let bandwidth = bytes_per_cycle * 1000;
+            let machine = machine.with(Parameter::InstructionAheadBandwidth, bandwidth);
+            let parameters = UsedParameters::new(&machine);
+            let mut caches = InstructionCaches::new(&parameters);
+            let mut l2 = L2Cache::new(&parameters);
+            [0, 1, 2].map(|line| caches.fetch(0, line * caches.line, &mut l2).0)
+        };
+        let (fast, slow) = (arrivals(32), arrivals(16));
+        assert_eq!(fast[0], slow[0]);
+        for line in [1, 2] {
+            // 128 bytes take 4 cycles more at half the bandwidth.
+            assert_eq!(slow[line] - fast[line], 4 * line as u64);
         }
     }
 }

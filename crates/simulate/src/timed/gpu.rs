@@ -49,7 +49,7 @@ struct Gpu<'r> {
 /// Simulates a launch; see [`super::run`].
 pub(super) fn run<L: EventListener>(
     code: &Code,
-    program: &nvidia::Program,
+    program: &nvidia::SassProgram,
     launch: &Launch,
     setup: &Setup,
     memory: &mut GlobalMemory,

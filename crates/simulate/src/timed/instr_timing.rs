@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ControlEffect, Op};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::{Instr, Latency, OperandValue, Program, Timing, View};
+use warpbound_isa::nvidia::{LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View};
 use warpbound_machine::Parameter;
 
 use super::parameters::{Tracked, UsedParameters};
@@ -135,7 +135,7 @@ pub(super) struct IssueDelay {
 /// Returns the timing of each instruction of a code, which was lifted from `program`.
 pub(super) fn instr_timings(
     code: &Code,
-    program: &Program,
+    program: &SassProgram,
     parameters: &UsedParameters,
 ) -> Vec<InstrTiming> {
     let mut reuse = ReuseCache::default();
@@ -152,8 +152,8 @@ struct ReuseCache([Option<u8>; 3]);
 
 fn instr_timing(
     op: &Op,
-    instr: &Instr,
-    program: &Program,
+    instr: &SassInstr,
+    program: &SassProgram,
     parameters: &UsedParameters,
     reuse: &mut ReuseCache,
 ) -> InstrTiming {
@@ -192,7 +192,7 @@ fn instr_timing(
 /// Returns the issue delay of an instruction. The stall counts of some codes of the control word are parameters; the
 /// others are in the code itself.
 fn issue_delay(
-    instr: &Instr,
+    instr: &SassInstr,
     view: Option<&View>,
     timing: Option<&Timing>,
     parameters: &UsedParameters,
@@ -214,7 +214,7 @@ fn issue_delay(
     let mut banks = parameters.reader();
     let conflicts = view.map_or(0, |view| {
         // Reuse flags of instructions of variable latency have no effect.
-        let is_fixed = timing.is_some_and(|timing| timing.latency == Latency::Fixed);
+        let is_fixed = timing.is_some_and(|timing| timing.latency == LatencyKind::Fixed);
         let flags = if is_fixed { control.reuse } else { 0 };
         let banks = banks.get(Parameter::IssueBanks).max(1);
         bank_conflicts(view, flags, banks, reuse)
@@ -249,8 +249,8 @@ fn exec_unit(timing: Option<&Timing>) -> ExecUnit {
 /// Returns what completes an instruction, from its mnemonic, its memory access and its timing class.
 fn completion(
     op: &Op,
-    program: &Program,
-    instr: &Instr,
+    program: &SassProgram,
+    instr: &SassInstr,
     view: Option<&View>,
     timing: Option<&Timing>,
 ) -> Completion {
@@ -290,7 +290,7 @@ fn completion(
         };
     }
     match (timing.latency, timing.queue) {
-        (Latency::Fixed | Latency::Branch, _) => Completion::Fixed,
+        (LatencyKind::Fixed | LatencyKind::Branch, _) => Completion::Fixed,
         (_, "redirectable") => Completion::Latency(Parameter::LatencyFp64),
         (_, "redirectable_fp16") => Completion::Latency(Parameter::LatencyFp16),
         (_, "xu") if class == "conversion" => Completion::Latency(Parameter::LatencyConversion),
@@ -385,14 +385,14 @@ mod tests {
     use super::*;
 
     /// Returns a program of one instruction and two NOPs, whose control word has no waits.
-    fn program(word: u64) -> Program {
+    fn program(word: u64) -> SassProgram {
         let nop = 0x50b0_0000_0007_0f00;
         let words = [0x001f_8000_fc00_07e0, word, nop, nop];
         let code: Vec<u8> = words
             .iter()
             .flat_map(|word: &u64| word.to_le_bytes())
             .collect();
-        Program::decode(Arch::Sm61, &code).expect("a whole group")
+        SassProgram::decode(Arch::Sm61, &code).expect("a whole group")
     }
 
     /// DEPBAR: opcode f0f0; bit 29 is `.LE`, with the scoreboard in bits 28:26 and the count in 25:20; bits 5:0 are

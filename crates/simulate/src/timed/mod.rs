@@ -107,7 +107,7 @@ pub struct TimedResult {
 /// As `functional::launch`; also if a block does not fit on an SM.
 pub fn run(
     code: &Code,
-    program: &nvidia::Program,
+    program: &nvidia::SassProgram,
     launch: &Launch,
     setup: &Setup,
     memory: &mut GlobalMemory,

@@ -180,6 +180,7 @@ impl Scheduler {
         parameters: &UsedParameters,
     ) -> u64 {
         let unit = match unit {
+            // The warp was ready at the earlier of the two pipes, so that one of them is free.
             ExecUnit::Math if self.accepts(ExecUnit::Fmai) <= now => ExecUnit::Fmai,
             ExecUnit::Math => ExecUnit::Fxu,
             unit => unit,
@@ -197,6 +198,7 @@ impl Scheduler {
             let departures = &mut self.departures[index];
             departures.truncate(entries - 1);
             departures.insert(0, done);
+            // The queue is full until the last but `entries - 1` of its instructions leaves the unit.
             self.accepts[index] = departures.get(entries - 1).copied().unwrap_or(0);
         }
         if matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai) {

@@ -117,3 +117,28 @@ impl L2Tlb {
         ready
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use warpbound_machine::{GpuModel, Selection};
+
+    use super::*;
+
+    /// A page table is walked again only if it was evicted.
+    #[test]
+    fn page_tables_are_cached() {
+        let model = GpuModel::built_in("gtx1080").expect("a built-in machine");
+        for (tables, walks_again) in [(1, true), (2, false)] {
+            let machine = model.select(Selection::Typical);
+            let machine = machine.with(Parameter::TlbL2Entries, 1);
+            let machine = machine.with(Parameter::TlbPageTables, tables);
+            let page = machine[Parameter::TlbL2Page];
+            let parameters = UsedParameters::new(&machine);
+            let mut tlb = L2Tlb::new(&parameters);
+            let latencies = [0, page, 0].map(|address| tlb.translate(&parameters, 0, address));
+            let (walk, cached) = (machine[Parameter::TlbWalk], machine[Parameter::TlbL2Miss]);
+            let third = if walks_again { walk } else { cached };
+            assert_eq!(latencies, [walk, walk, third]);
+        }
+    }
+}

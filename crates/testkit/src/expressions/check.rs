@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
 
 use super::generate::{Batch, Expression, SplitMix, VARIABLES};
 use super::value::Type;
@@ -59,8 +59,8 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
         .value("n", threads as i32)
         .finish();
     let session = Session::open("expressions", cubin)?;
-    let kernel = session.launched_grid(None, &launch)?;
-    let done = session.run_functional(kernel, &launch, None)?;
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
+    let done = session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)?;
     let buffers = done.memory.buffers();
     let out = buffers.get(Type::ALL.len()).map(|b| b.bytes.as_slice());
     let (words, _) = out.unwrap_or_default().as_chunks::<8>();

@@ -1,6 +1,6 @@
 //! Enumeration of encoding forms and of all their modifier choices.
 
-use warpbound_isa::nvidia::{Form, OperandKind, Program, table};
+use warpbound_isa::nvidia::{Form, OperandKind, SassProgram, table};
 use warpbound_isa::{Arch, FormId, Operand, View};
 
 /// Maximum number of modifier choices of a form; of more, that number is taken, spread evenly.
@@ -104,12 +104,12 @@ impl FormVariants {
 }
 
 /// Decodes a program whose first instruction is the word; the control words are 0.
-pub fn decode_word(arch: Arch, word: u64) -> Option<Program> {
+pub fn decode_word(arch: Arch, word: u64) -> Option<SassProgram> {
     let mut group = [0u8; 32];
     for (slot, byte) in group.iter_mut().skip(8).zip(word.to_le_bytes()) {
         *slot = byte;
     }
-    Program::decode(arch, &group).ok()
+    SassProgram::decode(arch, &group).ok()
 }
 
 /// Returns the prefix and suffix modifiers of an operand: sign, absolute value, complement, selected part, `.CC`.

@@ -39,7 +39,7 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     let contents = fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(file, &contents).expect("it loads");
     let launch = launch();
-    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),

@@ -161,7 +161,7 @@ fn launch(series: &Series, kernel: &str, less: Option<&Less>) -> LaunchFile {
 /// Returns the cycles of a launch on a machine with some parameters set.
 fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Parameter, u64)]) -> u64 {
     let kernel = session
-        .launched_grid(None, launch)
+        .launched_kernel(None, launch.kernel.as_deref())
         .expect("it has the kernel");
     let mut options = TimedOptions::new(GpuModel::built_in(machine).expect("a machine"));
     options.set.extend(set);
@@ -170,7 +170,7 @@ fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Paramet
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.run_timed(kernel, launch, &options, hooks);
+    let run = session.simulate(kernel, launch, &options, hooks);
     run.expect("it runs").report.cycles
 }
 
@@ -367,7 +367,7 @@ fn rates_fit_launches_and_kernels() {
             for kernel in &series.kernels {
                 for less in [None, series.less.as_ref()] {
                     let launch = launch(series, kernel, less);
-                    let kernel = session.launched_grid(None, &launch).expect(title);
+                    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect(title);
                     assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
                 }
             }

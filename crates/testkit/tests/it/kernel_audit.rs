@@ -29,7 +29,7 @@ fn watch(
     plant: impl Fn(&mut Claims<'_>),
 ) -> (AuditObservations, StatedFacts) {
     let session = session(file);
-    let kernel: &Kernel = session.launched_grid(None, launch).expect("it has it");
+    let kernel: &Kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),
@@ -226,7 +226,7 @@ fn agreement_that_does_not_hold() {
 fn thread_indices_claimed_to_agree() {
     let session = session("matmul_int.sm_61.cubin");
     let launch = matrices().1;
-    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     // The claims of a block with rows of 32 threads.
     let other = BoundOptions {
@@ -338,7 +338,7 @@ fn total_one_too_small() {
 fn executed_code_stated_as_never_executed() {
     let (file, launch) = early();
     let session = session(file);
-    let kernel = session.launched_grid(None, &launch).expect("it has it");
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),

@@ -31,7 +31,7 @@ fn run(
     options: &RunOptions,
 ) -> Result<FunctionalRun, String> {
     session
-        .launched_grid(Some(reference.kernel), launch)
+        .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
         .and_then(|kernel| session.execute(kernel, launch, options, &mut |_| ()))
         .map_err(|diagnostic| diagnostic.to_string())
 }

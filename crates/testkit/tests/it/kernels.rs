@@ -1,6 +1,6 @@
 //! Functional runs of every kernel with a reference, compared with the reference.
 
-use warpbound_driver::Session;
+use warpbound_driver::{FunctionalRun, RunOptions, Session};
 use warpbound_launch::GlobalMemory;
 use warpbound_testkit::kernels::{self, KernelReference};
 
@@ -43,8 +43,8 @@ fn problems(reference: &KernelReference) -> Vec<String> {
         let mut first: Option<(&str, GlobalMemory)> = None;
         for (file, session) in &sessions {
             let done = session
-                .launched_grid(Some(reference.kernel), &launch)
-                .and_then(|kernel| session.run_functional(kernel, &launch, None));
+                .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
+                .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
             let run = match done {
                 Ok(run) => run,
                 Err(diagnostic) => {

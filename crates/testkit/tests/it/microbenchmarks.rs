@@ -110,14 +110,14 @@ fn measure(
     machine: &str,
 ) -> Result<Vec<u32>, Diagnostic> {
     let session = session(cubin);
-    let kernel = session.launched_grid(kernel, launch)?;
+    let kernel = session.launched_kernel(kernel, launch.kernel.as_deref())?;
     let options = TimedOptions::new(GpuModel::built_in(machine)?);
     let hooks = RunHooks {
         events: None,
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.run_timed(kernel, launch, &options, hooks)?;
+    let run = session.simulate(kernel, launch, &options, hooks)?;
     let bytes = run.memory.buffers().first().map(|buffer| &buffer.bytes);
     let (words, _) = bytes.expect("the cycles").as_chunks::<4>();
     Ok(words.iter().copied().map(u32::from_le_bytes).collect())
@@ -199,7 +199,7 @@ fn figures_fit_launches_and_kernels() {
         let session = session(&series.cubin);
         let title = &series.title;
         let fits = |kernel: Option<&str>, launch: &LaunchFile, element: usize| {
-            let kernel = session.launched_grid(kernel, launch).expect(title);
+            let kernel = session.launched_kernel(kernel, launch.kernel.as_deref()).expect(title);
             assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
             let (name, buffer) = launch.buffers().next().expect("the cycles");
             assert_eq!(

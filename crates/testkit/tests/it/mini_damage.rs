@@ -78,7 +78,7 @@ fn use_program(text: &str) {
                 .any(|known| known.trim() == name)
         };
         launch.constants.retain(|name, _| declared(name));
-        let ran = session.run(kernel, &launch, &machine, None, None);
+        let ran = session.run_mini(kernel, &launch, &machine, None, None);
         let _ = ran.inspect_err(assert_line).map(|report| report.text());
         let bounded = session.cta(kernel, &launch, &machine, &options);
         let _ = bounded

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use warpbound_driver::{Session, mini};
-use warpbound_machine::mini::{AfterBarrier, Latency, Policy};
+use warpbound_machine::mini::{AfterBarrier, Policy};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simulate::mini::{Simulation, Start};
 use warpbound_testkit::execute::mix;
@@ -162,7 +162,7 @@ fn write(folder: &Path, name: &str, text: &str, case: &BlockCase, words: &[u32])
 }
 
 fn machine_file(machine: &mini::Machine) -> String {
-    let latency = |latency: Latency| {
+    let latency = |latency: warpbound_machine::mini::Latency| {
         let (least, most) = (latency.least.0, latency.most.0);
         format!("{{ cycles = [{least}, {most}], source = \"random\" }}")
     };
@@ -273,8 +273,8 @@ fn unstructured_programs_take_the_same_cycles_and_leave_the_same_memory() {
 fn odd_programs_do_the_same() {
     let (_, mut case) = case(1);
     case.machine.warp_width = 4;
-    case.machine.memory = Latency::exactly(7);
-    case.machine.barrier_release = Latency::exactly(3);
+    case.machine.memory = warpbound_machine::mini::Latency::exactly(7);
+    case.machine.barrier_release = warpbound_machine::mini::Latency::exactly(3);
     case.threads = 10;
     case.constants = vec![10, u32::MAX, 1 << 31];
     let programs = [
@@ -355,7 +355,7 @@ fn examples_have_the_same_trace() {
     for path in &launches {
         let (launch, program, machine) = parts(path);
         let session = Session::open("program", program.as_bytes()).expect("a program");
-        let kernel = session.launched(None, &launch).expect("a kernel");
+        let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("a kernel");
         let mut compared = 0;
         let mut compare = |line: &str| {
             compared += 1;
@@ -367,7 +367,7 @@ fn examples_have_the_same_trace() {
             );
         };
         // A failing launch also has a trace.
-        let _ = session.run(kernel, &launch, &machine, None, Some(&mut compare));
+        let _ = session.run_mini(kernel, &launch, &machine, None, Some(&mut compare));
         let last = lines.next().expect("a line for each launch");
         let name = path.file_name().expect("a name").to_string_lossy();
         assert!(last.starts_with(&format!("{name}: ")), "{last}");

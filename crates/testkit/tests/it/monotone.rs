@@ -23,7 +23,7 @@ fn compare_launches(
         let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
         let contents = std::fs::read(path).expect("the cubin is in the repository");
         let session = Session::open(&file, &contents).expect("it loads");
-        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
         let prepared = session.prepare(kernel.expect("it has the kernel"));
         let options = TimedOptions {
             caches: Some(caches),

@@ -26,7 +26,7 @@ fn matrix_product(side: u32) -> TimedRun {
     let text = std::fs::read_to_string(&name).expect("the launch is in the repository");
     let grid = LaunchFile::parse(&name, &text, &|_| unreachable!("it names no files"));
     let grid = grid.expect("a launch");
-    let kernel = session.launched_grid(None, &grid).expect("its kernel");
+    let kernel = session.launched_kernel(None, grid.kernel.as_deref()).expect("its kernel");
     let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
     // The host has just copied the matrices through L2 (V).
     assert_eq!(grid.caches, StartCaches::Warm);
@@ -36,7 +36,7 @@ fn matrix_product(side: u32) -> TimedRun {
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.run_timed(kernel, &grid, &options, hooks);
+    let run = session.simulate(kernel, &grid, &options, hooks);
     let run = run.expect("it runs");
     assert!(run.unexpected.is_none(), "{:?}", run.unexpected);
     run
@@ -79,7 +79,7 @@ fn integer_matrix_products_of_the_paper() {
 
 /// Shortest loads from shared memory, by bytes of a lane: cycles without the 2 for each conflict.
 struct Shortest<'a> {
-    program: &'a nvidia::Program,
+    program: &'a nvidia::SassProgram,
     cycles: BTreeMap<u32, u64>,
 }
 
@@ -114,7 +114,7 @@ fn durations_of_shared_memory() {
         }
         let session = open(&format!("{}.sm_62.cubin", reference.source));
         let launch = (reference.launch)(0);
-        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
         let prepared = session
             .prepare(kernel.expect("its kernel"))
             .expect("it is decoded");
@@ -127,7 +127,7 @@ fn durations_of_shared_memory() {
             cycles: shortest,
         };
         session
-            .time(
+            .simulate_with(
                 &prepared,
                 &launch,
                 &TimedOptions::new(machine),

@@ -43,7 +43,7 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
     );
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
     let grid = LaunchFile::parse("launch", &text, &no_files).expect("a launch");
-    let kernel = session.launched_grid(None, &grid).expect("its kernel");
+    let kernel = session.launched_kernel(None, grid.kernel.as_deref()).expect("its kernel");
     let mut options =
         TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     options.set.push((Parameter::SmCount, 1));
@@ -52,7 +52,7 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.run_timed(kernel, &grid, &options, hooks);
+    let run = session.simulate(kernel, &grid, &options, hooks);
     run.expect("it runs").report.cycles
 }
 

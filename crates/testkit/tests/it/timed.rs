@@ -44,8 +44,8 @@ fn run(
         progress: &mut |_| (),
     };
     session
-        .launched_grid(Some(reference.kernel), launch)
-        .and_then(|kernel| session.run_timed(kernel, launch, options, hooks))
+        .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
+        .and_then(|kernel| session.simulate(kernel, launch, options, hooks))
         .map_err(|diagnostic| diagnostic.to_string())
 }
 
@@ -118,7 +118,7 @@ fn runs_obey_the_issue_rules() {
     let mut issues = 0;
     for (reference, launch, chip, machine) in all_launches() {
         let session = session(&reference, chip);
-        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
         let kernel = kernel.expect("it has the kernel");
         let prepared = session.prepare(kernel).expect("it is decoded");
         let Program::Nvidia(program) = &prepared.program else {
@@ -129,7 +129,7 @@ fn runs_obey_the_issue_rules() {
             let machine_config = options.machine.select(options.selection);
             let mut rules = IssueRules::new(program, &machine_config);
             if session
-                .time(&prepared, &launch, &options, &mut rules)
+                .simulate_with(&prepared, &launch, &options, &mut rules)
                 .is_err()
             {
                 continue;
@@ -170,7 +170,7 @@ fn planted_early_issues_are_reported() {
         .expect("a kernel with barriers and shared memory");
     let launch = (reference.launch)(0);
     let session = session(&reference, "sm_61");
-    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session
         .prepare(kernel.expect("it has the kernel"))
         .expect("it is decoded");
@@ -191,7 +191,7 @@ fn planted_early_issues_are_reported() {
             reason,
         };
         session
-            .time(&prepared, &launch, &options, &mut early_issue)
+            .simulate_with(&prepared, &launch, &options, &mut early_issue)
             .expect("it runs");
         let problems = early_issue.rules.all_violations();
         let named = problems.iter().any(|problem| problem.contains(rule));
@@ -219,7 +219,7 @@ fn unused_parameters_change_nothing() {
     let mut tried = 0;
     for (reference, launch, chip, machine) in all_launches().step_by(5) {
         let session = session(&reference, chip);
-        let Ok(kernel) = session.launched_grid(Some(reference.kernel), &launch) else {
+        let Ok(kernel) = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref()) else {
             continue;
         };
         let prepared: Prepared<'_> = session.prepare(kernel).expect("it is decoded");
@@ -241,7 +241,7 @@ fn unused_parameters_change_nothing() {
         };
         let machine_config = options.machine.select(pick);
         let mut silent = warpbound_simulate::timed::Silent;
-        let Ok(first) = session.time(&prepared, &launch, &options, &mut silent) else {
+        let Ok(first) = session.simulate_with(&prepared, &launch, &options, &mut silent) else {
             continue;
         };
         for &parameter in Parameter::ALL {
@@ -260,7 +260,7 @@ fn unused_parameters_change_nothing() {
             }
             options.set.push((parameter, other));
             let again = session
-                .time(&prepared, &launch, &options, &mut silent)
+                .simulate_with(&prepared, &launch, &options, &mut silent)
                 .expect("it runs");
             let name = parameter.name();
             assert_eq!(first.cycles, again.cycles, "{}: {name}", reference.kernel);

@@ -23,7 +23,7 @@ fn cycles_of_warps_add_up() {
         let session = Session::open(&file, &contents).expect("it loads");
         let launch = (reference.launch)(0);
         let kernel = session
-            .launched_grid(Some(reference.kernel), &launch)
+            .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
             .expect("it has the kernel");
         let prepared = session.prepare(kernel).expect("it decodes");
         let options = TimedOptions {
@@ -44,7 +44,7 @@ fn cycles_of_warps_add_up() {
         };
         let mut accounting = CycleAccounting::new();
         let name = &reference.kernel;
-        match session.time(&prepared, &launch, &options, &mut accounting) {
+        match session.simulate_with(&prepared, &launch, &options, &mut accounting) {
             Err(diagnostic) => problems.push(diagnostic.to_string()),
             Ok(finished) => match accounting.finish() {
                 Ok(issued) => assert_eq!(issued, finished.counts.issued(), "{name}"),

@@ -38,9 +38,9 @@ fn run(
     options: &TimedOptions,
     listener: &mut impl EventListener,
 ) -> u64 {
-    let kernel = session.launched_grid(Some(reference.kernel), launch);
+    let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
-    let run = session.time(&prepared.expect("it decodes"), launch, options, listener);
+    let run = session.simulate_with(&prepared.expect("it decodes"), launch, options, listener);
     run.expect("it runs").cycles.0.0
 }
 
@@ -231,7 +231,7 @@ fn scoreboards_keep_the_latencies() {
     for reference in kernels::all() {
         let session = session(&reference, "sm_62");
         let launch = (reference.launch)(1);
-        let kernel = session.launched_grid(Some(reference.kernel), &launch);
+        let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
         let prepared = session.prepare(kernel.expect("it has the kernel"));
         let prepared = prepared.expect("it decodes");
         let Program::Nvidia(program) = &prepared.program else {
@@ -239,7 +239,7 @@ fn scoreboards_keep_the_latencies() {
         };
         let is_fixed = |instr| {
             let timing = program.timing(instr);
-            timing.is_some_and(|timing| timing.latency == nvidia::Latency::Fixed)
+            timing.is_some_and(|timing| timing.latency == nvidia::LatencyKind::Fixed)
         };
         let options = TimedOptions {
             interlock: Interlock::Scoreboard,
@@ -251,7 +251,7 @@ fn scoreboards_keep_the_latencies() {
             written: HashMap::new(),
             least,
         };
-        let run = session.time(&prepared, &launch, &options, &mut distances);
+        let run = session.simulate_with(&prepared, &launch, &options, &mut distances);
         run.expect("it runs");
         least = distances.least;
     }
@@ -288,7 +288,7 @@ fn arrivals_without_waiting_open_barriers() {
     let reference = reference.expect("a kernel with BAR.ARV");
     let session = session(reference, "sm_62");
     let launch = (reference.launch)(0);
-    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
     let Program::Nvidia(program) = &prepared.program else {
@@ -299,7 +299,7 @@ fn arrivals_without_waiting_open_barriers() {
         opened: Vec::new(),
     };
     let options = options("jetson-tx2");
-    let run = session.time(&prepared, &launch, &options, &mut openers);
+    let run = session.simulate_with(&prepared, &launch, &options, &mut openers);
     run.expect("it runs");
     let passes = |at: &&usize| {
         let view = program.view(&program.instrs[**at]);
@@ -315,10 +315,10 @@ fn kernels_without_barriers_use_no_parameter_of_barriers() {
     let session = session(&reference, "sm_62");
     let launch = (reference.launch)(0);
     assert!(launch.block.iter().product::<u32>() > 32);
-    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
-    let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    let run = session.simulate_with(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
     let run = run.expect("it runs");
     for parameter in [Parameter::BarrierLatency, Parameter::BarrierThreads] {
         assert!(
@@ -337,10 +337,10 @@ fn surfaces_use_the_number_of_units() {
     let reference = reference.expect("a kernel with surfaces");
     let session = session(reference, "sm_62");
     let launch = (reference.launch)(0);
-    let kernel = session.launched_grid(Some(reference.kernel), &launch);
+    let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
-    let run = session.time(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    let run = session.simulate_with(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
     assert!(
         run.expect("it runs")
             .used_parameters

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
-use warpbound_isa::nvidia::{Arch, FormId, Instr, Program, TargetStyle, table};
+use warpbound_isa::nvidia::{Arch, FormId, SassInstr, SassProgram, TargetStyle, table};
 
 use super::random::{SplitMix, random_fields};
 use super::{FILLERS, KernelCode, PLAIN_CONTROL, Slotted, opcode_with_modifiers};
@@ -86,7 +86,7 @@ fn selection(
     let mut by_form: BTreeMap<FormId, BTreeSet<Slotted>> = BTreeMap::new();
     for (title, sm, code) in kernels {
         let arch = Arch::from_sm(*sm).with_context(|| format!("no tables for sm_{sm}"))?;
-        let program = Program::decode(arch, code).with_context(|| title.clone())?;
+        let program = SassProgram::decode(arch, code).with_context(|| title.clone())?;
         for instr in &program.instrs {
             let form = instr
                 .form
@@ -173,13 +173,13 @@ fn words_like_others(
 
 /// Disassembler of single words at a fixed address.
 struct WordDisassembler {
-    program: Program,
-    place: Instr,
+    program: SassProgram,
+    place: SassInstr,
 }
 
 impl WordDisassembler {
     fn new(arch: Arch) -> anyhow::Result<Self> {
-        let program = Program::decode(arch, &layout(&[(0, 0)]))?;
+        let program = SassProgram::decode(arch, &layout(&[(0, 0)]))?;
         let place = *program.instrs.first().context("three instructions")?;
         Ok(Self { program, place })
     }
@@ -187,7 +187,7 @@ impl WordDisassembler {
     /// Returns form, opcode and modifiers; `None` for a word that is not an instruction.
     fn key(&self, word: u64) -> Option<(FormId, String)> {
         let form = table().find(self.program.arch(), word)?;
-        let instr = Instr {
+        let instr = SassInstr {
             word: word.into(),
             form: Some(form),
             ..self.place

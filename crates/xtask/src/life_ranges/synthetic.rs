@@ -1,8 +1,8 @@
 //! Random words of every form inside a cubin, since the tool prints life ranges of ELF files only.
 
 use anyhow::Context;
-use warpbound_isa::nvidia::{Form, FormId, Program, table};
-use warpbound_isa::{Arch, Instr, InstrFlow};
+use warpbound_isa::nvidia::{Form, FormId, SassProgram, table};
+use warpbound_isa::{Arch, SassInstr, InstrFlow};
 
 use super::{LifeRangeTally, compare};
 use crate::cubin::{self, CodeSection};
@@ -65,12 +65,12 @@ pub(super) fn compare_forms(
 
 /// Draws a word of the form that is an instruction without control flow.
 fn plain_word(arch: Arch, id: FormId, form: &Form, random: &mut SplitMix) -> Option<(u64, u8)> {
-    let program = Program::decode(arch, &layout(&[(0, 0)])).ok()?;
+    let program = SassProgram::decode(arch, &layout(&[(0, 0)])).ok()?;
     let template = *program.instrs.first()?;
     (0..MAX_DRAWS)
         .map(|_| form.value | random_fields(random) & !form.mask)
         .find(|&word| {
-            let instr = Instr {
+            let instr = SassInstr {
                 word: word.into(),
                 form: Some(id),
                 ..template

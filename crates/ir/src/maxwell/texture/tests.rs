@@ -1,6 +1,7 @@
-//! Instructions that NVIDIA's assembler wrote for PTX whose operands were loaded into the registers named here one by one.
+//! Instructions that NVIDIA's assembler wrote for PTX whose operands were loaded into the registers named here one by
+//! one.
 
-use warpbound_isa::nvidia::Program;
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, View};
 
 use crate::maxwell::meaning;
@@ -9,7 +10,7 @@ use crate::{BinaryOp, Cell, Expr, Meaning, SurfaceOp, TextureOp};
 fn view(word: u64) -> View {
     let mut group = [0u8; 32];
     group[8..16].copy_from_slice(&word.to_le_bytes());
-    let program = Program::decode(Arch::Sm61, &group).expect("a group");
+    let program = SassProgram::decode(Arch::Sm61, &group).expect("a group");
     program.view(&program.instrs[0]).expect("an instruction")
 }
 
@@ -109,6 +110,7 @@ fn spelled(meaning: &Meaning) -> String {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table: one row per form")]
 fn registers_and_their_contents() {
     for (word, expected) in [
         // TEXS of two coordinates; at a level; of a layer; of three coordinates.
@@ -223,8 +225,8 @@ fn registers_and_their_contents() {
     }
 }
 
-/// Depth comparison, cube maps, halves: these forms have other operands, so they must not be lifted as the supported ones
-/// that they resemble.
+/// Depth comparison, cube maps, halves: these forms have other operands, so they must not be lifted as the supported
+/// ones that they resemble.
 #[test]
 fn unsupported_forms_have_no_meaning() {
     for word in [

@@ -391,6 +391,7 @@ type Function = Box<dyn Fn(u32) -> u32>;
 
 /// PTX ISA, the tables of `rcp`, `sqrt`, `rsqrt`, `lg2`, `ex2`, `sin`, `cos`; subnormals as zeros.
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table: one row per operand")]
 fn special_operands() {
     const NAN: u32 = single::NAN;
     const ONE: u32 = 0x3f80_0000;

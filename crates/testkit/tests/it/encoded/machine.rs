@@ -5,7 +5,7 @@ use std::fmt;
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Code, lift};
-use warpbound_isa::nvidia::Program as Instructions;
+use warpbound_isa::nvidia::SassProgram as Instructions;
 use warpbound_isa::{Arch, Program, TargetStyle};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 use warpbound_load::Kernel;

@@ -101,8 +101,8 @@ impl Operand {
         operand
     }
 
-    pub(crate) fn is(&self, behind: &str) -> bool {
-        self.suffixes.iter().any(|b| b == behind)
+    pub(crate) fn is(&self, suffix: &str) -> bool {
+        self.suffixes.iter().any(|s| s == suffix)
     }
 }
 
