@@ -251,10 +251,10 @@ pub(crate) struct RunArguments {
     /// same warp until it ends or waits at a barrier (run-to-barrier)
     #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) scheduler: Option<SchedulerPolicy>,
-    /// Values of the machine's parameters, each within its range: typical, slow end, fast end, random (seed=N), lower
-    /// end (lo) or upper end (hi) [default: typical]. For parameters without a slow end, such as cache sizes, slow and
-    /// fast search the values if runs are short. lo and hi are not the fastest and the slowest run: for some
-    /// parameters more is faster
+    /// Selection of the machine's parameters, each within its range: typical, slow or fast (the slow or fast end of
+    /// each), lo or hi (the lower or upper end of each), or seed=N (random) [default: typical]. For parameters without
+    /// a slow end, such as cache sizes, slow and fast search the values if runs are short. lo and hi are not the
+    /// fastest and the slowest run: for some parameters more is faster
     #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = selection, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) selection: Option<Selection>,
     /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older

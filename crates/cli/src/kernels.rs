@@ -83,7 +83,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
-        let text = session.facts(session.kernel_at(index)?)?;
+        let text = session.facts_template(session.kernel_at(index)?)?;
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
         }

@@ -72,7 +72,7 @@ fn read_reports(
     for &number in numbers {
         match library.session(number) {
             Ok(session) => {
-                let report = session.list_of(pattern.as_ref());
+                let report = session.list_matching(pattern.as_ref());
                 if pattern.is_none() || !report.kernels.is_empty() {
                     found.push((number, report));
                 }

@@ -88,7 +88,7 @@ fn graphs_loops_rows(bencher: Bencher<'_, '_>, kernel: &str) {
             ..WarpModel::default()
         };
         bencher.bench_local(|| {
-            KernelFlow::run(
+            KernelFlow::analyse(
                 &prepared.code,
                 &Default::default(),
                 &model,

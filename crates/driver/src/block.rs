@@ -261,7 +261,7 @@ impl BlockLaunch<'_> {
             ..self.launch()
         };
         let model = self.model(lanes.into());
-        let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).ok()?;
+        let flow = KernelFlow::analyse(&code, &launch, &model, &Limits::default()).ok()?;
         let bodies = loop_bodies(&flow);
         let bounds: Vec<Option<u64>> = flow
             .loops

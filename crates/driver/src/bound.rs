@@ -47,7 +47,7 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
         let limits = options.limits();
-        let flow = KernelFlow::run(&prepared.code, &launch, &options.model, &limits);
+        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         let mut report = KernelBound {
             lanes: launch.live_lanes(),
@@ -255,7 +255,7 @@ impl BoundQuery<'_> {
             return Ok(Vec::new());
         };
         let never: Vec<Never> = facts.never().collect();
-        let excluded = self.flow.excluded(&self.prepared.code, &never);
+        let excluded = self.flow.excluded_counts(&self.prepared.code, &never);
         for (number, (text, counts)) in excluded.iter().enumerate() {
             if counts.is_empty() {
                 let message = match never.get(number) {

@@ -51,7 +51,7 @@ impl Session {
         check_machine_holds(block.warps(), launch, machine)?;
         let analysed = block.launch();
         let model = block.model(analysed.live_lanes());
-        let flow = KernelFlow::run(&prepared.code, &analysed, &model, &Limits::default())
+        let flow = KernelFlow::analyse(&prepared.code, &analysed, &model, &Limits::default())
             .map_err(|refusal| here(prepared.refusal_diagnostic(&refusal)))?;
         let names = loop_names(&flow.loops);
         let facts = options

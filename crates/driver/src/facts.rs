@@ -78,13 +78,13 @@ impl Session {
     /// # Errors
     ///
     /// See [`Session::prepare`].
-    pub fn facts(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+    pub fn facts_template(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         let options = BoundOptions::default();
         let launch = options
             .launch(kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
-        let flow = KernelFlow::run(&prepared.code, &launch, &options.model, &Limits::default());
+        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
         let text = match flow {
             Ok(flow) => kernel_text(&prepared, &flow),
             Err(refusal) => format!(

@@ -94,7 +94,11 @@ impl<'a> FactsCheck<'a> {
             let diagnostic = match found {
                 FactsMatch::Kernel => continue,
                 FactsMatch::Nothing => {
-                    let shown = self.names.get(..MAX_SHOWN).unwrap_or(&self.names).join(", ");
+                    let shown = self
+                        .names
+                        .get(..MAX_SHOWN)
+                        .unwrap_or(&self.names)
+                        .join(", ");
                     let more = if self.names.len() > MAX_SHOWN {
                         ", and more"
                     } else {

@@ -33,7 +33,7 @@ pub struct KernelFlow {
 
 impl KernelFlow {
     /// Analyses `code`; refuses control flow that the analyses cannot follow.
-    pub fn run(
+    pub fn analyse(
         code: &Code,
         launch: &LaunchContext,
         model: &WarpModel,
@@ -117,7 +117,7 @@ impl KernelFlow {
     }
 
     /// Returns, for each `never` statement, its text and the count variables that it excludes.
-    pub fn excluded(&self, code: &Code, never: &[Never]) -> Vec<(String, Vec<CountVar>)> {
+    pub fn excluded_counts(&self, code: &Code, never: &[Never]) -> Vec<(String, Vec<CountVar>)> {
         let index = NeverIndex::new(never);
         let texts = never.iter().map(|never| (never.to_string(), Vec::new()));
         let mut excluded: Vec<(String, Vec<CountVar>)> = texts.collect();
@@ -193,7 +193,7 @@ impl Session {
         launch: &LaunchContext,
         options: &BoundOptions,
     ) -> Result<KernelFlow, Diagnostic> {
-        let flow = KernelFlow::run(&prepared.code, launch, &options.model, &Limits::default());
+        let flow = KernelFlow::analyse(&prepared.code, launch, &options.model, &Limits::default());
         flow.map_err(|refusal| {
             let source = prepared.source(refusal.at);
             let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());

@@ -85,7 +85,7 @@ impl Library {
     ///
     /// No image is left, or the image selected by number is not machine code.
     pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
-        self.select_of(selection, false)
+        self.select_images(selection, false)
     }
 
     /// Like [`Library::select`], including images of unsupported architectures.
@@ -94,11 +94,15 @@ impl Library {
     ///
     /// See [`Library::select`].
     pub fn select_any(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
-        self.select_of(selection, true)
+        self.select_images(selection, true)
     }
 
     /// Selects images; `any` includes unsupported architectures.
-    fn select_of(&self, selection: &ImageSelection, any: bool) -> Result<Vec<usize>, Diagnostic> {
+    fn select_images(
+        &self,
+        selection: &ImageSelection,
+        any: bool,
+    ) -> Result<Vec<usize>, Diagnostic> {
         let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
         let entries = self.library.entries();
         if let Some(number) = selection.image {

@@ -41,11 +41,11 @@ impl Library {
 impl Session {
     /// Lists the kernels of the file; only their names for an unsupported architecture.
     pub fn list(&self) -> FileReport {
-        self.list_of(None)
+        self.list_matching(None)
     }
 
     /// Like [`Session::list`], with only the kernels that a name fits best.
-    pub fn list_of(&self, name: Option<&NamePattern>) -> FileReport {
+    pub fn list_matching(&self, name: Option<&NamePattern>) -> FileReport {
         let mut report = FileReport {
             file: self.file.clone(),
             isa: self.image.isa().to_string(),

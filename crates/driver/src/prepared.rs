@@ -27,7 +27,7 @@ impl<'a> Prepared<'a> {
     /// # Errors
     ///
     /// The code section contains no code of `isa`, or the kernel does not start at an instruction.
-    pub fn run(kernel: &'a Kernel, isa: Isa, file: &'a str) -> Result<Prepared<'a>, Diagnostic> {
+    pub fn new(kernel: &'a Kernel, isa: Isa, file: &'a str) -> Result<Prepared<'a>, Diagnostic> {
         let program = Prepared::decode(kernel, isa)?;
         let here = |diagnostic: Diagnostic| diagnostic.in_kernel(kernel.demangled());
         let code = lift(kernel, &program).map_err(here)?;

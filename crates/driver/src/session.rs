@@ -172,7 +172,7 @@ impl Session {
     ///
     /// See [`Prepared::run`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
-        Prepared::run(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
+        Prepared::new(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
     }
 
     /// Applies a launch file to a kernel. Returns the launch, limited to `max_instructions` warp instructions, and the

@@ -282,6 +282,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             .ok_or_else(|| fault(here, "the header of an entry has no end"))?;
         let part = body.slice(contents, padded, "an entry")?;
         let flags = u64_at(&header, 40);
+        // Bits 13:12 of the flags mark LZ4, bit 15 Zstandard.
         let packing = match (flags & 0x3000 != 0, flags & 0x8000 != 0) {
             (false, false) => Packing::None,
             (true, false) => Packing::Lz4,
@@ -291,6 +292,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             }
         };
         let packed = u64::from(u32_at(&header, 16));
+        // An uncompressed entry has no packed size: it fills its padded part.
         let (stored, size) = match packing {
             Packing::None => (padded, padded),
             _ => (packed, u64_at(&header, 56)),

@@ -40,7 +40,7 @@ impl<'a> Analysed<'a> {
         model: &WarpModel,
         limits: &Limits,
     ) -> Result<Self, Refusal> {
-        let flow = KernelFlow::run(code, &launch, model, limits)?;
+        let flow = KernelFlow::analyse(code, &launch, model, limits)?;
         Ok(Analysed {
             claims: Claims::new(code, launch, flow),
             loop_bound_decrement: 0,
@@ -177,7 +177,8 @@ impl Analysed<'_> {
         findings: &mut WarpFindings,
     ) {
         let Claims { code, launch, .. } = &self.claims;
-        // A lone lane never uses the stack rule, so its trace is right even when the machine has a planted fault.
+        // A single lane never depends on the stack rules, so its trace is right even when the machine has a planted
+        // fault.
         let alone = RunSeed { fault: None, ..run };
         let live: Vec<usize> = lanes(run.lanes).collect();
         for turn in 0..solo_lanes.min(live.len()) {
@@ -241,7 +242,7 @@ impl Analysed<'_> {
             .collect();
         // Every second run only: solving dominates the time. Lanes that were cut off may still take other steps.
         let more = (run.seed & 1 == 0 && ending == Ending::Finished).then(|| {
-            let never = flow.excluded(code, &self.never_taken(&counts.taken, run.seed));
+            let never = flow.excluded_counts(code, &self.never_taken(&counts.taken, run.seed));
             let stated = StatedCounts {
                 bounds: &facts,
                 totals: &totals,

@@ -206,7 +206,7 @@ fn audit(
             0 => PathOrder::TakenFirst,
             _ => PathOrder::FallThroughFirst,
         };
-        let watched = session.watch(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
+        let watched = session.monitor(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
         let seen = watched.observations;
         row.runs += 1;
         row.warps += seen.ended_warps;

@@ -42,7 +42,8 @@ fails if there is a difference. Without arguments: every instruction of kernels/
                    crates/isa/tests/data/spelling.txt, which a test reads. The words of the cubins below
                    DIRECTORY are not copied: random words with the same modifiers are recorded";
 
-/// Words that nvdisasm lists as NOP without a guard, against the encoding; no compiler emits them, and we do not imitate it.
+/// Words that nvdisasm lists as NOP without a guard, against the encoding; no compiler emits them, and we do not
+/// imitate it.
 const FILLERS: [u64; 2] = [0, 1 << 63];
 
 /// Number of words per run of nvdisasm, a multiple of a group.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FileSource, ImageSelection, Kernel, Library, Session};
 
-/// Calls `work` for each kernel of the selected images, in the order of the files. Returns the diagnostics of the images and
-/// kernels that cannot be read.
+/// Calls `work` for each kernel of the selected images, in the order of the files. Returns the diagnostics of the
+/// images and kernels that cannot be read.
 pub(crate) fn each_kernel(
     files: &[PathBuf],
     selection: &ImageSelection,

@@ -49,7 +49,7 @@ struct Section {
     title: String,
     /// The measured quantity, in one or two sentences.
     about: String,
-    /// The command line; its words have no spaces.
+    /// The command line, for a POSIX shell.
     command: String,
     /// Whether it takes more than some minutes or needs downloads.
     #[serde(default)]
@@ -100,10 +100,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 impl Section {
     /// Runs the command; the lines of its standard output that are kept.
     fn measure(&self, repository: &Repository) -> anyhow::Result<String> {
-        let mut words = self.command.split_whitespace();
-        let program = words.next().context("a section without a command")?;
-        let output = Command::new(program)
-            .args(words)
+        let output = Command::new("sh")
+            .args(["-c", &self.command])
             .current_dir(repository.root())
             .output()
             .with_context(|| self.command.clone())?;

@@ -47,8 +47,8 @@ impl Build {
 
 /// Sources that use features which a GPU or a compiler does not have, with the builds that are skipped.
 ///
-/// Source: the compilers reject half-precision arithmetic before sm_53 and four-way byte products before sm_61; NVRTC 11.8
-/// declares the latter but cannot link them; CUDA 12 removed texture references.
+/// Source: the compilers reject half-precision arithmetic before sm_53 and four-way byte products before sm_61; NVRTC
+/// 11.8 declares the latter but cannot link them; CUDA 12 removed texture references.
 const IMPOSSIBLE: &[(&str, &[&str])] = &[
     ("f16_arithmetic", &["sm_50"]),
     ("integer_mix", &["sm_50", "nvrtc11.sm_61"]),

@@ -1,7 +1,7 @@
 //! Maintenance commands of the repository: `cargo xtask COMMAND [ARGUMENT...]`.
 //!
-//! This file contains only the table of commands. Each command has its own module with `HELP`, the text that `--help` prints,
-//! and `run`, which takes the arguments after the command's name.
+//! This file contains only the table of commands. Each command has its own module with `HELP`, the text that `--help`
+//! prints, and `run`, which takes the arguments after the command's name.
 
 mod audit;
 mod audit_kernels;

@@ -34,8 +34,8 @@ impl Nvdisasm {
         Ok(Self { program, scratch })
     }
 
-    /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte offset,
-    /// without the semicolon; `None` for a word that the tool rejects.
+    /// Returns the text of every instruction of `code` (whole groups of a control word and three instructions) by byte
+    /// offset, without the semicolon; `None` for a word that the tool rejects.
     ///
     /// Pairs have no braces and branch targets are numbers.
     pub(crate) fn disassemble(

@@ -67,8 +67,8 @@ impl Nvrtc {
         Ok(Self { library })
     }
 
-    /// Compiles `source` under the file name `name`, which appears in line tables and messages. The line table also contains the
-    /// current directory of the process.
+    /// Compiles `source` under the file name `name`, which appears in line tables and messages. The line table also
+    /// contains the current directory of the process.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! `cargo xtask oracle`: fetch the third-party tools that serve as oracles.
 //!
-//! They are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions matter:
-//! nvdisasm 12.4 and NVRTC 12.9 are among the last that support Maxwell, Pascal and Volta (13.0 dropped sm_50 to sm_72); NVRTC
-//! 11.8 is the last that supports texture references.
+//! They are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions
+//! matter: nvdisasm 12.4 and NVRTC 12.9 are among the last that support Maxwell, Pascal and Volta (13.0 dropped sm_50
+//! to sm_72); NVRTC 11.8 is the last that supports texture references.
 
 use std::fs::{self, File};
 use std::io;

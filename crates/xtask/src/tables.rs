@@ -142,7 +142,7 @@ struct Tables {
 impl Tables {
     fn kernel(&mut self, prepared: &Prepared<'_>) {
         let flow = |model: &WarpModel| {
-            KernelFlow::run(
+            KernelFlow::analyse(
                 &prepared.code,
                 &LaunchContext::default(),
                 model,

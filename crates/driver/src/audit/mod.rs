@@ -188,7 +188,7 @@ impl Session {
     /// # Errors
     ///
     /// The launch does not suit the kernel.
-    pub fn watch(
+    pub fn monitor(
         &self,
         prepared: &Prepared<'_>,
         claims: &Claims<'_>,
@@ -197,15 +197,15 @@ impl Session {
         max_instructions: u64,
     ) -> Result<MonitoredRun, Diagnostic> {
         let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
-        let mut watch = ClaimMonitor::new(claims);
-        let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut watch);
+        let mut monitor = ClaimMonitor::new(claims);
+        let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut monitor);
         Ok(MonitoredRun {
-            observations: watch.finish(),
+            observations: monitor.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),
         })
     }
 
-    /// Executes a launch and variations of it, and compares them with all claims and statements. `ran` receives the
+    /// Executes a launch and variations of it, and compares them with all claims and statements. `on_run` receives the
     /// number of each completed run.
     ///
     /// # Errors
@@ -217,7 +217,7 @@ impl Session {
         grid: &LaunchFile,
         options: &BoundOptions,
         runs: &AuditOptions,
-        mut ran: impl FnMut(u64),
+        mut on_run: impl FnMut(u64),
     ) -> Result<AuditReport, Diagnostic> {
         let options = BoundOptions {
             block: Some(grid.block),
@@ -264,13 +264,13 @@ impl Session {
                     (&varied.launch, varied.order)
                 }
             };
-            let watched = self.watch(&prepared, &claims, launch, order, limit)?;
+            let run = self.monitor(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
-                let longer = watched.observations.issued.saturating_add(1000);
+                let longer = run.observations.issued.saturating_add(1000);
                 limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
             }
-            audit.add(number, watched);
-            ran(number);
+            audit.add(number, run);
+            on_run(number);
         }
         audit.finish();
         Ok(report)

@@ -36,7 +36,7 @@ fn each_stage_gives_up() {
     let refusal = WarpCfg::build(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
     assert_eq!(refusal.reason, Reason::TimeLimit);
 
-    let flow = KernelFlow::run(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
+    let flow = KernelFlow::analyse(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
     let bounds = vec![Some(10); flow.loops.sites.len()];
     let ipet = Ipet::new(&flow.counts, |_| 1, &bounds).expect("a model");
     let solved = |deadline| {

@@ -83,6 +83,7 @@ impl Block<'_> {
             for (to, from) in coordinates.offsets.iter_mut().zip(&effect.offsets) {
                 *to = word(from) as i32;
             }
+            // Linear memory has no sampler: only fetches by integer coordinates can read it.
             let is_fetch = effect.operation == TextureOp::Texel;
             if !texture.image.accepts(effect.kind) || texture.linear_memory && !is_fetch {
                 let expected = match is_fetch {

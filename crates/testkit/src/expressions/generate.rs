@@ -284,8 +284,8 @@ const EDGES_64: [u64; 7] = [
     0xffff_ffff,
 ];
 
-/// Edge cases of singles without sign, as bits: zero, limits of the subnormal and normal numbers, 1 and its predecessor,
-/// powers of two at which conversions change, infinity, NaN, 1/2.
+/// Edge cases of singles without sign, as bits: zero, limits of the subnormal and normal numbers, 1 and its
+/// predecessor, powers of two at which conversions change, infinity, NaN, 1/2.
 const EDGES_F32: [u32; 12] = [
     0,
     1,

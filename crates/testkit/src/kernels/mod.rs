@@ -1,4 +1,5 @@
-//! References of the repository's kernels: launches with the expected final contents of buffers, computed independently.
+//! References of the repository's kernels: launches with the expected final contents of buffers, computed
+//! independently.
 //!
 //! There is one file for each source in `kernels/cuda`; the two share only the definition of the algorithm.
 

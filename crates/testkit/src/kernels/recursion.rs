@@ -10,8 +10,8 @@ pub(super) const KERNELS: &[Row] = &[
     ("recursion", "mutual_recursion", mutual),
 ];
 
-/// Bytes of the stack of a thread: what CUDA gives unless a program asks for more. The cubins state a need of 0, since
-/// compilers do not know how deep the calls become.
+/// Stack of a thread in bytes: CUDA's default. The cubins state a size of 0, since compilers cannot bound the depth of
+/// the calls.
 const STACK: u32 = 1024;
 
 /// Numbers of blocks and of threads of a block, and limit of the depth.

@@ -1,6 +1,6 @@
-//! Reference of the savings by one more centre in a clustering (the gain of O'Callaghan, Mishra, Meyerson, Guha, Motwani,
-//! "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that sums of
-//! floats are exact in any order.
+//! Reference of the savings by one more centre in a clustering (the gain of O'Callaghan, Mishra, Meyerson, Guha,
+//! Motwani, "Streaming-data algorithms for high-quality clustering", 2002). All numbers are small integers, so that
+//! sums of floats are exact in any order.
 
 use warpbound_launch::LaunchFile;
 

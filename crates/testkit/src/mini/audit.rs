@@ -123,12 +123,7 @@ const MOST_STEPS: usize = 30_000;
 /// Audits a program for one launch.
 pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> BlockFindings {
     let mut findings = BlockFindings::default();
-    let cells: Vec<(Cell, u32)> = subject
-        .params
-        .iter()
-        .zip(&case.constants)
-        .map(|((_, cell), value)| (*cell, *value))
-        .collect();
+    let cells = case.initial_cells(subject);
     let assumed_machine = case.assumed_machine();
     let no_loops = BTreeMap::new();
     let mut block = BlockLaunch {
@@ -141,7 +136,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
     };
     let launch = block.launch();
     let model = block.model(launch.live_lanes());
-    let flow = match KernelFlow::run(&subject.code, &launch, &model, &Limits::default()) {
+    let flow = match KernelFlow::analyse(&subject.code, &launch, &model, &Limits::default()) {
         Ok(flow) => flow,
         Err(refusal) => {
             findings
@@ -206,6 +201,12 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
 }
 
 impl BlockCase {
+    /// Returns the cells that hold the launch constants, with their values.
+    fn initial_cells(&self, subject: &Subject) -> Vec<(Cell, u32)> {
+        let params = subject.params.iter().zip(&self.constants);
+        params.map(|((_, cell), value)| (*cell, *value)).collect()
+    }
+
     /// Returns the machine that the analysis assumes: the case's own, unless an error is planted in it.
     fn assumed_machine(&self) -> Machine {
         let mut machine = self.machine.clone();

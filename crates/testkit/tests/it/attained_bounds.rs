@@ -39,7 +39,9 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     let contents = fs::read(path).expect("the cubin is in the repository");
     let session = Session::open(file, &contents).expect("it loads");
     let launch = launch();
-    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),
@@ -47,7 +49,7 @@ fn issued_and_bound(file: &str) -> (u64, i128) {
     };
     let claims = session.claims(&prepared, &options).expect("it is followed");
     let watched = session
-        .watch(
+        .monitor(
             &prepared,
             &claims,
             &launch,

@@ -367,7 +367,9 @@ fn rates_fit_launches_and_kernels() {
             for kernel in &series.kernels {
                 for less in [None, series.less.as_ref()] {
                     let launch = launch(series, kernel, less);
-                    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect(title);
+                    let kernel = session
+                        .launched_kernel(None, launch.kernel.as_deref())
+                        .expect(title);
                     assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
                 }
             }

@@ -68,7 +68,7 @@ fn campaign(
             may_diverge: true,
             ..WarpModel::default()
         };
-        let Ok(flow) = KernelFlow::run(&code, &launch, &model, &Limits::default()) else {
+        let Ok(flow) = KernelFlow::analyse(&code, &launch, &model, &Limits::default()) else {
             continue;
         };
         let analysed_code = change.map(|change| {
@@ -249,7 +249,7 @@ fn values_of_different_rounds_are_found_after_a_loop() {
         may_diverge: true,
         ..WarpModel::default()
     };
-    let flow = KernelFlow::run(&code, &launch, &model, &Limits::default()).expect("it is followed");
+    let flow = KernelFlow::analyse(&code, &launch, &model, &Limits::default()).expect("it is followed");
     let claims = DivergenceClaims::run(&code, launch, &flow, None, |_| {});
     assert_eq!(
         claims.has_reconvergence_as_assumed(),

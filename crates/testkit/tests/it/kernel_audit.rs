@@ -29,7 +29,9 @@ fn watch(
     plant: impl Fn(&mut Claims<'_>),
 ) -> (AuditObservations, StatedFacts) {
     let session = session(file);
-    let kernel: &Kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
+    let kernel: &Kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),
@@ -37,7 +39,7 @@ fn watch(
     };
     let mut claims = session.claims(&prepared, &options).expect("it is followed");
     plant(&mut claims);
-    let watched = session.watch(
+    let watched = session.monitor(
         &prepared,
         &claims,
         launch,
@@ -226,7 +228,9 @@ fn agreement_that_does_not_hold() {
 fn thread_indices_claimed_to_agree() {
     let session = session("matmul_int.sm_61.cubin");
     let launch = matrices().1;
-    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     // The claims of a block with rows of 32 threads.
     let other = BoundOptions {
@@ -234,7 +238,7 @@ fn thread_indices_claimed_to_agree() {
         ..BoundOptions::default()
     };
     let claims = session.claims(&prepared, &other).expect("it is followed");
-    let watched = session.watch(
+    let watched = session.monitor(
         &prepared,
         &claims,
         &launch,
@@ -338,7 +342,9 @@ fn total_one_too_small() {
 fn executed_code_stated_as_never_executed() {
     let (file, launch) = early();
     let session = session(file);
-    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it has it");
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let options = BoundOptions {
         block: Some(launch.block),
@@ -347,7 +353,7 @@ fn executed_code_stated_as_never_executed() {
     let happened = |never: &[Never]| {
         let claims = session.claims(&prepared, &options).expect("it is followed");
         let claims = claims.with_never(never);
-        let run = |order| session.watch(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let run = |order| session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
         let seen = run(PathOrder::TakenFirst)
             .expect("the launch suits the kernel")
             .observations;
@@ -384,7 +390,7 @@ fn executed_code_stated_as_never_executed() {
     let worst = watch(file, &launch, nothing);
     let (seen, stated) = worst;
     let bound = |never: Vec<Never>| {
-        let excluded = claims.flow.excluded(&prepared.code, &never);
+        let excluded = claims.flow.excluded_counts(&prepared.code, &never);
         let counts = StatedCounts {
             bounds: &stated.loops,
             totals: &stated.totals,

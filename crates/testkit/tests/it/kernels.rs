@@ -44,7 +44,11 @@ fn problems(reference: &KernelReference) -> Vec<String> {
         for (file, session) in &sessions {
             let done = session
                 .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
-                .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
+                .and_then(|kernel| {
+                    session
+                        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+                        .and_then(FunctionalRun::as_expected)
+                });
             let run = match done {
                 Ok(run) => run,
                 Err(diagnostic) => {

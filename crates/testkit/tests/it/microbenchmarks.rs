@@ -199,7 +199,9 @@ fn figures_fit_launches_and_kernels() {
         let session = session(&series.cubin);
         let title = &series.title;
         let fits = |kernel: Option<&str>, launch: &LaunchFile, element: usize| {
-            let kernel = session.launched_kernel(kernel, launch.kernel.as_deref()).expect(title);
+            let kernel = session
+                .launched_kernel(kernel, launch.kernel.as_deref())
+                .expect(title);
             assert_eq!(kernel.params.len(), launch.params.len(), "{title}");
             let (name, buffer) = launch.buffers().next().expect("the cycles");
             assert_eq!(

@@ -355,7 +355,9 @@ fn examples_have_the_same_trace() {
     for path in &launches {
         let (launch, program, machine) = parts(path);
         let session = Session::open("program", program.as_bytes()).expect("a program");
-        let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("a kernel");
+        let kernel = session
+            .launched_kernel(None, launch.kernel.as_deref())
+            .expect("a kernel");
         let mut compared = 0;
         let mut compare = |line: &str| {
             compared += 1;

@@ -16,7 +16,9 @@ fn cycles(line: &str, other: &str) -> [u64; 2] {
     ["4x1", "16x4"].map(|name| {
         let file = format!("kernels/msimt/triangle_sum.{name}.toml");
         let launch = mini::LaunchFile::parse(&file, &read(&file)).expect("a launch");
-        let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("one kernel");
+        let kernel = session
+            .launched_kernel(None, launch.kernel.as_deref())
+            .expect("one kernel");
         let report = session.run_mini(kernel, &launch, &machine, None, None);
         report.expect("a run").cycles
     })

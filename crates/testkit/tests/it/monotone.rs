@@ -13,7 +13,7 @@ fn compare_launches(
     caches: StartCaches,
     [from, to]: [Selection; 2],
 ) -> Vec<(String, SlowEndRuns)> {
-    let lone = kernels::all().into_iter().filter_map(|reference| {
+    let single_warp_launches = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
         let launch: LaunchFile = launches.find(is_single_warp)?;
         Some((reference, launch))
@@ -35,7 +35,7 @@ fn compare_launches(
             compare_at_slow_end(&session, &prepared, &launch, &options, to).expect("it runs");
         (reference.kernel.to_owned(), compared)
     };
-    lone.step_by(6).map(run).collect()
+    single_warp_launches.step_by(6).map(run).collect()
 }
 
 #[test]

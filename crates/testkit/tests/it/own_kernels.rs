@@ -47,7 +47,7 @@ fn targets_are_those_that_the_compiler_recorded() {
     };
     let (mut equal, mut unreachable) = (0, Vec::new());
     for_each_kernel(|name, prepared| {
-        let Ok(flow) = KernelFlow::run(
+        let Ok(flow) = KernelFlow::analyse(
             &prepared.code,
             &Default::default(),
             &model,

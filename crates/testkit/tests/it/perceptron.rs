@@ -39,8 +39,12 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
             has_relu: true,
         };
         let launch = layer.launch(&numbers);
-        let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("it is there");
-        let run = session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected);
+        let kernel = session
+            .launched_kernel(None, launch.kernel.as_deref())
+            .expect("it is there");
+        let run = session
+            .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+            .and_then(FunctionalRun::as_expected);
         let run = run.map_err(|diagnostic| diagnostic.to_string());
         let run = run.expect("it computes the result of the layer's reference");
         let found = run.memory.buffers().last().expect("there are four");

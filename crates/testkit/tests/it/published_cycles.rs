@@ -26,7 +26,9 @@ fn matrix_product(side: u32) -> TimedRun {
     let text = std::fs::read_to_string(&name).expect("the launch is in the repository");
     let grid = LaunchFile::parse(&name, &text, &|_| unreachable!("it names no files"));
     let grid = grid.expect("a launch");
-    let kernel = session.launched_kernel(None, grid.kernel.as_deref()).expect("its kernel");
+    let kernel = session
+        .launched_kernel(None, grid.kernel.as_deref())
+        .expect("its kernel");
     let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
     // The host has just copied the matrices through L2 (V).
     assert_eq!(grid.caches, StartCaches::Warm);

@@ -43,7 +43,9 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
     );
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
     let grid = LaunchFile::parse("launch", &text, &no_files).expect("a launch");
-    let kernel = session.launched_kernel(None, grid.kernel.as_deref()).expect("its kernel");
+    let kernel = session
+        .launched_kernel(None, grid.kernel.as_deref())
+        .expect("its kernel");
     let mut options =
         TimedOptions::new(GpuModel::built_in(machine).expect("it comes with the tool"));
     options.set.push((Parameter::SmCount, 1));

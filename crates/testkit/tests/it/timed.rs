@@ -219,7 +219,8 @@ fn unused_parameters_change_nothing() {
     let mut tried = 0;
     for (reference, launch, chip, machine) in all_launches().step_by(5) {
         let session = session(&reference, chip);
-        let Ok(kernel) = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref()) else {
+        let Ok(kernel) = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
+        else {
             continue;
         };
         let prepared: Prepared<'_> = session.prepare(kernel).expect("it is decoded");

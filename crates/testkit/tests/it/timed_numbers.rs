@@ -98,17 +98,17 @@ const NO_CONTENTION: [(Parameter, u64); 3] = [
 fn a_single_warp_gains_nothing_by_longer_latencies() {
     let mut problems = Vec::new();
     let mut slower = 0;
-    let lone = kernels::all().into_iter().filter_map(|reference| {
+    let single_warp_launches = kernels::all().into_iter().filter_map(|reference| {
         let mut launches = (0..6).map(reference.launch);
-        let is_lone = |launch: &LaunchFile| {
+        let is_single_warp = |launch: &LaunchFile| {
             launch.grid == [1; 3] && launch.block.iter().product::<u32>() <= 32
         };
-        Some((reference, launches.find(is_lone)?))
+        Some((reference, launches.find(is_single_warp)?))
     });
     let of_the_paper =
         |(reference, _): &(KernelReference, LaunchFile)| reference.source == "matmul_int";
     for (_, (reference, launch)) in (0..)
-        .zip(lone)
+        .zip(single_warp_launches)
         .filter(|(number, found)| number % 6 == 0 || of_the_paper(found))
     {
         let session = session(&reference, "sm_62");

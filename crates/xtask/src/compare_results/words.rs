@@ -38,7 +38,10 @@ impl Words {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let Some((old, new)) = line.split_once(" => ") else {
+            let sides = line
+                .split_once(" ==> ")
+                .or_else(|| line.split_once(" => "));
+            let Some((old, new)) = sides else {
                 bail!(
                     "{name}: line {number}: {line:?} is no `old => new`; comments begin with `#`"
                 );
@@ -74,13 +77,13 @@ impl Words {
             let rules = self.rules.get(&c).map_or(&[][..], Vec::as_slice);
             let found = rules
                 .iter()
-                .find_map(|rule| Some((rule, rule.length_at(&text[at..], previous)?)));
+                .find_map(|rule| Some((rule, rule.match_at(&text[at..], previous)?)));
             match found {
-                Some((rule, length)) => {
+                Some((rule, found)) => {
                     used.insert(rule.old.clone());
-                    out.text.push_str(&rule.new);
+                    out.text.push_str(&found.filled(&rule.new));
                     out.count += 1;
-                    at += length;
+                    at += found.length;
                     previous = text[..at].chars().next_back();
                 }
                 None => {
@@ -102,14 +105,39 @@ impl Words {
     }
 }
 
+/// Part of a phrase that stands for any run of characters other than white space, which the new phrase has as well.
+const ANY: &str = "{}";
+
+/// Beginning of a text that is an old phrase.
+struct Match<'t> {
+    length: usize,
+    /// Texts in the places of [`ANY`].
+    any: Vec<&'t str>,
+}
+
+impl Match<'_> {
+    /// The new phrase with these texts in it.
+    fn filled(&self, new: &str) -> String {
+        let mut any = self.any.iter();
+        let mut parts = new.split(ANY);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(any.next().unwrap_or(&ANY));
+            out.push_str(part);
+        }
+        out
+    }
+}
+
 impl Rule {
-    /// The bytes of the phrase if the text begins with it and it is whole: no letter, digit or `_` of another word
-    /// stands at its ends. `previous` is the character before the text.
-    fn length_at(&self, text: &str, previous: Option<char>) -> Option<usize> {
+    /// Matches the phrase at the beginning of a text if it is whole: no letter, digit or `_` of another word stands at its
+    /// ends. `previous` is the character before the text.
+    fn match_at<'t>(&self, text: &'t str, previous: Option<char>) -> Option<Match<'t>> {
         if self.old.starts_with(is_word) && previous.is_some_and(is_word) {
             return None;
         }
         let mut rest = text;
+        let mut any = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
             if index > 0 {
                 let trimmed = rest.trim_start();
@@ -118,10 +146,19 @@ impl Rule {
                 }
                 rest = trimmed;
             }
-            rest = rest.strip_prefix(part.as_str())?;
+            match part.split_once(ANY) {
+                None => rest = rest.strip_prefix(part.as_str())?,
+                Some((before, after)) => {
+                    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                    let (token, others) = rest.split_at(end);
+                    any.push(token.strip_prefix(before)?.strip_suffix(after)?);
+                    rest = others;
+                }
+            }
         }
         let cut = self.old.ends_with(is_word) && rest.starts_with(is_word);
-        (!cut).then_some(text.len() - rest.len())
+        let length = text.len() - rest.len();
+        (!cut).then_some(Match { length, any })
     }
 }
 
@@ -153,6 +190,14 @@ mod tests {
         let list = "a => b\nunit busy => busy unit\nunit => part\n";
         assert_eq!(renamed(list, "unit\n      busy, unit"), "busy unit, part");
         assert_eq!(renamed(list, "unitbusy \u{e4}a"), "unitbusy \u{e4}a");
+    }
+
+    #[test]
+    fn a_placeholder_stands_for_one_word() {
+        let list = "data decide {} loops => {} loops depend on data\na => b ==> c => d\n";
+        let text = "data decide 12 loops, data decide many more loops, a => b";
+        let expected = "12 loops depend on data, data decide many more loops, c => d";
+        assert_eq!(renamed(list, text), expected);
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub(super) type Sections = BTreeMap<String, BTreeMap<u32, Marks>>;
 
 /// Parses a whole output.
 ///
-/// The table of each code section begins with a box of a few lines: the names of the register files, then the register numbers
-/// with their digits in a column.
+/// The table of each code section begins with a box of a few lines: the names of the register files, then the register
+/// numbers with their digits in a column.
 pub(super) fn read(output: &str) -> Sections {
     let mut sections = Sections::new();
     let mut section = String::new();
