@@ -1,11 +1,11 @@
-//! Bytes as a code section of each architecture.
+//! Fuzz target: bytes as a code section of each architecture.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::CodeAddr;
 use warpbound_isa::{Arch, Program, TargetStyle};
 
-/// Bytes of a control word and its three instructions.
+/// Size of a group in bytes: a control word and its three instructions.
 const GROUP: usize = 32;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     for arch in Arch::ALL {
         let refused = Program::decode(arch, bytes).is_err();
         assert_eq!(refused, whole != bytes.len());
-        // Most inputs end inside a group; what comes before says more than the refusal.
+        // Most inputs end inside a group: truncate them, since the decoded groups test more than the refusal.
         let program = Program::decode(arch, &bytes[..whole]).expect("whole groups");
         assert_eq!(program.instrs.len(), whole / GROUP * 3);
         let mut listing = String::new();

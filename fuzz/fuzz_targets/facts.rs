@@ -1,4 +1,4 @@
-//! Text as a facts file; what was read is written and read again.
+//! Fuzz target: text as a facts file, with a round trip of the parsed facts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

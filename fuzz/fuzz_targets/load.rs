@@ -1,10 +1,10 @@
-//! Bytes as a file with cubins inside, and as a single cubin.
+//! Fuzz target: bytes as a container of cubins, and as a single cubin.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_load::{Bytes, EntryKind, Library};
 
-// What the tests of damaged files ask of an image, and how they judge a refusal.
+// The checks of images and refusals are those of the tests of damaged files.
 #[path = "../../crates/load/tests/it/support.rs"]
 mod support;
 
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
                 assert_eq!(entry.kind, EntryKind::Cubin);
                 assert_eq!(image.sm().number, entry.sm.number);
             }
-            // It may be about the entry as a whole: then there is no offset.
+            // A message about the entry as a whole has no offset.
             Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
         }
     }

@@ -1,4 +1,4 @@
-//! Bytes as a cubin, through everything that the command does with one.
+//! Fuzz target: bytes as a cubin, through all commands for cubins.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +22,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         session.disassemble_plain(kernel, &mut text)?;
         let facts = session.facts(kernel)?;
         FactsFile::parse("own.facts", &facts).expect("what is written can be read");
-        // A refused kernel has no graph and still a report.
+        // A refused kernel has no graph, but a report.
         for level in [Level::Thread, Level::Warp] {
             if let Ok(graph) = session.graph(kernel, level, &options) {
                 let _ = (graph.text(), graph.dot(), graph.svg());

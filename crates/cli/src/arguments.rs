@@ -14,7 +14,7 @@ use warpbound_report::BoundFormat;
 
 use crate::commands::Command;
 use crate::input;
-use crate::values::{Override, block, loop_default, named, parameter_override, seconds, selection};
+use crate::values::{Override, block, loop_default, named, parameter_override, seconds};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
@@ -255,7 +255,7 @@ pub(crate) struct RunArguments {
     /// each), lo or hi (the lower or upper end of each), or seed=N (random) [default: typical]. For parameters without
     /// a slow end, such as cache sizes, slow and fast search the values if runs are short. lo and hi are not the
     /// fastest and the slowest run: for some parameters more is faster
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = selection, help_heading = "Timed simulation of GPU kernels")]
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) selection: Option<Selection>,
     /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older
     /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2

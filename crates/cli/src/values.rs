@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use warpbound_base::Named;
-use warpbound_driver::{FactsFile, Parameter, ParameterSum, Selection};
+use warpbound_driver::{FactsFile, Parameter, ParameterSum};
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -16,22 +16,6 @@ pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T
     let names = T::ALL.iter().map(|(_, name)| *name);
     PossibleValuesParser::new(names)
         .try_map(|name| T::from_name(&name).ok_or_else(|| format!("there is no {name:?}")))
-}
-
-/// Parses a selection of parameter values.
-pub(crate) fn selection(text: &str) -> Result<Selection, String> {
-    match (text, text.strip_prefix("seed=")) {
-        ("lo", _) => Ok(Selection::Least),
-        ("hi", _) => Ok(Selection::Most),
-        ("typical", _) => Ok(Selection::Typical),
-        ("slow", _) => Ok(Selection::Slow),
-        ("fast", _) => Ok(Selection::Fast),
-        (_, Some(seed)) => match seed.parse() {
-            Ok(seed) => Ok(Selection::Seed(seed)),
-            Err(_) => Err(format!("{seed:?} is not a whole number of 64 bits")),
-        },
-        _ => Err("there are slow, typical, fast, lo, hi and seed=N".to_owned()),
-    }
 }
 
 /// New value of a parameter, or of a sum of two parameters.

@@ -68,7 +68,7 @@ impl<'a> Prepared<'a> {
         label.unwrap_or_else(|| self.addr(op).to_string())
     }
 
-    /// Returns the label or address at an address, see [`Prepared::place`].
+    /// Returns the label of the operation at an address, or the address, see [`Prepared::location`].
     pub(crate) fn location_of(&self, addr: CodeAddr) -> String {
         match self.code.at(addr) {
             Some(op) => self.location(op),

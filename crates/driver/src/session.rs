@@ -170,7 +170,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Prepared::run`].
+    /// See [`Prepared::new`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         Prepared::new(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
     }

@@ -9,13 +9,20 @@ use warpbound_ir::ImageKind;
 /// Object of a texture: index of the texture in bits 19:0, of the sampler in bits 31:20, as compiled code expects.
 /// Indices start at 1, so that 0 is no object.
 pub(super) fn texture_object(number: usize) -> u32 {
-    let number = number as u32 + 1;
+    let number = object_number(number);
     number << 20 | number
 }
 
 /// Object of a surface; surfaces are numbered after the textures.
 pub(super) fn surface_object(file: &LaunchFile, number: usize) -> u32 {
-    (file.textures.len() + number + 1) as u32
+    object_number(file.textures.len() + number)
+}
+
+/// Number of an object from its position. Launch files are too small for more objects than 32 bits can number.
+fn object_number(position: usize) -> u32 {
+    u32::try_from(position)
+        .unwrap_or(u32::MAX)
+        .saturating_add(1)
 }
 
 /// Binds the textures and surfaces of a launch whose buffers are in `memory`.

@@ -51,11 +51,10 @@ impl Named for PathOrder {
 impl Launch {
     /// Index of the block at position `number` of the launch order.
     pub fn block_at(&self, number: u64) -> Size {
-        let [width, height, _] = self.grid.map(u64::from);
-        let x = number % width.max(1);
-        let y = number / width.max(1) % height.max(1);
-        let z = number / width.max(1) / height.max(1);
-        [x as u32, y as u32, z as u32]
+        let [width, height, _] = self.grid.map(|blocks| u64::from(blocks.max(1)));
+        let index = [number % width, number / width % height, number / width / height];
+        // The position is less than the number of blocks, so that each index is less than its size.
+        index.map(|index| u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     /// Block indices in launch order: x fastest, then y, then z.
@@ -68,9 +67,9 @@ impl Launch {
     /// Window bases in the launch block of the constants: byte offset and word, low words of shared and local memory
     /// first, then the high words (experiments with the compiler's output).
     pub const WINDOW_BASES: [(usize, u32); 4] = [
-        (0x0, window::SHARED as u32),
-        (0x4, window::LOCAL as u32),
-        (0x100, (window::SHARED >> 32) as u32),
-        (0x104, (window::LOCAL >> 32) as u32),
+        (0x0, window::SHARED),
+        (0x4, window::LOCAL),
+        (0x100, 0),
+        (0x104, 0),
     ];
 }

@@ -51,10 +51,10 @@ impl GlobalMemory {
         let Some(buffer) = self.buffer_mut(address) else {
             return false;
         };
-        let start = (address - buffer.address) as usize;
-        let target = start
-            .checked_add(bytes.len())
-            .and_then(|end| buffer.bytes.get_mut(start..end));
+        let target = usize::try_from(address - buffer.address)
+            .ok()
+            .and_then(|start| Some(start..start.checked_add(bytes.len())?))
+            .and_then(|range| buffer.bytes.get_mut(range));
         target.map(|target| target.copy_from_slice(bytes)).is_some()
     }
 
@@ -84,9 +84,9 @@ impl GlobalMemory {
 /// only the low word of the bases. The bases are in the launch block, see [`crate::Launch::WINDOW_BASES`].
 pub mod window {
     /// Base of the window of shared memory.
-    pub const SHARED: u64 = 0x0100_0000;
+    pub const SHARED: u32 = 0x0100_0000;
     /// Base of the window of local memory.
-    pub const LOCAL: u64 = 0x0200_0000;
+    pub const LOCAL: u32 = 0x0200_0000;
     /// Bytes of a window.
     pub const SIZE: u64 = 1 << 24;
 }

@@ -115,9 +115,8 @@ impl LaunchFile {
 
 /// Converts a signed or unsigned 32-bit number; `None` if it is out of range.
 fn word(value: i64) -> Option<u32> {
-    (i64::from(i32::MIN)..=i64::from(u32::MAX))
-        .contains(&value)
-        .then_some(value as u32)
+    let signed = || i32::try_from(value).map(i32::cast_unsigned);
+    u32::try_from(value).or_else(|_| signed()).ok()
 }
 
 /// The file as TOML states it.

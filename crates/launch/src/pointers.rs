@@ -16,7 +16,8 @@ pub(super) fn with_pointers<'a>(
     for pointer in file.pointers.iter().filter(|p| p.location == location) {
         let contents = bytes.to_mut();
         for (offset, address) in addresses(pointer, memory) {
-            let target = contents.iter_mut().skip(offset as usize);
+            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+            let target = contents.iter_mut().skip(offset);
             for (to, from) in target.zip(address.to_le_bytes()) {
                 *to = from;
             }

@@ -43,7 +43,7 @@ pub struct TexelArray {
 
 /// Type of a texel's components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum TexelElement {
     U8,
     S8,

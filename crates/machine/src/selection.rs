@@ -1,6 +1,8 @@
 //! Selection of one value from the range of each parameter, for a run.
 
+use std::fmt;
 use std::ops::Index;
+use std::str::FromStr;
 
 use warpbound_base::Diagnostic;
 
@@ -22,6 +24,46 @@ pub enum Selection {
     Fast,
     /// Pseudo-random values from the ranges, the same for the same seed; together they describe a machine.
     Seed(u64),
+}
+
+impl Selection {
+    /// Names of the selections without a seed.
+    const NAMED: [(&str, Selection); 5] = [
+        ("slow", Selection::Slow),
+        ("typical", Selection::Typical),
+        ("fast", Selection::Fast),
+        ("lo", Selection::Least),
+        ("hi", Selection::Most),
+    ];
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = Selection::NAMED.iter().find(|(_, known)| known == self);
+        match (named, self) {
+            (Some((name, _)), _) => f.write_str(name),
+            (None, Selection::Seed(seed)) => write!(f, "seed={seed}"),
+            (None, selection) => write!(f, "{selection:?}"),
+        }
+    }
+}
+
+impl FromStr for Selection {
+    type Err = Diagnostic;
+
+    /// Parses the name of a selection; `seed=N` has a seed of 64 bits.
+    fn from_str(text: &str) -> Result<Selection, Diagnostic> {
+        if let Some((_, selection)) = Selection::NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*selection);
+        }
+        if let Some(seed) = text.strip_prefix("seed=") {
+            return seed.parse().map(Selection::Seed).map_err(|_| {
+                Diagnostic::new(format!("{seed:?} is not a whole number of 64 bits"))
+            });
+        }
+        let names = Selection::NAMED.map(|(name, _)| name).join(", ");
+        Err(Diagnostic::new(format!("there are {names} and seed=N")))
+    }
 }
 
 /// Configuration of a machine: one value for each parameter.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::nvidia::{SassInstr, LatencyKind, SassProgram};
+use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
 use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, WarpPlace};
 
@@ -102,27 +102,27 @@ impl<'a> IssueRules<'a> {
     }
 
     /// Checks one issue against all rules and updates the state of its warp, scheduler and block.
-    fn issue(&mut self, cycle: u64, place: WarpPlace, at: OpIndex) {
+    fn issue(&mut self, cycle: u64, location: WarpPlace, at: OpIndex) {
         self.issues += 1;
         let at = at.index();
         let program = self.program;
         let Some(instr) = program.instrs.get(at) else {
             return self.report(Rule::Events, cycle, format!("there is no instruction {at}"));
         };
-        let Some(warp) = self.warps.get(&(place.sm, place.slot)) else {
-            return self.report(Rule::Events, cycle, format!("{place:?} has not begun"));
+        let Some(warp) = self.warps.get(&(location.sm, location.slot)) else {
+            return self.report(Rule::Events, cycle, format!("{location:?} has not begun"));
         };
         let mut violations = Vec::new();
         violations.extend(self.check_distance(cycle, warp, instr));
         violations.extend(check_scoreboards(cycle, warp, instr));
-        violations.extend(self.check_barrier(cycle, warp, &place, instr));
-        violations.extend(self.check_scheduler(cycle, &place, instr));
-        if let Some(warp) = self.warps.get_mut(&(place.sm, place.slot)) {
+        violations.extend(self.check_barrier(cycle, warp, &location, instr));
+        violations.extend(self.check_scheduler(cycle, &location, instr));
+        if let Some(warp) = self.warps.get_mut(&(location.sm, location.slot)) {
             warp.last = Some((cycle, at));
         }
         if self.is_full_barrier(at)
-            && let Some(block) = self.blocks.get_mut(&place.block)
-            && let Some(Some(arrivals)) = block.arrivals.get_mut(place.warp as usize)
+            && let Some(block) = self.blocks.get_mut(&location.block)
+            && let Some(Some(arrivals)) = block.arrivals.get_mut(location.warp as usize)
         {
             *arrivals = (arrivals.0 + 1, cycle);
         }
@@ -130,7 +130,10 @@ impl<'a> IssueRules<'a> {
             self.report(
                 rule,
                 cycle,
-                format!("warp {} of block {}: {violation}", place.warp, place.block),
+                format!(
+                    "warp {} of block {}: {violation}",
+                    location.warp, location.block
+                ),
             );
         }
     }
@@ -175,15 +178,19 @@ impl<'a> IssueRules<'a> {
         &self,
         cycle: u64,
         warp: &Warp,
-        place: &WarpPlace,
+        location: &WarpPlace,
         instr: &SassInstr,
     ) -> Option<Violation> {
         let (_, last) = warp.last?;
         if !self.is_full_barrier(last) {
             return None;
         }
-        let block = self.blocks.get(&place.block)?;
-        let own = block.arrivals.get(place.warp as usize).copied().flatten();
+        let block = self.blocks.get(&location.block)?;
+        let own = block
+            .arrivals
+            .get(location.warp as usize)
+            .copied()
+            .flatten();
         let own = own.map_or(0, |(count, _)| count);
         // A warp that has not arrived at this barrier, or arrives later than this cycle.
         let is_missing = |&(count, last): &(u64, u64)| count < own || count == own && last > cycle;
@@ -195,16 +202,21 @@ impl<'a> IssueRules<'a> {
     }
 
     /// Checks that the scheduler and the pipe of an instruction are free, and records the issue in both.
-    fn check_scheduler(&mut self, cycle: u64, place: &WarpPlace, instr: &SassInstr) -> Vec<Violation> {
+    fn check_scheduler(
+        &mut self,
+        cycle: u64,
+        location: &WarpPlace,
+        instr: &SassInstr,
+    ) -> Vec<Violation> {
         let mut violations = Vec::new();
         let address = instr.addr;
         let scheduler = self
             .schedulers
-            .entry((place.sm, place.scheduler))
+            .entry((location.sm, location.scheduler))
             .or_default();
         let mut is_second = false;
         if let Some((last, slot, may_pair)) = scheduler.last {
-            is_second = last == cycle && slot == place.slot && may_pair;
+            is_second = last == cycle && slot == location.slot && may_pair;
             if last == cycle && !is_second {
                 violations.push((
                     Rule::Schedulers,
@@ -213,7 +225,7 @@ impl<'a> IssueRules<'a> {
             }
         }
         let may_pair = instr.control.usched == 16 && !is_second;
-        scheduler.last = Some((cycle, place.slot, may_pair));
+        scheduler.last = Some((cycle, location.slot, may_pair));
         // Only instructions of fixed latency with a single pipe: the events do not say which of several pipes was used.
         if let Some(timing) = self.program.timing(instr)
             && timing.latency == LatencyKind::Fixed
@@ -239,10 +251,10 @@ impl<'a> IssueRules<'a> {
     }
 
     /// Keeps the scoreboard that a load or an atomic operation raises until the access is done.
-    fn hold_scoreboard(&mut self, place: WarpPlace, at: OpIndex, kind: AccessKind, done: u64) {
+    fn hold_scoreboard(&mut self, location: WarpPlace, at: OpIndex, kind: AccessKind, done: u64) {
         let instr = self.program.instrs.get(at.index());
         let scoreboard = instr.and_then(|instr| instr.control.write_sb);
-        let warp = self.warps.get_mut(&(place.sm, place.slot));
+        let warp = self.warps.get_mut(&(location.sm, location.slot));
         if let (Some(scoreboard), Some(warp)) = (scoreboard, warp)
             && kind != AccessKind::Store
             && let Some(hold) = warp.scoreboard_releases.get_mut(usize::from(scoreboard))

@@ -241,7 +241,7 @@ pub fn class_of(outputs: &[f64]) -> usize {
 }
 
 fn read<T: LaunchNumber>(path: &Path, shape: &[usize]) -> Result<Vec<T>, String> {
-    let fault = |what: String| format!("{}: {what}", path.display());
+    let fault = |problem: String| format!("{}: {problem}", path.display());
     let contents = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
     let array = NpyArray::from_npy(&contents).map_err(|error| fault(error.to_string()))?;
     let expected: Vec<u64> = shape.iter().map(|&size| size as u64).collect();

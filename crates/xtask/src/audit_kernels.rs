@@ -194,12 +194,12 @@ fn audit(
         let launch = (reference.launch)(number);
         let claims = match known.entry(launch.block) {
             Entry::Occupied(claims) => claims.into_mut(),
-            Entry::Vacant(place) => {
+            Entry::Vacant(entry) => {
                 let options = BoundOptions {
                     block: Some(launch.block),
                     ..BoundOptions::default()
                 };
-                place.insert(session.claims(&prepared, &options)?)
+                entry.insert(session.claims(&prepared, &options)?)
             }
         };
         let order = match number % 2 {

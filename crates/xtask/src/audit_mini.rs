@@ -51,7 +51,7 @@ pub(crate) fn run(_: &Repository, arguments: &[String]) -> anyhow::Result<()> {
 }
 
 fn print(title: &str, total: &MiniCampaign) {
-    let [exact, regions, whole] = total.outlines;
+    let [exact, regions, whole] = total.profiles;
     println!("{title}:");
     println!(
         "  {} programs, {} without a bound",

@@ -36,6 +36,7 @@ fn the_head_has_four_lines() {
 }
 
 /// Loops that are refused in line 5, the first after the head.
+#[allow(clippy::too_many_lines, reason = "a table: one row per refusal")]
 #[test]
 fn lines_about_loops() {
     let too_large = "over the limit of 1099511627776";

@@ -319,11 +319,11 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     /// Adds the observations of a run: violations, maxima and the fault.
-    fn add(&mut self, run: u64, watched: MonitoredRun) {
+    fn add(&mut self, run: u64, monitored: MonitoredRun) {
         let MonitoredRun {
             observations: seen,
             fault,
-        } = watched;
+        } = monitored;
         for broken in self.stated.violated(&seen) {
             let (key, claim, message) = self.describe_broken(broken);
             let finding = |message| Finding {

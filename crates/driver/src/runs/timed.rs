@@ -211,11 +211,11 @@ impl Session {
     }
 
     /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener. For the slow and the fast end,
-    /// parameters without a slow end have their typical values; [`Session::run_timed`] searches them.
+    /// parameters without a slow end have their typical values; [`Session::simulate`] searches them.
     ///
     /// # Errors
     ///
-    /// Errors of [`Session::run_timed`].
+    /// Errors of [`Session::simulate`].
     pub fn simulate_with(
         &self,
         prepared: &Prepared<'_>,
@@ -300,7 +300,7 @@ impl<'a> TimedLaunch<'a> {
             machine_title: options.machine.title.clone(),
             machine_sms: machine[Parameter::SmCount],
             scheduler: self.setup.policy.to_string(),
-            selection: selection_name(options.selection),
+            selection: options.selection.to_string(),
             set: self.parameter_overrides(),
             selection_search: None,
             caches: options.caches.unwrap_or(grid.caches).name(),
@@ -389,18 +389,6 @@ fn total(counts: &Counts) -> IssueCounts {
         warp_instructions: counts.issued(),
         thread_instructions: counts.active.iter().sum(),
         executed_thread_instructions: counts.executed.iter().sum(),
-    }
-}
-
-/// Formats a selection in the syntax of `--select`.
-fn selection_name(pick: Selection) -> String {
-    match pick {
-        Selection::Typical => "typical".to_owned(),
-        Selection::Least => "lo".to_owned(),
-        Selection::Most => "hi".to_owned(),
-        Selection::Slow => "slow".to_owned(),
-        Selection::Fast => "fast".to_owned(),
-        Selection::Seed(seed) => format!("seed={seed}"),
     }
 }
 

@@ -10,7 +10,7 @@ use half::f16;
 /// Type of a number in a buffer or parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum ElementType {
     U8,
     S8,
@@ -90,6 +90,10 @@ impl ElementType {
 
     /// Appends the little-endian bytes of a number. Floats are rounded to nearest; `None` if the type cannot represent
     /// the number: overflow, or a float for an integer type.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "rounds to the type on purpose"
+    )]
     pub(super) fn encode(self, number: Number, bytes: &mut Vec<u8>) -> Option<()> {
         match (self.range(), number) {
             (Some((least, most)), Number::Integer(value)) => {
@@ -135,6 +139,10 @@ impl ElementType {
     }
 
     /// Formats a number; missing bytes are 0.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "takes the low bytes on purpose"
+    )]
     pub fn format_value(self, bytes: &[u8]) -> String {
         let mut low = [0u8; 8];
         for (to, from) in low.iter_mut().zip(bytes) {

@@ -43,7 +43,7 @@ pub struct ImageBinding {
 
 /// Dimensions and layering of texels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum TexelLayout {
     #[serde(rename = "1d")]
     D1,

@@ -80,7 +80,9 @@ impl NpyArray {
             }
             Err(_) => {
                 out.extend([2, 0]);
-                out.extend(((padded(12) - 12) as u32).to_le_bytes());
+                // A header that long is written with four bytes of length, and has less than 4 GiB.
+                let length = u32::try_from(padded(12) - 12).unwrap_or(u32::MAX);
+                out.extend(length.to_le_bytes());
                 padded(12)
             }
         };

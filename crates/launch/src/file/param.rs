@@ -390,8 +390,8 @@ impl RawParam {
         };
         let bound = |key: &Option<Spanned<Number>>| with_span(key).map(|(&number, _)| number);
         let (low, high) = (bound(&self.low), bound(&self.high));
-        // `reserve` has limited the count, so it fits `usize`.
-        let count = element_count(&shape) as usize;
+        // `reserve` has limited the count.
+        let count = usize::try_from(element_count(&shape)).unwrap_or(usize::MAX);
         let bytes = fill.bytes(element, count, low, high);
         Ok((shape, locate(bytes.map_err(Diagnostic::new), byte)?))
     }

@@ -106,10 +106,12 @@ fn words(address: u64, size: usize) -> (std::ops::Range<usize>, u8) {
 /// windows.
 #[inline]
 pub(crate) fn space_of(space: MemorySpace, address: u64) -> (MemorySpace, u64) {
+    const SHARED: u64 = window::SHARED as u64;
+    const LOCAL: u64 = window::LOCAL as u64;
     let in_window = |base: u64| address.wrapping_sub(base) < window::SIZE;
     match space {
-        MemorySpace::Generic if in_window(window::SHARED) => (MemorySpace::Shared, window::SHARED),
-        MemorySpace::Generic if in_window(window::LOCAL) => (MemorySpace::Local, window::LOCAL),
+        MemorySpace::Generic if in_window(SHARED) => (MemorySpace::Shared, SHARED),
+        MemorySpace::Generic if in_window(LOCAL) => (MemorySpace::Local, LOCAL),
         MemorySpace::Generic => (MemorySpace::Global, 0),
         space => (space, 0),
     }

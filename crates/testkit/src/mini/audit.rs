@@ -109,7 +109,7 @@ pub struct BlockFindings {
     /// Number of warps that diverged.
     pub diverged: usize,
     /// Numbers of warps with an exact profile, with bounded regions, and bounded as a whole.
-    pub outlines: [usize; 3],
+    pub profiles: [usize; 3],
     /// Whether the analyses gave no bound.
     pub unbounded: bool,
 }
@@ -154,7 +154,7 @@ pub fn audit(generated: &Generated, subject: &Subject, case: &BlockCase) -> Bloc
         block.whole_warps(&flow, &all)
     };
     if let Ok(result) = &bound {
-        findings.outlines = result.outlines;
+        findings.profiles = result.outlines;
     }
     let claims = Claims {
         subject,

@@ -26,7 +26,7 @@ pub struct MiniCampaign {
     /// Number of programs without a bound.
     pub unbounded: usize,
     /// Numbers of warps with an exact profile, with bounded regions, and bounded as a whole.
-    pub outlines: [usize; 3],
+    pub profiles: [usize; 3],
     /// Bound divided by cycles, for each run that ended.
     pub ratios: Vec<f64>,
     /// Contradictions, with the seed of the program.
@@ -61,7 +61,7 @@ pub fn campaign(
         total.deadlocks += findings.deadlocks;
         total.diverged += findings.diverged;
         total.unbounded += usize::from(findings.unbounded);
-        for (sum, n) in total.outlines.iter_mut().zip(findings.outlines) {
+        for (sum, n) in total.profiles.iter_mut().zip(findings.profiles) {
             *sum += n;
         }
         total.ratios.extend(

@@ -2,7 +2,7 @@
 
 use warpbound_analyse::warp_profile::{ProfiledWarp, Region, RegionCost, Undecided, WarpProfiler};
 use warpbound_ir::OpIndex;
-use warpbound_machine::mini::{Latency, Policy};
+use warpbound_machine::mini;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_testkit::mini::audit::{BlockCase, BlockFindings, PlantedError, Subject, audit};
 use warpbound_testkit::mini::campaign::{campaign, case, split_loop_entry_case, unstructured_case};
@@ -12,7 +12,7 @@ use warpbound_testkit::mini::generate::{Generated, MEMORY};
 fn no_claim_about_random_programs_is_wrong() {
     let total = campaign(case, 20261121, 2_500, None);
     println!(
-        "{} programs, {} runs ({} did not end, {} deadlocks as claimed), {} warps diverged, {} programs unbounded, outlines {:?}, \
+        "{} programs, {} runs ({} did not end, {} deadlocks as claimed), {} warps diverged, {} programs unbounded, profiles {:?}, \
          bound/cycles median {:.3}, 90 % {:.3}, most {:.3}",
         total.programs,
         total.runs,
@@ -20,7 +20,7 @@ fn no_claim_about_random_programs_is_wrong() {
         total.deadlocks,
         total.diverged,
         total.unbounded,
-        total.outlines,
+        total.profiles,
         total.ratio(50),
         total.ratio(90),
         total.ratio(100)
@@ -41,15 +41,15 @@ fn no_claim_about_random_programs_is_wrong() {
 fn no_claim_about_loops_entered_in_parts_is_wrong() {
     let total = campaign(split_loop_entry_case, 20261126, 2_000, None);
     println!(
-        "{} runs ({} did not end), {} deadlocks as claimed, outlines {:?}, median {:.3}",
+        "{} runs ({} did not end), {} deadlocks as claimed, profiles {:?}, median {:.3}",
         total.runs,
         total.stuck,
         total.deadlocks,
-        total.outlines,
+        total.profiles,
         total.ratio(50)
     );
     assert_eq!(total.problems, [""; 0]);
-    let [_, regions, whole] = total.outlines;
+    let [_, regions, whole] = total.profiles;
     assert!(total.runs > 3_000 && total.diverged > 4_000 && regions > 2_000 && whole > 400);
     assert!(total.ratio(50) <= 2.0);
 }
@@ -140,10 +140,10 @@ fn small_case(threads: u32, constants: &[u32], memory: u64) -> BlockCase {
     let (_, case) = case(1);
     let mut machine = case.machine.clone();
     machine.warp_width = 4;
-    machine.plain = Latency::exactly(1);
-    machine.memory = Latency::exactly(memory);
-    machine.barrier_release = Latency::exactly(1);
-    machine.policy = Policy::RoundRobin;
+    machine.plain = mini::Latency::exactly(1);
+    machine.memory = mini::Latency::exactly(memory);
+    machine.barrier_release = mini::Latency::exactly(1);
+    machine.policy = mini::Policy::RoundRobin;
     machine.order = DivergenceOrder::TakenFirst;
     let mut words = vec![0; MEMORY as usize];
     for (at, word) in words.iter_mut().enumerate().take(8) {
@@ -181,7 +181,7 @@ out:    sync
 ";
     let findings = audit_text(text, &[("head", 5)], &small_case(4, &[5], 10));
     assert_eq!(findings.problems, [""; 0]);
-    assert_eq!(findings.outlines, [0, 1, 0]);
+    assert_eq!(findings.profiles, [0, 1, 0]);
     assert_eq!((findings.runs.len(), findings.deadlocks), (1, 0));
 }
 
@@ -286,20 +286,20 @@ out:    sync
         DivergenceOrder::TakenFirst,
         DivergenceOrder::FallThroughFirst,
     ] {
-        let mut outliner = WarpProfiler::new(&subject.code, &|_| 0, &bounded, 1_000);
-        let outline = outliner.profile(&ProfiledWarp {
+        let mut profiler = WarpProfiler::new(&subject.code, &|_| 0, &bounded, 1_000);
+        let profile = profiler.profile(&ProfiledWarp {
             first: 0,
             count: 4,
             cells: &[(subject.params[0].1, 5)],
             order,
         });
         // The operation of the first entry.
-        assert_eq!(outline, Err(Undecided { at: OpIndex(5) }), "{order:?}");
+        assert_eq!(profile, Err(Undecided { at: OpIndex(5) }), "{order:?}");
         let mut case = small_case(4, &[5], 10);
         case.machine.order = order;
         let findings = audit_text(text, &[("before head", 10)], &case);
         assert_eq!(findings.problems, [""; 0]);
-        assert_eq!((findings.outlines, findings.runs.len()), ([0, 0, 1], 1));
+        assert_eq!((findings.profiles, findings.runs.len()), ([0, 0, 1], 1));
     }
 }
 

@@ -78,6 +78,15 @@ impl Compared {
             self.numbers += digits(old).count();
             return;
         }
+        // A drawing is as wide as its words: what is left of it is its elements and texts.
+        let drawings = (drawing(old), drawing(new));
+        let (old, new) = match &drawings {
+            (Some(old), Some(new)) => {
+                self.layout = true;
+                (old.as_str(), new.as_str())
+            }
+            _ => (old, new),
+        };
         let parsed = documents(old).and_then(|old| Some((old, documents(new)?)));
         let extra: usize = self.extra.values().sum();
         let mut difference = match &parsed {
@@ -112,6 +121,24 @@ impl Compared {
                 .push(format!("{name}: {difference}"));
         }
     }
+}
+
+/// The names of the elements of an SVG drawing and their texts, a line each, without attributes; nothing if the text is no
+/// drawing.
+fn drawing(text: &str) -> Option<String> {
+    if !text.starts_with("<svg") {
+        return None;
+    }
+    let mut out = String::new();
+    for element in text.split('<').skip(1) {
+        let (tag, content) = element.split_once('>')?;
+        let name = tag.split(char::is_whitespace).next().unwrap_or_default();
+        out.push_str(name.trim_end_matches('/'));
+        out.push(' ');
+        out.push_str(content.trim());
+        out.push('\n');
+    }
+    Some(out)
 }
 
 /// The first difference of two texts after the words of the earlier one are renamed. A block of lines with a renamed

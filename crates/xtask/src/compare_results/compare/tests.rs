@@ -197,3 +197,14 @@ fn exit_codes_files_and_bytes_are_compared() {
     binary.parts.insert("x.json".to_owned(), vec![0xff]);
     assert_eq!(differences(&after, &binary).len(), 1);
 }
+
+#[test]
+fn drawings_are_compared_by_elements_and_texts() {
+    let old = "<svg width=\"90\"><text x=\"1\">lanes may part 7</text><path d=\"M 1 2\"/></svg>";
+    let new = "<svg width=\"99\"><text x=\"3\">lanes may diverge 7</text><path d=\"M 4 2\"/></svg>";
+    let list = "lanes may part => lanes may diverge";
+    assert_eq!(found(old, new, list), (false, false));
+    assert_eq!(found(old, new, ""), (true, false));
+    assert_eq!(found(old, &new.replace('7', "8"), list), (true, true));
+    assert_eq!(found(old, &new.replace("<path d=\"M 4 2\"/>", ""), list).0, true);
+}
