@@ -3,7 +3,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use warpbound_driver::{KernelFlow, WarpModel, BoundOptions, Session};
+use warpbound_driver::{BoundOptions, KernelFlow, Session, WarpModel};
 use warpbound_isa::{Arch, nvidia::SassProgram};
 
 fn main() {

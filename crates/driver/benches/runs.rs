@@ -6,7 +6,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FunctionalRun, RunHooks, RunOptions, Session, TimedOptions};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::GpuModel;
 use warpbound_report::timed::TimedReport;
 
@@ -110,7 +110,8 @@ fn functional(bencher: Bencher, case: &Case) {
         .expect("it has the kernel");
     let run = || {
         session
-            .execute(kernel, &grid, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)
+            .execute(kernel, &grid, &RunOptions::default(), &mut |_| ())
+            .and_then(FunctionalRun::as_expected)
             .expect("it runs")
     };
     let count = run().report.issued.warp_instructions;

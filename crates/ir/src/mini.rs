@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_graph::{Digraph, Dominators};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::mini::{FlowKind, Instr, SourceOperand, Operation, Program, Slot};
+use warpbound_isa::mini::{FlowKind, Instr, Operation, Program, Slot, SourceOperand};
 use warpbound_load::Kernel;
 
 use crate::{

@@ -22,7 +22,11 @@ const LITERALS: u8 = 2;
 ///
 /// Without `meanings`, operations have a meaning, reads and writes only if the code has indirect jumps, which need
 /// them. Fails if the kernel does not begin at an instruction.
-pub(crate) fn lift(kernel: &Kernel, program: &SassProgram, meanings: bool) -> Result<Code, Diagnostic> {
+pub(crate) fn lift(
+    kernel: &Kernel,
+    program: &SassProgram,
+    meanings: bool,
+) -> Result<Code, Diagnostic> {
     let mut code = Code {
         group_bytes: GROUP_BYTES,
         constants: kernel

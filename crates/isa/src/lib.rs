@@ -14,6 +14,7 @@ pub use instr::{
     ValueSource,
 };
 pub use nvidia::{
-    Arch, ControlWord, FormId, SassInstr, Operand, OperandRole, OperandValue, TargetStyle, Timing, View,
+    Arch, ControlWord, FormId, Operand, OperandRole, OperandValue, SassInstr, TargetStyle, Timing,
+    View,
 };
 pub use program::Program;

@@ -52,7 +52,11 @@ impl Launch {
     /// Index of the block at position `number` of the launch order.
     pub fn block_at(&self, number: u64) -> Size {
         let [width, height, _] = self.grid.map(|blocks| u64::from(blocks.max(1)));
-        let index = [number % width, number / width % height, number / width / height];
+        let index = [
+            number % width,
+            number / width % height,
+            number / width / height,
+        ];
         // The position is less than the number of blocks, so that each index is less than its size.
         index.map(|index| u32::try_from(index).unwrap_or(u32::MAX))
     }

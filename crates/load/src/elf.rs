@@ -182,9 +182,9 @@ impl Budget {
     }
 
     /// Takes bytes from the budget.
-    /// 
+    ///
     /// # Errors
-    /// 
+    ///
     /// A diagnostic at `offset` if they exceed the rest; `item` names them.
     pub(crate) fn spend(&self, bytes: u64, offset: u64, item: &str) -> Result<(), Diagnostic> {
         match self.0.get().checked_sub(bytes) {

@@ -25,7 +25,7 @@ const SWEEPS: usize = 8;
 
 /// Legend of the edge colours.
 const LEGEND: &str =
-    "black: active lanes; blue: a pushed entry is resumed; red, dashed: waiting lanes resume";
+    "black: active lanes; blue: a pushed entry is resumed; red, dashed: lanes that waited resume";
 
 /// Element of the layout: a block, the end of the kernel, or a bend of an edge that passes a layer.
 struct Cell {

@@ -4,6 +4,11 @@
 //! An oracle shares no code with what it checks: it is a second implementation of a definition (an algorithm, a manual,
 //! the paper's rules), written to be plain rather than fast.
 
+#![allow(
+    clippy::expect_used,
+    reason = "part of tests: an unexpected value fails them"
+)]
+
 pub mod audit;
 pub mod cycle_accounting;
 pub mod divergence;

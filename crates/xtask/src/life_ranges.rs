@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use warpbound_isa::nvidia::{OperandRole, OperandValue, SassProgram};
-use warpbound_isa::{Arch, Effects, SassInstr, InstrFlow, MemorySpace, Reg, TargetStyle};
+use warpbound_isa::{Arch, Effects, InstrFlow, MemorySpace, Reg, SassInstr, TargetStyle};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;

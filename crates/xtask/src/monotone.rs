@@ -172,7 +172,9 @@ impl SingleWarpLaunch {
         let contents = fs::read(&path).with_context(|| format!("cannot read {file}"))?;
         let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
         let session = Session::open(&file, &contents).map_err(to_error)?;
-        let kernel = session.launched_kernel(None, self.grid.kernel.as_deref()).map_err(to_error)?;
+        let kernel = session
+            .launched_kernel(None, self.grid.kernel.as_deref())
+            .map_err(to_error)?;
         let prepared = session.prepare(kernel).map_err(to_error)?;
         let mut all = Vec::new();
         for caches in [StartCaches::Warm, StartCaches::Cold] {

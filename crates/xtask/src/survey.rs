@@ -120,7 +120,8 @@ impl Survey {
             }
         };
         let launch = Default::default();
-        let build = || KernelFlow::analyse(&prepared.code, &launch, &options.model, &options.limits());
+        let build =
+            || KernelFlow::analyse(&prepared.code, &launch, &options.model, &options.limits());
         let (cfg_time, flow) = timed(turns, build);
         let (bound_time, report) = timed(turns, || session.bound(kernel, options));
         let report = match report {

@@ -114,7 +114,11 @@ fn a_violated_fact_is_reported_with_its_thread() {
         let wrong = facts(&format!("audit_wrong{number}.facts"), less);
         let message = run(&[&cubin[..], &["--facts", &wrong]].concat());
         assert_eq!((message.code, message.stderr.as_str()), (Some(1), ""));
-        assert!(message.stdout.contains("  1 violation:\n"), "{}", message.stdout);
+        assert!(
+            message.stdout.contains("  1 violation:\n"),
+            "{}",
+            message.stdout
+        );
         let (block, thread) = (thread / 40, thread % 40);
         let expected = format!(
             "fact L{} <= {} broken: thread {thread} of block ({block}, 0, 0) ran {count}, run 1",

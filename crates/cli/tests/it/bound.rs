@@ -7,7 +7,10 @@ use crate::support::{run, scratch};
 fn json(arguments: &[&str]) -> (Option<i32>, Value) {
     let message = run(&[&["bound", "--format", "json"], arguments].concat());
     assert_eq!(message.stderr, "");
-    (message.code, serde_json::from_str(&message.stdout).expect("JSON"))
+    (
+        message.code,
+        serde_json::from_str(&message.stdout).expect("JSON"),
+    )
 }
 
 fn bounds(report: &Value) -> Vec<(String, Option<u64>)> {
@@ -256,7 +259,10 @@ fn a_missing_fact_is_a_line_to_paste() {
     // One loop stated, the other still missing.
     let (_, half) = facts_of_first_loop(kernel, lines[0]);
     let message = run(&[&arguments[..], &["--facts", &half]].concat()).without_bound();
-    assert!(message.contains("no bound: 1 loop has no bound"), "{message}");
+    assert!(
+        message.contains("no bound: 1 loop has no bound"),
+        "{message}"
+    );
     assert!(
         message.contains(lines[1]) && !message.contains(lines[0]),
         "{message}"

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CfgLevel, BoundOptions, Session};
+use warpbound_driver::{BoundOptions, CfgLevel, Session};
 use warpbound_report::bound::Status;
 use warpbound_report::{BoundFormat, BoundWriter};
 

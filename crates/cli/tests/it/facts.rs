@@ -14,7 +14,8 @@ fn refusal(name: &str, text: impl AsRef<[u8]>) -> String {
 fn refusal_for(name: &str, text: impl AsRef<[u8]>, file: &str, kernel: &str) -> String {
     let path = scratch(&format!("facts.{name}.toml"), text);
     let message = run(&["bound", file, "--kernel", kernel, "--facts", &path]).refusal();
-    message.strip_prefix(&format!("{path}: "))
+    message
+        .strip_prefix(&format!("{path}: "))
         .unwrap_or_else(|| panic!("does not name the file: {message}"))
         .to_owned()
 }

@@ -93,7 +93,10 @@ fn files_cut_short() {
     {
         let file = scratch(&format!("cut.{index}.cubin"), &bytes[..length]);
         let message = refusal(&file);
-        assert!(message.starts_with("offset 0x"), "{length} bytes: {message}");
+        assert!(
+            message.starts_with("offset 0x"),
+            "{length} bytes: {message}"
+        );
     }
 }
 

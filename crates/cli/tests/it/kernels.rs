@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpbound_driver::{
-    AgreementDomain, DivergenceOrder, GroupDomain, WarpModel, BoundOptions, FactReading, Session, StackDomain,
+    AgreementDomain, BoundOptions, DivergenceOrder, FactReading, GroupDomain, Session, StackDomain,
+    WarpModel,
 };
 use warpbound_report::KernelBound;
 use warpbound_report::bound::Status;

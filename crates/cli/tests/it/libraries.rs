@@ -98,7 +98,10 @@ fn a_kernel_of_several_images() {
     let graph = run(&[&cfg[..], &["--image", "4"]].concat()).done();
     serde_json::from_str::<serde_json::Value>(&graph).expect("JSON");
     let message = run(&["bound", &file, "--kernel", "no_such"]).refusal();
-    assert!(message.contains("there is no kernel \"no_such\""), "{message}");
+    assert!(
+        message.contains("there is no kernel \"no_such\""),
+        "{message}"
+    );
     let message = run(&["bound", &file, "--sm", "sm_70"]).refusal();
     assert!(
         message.ends_with(
@@ -112,7 +115,10 @@ fn a_kernel_of_several_images() {
         "{message}"
     );
     let message = run(&["bound", &file, "--image", "3"]).refusal();
-    assert!(message.ends_with("image 3 is PTX, not a cubin"), "{message}");
+    assert!(
+        message.ends_with("image 3 is PTX, not a cubin"),
+        "{message}"
+    );
 }
 
 /// Facts name the code they are about, so those of two architectures fit into one file.
@@ -131,7 +137,10 @@ fn facts_of_several_images() {
             .replace("code = \"", "code = \"0"),
     );
     let message = run(&["bound", &file, "--facts", &other]).refusal();
-    assert!(message.contains("the facts are about other code"), "{message}");
+    assert!(
+        message.contains("the facts are about other code"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -143,7 +152,11 @@ fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
     let file = scratch("one_damaged.fatbin", bytes);
     let message = run(&["bound", &file, "--loop-default", "10"]);
     assert_eq!(message.code, Some(3));
-    assert!(message.stdout.contains("image 2, sm_62"), "{}", message.stdout);
+    assert!(
+        message.stdout.contains("image 2, sm_62"),
+        "{}",
+        message.stdout
+    );
     let line = one_line(&message.stderr);
     let unpacked = format!("{file} image 1: offset 0x50: cannot be unpacked");
     assert!(line.starts_with(&unpacked), "{line}");
@@ -155,7 +168,11 @@ fn one_damaged_image_is_no_reason_to_be_silent_about_the_others() {
         let message = run(command);
         assert!(message.stdout.contains("vote"), "{}", message.stdout);
         let damaged = command[0] != "list";
-        assert_eq!(message.code, Some(if damaged { 3 } else { 0 }), "{command:?}");
+        assert_eq!(
+            message.code,
+            Some(if damaged { 3 } else { 0 }),
+            "{command:?}"
+        );
     }
     // The kernel is in the other image.
     run(&["cfg", &file, "--kernel", "vote"]).done();

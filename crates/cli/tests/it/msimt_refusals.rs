@@ -184,9 +184,15 @@ fn cycle_limits_of_launch_file_and_option() {
     let launch = format!("max_cycles = 7\n{LAUNCH}");
     let program = ".kernel K\nl:  jump l\n";
     let message = refusal("limit", &["run"], program, &launch);
-    assert!(message.contains("has not ended after 7 cycles"), "{message}");
+    assert!(
+        message.contains("has not ended after 7 cycles"),
+        "{message}"
+    );
     let message = refusal("limit", &["run", "--max-cycles", "9"], program, &launch);
-    assert!(message.contains("has not ended after 9 cycles"), "{message}");
+    assert!(
+        message.contains("has not ended after 9 cycles"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -286,7 +292,10 @@ fn machines() {
         PROGRAM,
         LAUNCH,
     );
-    assert!(message.starts_with("nowhere.toml: cannot be read: "), "{message}");
+    assert!(
+        message.starts_with("nowhere.toml: cannot be read: "),
+        "{message}"
+    );
 }
 
 /// Machine code does not run on mini-SIMT machines.
@@ -308,6 +317,9 @@ fn cubins_are_not_simulated_as_mini_simt() {
         // A launch of the other kind is refused by the key that it lacks.
         let message = run(&["run", file, "--kernel", kernel, "--launch", &launch]).refusal();
         assert!(message.starts_with(&format!("{launch}: ")), "{message}");
-        assert!(message.ends_with("and the kernel is for a GPU"), "{message}");
+        assert!(
+            message.ends_with("and the kernel is for a GPU"),
+            "{message}"
+        );
     }
 }

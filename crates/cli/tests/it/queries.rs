@@ -66,8 +66,14 @@ fn kernels_by_parts_of_their_names() {
     let cfg = |name: &str| run(&["cfg", SORT, "--kernel", name]);
     assert_eq!(cfg("block<int>").done(), cfg(&one[0]).done());
     let message = cfg("block").refusal();
-    assert!(message.contains("is the name of several kernels: "), "{message}");
-    assert!(blocks.iter().all(|name| message.contains(name)), "{message}");
+    assert!(
+        message.contains("is the name of several kernels: "),
+        "{message}"
+    );
+    assert!(
+        blocks.iter().all(|name| message.contains(name)),
+        "{message}"
+    );
 }
 
 #[test]
@@ -258,7 +264,10 @@ fn images_are_extracted() {
         spelled(&several),
     ])
     .done();
-    let names: Vec<&str> = message.lines().filter_map(|l| l.rsplit('/').next()).collect();
+    let names: Vec<&str> = message
+        .lines()
+        .filter_map(|l| l.rsplit('/').next())
+        .collect();
     assert_eq!(names, ["host.so.1.sm_61.cubin", "host.so.4.sm_61.cubin"]);
     let fourth = std::fs::read(several.join(names[1])).expect("it is written");
     assert_eq!(fourth, built("if_else.sm_61.cubin"));
@@ -282,7 +291,10 @@ fn images_are_extracted() {
         "{message}"
     );
     let message = run(&["extract", &library, "--image", "3", "--output", "-"]).refusal();
-    assert!(message.ends_with("image 3 is PTX, not a cubin"), "{message}");
+    assert!(
+        message.ends_with("image 3 is PTX, not a cubin"),
+        "{message}"
+    );
 }
 
 /// Runs the command with data on its standard input.

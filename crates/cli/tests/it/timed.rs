@@ -412,7 +412,10 @@ fn options_of_the_other_kind() {
         )
     );
     let message = launched(MATMUL, &launch, &["--max-cycles", "5"]).refusal();
-    assert!(message.contains("--max-cycles is for mini-SIMT"), "{message}");
+    assert!(
+        message.contains("--max-cycles is for mini-SIMT"),
+        "{message}"
+    );
     let twice = ["--timeline", "none/t", "--events", "none/t"];
     let message = launched(MATMUL, &launch, &twice).refusal();
     assert!(message.contains("name the same file"), "{message}");

@@ -1,6 +1,8 @@
 //! Graphs of the appendix of `warp-cfg-2023`, on our own kernels.
 
-use warpbound_driver::{AgreementDomain, DivergenceOrder, CfgLevel, WarpModel, BoundOptions, Session};
+use warpbound_driver::{
+    AgreementDomain, BoundOptions, CfgLevel, DivergenceOrder, Session, WarpModel,
+};
 use warpbound_report::graph::EdgeKind;
 
 /// Returns the edges of a graph, one per line; `~>` is an edge that no lane takes.

@@ -1,7 +1,9 @@
 //! Untimed execution of kernels of the repository, compared with references in Rust.
 
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_launch::{ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches};
+use warpbound_launch::{
+    ElementType, Expected, LaunchBuffer, LaunchFile, LaunchParam, ParamValue, StartCaches,
+};
 
 /// Parameter of a launch.
 enum Given<'a> {
@@ -85,7 +87,8 @@ fn launch(
         .launched_kernel(None, launch.kernel.as_deref())
         .expect("it has the kernel");
     let run = session
-        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)
+        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+        .and_then(FunctionalRun::as_expected)
         .map_err(|diagnostic| diagnostic.to_string())?;
     assert!(run.report.checked_elements > 0);
     Ok(())

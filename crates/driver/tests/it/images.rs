@@ -2,7 +2,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 /// Runs a kernel of `kernels/built` and returns its fault.
 #[track_caller]
@@ -17,7 +17,11 @@ fn stopped(file: &str, text: &str) -> String {
     let launch = LaunchFile::parse("l.toml", text, &none).expect("it can be read");
     let run = session
         .launched_kernel(None, launch.kernel.as_deref())
-        .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
+        .and_then(|kernel| {
+            session
+                .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+                .and_then(FunctionalRun::as_expected)
+        });
     run.expect_err("it is stopped").to_string()
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 
 #[test]
 fn committed_launches() {
@@ -36,7 +36,11 @@ fn committed_launches() {
         let session = Session::open(&cubin, &contents).expect("it loads");
         let done = session
             .launched_kernel(None, launch.kernel.as_deref())
-            .and_then(|kernel| session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected));
+            .and_then(|kernel| {
+                session
+                    .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+                    .and_then(FunctionalRun::as_expected)
+            });
         match done {
             Ok(run) if run.report.checked_elements == 0 => {
                 problems.push(format!("{name}: nothing is compared"));

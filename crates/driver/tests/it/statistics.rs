@@ -3,7 +3,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{FunctionalRun, RunOptions, Session};
-use warpbound_launch::{LaunchFile};
+use warpbound_launch::LaunchFile;
 use warpbound_report::FunctionalReport;
 use warpbound_report::functional::IssueCounts;
 
@@ -14,9 +14,12 @@ fn run(file: &str, launch: &str) -> FunctionalReport {
     let session = Session::open(&file, &contents).expect("it loads");
     let none = |name: &str| Err(Diagnostic::new(name));
     let launch = LaunchFile::parse("launch", launch, &none).expect("a launch");
-    let kernel = session.launched_kernel(None, launch.kernel.as_deref()).expect("a kernel");
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("a kernel");
     let run = session
-        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)
+        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+        .and_then(FunctionalRun::as_expected)
         .expect("it runs");
     run.report
 }

@@ -7,7 +7,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
 use warpbound_base::Deadline;
 use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
-use warpbound_driver::{KernelFlow, BoundOptions, Session};
+use warpbound_driver::{BoundOptions, KernelFlow, Session};
 
 fn past() -> Deadline {
     Deadline::after(Duration::ZERO)
@@ -33,10 +33,12 @@ fn each_stage_gives_up() {
     let mut thread = ThreadCfg::build(&prepared.code, &Limits::default()).expect("a graph");
     thread.deadline = past();
     let launch = Default::default();
-    let refusal = WarpCfg::build(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
+    let refusal =
+        WarpCfg::build(&prepared.code, &mut thread, &launch, &model).expect_err("too late");
     assert_eq!(refusal.reason, Reason::TimeLimit);
 
-    let flow = KernelFlow::analyse(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
+    let flow =
+        KernelFlow::analyse(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
     let bounds = vec![Some(10); flow.loops.sites.len()];
     let ipet = Ipet::new(&flow.counts, |_| 1, &bounds).expect("a model");
     let solved = |deadline| {
@@ -46,7 +48,10 @@ fn each_stage_gives_up() {
         };
         solve(&ipet.model, effort)
     };
-    assert!(matches!(solved(Deadline::default()), SolveOutcome::Bounded(_)));
+    assert!(matches!(
+        solved(Deadline::default()),
+        SolveOutcome::Bounded(_)
+    ));
     assert!(matches!(solved(past()), SolveOutcome::SolverFailed(_)));
     // A deadline beyond the range of the clock is no deadline.
     assert!(!Deadline::after(Duration::MAX).is_past());

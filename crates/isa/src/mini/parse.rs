@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use warpbound_base::Diagnostic;
 
-use super::program::{Instr, SourceOperand, Program, Slot};
+use super::program::{Instr, Program, Slot, SourceOperand};
 use super::table::{SyntaxItem, Table};
 
 /// Maximum number of variables of a kernel: `ir` maps each to one general register.
@@ -248,7 +248,9 @@ impl<'a> Parser<'a> {
                     text if text.starts_with(|c: char| c.is_ascii_digit()) => {
                         self.number_operand(token, parse_number(text))?
                     }
-                    text if is_name(text) => SourceOperand::Variable(self.variable_index(token, false)?),
+                    text if is_name(text) => {
+                        SourceOperand::Variable(self.variable_index(token, false)?)
+                    }
                     _ => return Err(unexpected()),
                 }),
             });
@@ -266,7 +268,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn number_operand(&self, token: Token<'a>, value: Option<i64>) -> Result<SourceOperand, Diagnostic> {
+    fn number_operand(
+        &self,
+        token: Token<'a>,
+        value: Option<i64>,
+    ) -> Result<SourceOperand, Diagnostic> {
         let word = value.filter(|v| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(v));
         word.map(|value| SourceOperand::Number(value as u32))
             .ok_or_else(|| {

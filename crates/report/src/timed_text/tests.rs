@@ -68,7 +68,10 @@ fn number(
     }
 }
 
-#[allow(clippy::too_many_lines, reason = "a table: one entry per field of the report")]
+#[allow(
+    clippy::too_many_lines,
+    reason = "a table: one entry per field of the report"
+)]
 fn sample() -> TimedReport {
     let of = 1_234_567;
     TimedReport {

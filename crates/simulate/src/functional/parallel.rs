@@ -49,9 +49,10 @@ pub(super) fn run(
         }
         let budget = left.min(longest.saturating_mul(BUDGET_FACTOR));
         let mut written: FxHashMap<u64, u64> = FxHashMap::default();
-        for (index, attempt) in round.iter().zip(run_round(
-            program, launch, memory, &round, threads, budget,
-        )) {
+        for (index, attempt) in round
+            .iter()
+            .zip(run_round(program, launch, memory, &round, threads, budget))
+        {
             let block = Block::new(program, launch, *index);
             let before = left;
             match attempt {

@@ -60,7 +60,9 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
         .finish();
     let session = Session::open("expressions", cubin)?;
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-    let done = session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ()).and_then(FunctionalRun::as_expected)?;
+    let done = session
+        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
+        .and_then(FunctionalRun::as_expected)?;
     let buffers = done.memory.buffers();
     let out = buffers.get(Type::ALL.len()).map(|b| b.bytes.as_slice());
     let (words, _) = out.unwrap_or_default().as_chunks::<8>();

@@ -126,6 +126,7 @@ fn complementary_writes_replace_the_old_value() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one program, operation by operation")]
 fn writes_are_complementary_only_without_a_write_between_them() {
     let lane = ValueDependence::Lane;
     let cc = CcTest(1);

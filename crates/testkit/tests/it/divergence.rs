@@ -166,6 +166,7 @@ fn forgotten_conditions_of_writes_are_caught() {
 
 /// Lanes leave a loop at a uniform predicate, but only some lanes reach it in each round.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one program, operation by operation")]
 fn values_of_different_rounds_are_found_after_a_loop() {
     let (r, p) = (Cell::gpr, Cell::pred);
     let mut code = Code {
@@ -249,7 +250,8 @@ fn values_of_different_rounds_are_found_after_a_loop() {
         may_diverge: true,
         ..WarpModel::default()
     };
-    let flow = KernelFlow::analyse(&code, &launch, &model, &Limits::default()).expect("it is followed");
+    let flow =
+        KernelFlow::analyse(&code, &launch, &model, &Limits::default()).expect("it is followed");
     let claims = DivergenceClaims::run(&code, launch, &flow, None, |_| {});
     assert_eq!(
         claims.has_reconvergence_as_assumed(),

@@ -38,9 +38,7 @@ impl Words {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let sides = line
-                .split_once(" ==> ")
-                .or_else(|| line.split_once(" => "));
+            let sides = line.split_once(" ==> ").or_else(|| line.split_once(" => "));
             let Some((old, new)) = sides else {
                 bail!(
                     "{name}: line {number}: {line:?} is no `old => new`; comments begin with `#`"

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use warpbound_isa::nvidia::{Form, FormId, SassProgram, table};
-use warpbound_isa::{Arch, SassInstr, InstrFlow};
+use warpbound_isa::{Arch, InstrFlow, SassInstr};
 
 use super::{LifeRangeTally, compare};
 use crate::cubin::{self, CodeSection};

@@ -10,7 +10,7 @@ mod halves;
 mod machine;
 mod memory;
 mod operands;
-#[path = "../../../../ir/tests/it/float/reference.rs"]
+#[path = "../../../ir/tests/it/float/reference.rs"]
 mod reference;
 mod special;
 mod text;

@@ -4,5 +4,5 @@ mod parse;
 mod program;
 mod table;
 
-pub use program::{Instr, SourceOperand, Program, Slot};
+pub use program::{Instr, Program, Slot, SourceOperand};
 pub use table::{FlowKind, Operation, Row, table};
