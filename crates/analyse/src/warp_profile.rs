@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
-use warpbound_simt::concrete::Mask;
+use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::epochs::{Epoch, EpochArrival};
-use warpbound_simt::frames::FrameStack;
+use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
 /// Single-entry part of a code: from an operation to the point at which all lanes reconverge that begin there together.

@@ -19,6 +19,7 @@ mod library;
 mod list;
 mod listeners;
 mod listing;
+pub mod mini;
 mod options;
 mod prepared;
 mod runs;
@@ -43,9 +44,3 @@ pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };
 pub use warpbound_simulate::timed::Interlock;
-
-/// Launch files and machines of mini-SIMT.
-pub mod mini {
-    pub use warpbound_launch::mini::{LaunchFile, MemoryWords};
-    pub use warpbound_machine::mini::Machine;
-}

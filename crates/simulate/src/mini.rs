@@ -10,8 +10,8 @@ mod scheduler;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::{BinaryOp, Cell, Code, OpIndex};
 use warpbound_machine::mini::{AfterBarrier, Machine};
-use warpbound_simt::concrete::Mask;
-use warpbound_simt::frames::FrameStack;
+use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
 use crate::UnsupportedOp;

@@ -37,7 +37,7 @@ mod warp;
 use warpbound_base::{Named, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_launch::{GlobalMemory, Launch};
+use warpbound_launch::{GlobalMemory, Launch, StartCaches};
 use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
 pub use crate::functional::AccessKind;
@@ -57,7 +57,7 @@ pub struct Setup {
     /// Interlock between dependent instructions.
     pub interlock: Interlock,
     /// Initial contents of the L2 cache.
-    pub caches: Caches,
+    pub caches: StartCaches,
     /// Registers per thread.
     pub registers: u32,
 }
@@ -77,16 +77,6 @@ impl Named for Interlock {
         (Interlock::ControlWords, "control-words"),
         (Interlock::Scoreboard, "scoreboard"),
     ];
-}
-
-/// Initial contents of the L2 cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Caches {
-    /// Nothing.
-    #[default]
-    Cold,
-    /// The buffers, constants and code of the launch, as far as they fit.
-    Warm,
 }
 
 /// Result of a completed launch.

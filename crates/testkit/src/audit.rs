@@ -11,7 +11,7 @@ use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::NodeId;
-use warpbound_simt::concrete::Mask;
+use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::warp::WarpModel;
 
 use crate::execute::{Ending, Labels, NoLabels, RunSeed, Warp, WarpEvent, mix};

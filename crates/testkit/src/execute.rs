@@ -13,7 +13,7 @@ use warpbound_ir::float::FloatOp;
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::Tag;
-use warpbound_simt::concrete::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
+use warpbound_simt::activation_stack::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
 
 use crate::audit::lanes;
 

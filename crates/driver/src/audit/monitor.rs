@@ -11,7 +11,7 @@ use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_launch::Size;
 use warpbound_simt::Tag;
-use warpbound_simt::concrete::{ActivationStack, Mask};
+use warpbound_simt::activation_stack::{ActivationStack, Mask};
 use warpbound_simulate::functional::{ExecutionListener, Issue};
 
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};

@@ -16,7 +16,7 @@ use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{Caches, EventListener, Interlock, Setup, TimedResult};
+use warpbound_simulate::timed::{EventListener, Interlock, Setup, TimedResult};
 
 use super::functional::MAX_INSTRUCTIONS;
 use super::notes;
@@ -259,10 +259,7 @@ impl<'a> TimedLaunch<'a> {
             machine,
             policy: options.scheduler.unwrap_or(options.machine.choices.policy),
             interlock: options.interlock,
-            caches: match options.caches.unwrap_or(grid.caches) {
-                StartCaches::Cold => Caches::Cold,
-                StartCaches::Warm => Caches::Warm,
-            },
+            caches: options.caches.unwrap_or(grid.caches),
             registers: prepared.kernel.registers.into(),
         };
         Ok(TimedLaunch {

@@ -547,7 +547,7 @@ mod tests {
             let stages = warp.stack.pending().len() + 1;
             size_of_val(warp.rows.as_slice())
                 + warp.local.len()
-                + stages * size_of::<warpbound_simt::concrete::StackEntry<u32>>()
+                + stages * size_of::<warpbound_simt::activation_stack::StackEntry<u32>>()
         };
         let bytes = size_of_val(block.warps.as_slice())
             + block.warps.iter().map(of_warp).sum::<usize>()

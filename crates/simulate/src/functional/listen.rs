@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::concrete::ActivationStack;
+use warpbound_simt::activation_stack::ActivationStack;
 
 use super::Size;
 use super::lanes::{LANES, LaneValues, spread};

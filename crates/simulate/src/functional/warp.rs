@@ -1,7 +1,7 @@
 //! The state of a warp.
 
 use warpbound_ir::BarrierReduction;
-use warpbound_simt::concrete::ActivationStack;
+use warpbound_simt::activation_stack::ActivationStack;
 
 use super::Size;
 use super::lanes::{LANES, LaneValues, Mask, gather};

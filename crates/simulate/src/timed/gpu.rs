@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_launch::{GlobalMemory, Launch};
+use warpbound_launch::{GlobalMemory, Launch, StartCaches};
 use warpbound_machine::{BlockResources, Parameter};
 
 use super::dispatch::{Dispatcher, KernelId, KernelLaunch, Priority, Stream};
@@ -22,7 +22,7 @@ use super::probe::Probe;
 use super::scheduler::NEVER;
 use super::sm::{GpuContext, Sm};
 use super::warp::Tracking;
-use super::{Caches, Interlock, Setup, TimedResult};
+use super::{Interlock, Setup, TimedResult};
 use crate::functional::{Counts, Fault, FaultKind, Program};
 
 /// Blocks that were assigned to an SM and have not started.
@@ -59,7 +59,7 @@ pub(super) fn run<L: EventListener>(
     let timings = instr_timings(code, program, &parameters);
     let compiled = Program::timed(code, launch);
     let mut l2 = L2Cache::new(&parameters);
-    if setup.caches == Caches::Warm {
+    if setup.caches == StartCaches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
     let is_depbar = |timing: &InstrTiming| matches!(timing.completion, Completion::Depbar { .. });

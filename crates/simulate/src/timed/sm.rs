@@ -8,7 +8,7 @@
 use warpbound_ir::OpIndex;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
-use warpbound_simt::concrete::StackEntry;
+use warpbound_simt::activation_stack::StackEntry;
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};

@@ -2,8 +2,8 @@
 //! synchronisation frames of `abstract-cta-2014` 4.
 
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
-use warpbound_simt::concrete::Mask;
-use warpbound_simt::frames::FrameStack;
+use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
 /// Initial state of a warp.

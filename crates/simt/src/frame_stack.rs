@@ -4,7 +4,7 @@
 //! *Divergence* is [`FrameStack::branch`], *reconvergence* is [`FrameStack::reconverge`]. Frames reconverge from
 //! the top, since reconvergence points are immediate postdominators (SOUNDNESS 3.3).
 
-use crate::concrete::Mask;
+use crate::activation_stack::Mask;
 use crate::warp::DivergenceOrder;
 
 /// Synchronisation frame: a divergence whose lanes have not all reconverged.
