@@ -50,7 +50,7 @@ pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandE
 }
 
 /// Writes the report of each kernel that `query` makes; returns the exit code.
-fn report<R: KernelReport>(
+pub(crate) fn report<R: KernelReport>(
     arguments: &QueryArguments,
     query: impl Fn(&Session, &Kernel) -> Result<R, Diagnostic>,
 ) -> Result<u8, CommandError> {
