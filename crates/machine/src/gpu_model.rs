@@ -8,7 +8,7 @@ use crate::{Parameter, read};
 
 /// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists
 /// an architecture is the default for its code.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: &[(&str, &str)] = &[
     (
         "jetson-tx2",
         include_str!("../../../machine/nvidia/jetson-tx2.toml"),
