@@ -57,7 +57,7 @@ fn edited(parameter: Parameter, edit: impl Fn(&str) -> Option<String>) -> String
 
 #[test]
 fn built_in_models_are_complete() {
-    assert_eq!(GpuModel::names().count(), 8);
+    assert!(GpuModel::names().count() >= 8);
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).unwrap();
         assert_eq!(device.name, name);
