@@ -32,10 +32,6 @@ const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("p40", include_str!("../../../machine/nvidia/p40.toml")),
     (
-        "gtx1080-half",
-        include_str!("../../../machine/nvidia/gtx1080-half.toml"),
-    ),
-    (
         "gtx980",
         include_str!("../../../machine/nvidia/gtx980.toml"),
     ),
