@@ -20,6 +20,7 @@ mod list;
 mod listeners;
 mod listing;
 pub mod mini;
+mod mix;
 mod options;
 mod prepared;
 mod runs;
