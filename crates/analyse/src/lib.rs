@@ -16,7 +16,6 @@ pub mod guarded_lanes;
 pub mod indirect;
 pub mod iterations;
 pub mod loops;
-pub mod mix;
 pub mod program_space;
 pub mod reconvergence;
 pub mod refusal;

@@ -1,12 +1,10 @@
 //! Commands: their summaries, their arguments, and the functions that execute them.
 
 use clap::Subcommand;
-use warpbound_driver::Session;
 
 use crate::arguments::{
     AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, ListArguments, QueryArguments, RunArguments,
-    TemplateArguments,
+    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments,
 };
 use crate::later::Deferred;
 use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run};
@@ -32,8 +30,6 @@ pub(crate) enum Command {
     Divergence(Deferred<DivergenceArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
-    /// Count the operations of kernels
-    Mix(Deferred<QueryArguments>),
     /// Bound the instructions that a warp of a kernel issues
     Bound(Deferred<BoundArguments>),
 }
@@ -50,7 +46,6 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Audit(arguments) => audit::audit(&arguments.0),
         Command::Divergence(arguments) => kernels::divergence(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
-        Command::Mix(arguments) => kernels::report(&arguments.0, Session::mix),
         Command::Bound(arguments) => bound::bound(&arguments.0),
     }
 }

@@ -20,7 +20,6 @@ mod list;
 mod listeners;
 mod listing;
 pub mod mini;
-mod mix;
 mod options;
 mod prepared;
 mod runs;

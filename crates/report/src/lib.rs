@@ -20,7 +20,6 @@ pub mod graph;
 mod graph_text;
 pub mod list;
 pub mod listing;
-pub mod mix;
 pub mod report_writer;
 mod run;
 mod svg;
