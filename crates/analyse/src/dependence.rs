@@ -57,7 +57,7 @@ pub struct Dependence {
 }
 
 impl Dependence {
-    /// Computes them for a thread-level graph.
+    /// Computes dominators, loops and control dependence for a thread-level graph.
     pub fn compute(thread: &ThreadCfg) -> Dependence {
         let exit = thread.space.len();
         let entry = thread.entry.index();
@@ -108,7 +108,7 @@ impl Dependence {
             controllers,
             live_controllers,
             live_reconvergence: (0..exit)
-                .map(|node| of_live_lanes.reconvergence(node))
+                .map(|node| of_live_lanes.immediate_postdominator(node))
                 .collect(),
             graph,
         }
@@ -146,7 +146,7 @@ impl Dependence {
             }
         });
         for &branch in branches {
-            match iteration.reconvergence(branch) {
+            match iteration.immediate_postdominator(branch) {
                 Some(point) => pairs.push((branch, point)),
                 None => pairs.extend(body.headers.iter().map(|&header| (branch, header))),
             }
@@ -321,7 +321,7 @@ impl<'a> Subgraph<'a> {
     }
 
     /// The immediate postdominator of a node; `None` if it is the virtual exit.
-    fn reconvergence(&self, node: usize) -> Option<usize> {
+    fn immediate_postdominator(&self, node: usize) -> Option<usize> {
         let at = self.nodes.binary_search(&node).ok()?;
         let point = self.postdominators.immediate(at)?;
         self.nodes.get(point).copied()

@@ -45,7 +45,7 @@ pub enum Definition {
     Mu(NodeId, Cell),
     /// η: the value of the cell, after the loop.
     Eta(LoopIndex, ValueId, Cell),
-    /// The edge, of some, by which a thread arrives at a join. This and the following are operands of gates, which no
+    /// Choice among edges by which a thread reaches a join. This and the following are operands of gates, which no
     /// cell holds.
     JoinEdge(NodeId, JoinEdges),
     /// The iteration in which, and the exit by which, a thread leaves a loop.

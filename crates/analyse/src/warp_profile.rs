@@ -1,6 +1,6 @@
 //! Warp profiles: bounds on the issues and stalls of one warp of a launch, epoch by epoch (SOUNDNESS 6.3).
 //!
-//! The warp is executed by the rules of synchronisation frames ([`warpbound_simt::frames`]) with values that are
+//! The warp is executed by the rules of synchronisation frames ([`warpbound_simt::frame_stack`]) with values that are
 //! either known, because they follow from the launch and the thread's number, or unknown, because they come from
 //! memory. Where an unknown value decides a branch, the region up to its reconvergence point is bounded by the caller
 //! ([`RegionCost`]), and the cells that it may write are unknown after it. So the profile holds for all contents
@@ -18,7 +18,7 @@ use warpbound_simt::epochs::{Epoch, EpochArrival};
 use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
 
-/// Single-entry part of a code: from an operation to the point at which all lanes reconverge that begin there together.
+/// Single-entry part of a code: from an operation to the point at which all lanes that enter it together reconverge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Region {
     /// First operation.

@@ -4,7 +4,7 @@ use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDiverge
 use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,
 };
-use warpbound_analyse::reconvergence::find_missed_reconvergence;
+use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_analyse::{Dependence, Divergence};
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;

@@ -15,7 +15,7 @@ pub enum Unit {
     Kilohertz,
     /// Thousandths of a whole.
     PerMille,
-    /// A number of things, or a switch.
+    /// A count, or a flag (0 or 1).
     Count,
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) 
         .clamp(1, crate::GpuModel::MAX_VALUE)
 }
 
-/// Whether the numbers describe a machine, whichever of their values are picked; `stated` has the values of each
+/// Whether the numbers describe a machine, whichever values are selected; `stated` has the values of each
 /// parameter.
 ///
 /// # Errors

@@ -122,7 +122,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         }
     }
 
-    /// Executes SYNC, BRK, CONT or RET in the `leaving` lanes (a subset of the active ones); the others
+    /// Reconvergence: executes SYNC, BRK, CONT or RET in the `leaving` lanes (a subset of the active ones); the others
     /// continue at `next`. Removes the lanes from every entry from the top down to, not including, the first
     /// entry of the tag, which keeps them until it runs: the lanes reconverge there.
     ///

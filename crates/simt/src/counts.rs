@@ -202,14 +202,14 @@ impl CountSystem {
         builder.add_thread_flow_rows(&threads, &warps);
         builder.add_pop_rows(&threads, &warps);
         for counted in input.loops {
-            builder.add_per_entry_row(counted, &threads, RowFamily::LoopPerThread);
+            builder.add_loop_bound_row(counted, &threads, RowFamily::LoopPerThread);
             let lockstep = builder.iterates_in_lockstep(counted);
             builder.system.lockstep.push(lockstep);
             if lockstep {
-                builder.add_lockstep_row(counted, &threads, &warps);
+                builder.add_lockstep_bound_row(counted, &threads, &warps);
             }
         }
-        builder.add_total_rows(&threads, &warps);
+        builder.add_loop_total_rows(&threads, &warps);
         builder.add_guarded_lane_rows(&threads);
         builder.system.executions = warps.arriving;
         builder.system
@@ -228,7 +228,7 @@ impl CountSystem {
         builder.add_start_row(warps.start, RowRelation::Exactly, 1, "warp");
         builder.add_flow_rows(&warps, "warp");
         for counted in input.loops {
-            builder.add_per_entry_row(counted, &warps, RowFamily::LoopOfWarp);
+            builder.add_loop_bound_row(counted, &warps, RowFamily::LoopOfWarp);
         }
         builder.system.executions = warps.arriving;
         builder.system
@@ -419,7 +419,7 @@ impl Builder<'_, '_> {
     }
 
     /// Adds `Σ headers ≤ B · entries of the loop` for one level (SOUNDNESS 5.4).
-    fn add_per_entry_row(
+    fn add_loop_bound_row(
         &mut self,
         counted: &CountedLoop,
         level: &LevelVariables,
@@ -461,7 +461,7 @@ impl Builder<'_, '_> {
     }
 
     /// Adds `Σ x(headers) ≤ B · x(events)` for a loop in lockstep, with the events of SOUNDNESS 5.5.
-    fn add_lockstep_row(
+    fn add_lockstep_bound_row(
         &mut self,
         counted: &CountedLoop,
         threads: &LevelVariables,
@@ -502,7 +502,7 @@ impl Builder<'_, '_> {
 
     /// Adds, for each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that is pending while
     /// the warp executes a header can return to one (SOUNDNESS 5.6, 5.7).
-    fn add_total_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
+    fn add_loop_total_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
         let mut facts: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
         for counted in self.input.loops {
             facts
@@ -517,9 +517,9 @@ impl Builder<'_, '_> {
             }
         }
         for (fact, headers) in facts {
-            self.add_total_row(threads, &headers, fact, RowFamily::TotalPerThread);
+            self.add_loop_total_row(threads, &headers, fact, RowFamily::TotalPerThread);
             if self.pending_lanes_cannot_return(&headers, &predecessors) {
-                self.add_total_row(warps, &headers, fact, RowFamily::TotalLockstep);
+                self.add_loop_total_row(warps, &headers, fact, RowFamily::TotalLockstep);
             }
         }
     }
@@ -553,7 +553,7 @@ impl Builder<'_, '_> {
         true
     }
 
-    fn add_total_row(
+    fn add_loop_total_row(
         &mut self,
         level: &LevelVariables,
         headers: &BTreeSet<NodeId>,

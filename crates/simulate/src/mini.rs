@@ -1,7 +1,7 @@
 //! The mini-SIMT machine of `abstract-cta-2014` 4: a cycle-accurate simulation of one block on one scheduler.
 //!
 //! In each cycle the scheduler issues at most one instruction. Every instruction has a latency, after which its warp is
-//! ready again; lanes diverge and reconverge by synchronisation frames (`simt::frames`).
+//! ready again; lanes diverge and reconverge by synchronisation frames (`simt::frame_stack`).
 
 mod compiled;
 mod fault;

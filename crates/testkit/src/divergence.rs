@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::divergence::OpDivergence;
-use warpbound_analyse::reconvergence::{MissedReconvergence, find_missed_reconvergence};
+use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::{Dependence, Divergence, LaunchContext};
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, OpIndex};

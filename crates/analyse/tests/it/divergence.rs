@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::AgreementAnalysis;
-use warpbound_analyse::reconvergence::find_missed_reconvergence;
+use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, Divergence, LaunchContext, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;

@@ -356,11 +356,11 @@ impl<'a> TimedLaunch<'a> {
     /// Computes the theoretical occupancy of the launch.
     fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
         let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
-        found.map_err(|message| self.here(message))
+        found.map_err(|message| self.locate(message))
     }
 
     /// Adds file and kernel to a diagnostic.
-    fn here(&self, diagnostic: Diagnostic) -> Diagnostic {
+    fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
         let diagnostic = diagnostic.in_kernel(self.prepared.kernel.demangled());
         self.session.locate(diagnostic)
     }
@@ -376,7 +376,7 @@ impl<'a> TimedLaunch<'a> {
         self.occupancy(setup, launch)?;
         let code = &self.prepared.code;
         warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
-            .map_err(|fault| self.here(self.prepared.fault(&fault)))
+            .map_err(|fault| self.locate(self.prepared.fault(&fault)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Successors of an abstract warp state (`warp-cfg-2023` 3.4, Algorithm 1).
 //!
-//! For each control operation the rules follow the concrete ones of [`crate::concrete`] and [`crate::frames`], with
+//! For each control operation the rules follow the concrete ones of [`crate::activation_stack`] and [`crate::frame_stack`], with
 //! an unknown condition: it holds in all active lanes, in none, or, where it may differ, in some.
 
 use smallvec::{SmallVec, smallvec};

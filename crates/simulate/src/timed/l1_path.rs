@@ -51,7 +51,7 @@ impl L1Section {
             let address = access.addresses[lane];
             let line = address & !(self.line - 1);
             let sector = 1 << ((address - line) / self.sector);
-            // From the last line: mostly it is that of the lane before.
+            // Searched backwards: usually the line of the previous lane.
             let known = lines[..count].iter().rposition(|known| known.line == line);
             let position = known.unwrap_or(count);
             if known.is_none() {
@@ -328,7 +328,7 @@ impl L1Path {
         outcome.sectors += count;
         if access.kind == AccessKind::Atomic {
             // The L2 cache executes atomic operations: sectors in L1 caches become stale. That alone takes no time, so
-            // nothing is marked.
+            // no parameter is marked as used.
             let caches = &mut self.caches.unmarked().units;
             let unit = access.unit % caches.len();
             caches[unit].invalidate(all.line, needed);

@@ -288,7 +288,7 @@ impl<'a> L2Cache<'a> {
             let last = (address + bytes).min(line + section.line) - 1 - line;
             let sectors = (u32::MAX >> (31 - last / section.sector)) & (u32::MAX << first);
             let outcome = self.access(at, line, sectors, L2Access::Read);
-            // `latency` stands for that of a load that hits; contention and DRAM come on top.
+            // `latency` stands for that of a load that hits; contention and DRAM are added.
             let excess = (outcome.done - at).saturating_sub(section.hit);
             done = done.max(at + latency + excess);
             hit &= outcome.dram == 0;

@@ -22,7 +22,7 @@ pub(super) struct Scoreboards {
 }
 
 impl Scoreboards {
-    /// Returns scoreboards of count 0. With `counted` they answer [`Scoreboards::release_to`].
+    /// Returns scoreboards of count 0. With `counted` they answer [`Scoreboards::release_cycle_to`].
     pub(super) fn new(counted: bool) -> Scoreboards {
         Scoreboards {
             outstanding: vec![SmallVec::new(); if counted { SCOREBOARDS } else { 0 }],
@@ -41,14 +41,14 @@ impl Scoreboards {
     }
 
     /// Returns the cycle in which the count of a scoreboard is 0, and whether a memory access raised it last.
-    pub(super) fn release(&self, number: usize) -> (u64, bool) {
+    pub(super) fn release_cycle(&self, number: usize) -> (u64, bool) {
         (self.release[number], self.memory >> number & 1 == 1)
     }
 
     /// Returns the cycle in which the count of a scoreboard is at most `most`, and whether a memory access raised it
     /// last.
-    pub(super) fn release_to(&self, number: usize, most: u8) -> (u64, bool) {
-        let (_, is_memory) = self.release(number);
+    pub(super) fn release_cycle_to(&self, number: usize, most: u8) -> (u64, bool) {
+        let (_, is_memory) = self.release_cycle(number);
         let mut times = self.outstanding.get(number).cloned().unwrap_or_default();
         // Results may complete out of order: the count is `most` when all but the `most` latest have completed.
         times.sort_unstable_by(|a, b| b.cmp(a));
@@ -64,19 +64,19 @@ mod tests {
     #[test]
     fn scoreboards_count_outstanding_results() {
         let mut scoreboards = Scoreboards::new(true);
-        assert_eq!(scoreboards.release(2), (0, false));
-        assert_eq!(scoreboards.release_to(2, 0), (0, false));
+        assert_eq!(scoreboards.release_cycle(2), (0, false));
+        assert_eq!(scoreboards.release_cycle_to(2, 0), (0, false));
         scoreboards.raise(2, 1, 30, true);
         scoreboards.raise(2, 2, 50, true);
         scoreboards.raise(2, 3, 40, true);
         scoreboards.raise(3, 3, 90, false);
-        assert_eq!(scoreboards.release(2), (50, true));
-        assert_eq!(scoreboards.release(3), (90, false));
-        let waits = [0, 1, 2, 3].map(|most| scoreboards.release_to(2, most).0);
+        assert_eq!(scoreboards.release_cycle(2), (50, true));
+        assert_eq!(scoreboards.release_cycle(3), (90, false));
+        let waits = [0, 1, 2, 3].map(|most| scoreboards.release_cycle_to(2, most).0);
         assert_eq!(waits, [50, 40, 30, 0]);
         // Completed results do not count.
         scoreboards.raise(2, 45, 60, true);
-        let waits = [0, 1, 2].map(|most| scoreboards.release_to(2, most).0);
+        let waits = [0, 1, 2].map(|most| scoreboards.release_cycle_to(2, most).0);
         assert_eq!(waits, [60, 50, 0]);
     }
 }

@@ -427,7 +427,7 @@ impl<'r> Sm<'r> {
                 most,
                 zero,
             } => {
-                let (until, is_memory) = warp.scoreboards.release_to(scoreboard.into(), most);
+                let (until, is_memory) = warp.scoreboards.release_cycle_to(scoreboard.into(), most);
                 warp.wait(until, stall_reason(is_memory));
                 wait_for_scoreboards(warp, zero, 0);
                 (times.sources, times.done) = (now, now);
@@ -639,7 +639,7 @@ fn stall_reason(is_memory: bool) -> Stall {
 /// Delays a warp until the scoreboards of a mask are released, and `wake` cycles more.
 fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
     for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
-        let (release, is_memory) = warp.scoreboards.release(number);
+        let (release, is_memory) = warp.scoreboards.release_cycle(number);
         warp.wait(release + wake, stall_reason(is_memory));
     }
 }

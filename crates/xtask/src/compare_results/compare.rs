@@ -11,7 +11,7 @@ const SHOWN: usize = 160;
 /// Output of one command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Output {
-    /// The exit code; nothing where a signal ended the program.
+    /// The exit code; `None` if a signal ended the program.
     pub(super) code: Option<i32>,
     /// Bytes by name: `standard output`, `standard error`, and paths of the files that were written.
     pub(super) parts: BTreeMap<String, Vec<u8>>,
@@ -123,8 +123,7 @@ impl Compared {
     }
 }
 
-/// The names of the elements of an SVG drawing and their texts, a line each, without attributes; nothing if the text is no
-/// drawing.
+/// The names of the elements of an SVG drawing and their texts, a line each, without attributes; `None` if the text is not an SVG drawing.
 fn drawing(text: &str) -> Option<String> {
     if !text.starts_with("<svg") {
         return None;
@@ -356,8 +355,8 @@ fn numbers_of_documents<'a>(old: &'a [Value], new: &'a [Value]) -> (Vec<&'a str>
     (before, after)
 }
 
-/// The runs of digits in keys and values, those of an object in the order of its keys, as JSON objects have no order. Of an object, only the keys count that `like`,
-/// the value at the same place of the earlier document, has as well.
+/// The runs of digits in keys and values. Those of an object are in the order of its keys, as JSON objects have no order;
+/// keys that `like`, the value at the same place of the earlier document, lacks are ignored.
 fn numbers<'a>(value: &'a Value, like: Option<&Value>, out: &mut Vec<&'a str>) {
     match value {
         Value::Plain(text) | Value::Text(text) => out.extend(digits(text)),

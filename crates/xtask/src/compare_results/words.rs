@@ -22,7 +22,7 @@ struct Rule {
 /// A text with its words renamed.
 pub(super) struct Renamed {
     pub(super) text: String,
-    /// Words and phrases that were put in.
+    /// Replacements made.
     pub(super) count: usize,
 }
 
@@ -64,7 +64,7 @@ impl Words {
         Ok(words)
     }
 
-    /// Puts the new words in the place of the old ones, in one pass: what was put in is not looked at again.
+    /// Replaces old words by new ones in one pass; replacements are not replaced again.
     pub(super) fn rename(&self, text: &str, used: &mut Used) -> Renamed {
         let mut out = Renamed {
             text: String::with_capacity(text.len()),
@@ -128,8 +128,8 @@ impl Match<'_> {
 }
 
 impl Rule {
-    /// Matches the phrase at the beginning of a text if it is whole: no letter, digit or `_` of another word stands at its
-    /// ends. `previous` is the character before the text.
+    /// Matches the phrase at the beginning of a text if it is whole: no letter, digit or `_` precedes or
+    /// follows it. `previous` is the character before the text.
     fn match_at<'t>(&self, text: &'t str, previous: Option<char>) -> Option<Match<'t>> {
         if self.old.starts_with(is_word) && previous.is_some_and(is_word) {
             return None;
