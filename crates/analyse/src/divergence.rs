@@ -7,7 +7,7 @@
 //! from a source explains a divergent value.
 //!
 //! The method assumes that lanes which diverge at a branch reconverge in the same iteration of the
-//! loops in which they stay ([`crate::reconvergence`] checks this against the warp-level graph), and that
+//! loops in which they stay ([`crate::missed_reconvergence`] checks this against the warp-level graph), and that
 //! shared and global memory is not written between the loads of lanes that diverged. No bound
 //! rests on either.
 

@@ -3,6 +3,7 @@
 mod compare;
 mod element;
 mod fill;
+mod half;
 mod image;
 mod npy;
 mod number;

@@ -24,7 +24,7 @@ pub const IMAGES: usize = 1797;
 
 /// Images with their labels.
 pub struct Digits {
-    /// `IMAGES` times `SIDE` rows of `SIDE` pixels of 0 to `BRIGHTEST`.
+    /// `IMAGES` times `SIDE` rows of `SIDE` pixels of 0 to [`MAX_BRIGHTNESS`].
     pixels: Vec<u8>,
     /// The digit of each image.
     labels: Vec<u8>,
@@ -46,7 +46,7 @@ impl Digits {
     ///
     /// # Errors
     ///
-    /// A wrong number of images or labels, a pixel brighter than [`BRIGHTEST`], or a label that is not a class.
+    /// A wrong number of images or labels, a pixel brighter than [`MAX_BRIGHTNESS`], or a label that is not a class.
     pub fn from_parts(pixels: Vec<u8>, labels: Vec<u8>) -> Result<Digits, String> {
         if labels.len() != IMAGES || pixels.len() != IMAGES * SIDE * SIDE {
             return Err(format!(

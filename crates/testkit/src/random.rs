@@ -55,7 +55,7 @@ const MAX_STEPS: usize = 2_000;
 /// Runs of each program.
 const RUNS_PER_PROGRAM: usize = 10;
 
-/// Audits at least `runs` runs of random programs, [`RUNS_PER_PROGRAM`] of each.
+/// Audits at least `runs` runs of random programs, 10 of each.
 pub fn campaign(seed: u64, runs: usize) -> WarpCampaign {
     let mut total = WarpCampaign::default();
     let mut program = 0;

@@ -1,7 +1,9 @@
 //! Thin wrapper of NVIDIA's run-time compiler (NVRTC), from CUDA source to cubin.
 
-// The only module of the workspace that calls a C library, and so the only one with unsafe code.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the only module of the workspace that calls a C library"
+)]
 
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;

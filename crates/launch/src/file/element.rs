@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use super::half::nearest;
 use super::number::Number;
-use half::f16;
+use ::half::f16;
 
 /// Type of a number in a buffer or parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
@@ -106,9 +107,9 @@ impl ElementType {
                 let value = number.float();
                 let infinite = match self {
                     ElementType::F16 => {
-                        let rounded = f16::from_f64(value).to_bits();
+                        let rounded = nearest(value);
                         bytes.extend(rounded.to_le_bytes());
-                        f16::from_bits(rounded).to_f64().is_infinite()
+                        rounded.is_infinite()
                     }
                     ElementType::F32 => {
                         bytes.extend((value as f32).to_le_bytes());

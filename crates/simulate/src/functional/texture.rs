@@ -52,7 +52,7 @@ impl Component {
             TexelElement::S8 => Component::Word(word as i8 as u32),
             TexelElement::S16 => Component::Word(word as i16 as u32),
             TexelElement::S32 => Component::Word(word),
-            TexelElement::F16 => Component::Float(f16::from_bits(word as u16).into()),
+            TexelElement::F16 => Component::Float(half_to_f64(word as u16)),
             TexelElement::F32 => Component::Float(f32::from_bits(word).into()),
         }
     }
@@ -269,6 +269,15 @@ impl Sampler<'_> {
             };
         }
         Ok(result)
+    }
+}
+
+/// Converts a binary16 number. The guide says nothing of the bits of NaNs: a read gives the canonical one.
+fn half_to_f64(bits: u16) -> f64 {
+    let value = f16::from_bits(bits).to_f64();
+    match value.is_nan() {
+        true => f64::NAN,
+        false => value,
     }
 }
 

@@ -153,7 +153,7 @@ impl TestLaunch {
         launch.param(name, ParamValue::Texture(number))
     }
 
-    /// Adds a texture that is bound to the texture reference of its name; otherwise as [`Launch::texture`].
+    /// Adds a texture that is bound to the texture reference of its name; otherwise as [`TestLaunch::texture`].
     #[must_use]
     pub fn bound_texture<N: LaunchNumber>(
         self,
@@ -209,7 +209,7 @@ impl TestLaunch {
         launch.param(name, ParamValue::Surface(number))
     }
 
-    /// Adds a surface that is bound to the surface reference of its name; otherwise as [`Launch::surface`].
+    /// Adds a surface that is bound to the surface reference of its name; otherwise as [`TestLaunch::surface`].
     #[must_use]
     pub fn bound_surface<N: LaunchNumber>(
         self,

@@ -102,7 +102,7 @@ pub struct BlockFindings {
     pub problems: Vec<String>,
     /// Bound and cycles of each run that ended.
     pub runs: Vec<(u64, u64)>,
-    /// Number of runs that did not end: deadlock at a barrier, fault, or more than [`MOST_CYCLES`] cycles.
+    /// Number of runs that did not end: deadlock at a barrier, fault, or too many cycles.
     pub stuck: usize,
     /// Number of runs with a deadlock at a barrier, where the analysis claims one for all runs.
     pub deadlocks: usize,

@@ -344,3 +344,18 @@ fn incompatible_properties_are_refused() {
     assert!(refused(&|t| t.image.size[0] = 0).contains("no texels"));
     assert!(refused(&|t| t.image.size = [u32::MAX; 3]).contains("too large"));
 }
+
+/// Each finite binary16 number is as far from its neighbour as the exponent says.
+#[test]
+fn half_numbers_ascend_in_steps_of_their_exponent() {
+    for bits in 0..0x7bffu16 {
+        let (value, next) = (half_to_f64(bits), half_to_f64(bits + 1));
+        let step = 2f64.powi(i32::from((bits >> 10).max(1)) - 25);
+        assert_eq!(next - value, step, "{bits:#x}");
+        assert_eq!(half_to_f64(bits | 0x8000), -value);
+    }
+    assert_eq!(half_to_f64(0x7c00), f64::INFINITY);
+    for nan in [0x7c01, 0x7e01, 0xffff] {
+        assert_eq!(half_to_f64(nan).to_bits(), f64::NAN.to_bits());
+    }
+}
