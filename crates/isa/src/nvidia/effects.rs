@@ -33,7 +33,7 @@ impl SassProgram {
         }
     }
 
-    /// Returns [`Program::effects`], but for an instruction that always falls through only the guard and whether it is
+    /// Returns [`SassProgram::effects`], but for an instruction that always falls through only the guard and whether it is
     /// a barrier. Most instructions do, and decoding no operands takes a fraction of the time.
     pub fn control_effects(&self, instr: &SassInstr) -> Effects {
         match self.form(instr) {

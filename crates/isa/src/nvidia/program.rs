@@ -108,7 +108,7 @@ impl SassProgram {
         (index < self.instrs.len()).then_some(index)
     }
 
-    /// Instruction at an address, as [`Program::index_of`] finds it.
+    /// Instruction at an address, as [`SassProgram::index_of`] finds it.
     pub fn at(&self, addr: CodeAddr) -> Option<&SassInstr> {
         self.instrs.get(self.index_of(addr)?)
     }
