@@ -184,10 +184,12 @@ fn same_tokens(old: &[&str], renamed: &str, new: &[&str]) -> bool {
     if renamed_lines.len() == new.len() && old.len() == new.len() {
         let lines = old.iter().zip(&renamed_lines).zip(new);
         let same = |a: &str, b: &str| a.split_whitespace().eq(b.split_whitespace());
-        return lines
-            .into_iter()
-            .all(|((old, renamed), new)| same(old, new) || same(renamed, new));
+        let mut lines = lines.into_iter();
+        if lines.all(|((old, renamed), new)| same(old, new) || same(renamed, new)) {
+            return true;
+        }
     }
+    // Lines may be broken elsewhere.
     let all = new.join("\n");
     renamed.split_whitespace().eq(all.split_whitespace())
 }
