@@ -137,6 +137,8 @@ impl GuardedWrites {
         let written = |cell: Cell| op.writes.contains(&cell);
         self.0
             .retain(|(cell, condition)| !written(*cell) && !condition.guard.is_some_and(written));
+        // `decided_by` excludes guards that also test the condition code. An operation that writes its own guard is
+        // left out, because the guard that follows is not its complement (SOUNDNESS 4.4).
         let guard = op.condition.decided_by();
         if agrees && guard.is_some_and(|guard| !written(guard)) {
             let writes = op.writes.iter().map(|&cell| (cell, op.condition));

@@ -31,6 +31,7 @@ pub struct Blocks {
 impl Blocks {
     /// Cuts `code` after every control operation, at every direct target, and at the `indirect` targets.
     pub fn build(code: &Code, indirect: &BTreeSet<OpIndex>) -> Self {
+        // One more than the operations: the last one may be a control operation, after which the code is cut as well.
         let mut leader = vec![false; code.ops.len() + 1];
         let mut mark = |at: OpIndex| {
             if let Some(slot) = leader.get_mut(at.index()) {

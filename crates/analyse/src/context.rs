@@ -85,6 +85,7 @@ impl Contexts {
         if self.calls.len() < self.limit {
             return CalleeContext::Own(self.intern(own));
         }
+        // Without caller and site it is one context for each function, so their number stays finite.
         CalleeContext::Merged(self.intern(Call {
             caller: Self::KERNEL,
             site: None,

@@ -148,6 +148,7 @@ impl Dependence {
         for &branch in branches {
             match iteration.immediate_postdominator(branch) {
                 Some(point) => pairs.push((branch, point)),
+                // No node is on all paths of the iteration, so only at a header do all lanes meet.
                 None => pairs.extend(body.headers.iter().map(|&header| (branch, header))),
             }
         }

@@ -365,6 +365,7 @@ impl DivergentValues {
     ) -> Option<Chain> {
         let mut input = *inputs.iter().find(|i| self.is_divergent(i.value))?;
         let mut links: Vec<Link> = Vec::new();
+        // Ends at a source: each cause was found before the value that it explains.
         loop {
             let definition = gsa.definition(input.value);
             let cause = self.causes[input.value.index()]?;
@@ -474,6 +475,7 @@ impl PartialNodes {
         let len = dependence.exit();
         let mut depends: Vec<Vec<usize>> = vec![Vec::new(); len];
         for node in 0..len {
+            // Lanes that took a conditional EXIT are not live, so they make no node partial.
             for &branch in &dependence.live_controllers[node] {
                 depends[branch].push(node);
             }
@@ -532,6 +534,7 @@ impl SplitBranches {
             branch.index() != here && dependence.dominators.dominates(branch.index(), here)
         };
         let all = self.by.get(&value)?.iter().filter(above);
+        // Dominators of a node lie on one path of the tree, so the last one in preorder is the closest.
         let closest = all.max_by_key(|branch| dependence.dominators.span(branch.index()).0);
         closest.copied()
     }

@@ -160,6 +160,7 @@ impl AgreementAnalysis<'_> {
         let mut worklist = VecDeque::from([(node, at, cell)]);
         let mut seen = BTreeSet::new();
         while let Some((node, at, cell)) = worklist.pop_front() {
+            // The location only explains a verdict, so the search may give up.
             if seen.len() > MAX_STEPS {
                 return None;
             }

@@ -217,6 +217,7 @@ impl<'a> Gsa<'a> {
         let above = reaching.closest(position);
         let is_join = reaching.joins(above);
         let above = NodeId(above as u32);
+        // A call ends its node, so its callee writes after all operations of the block.
         if self.writes.is_call(above) {
             return self.value(Definition::Callee(above));
         }

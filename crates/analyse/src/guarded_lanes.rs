@@ -189,6 +189,7 @@ impl Threads {
     /// Values that the threads read from a special register, if it is one of the thread index.
     fn special(&self, register: u8) -> Option<ThreadValues> {
         let [x, y, _] = self.block;
+        // The number of a thread is x + y·X + z·X·Y (SOUNDNESS 5.9).
         let of_thread = |number: u32| match register {
             33 => number % x,
             34 => number / x % y,
@@ -407,6 +408,7 @@ impl DataflowProblem for Explorer<'_> {
             after.known.clear();
         }
         let mut follow = |steps: &[WarpStep], may_arrive: &[bool]| {
+            // A side that no thread takes contributes no path, so it must not weaken the tables at its target.
             if may_arrive.contains(&true) {
                 for to in steps.iter().filter_map(|step| step.to) {
                     let state = State {

@@ -48,6 +48,7 @@ impl IndirectTargets {
                     assumed: false,
                 })
             }
+            // `call-table` (SOUNDNESS 2) is about calls; other jumps with an unknown index are refused.
             AbstractValue::SomeWordOf(bank) if relative && is_call => {
                 let (_, bytes) = code.constants.iter().find(|(b, _)| *b == bank)?;
                 let ops: BTreeSet<OpIndex> = bytes

@@ -66,6 +66,7 @@ fn count_loop(
     index: LoopIndex,
 ) -> Option<CountedIterations> {
     let body = dependence.loops.get(index);
+    // Only a single header separates the edges that enter the loop from its back edges, as an induction variable needs.
     let &[header] = body.headers.as_slice() else {
         return None;
     };
@@ -79,6 +80,7 @@ fn count_loop(
             let mut latches = body.body.iter().filter(|&&latch| closing(latch));
             latches.all(|&latch| dependence.dominators.dominates(node, latch))
         };
+        // A branch in an inner loop may be executed several times in one iteration.
         let innermost = dependence.loops.innermost(node) == Some(index);
         if !innermost || successors.len() != 2 || !successors.iter().any(leaves) || !in_each() {
             continue;
@@ -119,6 +121,7 @@ fn count_loop(
             exit: at,
             headers: iterations,
         };
+        // Each exit alone gives a bound for every thread (SOUNDNESS 6.4), so any of them may be chosen.
         let sum = |c: &CountedIterations| c.headers.iter().fold(0u64, |s, &n| s.saturating_add(n));
         if best.as_ref().is_none_or(|b| sum(&counted) < sum(b)) {
             best = Some(counted);
@@ -368,6 +371,7 @@ fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<Iterati
             .map(IterationValue::constant);
     }
     match op {
+        // Both operands fit 32 bits, so sums cannot overflow 64.
         BinaryOp::Add => affine(a + b, da + db),
         // A difference that overflows is still zero exactly if both operands are equal.
         BinaryOp::Sub => affine(a - b, da - db).or(Some(IterationValue::Compared {
@@ -377,6 +381,7 @@ fn combine(op: BinaryOp, a: IterationValue, b: IterationValue) -> Option<Iterati
         })),
         BinaryOp::Mul if da == 0 => affine(a.checked_mul(b)?, a.checked_mul(db)?),
         BinaryOp::Mul if db == 0 => affine(a.checked_mul(b)?, b.checked_mul(da)?),
+        // No unsigned comparison: the values are signed numbers, whose unsigned order differs where one is negative.
         BinaryOp::LtS | BinaryOp::LeS | BinaryOp::Eq | BinaryOp::Ne => {
             Some(IterationValue::Compared {
                 op,
@@ -421,6 +426,7 @@ fn first_exit(form: IterationValue, ends_at_zero: bool) -> Option<u64> {
                 if distance.signum() == -slope.signum() {
                     return None;
                 }
+                // The quotient is rounded down, and a strict comparison may change one iteration after equality.
                 let reached = (distance / slope).max(0);
                 (reached..reached + 3).find(|&k| holds(difference + k * slope) != ends_at_zero)?
             }

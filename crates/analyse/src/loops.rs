@@ -89,6 +89,7 @@ impl Loops {
                 CountedLoop {
                     headers: found.headers.iter().map(|&h| node(h)).collect(),
                     body: found.body.iter().map(|&n| node(n)).collect(),
+                    // `loop_sites` has an entry for the headers of every loop of the forest.
                     fact: fact_of.get(headers.as_slice()).copied().unwrap_or_default(),
                 }
             })

@@ -127,6 +127,7 @@ impl Search<'_> {
             let mut ops = block.ops().filter_map(|at| self.code.get(at));
             match self.dependence.graph.successors(at) {
                 [next] if !ops.any(matters) && passed.insert(at) => at = *next,
+                // Several successors, an operation that matters, or a cycle without one: judged conservatively.
                 _ => return true,
             }
         }

@@ -207,6 +207,7 @@ impl ProgramSpace {
             ControlEffect::Next => ExecCondition::ALWAYS,
             _ => op.condition,
         };
+        // The abstract warp pushes entries of all active lanes; a guarded push would hold only some of them.
         if matches!(control, ControlOp::Push { .. } | ControlOp::Call { .. })
             && !condition.is_always()
         {
@@ -301,6 +302,7 @@ impl ProgramSpace {
             let is_call =
                 !return_pushers.is_empty() && to != code.entry && code.function_at(to).is_some();
             let node = if is_call {
+                // The callee's node depends on `site` alone, but each pusher is recorded if the call is shared.
                 let mut found = None;
                 for &pusher in return_pushers {
                     found = self.enter_callee(site.at, site.node, pusher, to);

@@ -67,6 +67,7 @@ fn cells_before(op: &Op, after: &CellSet) -> CellSet {
             cells.remove(cell.index());
         }
     }
+    // The guard is not needed: `Values::apply` joins both outcomes of a guarded write.
     for &cell in &op.writes {
         let value = op.meaning.as_ref().and_then(|m| m.value_of(cell));
         if let (true, Some(value)) = (after.contains(cell.index()), value) {

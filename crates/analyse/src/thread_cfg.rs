@@ -88,11 +88,13 @@ impl ThreadCfg {
                 new_leaders: BTreeSet::new(),
                 deadline: limits.deadline,
             };
+            // One lane needs no agreement: `flow` passes each unknown condition as agreed.
             let initial = State {
                 warp: WarpState::entry(CellSet::default(), &explorer.model),
                 values: relevant.is_some().then(Values::default),
             };
             let outcome = solve(&mut explorer, entry.index(), initial);
+            // Before `outcome`: with new leaders its error only ends this round (`find_targets`).
             if !explorer.new_leaders.is_empty() {
                 // A jump table leads into the middle of a block: cut there and start again. Each
                 // round adds a leader, so the number of operations limits the rounds.
@@ -144,6 +146,7 @@ impl ThreadCfg {
             .filter(|(_, step)| step.to.is_none())
             .map(|(from, _)| from.index());
         let leaves = self.graph().reversed().reachable(exits);
+        // Flow conservation (SOUNDNESS 5.1) would give the steps into such a node the count 0.
         let trapped = self
             .space
             .ids()
@@ -291,6 +294,7 @@ impl DataflowProblem for Explorer<'_> {
             .space
             .resolve(self.code, here, &self.indirect, &pushers)?;
         if let (Some(values), Some(relevant)) = (&mut values, self.relevant) {
+            // The callee may write any register.
             if resolved.external.is_some() {
                 values.forget();
             }
@@ -344,6 +348,7 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn priority(&self, node: usize) -> u64 {
+        // Address order: a reverse postorder is not available while the graph grows.
         self.space.block(NodeId(node as u32)).first.0.into()
     }
 }

@@ -150,6 +150,7 @@ impl Values {
 /// Results for all pairs of operands, if both sets are known and their product is small.
 fn pointwise(op: BinaryOp, a: &AbstractValue, b: &AbstractValue) -> AbstractValue {
     match (a, b) {
+        // The limit admits a clamped index (0 to `CLAMP_LIMIT`) with a constant operand.
         (AbstractValue::OneOf(a), AbstractValue::OneOf(b))
             if a.len().saturating_mul(b.len()) <= CLAMP_LIMIT as usize + 1 =>
         {
@@ -172,6 +173,7 @@ fn single(value: &AbstractValue) -> Option<u32> {
 /// `min(any, n)`: one of `0..=n`. Compilers clamp the index of a jump table so.
 fn clamp(unknown: &AbstractValue, limit: &AbstractValue) -> Option<AbstractValue> {
     let limit = single(limit)?;
+    // For a known set `pointwise` is exact.
     (!matches!(unknown, AbstractValue::OneOf(_)) && limit <= CLAMP_LIMIT)
         .then(|| AbstractValue::OneOf((0..=limit).collect()))
 }

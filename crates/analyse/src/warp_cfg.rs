@@ -200,6 +200,7 @@ impl DataflowProblem for Explorer<'_> {
             return Ok(());
         };
         let base = indirect_base(&last.control);
+        // Before the writes of a callee below: the call reads the register first.
         let base_agrees = self.active_agree(&state, base.into_iter());
         if resolved.external.is_some() {
             if !base_agrees && base.is_some() {
@@ -234,6 +235,7 @@ impl DataflowProblem for Explorer<'_> {
         if diverges && self.model.may_diverge {
             self.divergent.insert(here);
         }
+        // States only grow, so the last visit finds all steps of the earlier ones.
         self.steps[node] = steps.into_iter().collect();
         Ok(())
     }

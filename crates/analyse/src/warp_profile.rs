@@ -214,6 +214,7 @@ impl<'r, 'a> Run<'r, 'a> {
             .ok_or(undecided)?;
         let code = self.profiler.code;
         let op = code.get(at).ok_or(undecided)?;
+        // First: a loop known to depend on data is a region from the operation at which the warp enters it.
         if self.skip_undecided_loop(at)? {
             return Ok(ProfileStep::Continue);
         }
@@ -235,6 +236,7 @@ impl<'r, 'a> Run<'r, 'a> {
                     match self.value(guard, lane) {
                         Some(value) if (value == 0) == op.condition.negated => taken |= 1 << lane,
                         Some(_) => {}
+                        // One lane suffices: the bound of the region holds for any values of the active lanes.
                         None => return self.skip_unknown_branch(at, *point),
                     }
                 }
@@ -258,6 +260,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 self.execute_data(at)?;
                 self.state.frames.advance(at.0 + 1);
             }
+            // Without a profile the warp is bounded as a whole (SOUNDNESS 6.3).
             _ => return Err(undecided),
         }
         Ok(ProfileStep::Continue)
@@ -326,6 +329,7 @@ impl<'r, 'a> Run<'r, 'a> {
             }) => {
                 let mut found = None;
                 for lane in lanes_of(active) {
+                    // Block bounds need to know which barrier it is and for how many threads it waits (SOUNDNESS 6.2).
                     let number = self.evaluate(number, lane).ok_or(Undecided { at })?;
                     let threads = self.evaluate(threads, lane).ok_or(Undecided { at })?;
                     // Lanes with different operands fault in every run.
@@ -371,6 +375,7 @@ impl<'r, 'a> Run<'r, 'a> {
             return Ok(false);
         };
         if self.state.frames.reconverges_at(at.0) {
+            // Counted once for each part, and once more as the region's first operation (SOUNDNESS 6.3).
             self.issue(at);
             // The lanes continue at the reconvergence point itself: it belongs to the loop.
             self.state.frames.reconverge(at.0, at.0);
@@ -426,6 +431,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let point = match op.map(|op| &op.control) {
             Some(ControlEffect::Reconverge) => Some(OpIndex(point? as u32)),
             Some(ControlEffect::End) | None => None,
+            // At any other operation lanes do not wait for each other, so it cannot end a region.
             Some(_) => return None,
         };
         Some(Region {
@@ -451,6 +457,7 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         let code = self.profiler.code;
         let ops = inside.iter().filter_map(|&at| code.ops.get(at));
+        // A bound on a region does not say how often its barriers are executed, which the epochs need.
         if ops.clone().any(|op| op.barrier) {
             return Err(undecided);
         }
@@ -465,6 +472,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 self.set(cell, lane, None);
             }
         }
+        // The reconvergence point belongs to the region, so its issue is part of the bound.
         match region.reconvergence {
             Some(point) => self.state.frames.reconverge(point.0, point.0 + 1),
             None => self.state.frames.exit(),

@@ -135,6 +135,7 @@ impl WarpBuilder<'_> {
             if self.steps > MAX_STEPS {
                 return Err(unresolved("there are too many paths through the code"));
             }
+            // The next loop to build is the outermost one inside `within`; it builds the loops nested in it.
             let mut inner = self.loops.innermost(node);
             while let Some(index) = inner
                 && self.loops.get(index).parent != within
@@ -242,6 +243,7 @@ impl WarpBuilder<'_> {
                 reason: "the loop has several entries",
             });
         }
+        // All exits of the loop rejoin at the first postdominator outside it.
         let outer = self.post.last().map(|(_, post)| post);
         let mut after = outer.and_then(|post| post.immediate(node));
         while let Some(inside) = after

@@ -122,6 +122,7 @@ fn aligned_stalls(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, UnsatisfiedB
     for (work, count) in warps {
         match work {
             WarpWork::Epochs(of_warp) => epochs.push((of_warp.as_slice(), *count)),
+            // The barriers that this warp reaches, and their order, are unknown.
             WarpWork::Total { .. } => return Ok(None),
         }
     }
@@ -144,12 +145,14 @@ fn aligned_stalls(warps: &[(WarpWork, u64)]) -> Result<Option<u64>, UnsatisfiedB
             return Ok(None);
         }
         let arrive = sum(arrivals().map(|(a, count)| u64::from(a.lanes).saturating_mul(count)));
+        // By the induction no other warp can arrive, so the barrier never opens.
         if i128::from(arrive) < i128::from(first.expected) {
             return Err(UnsatisfiedBarrier {
                 barrier: first,
                 arriving: arrive,
             });
         }
+        // The barrier may open before the last warp arrives, which breaks the induction (SOUNDNESS 6.2).
         if i128::from(arrive) > i128::from(first.expected) {
             return Ok(None);
         }

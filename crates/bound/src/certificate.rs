@@ -88,6 +88,7 @@ pub fn verify_ray(model: &IntegerProgram, direction: &[BigRational]) -> Result<(
     }
     let mut gain = BigRational::zero();
     for (var, value) in model.vars().iter().zip(direction) {
+        // Enough repetitions of a move would pass 0, or any upper bound.
         if value.is_negative() || (value.is_positive() && var.upper.is_some()) {
             return Err(Diagnostic::new(format!(
                 "the ray leaves the bounds of [{}]",
@@ -147,6 +148,7 @@ pub fn implied_bound(
         .map(|&cost| BigRational::from_integer(cost.into()))
         .collect();
     for (row, multiplier) in model.rows().iter().zip(multipliers) {
+        // Step 1: a multiplier of the wrong sign would reverse the inequality of its row.
         let wrong_sign = match row.relation {
             Relation::Le => multiplier.is_negative(),
             Relation::Ge => multiplier.is_positive(),
@@ -170,6 +172,7 @@ pub fn implied_bound(
         }
     }
     for (var, excess) in model.vars().iter().zip(excess) {
+        // Step 2: variables are not negative, so an excess of at most 0 adds nothing to the objective.
         if !excess.is_positive() {
             continue;
         }

@@ -85,6 +85,7 @@ impl Rational {
         match self {
             Rational::Small { num, .. } => num.signum() as i32,
             Rational::Big(value) if value.is_negative() => -1,
+            // Canonical form: zero is `Small`.
             Rational::Big(_) => 1,
         }
     }
@@ -113,6 +114,7 @@ impl Rational {
                 num: -num,
                 den: *den,
             },
+            // The range of `Small` is symmetric, so the negation does not fit it either.
             Rational::Big(value) => Rational::Big(Box::new(-&**value)),
         }
     }
@@ -223,6 +225,7 @@ impl Ord for Rational {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Rational::Small { num: a, den: b }, Rational::Small { num: c, den: d }) => {
+                // Denominators are positive, so cross products keep the order; a product of two words fits 128 bits.
                 (i128::from(*a) * i128::from(*d)).cmp(&(i128::from(*c) * i128::from(*b)))
             }
             _ => {

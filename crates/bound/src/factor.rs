@@ -69,6 +69,7 @@ impl LuFactors {
                 Some(position) => above.push((position, value.clone())),
                 None => below.push((row, value.clone())),
             };
+            // Pivot rows without entries of L leave the column as it is, so such a column needs no elimination.
             if columns[index].iter().any(|(row, _)| has_lower[*row]) {
                 for (row, value) in columns[index] {
                     work.set(*row, value.clone());
@@ -176,6 +177,7 @@ impl LuFactors {
             subtract(v, at, self.upper.list(at));
             next = v.before(at);
         }
+        // B = L U E₁ E₂ ..., so the exchanges are inverted last, the oldest first; `solve_transposed` reverses that.
         for exchange in &self.exchanges {
             divide(v, exchange.at, &exchange.inverse);
             subtract(v, exchange.at, &exchange.others);
@@ -238,6 +240,7 @@ fn eliminate(
     pivot_rows: &[usize],
     position: &[Option<usize>],
 ) {
+    // Entries of L lie below the diagonal, so the positions that a step inserts come after its own: one pass suffices.
     let mut next = pending.at_or_after(0);
     while let Some(at) = next {
         let t = work.get(pivot_rows[at]).clone();

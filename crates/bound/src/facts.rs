@@ -104,6 +104,7 @@ impl StatementsAt {
     /// First line with different numbers for the loop `id`, or for any loop if `id` is `None`.
     fn contradiction(&self, id: Option<&String>, numbers: LoopNumbers) -> Option<StatedNumbers> {
         let (one, two) = match id {
+            // A line without an `id` applies to all loops at the address, so it must agree with every earlier line.
             None => (self.first, self.other),
             Some(id) => (self.unnamed, self.named.get(id).copied()),
         };
@@ -252,6 +253,7 @@ impl FactsFile {
 
     /// Facts about the kernel with one of these names and this code digest.
     pub fn find(&self, names: [&str; 2], digest: &str) -> Option<&KernelFacts> {
+        // The name alone does not suffice: facts hold for the code that they were stated about.
         let mut kernels = self.kernels.iter();
         kernels.find(|k| k.code == digest && names.contains(&k.name.as_str()))
     }
@@ -459,6 +461,7 @@ impl KernelFacts {
             if let Some(message) = message {
                 return Err(fail(message, fact.line));
             }
+            // Always found: the checks above return unless the fact names a loop.
             let Some(bound) = loops
                 .iter()
                 .position(is_named)

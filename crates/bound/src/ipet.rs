@@ -150,6 +150,7 @@ fn loop_fact_coefficient(
     let Some(number) = numbers.get(fact).copied().flatten() else {
         return Ok(None);
     };
+    // A wrapped or saturated coefficient could exclude real runs, so an overflow is an error.
     i64::try_from(number)
         .ok()
         .and_then(|number| number.checked_mul(n))

@@ -24,6 +24,7 @@ impl LinearProgram {
                     continue;
                 };
                 let coefficient = Rational::int(coefficient.into());
+                // A variable may occur in a row more than once; rows are visited in order, so its entry is the last.
                 match column.last_mut() {
                     Some((last, sum)) if *last == index => *sum = sum.add(&coefficient),
                     _ => column.push((index, coefficient)),

@@ -27,6 +27,7 @@ struct Candidate {
 
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
+        // Among equal scores the smallest column is the greatest candidate, so that the result is reproducible.
         self.score
             .total_cmp(&other.score)
             .then(other.column.cmp(&self.column))
@@ -106,6 +107,7 @@ impl Pricing {
 
 impl Candidate {
     fn is_current(&self, score: &[Option<f64>]) -> bool {
+        // `==` would drop a current entry whose score is NaN, such as the quotient of two infinities.
         score[self.column].is_some_and(|score| score.total_cmp(&self.score).is_eq())
     }
 }

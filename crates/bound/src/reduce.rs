@@ -50,6 +50,7 @@ impl Reduced {
             let Some(step) = work.substitute(row, original) else {
                 continue;
             };
+            // The substitution has changed these rows, so that they may define a variable now.
             for &(other, _) in &step.from_rows {
                 if !queued[other] {
                     queued[other] = true;
@@ -84,6 +85,7 @@ impl Reduced {
         for (&column, value) in self.columns.iter().zip(reduced) {
             direction[column] = value.clone();
         }
+        // A direction is a difference of points, in which the constants of the definitions cancel.
         for step in self.steps.iter().rev() {
             let mut value = Rational::ZERO;
             for (other, factor) in &step.terms {
@@ -105,6 +107,7 @@ impl Reduced {
         for (&row, value) in self.rows.iter().zip(reduced) {
             multipliers[row] = value.clone();
         }
+        // In reverse: the rows of `from_rows` were removed later or remain, so their multipliers are known.
         for step in self.steps.iter().rev() {
             let mut value = if with_cost {
                 step.from_cost.clone()
@@ -171,6 +174,7 @@ impl Elimination {
             } else {
                 negative == 1
             };
+            // An upper bound would be lost with the column.
             let defined = alone
                 && coefficient.is_unit()
                 && original.upper[column].is_none()
@@ -240,6 +244,7 @@ impl Elimination {
     fn finish(self, original: &LinearProgram, steps: Vec<Substitution>) -> Reduced {
         let rows: Vec<usize> = (0..original.height())
             .filter(|&row| {
+                // An empty row that fails stays: the simplex method then reports the program as infeasible.
                 let empty = self.rows[row].is_empty();
                 let holds = match original.relation[row] {
                     Relation::Le => !self.rhs[row].is_negative(),

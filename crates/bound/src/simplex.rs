@@ -157,11 +157,13 @@ impl Simplex {
             phase_one.resize(self.columns.len(), Rational::int(-1));
             match self.maximise(&phase_one) {
                 SimplexOutcome::Optimal => {}
+                // Cannot occur: artificial columns are at least 0, so the objective of phase one is at most 0.
                 SimplexOutcome::Unbounded { .. } => {
                     return SimplexOutcome::GaveUp("phase one without end");
                 }
                 other => return other,
             }
+            // A nonbasic artificial column is at its lower bound 0, so only basic ones can violate a row.
             let violated = (0..self.height)
                 .any(|slot| self.basis[slot] >= first_artificial && !self.values[slot].is_zero());
             if violated {
@@ -196,6 +198,8 @@ impl Simplex {
     /// Restricts the program to its optimal face: fixes every column with a non-zero reduced cost, so that all further
     /// moves keep the objective. The basis must be optimal.
     pub(crate) fn restrict_to_optimal_face(&mut self) {
+        // The objective is its optimum plus Σ reduced cost · distance from the bound, and no term of the sum is
+        // positive. So a point is optimal only if each of these columns is at its bound.
         let reduced = self.reduced_costs(&self.cost);
         for (column, reduced) in reduced.iter().enumerate() {
             if !reduced.is_zero() {
@@ -340,6 +344,7 @@ impl Simplex {
         rho.set(slot, Rational::ONE);
         self.factor.solve_transposed(rho);
         entries.clear();
+        // Artificial columns are left out: one that has left the basis need not return.
         for (position, factor) in rho.iter() {
             let row = self.factor.row(position);
             let negated = factor.neg();
@@ -411,7 +416,9 @@ impl Simplex {
                     pricing.refresh(entering, false);
                 }
                 Some((step, Some((slot, side)))) => {
+                    // The update of the reduced costs needs the row of the old basis, so `pivot` comes later.
                     self.tableau_row(slot, &mut rho, &mut row);
+                    // The ratio test chooses among non-zero entries, so a zero pivot is a fault of the solver.
                     let Some(inverse) = alpha.get(slot).recip() else {
                         return SimplexOutcome::GaveUp("zero pivot");
                     };
@@ -447,6 +454,7 @@ impl Simplex {
             (self.status[column], pricing.reduced(column).signum()),
             (ColumnStatus::AtLower, 1) | (ColumnStatus::AtUpper, -1)
         );
+        // A fixed column has equal bounds and cannot move; two absent bounds also compare equal but fix nothing.
         gains && (self.lower[column].is_none() || self.lower[column] != self.upper[column])
     }
 
@@ -499,12 +507,14 @@ impl Simplex {
             let size = entry.abs();
             let closer = match &best {
                 None => true,
+                // Compares distance / size with the least step, without a division for each entry.
                 Some((least, stop)) => match (distance.cmp_scaled(least, &size), stop) {
                     (Ordering::Less, _) => true,
                     (Ordering::Equal, Some((other, _))) => column < self.basis[*other],
                     _ => false,
                 },
             };
+            // `SparseVector::iter` yields non-zero entries only, so the reciprocal exists.
             if closer && let Some(inverse) = size.recip() {
                 best = Some((distance.scale(&inverse), Some((slot, side))));
             }

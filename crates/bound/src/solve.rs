@@ -166,6 +166,7 @@ fn certify_optimum(
         Ok(point)
     } else if effort.nodes == 0 {
         Err(Diagnostic::new("no integer solver was asked"))
+    // Costs are integers, so no integer point lies on the optimal face of a fractional optimum.
     } else if lp_value.is_integer()
         && let Some(point) = integer_optimum(&mut simplex, reduced)
     {
@@ -177,6 +178,7 @@ fn certify_optimum(
         Ok(point) => (Some(point), None),
         Err(error) => (None, Some(error.message)),
     };
+    // The objective of an integer point is an integer, so the floor bounds it too.
     let bound = lp_value.floor().to_integer().to_i128().ok_or_else(|| {
         Diagnostic::new("the bound does not fit 128 bits")
             .hint("tighten the loop bounds of nested loops")
@@ -186,6 +188,7 @@ fn certify_optimum(
         multipliers,
         witness,
     };
+    // The check reads the original program, so it covers the reduction and the expansion as well as the solver.
     verify(model, &certificate)?;
     let witness_value = match &certificate.witness {
         Some(witness) => evaluate(model, witness)?.to_i128(),
@@ -228,6 +231,7 @@ fn collect_rays(
         simplex.freeze(column);
         next = match simplex.resume() {
             SimplexOutcome::Unbounded { direction, column } => Some((direction, column)),
+            // Each ray found so far has been verified, so it stays valid whatever ends the search.
             _ => None,
         };
     }

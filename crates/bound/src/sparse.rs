@@ -118,6 +118,7 @@ impl SparseVector {
         });
         touched
             .map(|position| (position, &self.values[position]))
+            // A touched value may have been set to 0, or have become 0 by a subtraction.
             .filter(|(_, value)| !value.is_zero())
     }
 }

@@ -260,6 +260,7 @@ impl Session {
             let (launch, order) = match number {
                 1 => (grid, PathOrder::TakenFirst),
                 _ => {
+                    // Seed in the high word, run in the low word: pairs of numbers below 2³² do not collide.
                     varied = vary::variation(grid, runs.seed.wrapping_mul(1 << 32) ^ number);
                     (&varied.launch, varied.order)
                 }

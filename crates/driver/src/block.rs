@@ -207,6 +207,7 @@ impl BlockLaunch<'_> {
             });
             *kinds.entry(bounds.collect()).or_default() += 1;
         }
+        // A larger loop bound only weakens its rows, so the largest bound of each loop is sound for every warp.
         if kinds.len() > MAX_KINDS {
             let most = sites.iter().map(|site| {
                 let known = self.loops.get(&site.headers);
@@ -272,6 +273,7 @@ impl BlockLaunch<'_> {
                 let known = whole.get(&site.headers)?;
                 let bound = self.loops.get(&site.headers)?;
                 // SOUNDNESS 6.3: facts of a loop hold for contained loops only.
+                // The caller keeps the cost for all warps with this number of lanes, so the largest bound counts.
                 inside.is_subset(known).then(|| bound.maximum())
             })
             .collect();

@@ -164,6 +164,7 @@ impl BoundQuery<'_> {
         };
         let bounds: Vec<Option<u64>> = stated
             .iter()
+            // A total implies a bound per entry (SOUNDNESS 5.6); the default is for loops without any fact.
             .map(|numbers| numbers.per_entry().or(self.options.loop_default))
             .collect();
         let totals: Vec<Option<u64>> = stated.iter().map(|numbers| numbers.total).collect();
@@ -257,6 +258,7 @@ impl BoundQuery<'_> {
         let never: Vec<Never> = facts.never().collect();
         let excluded = self.flow.excluded_counts(&self.prepared.code, &never);
         for (number, (text, counts)) in excluded.iter().enumerate() {
+            // A statement that excludes no count has a wrong address; ignoring it would hide the mistake.
             if counts.is_empty() {
                 let message = match never.get(number) {
                     Some(Never::Step { .. }) => {
@@ -294,6 +296,7 @@ impl BoundQuery<'_> {
         let mut costs = BTreeMap::new();
         let space = &self.flow.thread.space;
         for id in space.ids() {
+            // Where lanes may disagree on the callee, each lane costs a call (SOUNDNESS 2, `external-call`).
             let lanes = self.launch.live_lanes();
             let Some((name, callees)) = self.flow.external_callees(id, lanes) else {
                 continue;
@@ -592,6 +595,7 @@ impl BoundQuery<'_> {
     /// Adds the properties of the hardware that the analyses of the warp have used.
     fn add_model_assumptions(&self, all: &mut Vec<BoundAssumption>) {
         let first = match self.options.model.order {
+            // The analysis follows both orders, so nothing is assumed.
             DivergenceOrder::Any => None,
             DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
             DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),

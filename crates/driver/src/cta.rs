@@ -207,6 +207,8 @@ impl LoopBounds {
                 .collect();
             let found: Option<Vec<&Vec<u64>>> =
                 nodes.iter().map(|node| by_header.get(node)).collect();
+            // A fact about a loop with several headers counts the executions of all (SOUNDNESS 5.4), which a count for
+            // one of them does not bound.
             let computed = found.filter(|_| site.headers.len() == 1).map(|all| {
                 let warps = block.warps();
                 let most = |warp: usize| all.iter().filter_map(|c| c.get(warp)).max().copied();

@@ -57,6 +57,7 @@ impl<'a> FactsCheck<'a> {
             return Ok(());
         }
         let (demangled, digest) = (kernel.demangled(), kernel.code_digest());
+        // One name more than is shown, so that `finish` knows whether there are more.
         if self.names.len() <= MAX_SHOWN {
             self.names.push(demangled.clone());
         }

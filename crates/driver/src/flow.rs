@@ -83,7 +83,7 @@ impl KernelFlow {
         self.bound_with(stated, |_| 0)
     }
 
-    /// Like [`KernelFlow::bound`] for all stated facts; a node costs `call(node)` in addition to its instructions to its instructions.
+    /// Like [`KernelFlow::bound`] for all stated facts; a node costs `call(node)` in addition to its instructions.
     pub fn bound_with(
         &self,
         stated: StatedCounts<'_>,
@@ -213,6 +213,7 @@ fn count_input<'a>(
 ) -> CountInput<'a> {
     CountInput {
         lanes: launch.live_lanes(),
+        // Only `analyse` adds these rows (SOUNDNESS 5.9); the paper's reading has none.
         lane_limits: &[],
         entry: thread.entry,
         thread: &thread.steps,

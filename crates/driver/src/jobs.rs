@@ -43,6 +43,7 @@ pub(crate) fn map_in_order<T, R: Send, E>(
                 }
             });
         }
+        // Only workers keep senders, so the loop below ends when the last worker ends.
         drop(send);
         let _stop = StopOnPanic(&shared);
         let mut waiting = BTreeMap::new();
@@ -77,6 +78,7 @@ struct Shared<I> {
 impl<T, I: Iterator<Item = T>> Shared<I> {
     /// Returns the next item and its number, as soon as it is within the window.
     fn next(&self) -> Option<(usize, T)> {
+        // The lock is held while this worker waits: other workers could take only later items, which must wait too.
         let mut items = lock(&self.items);
         let number = items.0;
         let mut completed = lock(&self.emitted);
@@ -87,6 +89,7 @@ impl<T, I: Iterator<Item = T>> Shared<I> {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         (*completed)?;
+        // The iterator may be slow, and `emit` needs this lock.
         drop(completed);
         let item = items.1.next()?;
         items.0 += 1;

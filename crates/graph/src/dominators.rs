@@ -45,10 +45,12 @@ impl Dominators {
                     .successors(node)
                     .iter()
                     .map(|&p| rank[p])
+                    // Predecessors that the root does not reach lie on no path from it.
                     .filter(|&p| p != NONE && parent[p] != NONE);
                 // The nearest common ancestor of all processed predecessors (`intersect` of the paper).
                 let dominator = known.reduce(|mut a, mut b| {
                     while a != b {
+                        // A parent has a smaller rank than its children, so the larger rank moves up.
                         while a > b {
                             a = parent[a];
                         }
@@ -58,6 +60,7 @@ impl Dominators {
                     }
                     a
                 });
+                // Never `NONE`: the node that discovers another precedes it in reverse postorder.
                 let dominator = dominator.unwrap_or(NONE);
                 changed |= parent[position] != dominator;
                 parent[position] = dominator;
@@ -88,6 +91,7 @@ impl Dominators {
         let leaves = graph.reversed().reachable(last);
         let trapped: Vec<bool> = leaves.iter().map(|&leaves| !leaves).collect();
         for component in components(graph, &trapped) {
+            // `components` returns the members ascending, as the binary search needs.
             let mut outward = component.iter().flat_map(|&n| graph.successors(n));
             if outward.all(|to| component.binary_search(to).is_ok()) {
                 for node in component {
@@ -117,6 +121,7 @@ impl Dominators {
             spans: vec![(0, 0); len],
             order: Vec::with_capacity(reached.len()),
         };
+        // No recursion: the tree of a long chain of blocks is as deep as the chain.
         let mut path = vec![(root, 0)];
         while let Some((node, child)) = path.last_mut() {
             let node = *node;
@@ -201,6 +206,7 @@ impl Dominators {
             while position < end {
                 let node = self.order[position as usize];
                 if std::mem::replace(&mut seen[node], true) {
+                    // An earlier walk has finished the subtree of this node.
                     position = self.spans[node].1;
                     continue;
                 }

@@ -58,6 +58,8 @@ impl LoopForest {
                 if !cyclic {
                     continue;
                 }
+                // The start of the program enters the root without an edge. Edges from the headers of the enclosing
+                // loop enter a nested loop too, so predecessors are taken from the whole graph.
                 let entered = |&node: &usize| {
                     node == root
                         || reversed
@@ -65,6 +67,7 @@ impl LoopForest {
                             .iter()
                             .any(|p| reachable[*p] && body.binary_search(p).is_err())
                 };
+                // Not empty, because the root reaches the body; so each nested set is smaller, and the work ends.
                 let headers: Vec<usize> = body.iter().copied().filter(entered).collect();
                 let depth = parent.map_or(1, |p: LoopIndex| forest.loops[p.0].depth + 1);
                 let index = LoopIndex(forest.loops.len());

@@ -20,6 +20,7 @@ pub fn components(graph: &Digraph, inside: &[bool]) -> Vec<Vec<usize>> {
         // Pairs of a node and the position of its next edge.
         let mut path = vec![(root, 0usize)];
         while let Some(&(node, edge)) = path.last() {
+            // First visit: a node stays on the path only after it has followed an edge.
             if edge == 0 {
                 index[node] = clock;
                 low[node] = clock;
@@ -40,6 +41,7 @@ pub fn components(graph: &Digraph, inside: &[bool]) -> Vec<Vec<usize>> {
                     if index[successor] == UNSEEN {
                         path.push((successor, 0));
                     } else if on_stack[successor] {
+                        // A node that has left the stack is in a finished component and does not reach `node`.
                         low[node] = low[node].min(index[successor]);
                     }
                 }

@@ -186,6 +186,7 @@ impl BinaryOp {
             BinaryOp::And => a & b,
             BinaryOp::Or => a | b,
             BinaryOp::Xor => a ^ b,
+            // Amounts of 32 and more shift out all bits (PTX manual, `shl`, `shr`).
             BinaryOp::Shl => a.checked_shl(b).unwrap_or(0),
             BinaryOp::Shr => a.checked_shr(b).unwrap_or(0),
             BinaryOp::Sar => (sa >> b.min(31)) as u32,
@@ -292,6 +293,7 @@ impl ShuffleMode {
     #[inline]
     pub fn source(self, own: u32, lane: u32, limit: u32) -> (u32, bool) {
         let (lane, bound, segment) = (lane & 31, limit & 31, limit >> 8 & 31);
+        // `maxLane` in the PTX manual; for `Up` it is the least lane.
         let last = own & segment | bound & !segment;
         let (source, in_range) = match self {
             ShuffleMode::Up => {

@@ -79,6 +79,7 @@ fn lift_instr(program: &Program, instr: &Instr, addr: CodeAddr) -> Op {
             Slot::Operator(o) => operator = Some(o),
         }
     }
+    // A load whose address contains `Tid` keeps the weaker `Lane`.
     if row.loads && op.value == ValueDependence::Function {
         op.value = ValueDependence::Load(MEMORY);
     }
@@ -169,6 +170,7 @@ fn set_reconvergence_points(
     }
     let post = Dominators::compute_post(&Digraph::new(ops.len(), edges), [end]);
     for at in 0..end {
+        // Lanes that reach the end of the code exit and need no `sync` there.
         let found = post.immediate(at).filter(|&point| point < end);
         let point = found.and_then(|point| Some((point, ops.get(point)?.control.clone())));
         let Some(ControlEffect::Branch {

@@ -32,6 +32,7 @@ pub(crate) fn lift(
         constants: kernel
             .banks
             .iter()
+            // The loader changes relocated words: the bytes of such a bank are not those that the kernel reads.
             .filter(|bank| bank.number == LITERALS && bank.relocations.is_empty())
             .map(|bank| (bank.number, bank.bytes().to_vec()))
             .collect(),

@@ -20,6 +20,7 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
     for texels in &file.texels {
         memory.add(&texels.name, texels.buffer.bytes.clone());
     }
+    // A pointer may refer to any buffer, so all buffers have their addresses first.
     pointers::fill_buffers(file, memory);
     let memory = &*memory;
     let object = |low: u32| u64::from(low).to_le_bytes().to_vec();

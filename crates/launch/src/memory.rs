@@ -30,6 +30,7 @@ impl GlobalMemory {
             None => GlobalMemory::FIRST_ADDRESS,
             Some(last) => {
                 let end = last.address + last.bytes.len() as u64;
+                // The summand leaves a gap also after a buffer that ends at a multiple, or is empty.
                 end.next_multiple_of(GlobalMemory::ALIGNMENT) + GlobalMemory::ALIGNMENT
             }
         };

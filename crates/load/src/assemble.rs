@@ -150,6 +150,7 @@ impl<'elf> Parts<'elf> {
             if let Err(error) = added {
                 // A damaged part of one kernel refuses that kernel only.
                 let owner = inventory::owner(section.name);
+                // If `sh_info` itself is damaged, the section's name still gives the owner.
                 let named = || owner.and_then(|name| code_by_name.get(name).copied());
                 match parts.owning_code(section).or_else(named) {
                     Some(code) => parts.faults.entry(code).or_insert(error),

@@ -86,6 +86,7 @@ pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
             "the file ends inside the ELF header (64 bytes)",
         ));
     }
+    // `EI_CLASS`: 1 is 32-bit, 2 is 64-bit; `EI_DATA`: 1 is little-endian.
     match head.get(4..6) {
         Some([2, 1]) => Ok(Magic::Elf),
         Some([1, _]) => Err(fault(4, "this is a 32-bit ELF file; cubins are 64-bit")),

@@ -39,6 +39,7 @@ pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
         243 => "RISC-V".to_owned(),
         number => format!("machine number {number}"),
     };
+    // 18 is the offset of `e_machine` in the header.
     Err(fault(
         18,
         format!("this is an ELF file for {machine} without NVIDIA machine code inside"),
@@ -420,6 +421,7 @@ fn read_sections<'data>(
         .ok()
         .and_then(|index| sections.get(index.0))
         .cloned()
+        // 62 is the offset of `e_shstrndx` in the header.
         .ok_or_else(|| fault(62, "the section names are not where the header says"))?;
     let text = reader.contents(&strings)?;
     for (section, raw) in sections.iter_mut().zip(headers) {
@@ -456,6 +458,8 @@ fn read_symbols(
             let name = match place {
                 SymbolLocation::Section(index) if entry.st_type() == elf::STT_SECTION => {
                     let name = sections.get(index).map_or("", |section| section.name);
+                    // Each symbol copies the name, so a large number of symbols of one section must not escape the
+                    // budget.
                     reader.names.spend(name.len() as u64, offset, "names")?;
                     name
                 }

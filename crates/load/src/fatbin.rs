@@ -269,6 +269,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
         let here = body.start + at;
         let header_size = u64::from(u32_at(&header, 4));
         let padded = u64_at(&header, 8);
+        // The check also makes the loop advance where an entry has no contents.
         if header_size < ENTRY_HEADER {
             return Err(fault(
                 here + 4,

@@ -36,6 +36,7 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
     }
     let entry = size_of::<elf::SectionHeader64<LE>>() as u64;
     if u64::from(header.e_shentsize.get(LE)) != entry {
+        // 58 is the offset of `e_shentsize` in the header.
         return Err(fault(
             file.start + 58,
             format!("section headers of other than {entry} bytes"),

@@ -176,6 +176,7 @@ impl TableReader {
                 .program(DebugLineOffset(offset), 8, None, None)
                 .map_err(|_| bad("a unit's header is malformed"))?;
             let header = program.header();
+            // `unit_length` does not count its own field of four bytes.
             offset = offset
                 .checked_add(4)
                 .and_then(|start| start.checked_add(header.unit_length()))
@@ -190,6 +191,7 @@ impl TableReader {
                 let section = (row.address() >> 32) as usize;
                 let file = row
                     .file(header)
+                    // DWARF 2 to 4 number the files from 1.
                     .and_then(|_| usize::try_from(row.file_index()).ok()?.checked_sub(1))
                     .and_then(|index| u32::try_from(base.checked_add(index)?).ok());
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok());

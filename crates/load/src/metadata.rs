@@ -227,6 +227,7 @@ fn halves(word: u32) -> (u16, u16) {
 
 /// Checks that an instruction address lies inside the code.
 fn address(attribute: &Attribute, word: u32, code_size: u32) -> Result<CodeAddr, Diagnostic> {
+    // Instructions of Maxwell and Pascal have eight bytes.
     if word < code_size && word.is_multiple_of(8) {
         Ok(CodeAddr(word))
     } else {

@@ -197,6 +197,7 @@ impl Occupancy {
             (Limit::Registers, sm.registers, block.registers),
             (Limit::Shared, sm.shared, block.shared),
         ]
+        // A resource of which a block needs nothing does not limit it.
         .map(|(limit, has, takes)| (limit, has.checked_div(takes).unwrap_or(u64::MAX)));
         let blocks = fitting.iter().map(|(_, fit)| *fit).fold(u64::MAX, u64::min);
         let limits = fitting.iter().filter(|(_, fit)| *fit == blocks);

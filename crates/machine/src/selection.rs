@@ -130,6 +130,8 @@ impl GpuModel {
                 Selection::Seed(seed) => {
                     let random = Random::of(seed, parameter).next();
                     match parameter.domain() {
+                        // Any combination of stated sizes is valid (`validity::check`); others depend on each other and
+                        // are drawn afterwards.
                         Domain::Size | Domain::PowerOfTwo => range.stated()[(random % 3) as usize],
                         _ => range.least + random % (range.most - range.least + 1),
                     }
@@ -154,6 +156,7 @@ impl GpuModel {
             if !is_size || range.least == range.most {
                 continue;
             }
+            // Inverted, so that these draws differ from those of `select`.
             let mut random = Random::of(!seed, parameter);
             if random.next().is_multiple_of(4) {
                 continue;
@@ -208,6 +211,7 @@ impl GpuModel {
         }
         let step = validity::required_multiple(parameter, |part| config[part]);
         let first = least.next_multiple_of(step);
+        // If no multiple lies in the range, `check` rejects the candidates in the callers.
         if first <= most {
             return Candidates::Multiples { first, step, most };
         }

@@ -97,6 +97,7 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
         }
     }
     for (whole, parts) in MULTIPLES {
+        // All combinations, since a selection takes the value of each parameter independently.
         let products = parts.iter().fold(vec![1_u64], |products, part| {
             let factors = stated[*part as usize];
             let with = |product: u64| factors.map(|factor| product.saturating_mul(factor));
@@ -113,6 +114,7 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
             }
         }
     }
+    // Otherwise refreshes would leave no time on the bus for requests.
     let refresh = stated[P::DramRefresh as usize].into_iter().max();
     let interval = stated[P::DramRefreshInterval as usize].into_iter().min();
     if let (Some(refresh), Some(interval)) = (refresh, interval)

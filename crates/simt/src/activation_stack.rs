@@ -136,10 +136,12 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         }
         // Entries of other tags between the top and the target lose the lanes as well: BRK leaves the SSY regions
         // inside its PBK region (`warp-cfg-2023` 2).
+        // The top is NIL, so the target is never the running entry.
         let found = self.entries.iter().rposition(|s| s.tag == tag);
         let Some(target) = found else {
             return Err(NoMatchingEntry { tag });
         };
+        // Before the removal: if all active lanes leave, the new top resumes at its own point.
         self.advance(next);
         self.remove_lanes(target + 1, leaving);
         Ok(())

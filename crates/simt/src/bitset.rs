@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 /// Set of `usize` as bits, without heap memory up to 127.
 #[derive(Clone, Default, Debug)]
 pub struct BitSet {
+    // Trailing zero words are allowed, so equal sets may have different words.
     words: SmallVec<[u64; 2]>,
 }
 
@@ -74,6 +75,7 @@ impl BitSet {
         let (index, shift) = (start / 64, start % 64);
         let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
         let mut bits = word(index) >> shift;
+        // A shift by 64 would overflow.
         if shift > 0 {
             bits |= word(index + 1) << (64 - shift);
         }

@@ -336,6 +336,7 @@ impl Builder<'_, '_> {
     fn add_flow_rows(&mut self, level: &LevelVariables, name: &str) {
         for (&node, arriving) in &level.arriving {
             let mut terms: Vec<_> = sum(arriving, 1).collect();
+            // Without leaving steps the arrivals are 0: the abstract warp ends at nodes that no thread reaches.
             if let Some(leaving) = level.leaving.get(&node) {
                 terms.extend(sum(leaving, -1));
             }
@@ -503,6 +504,7 @@ impl Builder<'_, '_> {
     /// Adds, for each fact, `Σ y(headers) ≤ T · y(start)`; and `Σ x(headers) ≤ T`, where no lane that is pending while
     /// the warp executes a header can return to one (SOUNDNESS 5.6, 5.7).
     fn add_loop_total_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
+        // A total counts the header executions in all contexts together, so the loops of one fact share a row.
         let mut facts: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
         for counted in self.input.loops {
             facts
@@ -541,6 +543,7 @@ impl Builder<'_, '_> {
             return true;
         }
         // Backward reachability from the headers in the thread-level graph.
+        // A resumed lane follows a path of that graph, whatever the other lanes do (SOUNDNESS 5.7).
         let mut reaching = headers.clone();
         let mut worklist: Vec<NodeId> = headers.iter().copied().collect();
         while let Some(node) = worklist.pop() {

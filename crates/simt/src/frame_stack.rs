@@ -88,6 +88,8 @@ impl<P: Copy + PartialEq> FrameStack<P> {
             } else {
                 ((target, taken), (next, others))
             };
+            // Each divergence has its own frame; the abstract stack shares the topmost FRAME entry of an equal
+            // reconvergence point (SOUNDNESS 3.3).
             self.frames.push(Frame {
                 branch: self.next,
                 reconvergence,

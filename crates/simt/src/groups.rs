@@ -89,6 +89,7 @@ impl Groups {
     pub fn active_only() -> Self {
         Groups {
             size: 1,
+            // Unlike a slot, the active lanes are one group, so their relation to themselves is equality.
             table: vec![GroupRelation::SUBSET],
         }
     }
@@ -221,6 +222,8 @@ impl Groups {
             .collect();
         for i in 1..self.size {
             let loses = may_lose(i);
+            // A slot on a cycle may stand for entries above and below the target, so both flags can hold.
+            // `i ⊆ j` survives if i loses all lanes that j may lose, `i ⊄ j` if i keeps its lanes.
             let surely_loses = loses && !may_stay(i);
             let subset = surely_loses || untouched(i);
             let exceeds = !loses || untouched(i);
@@ -295,6 +298,7 @@ impl Groups {
 
 /// Relation to `b` that a non-empty part of `a` inherits from `a`.
 fn part_of(relation: GroupRelation) -> GroupRelation {
+    // A lane of `a` outside `b` may be in another part, so the part need not exceed `b`.
     GroupRelation::facts_if(relation.has(GroupRelation::SUBSET), GroupRelation::SUBSET).and(
         GroupRelation::facts_if(
             relation.has(GroupRelation::DISJOINT),
@@ -305,9 +309,11 @@ fn part_of(relation: GroupRelation) -> GroupRelation {
 
 /// Relation of `a` to a proper non-empty part of `b`, from the relations of `a` to `b` and `b` to `a`.
 fn against_part(a_to_b: GroupRelation, b_to_a: GroupRelation) -> GroupRelation {
+    // No such pair of groups exists, so every fact holds.
     if a_to_b.is_contradictory() {
         return GroupRelation::VACUOUS;
     }
+    // If `b ⊆ a`, the lanes of `b` outside the proper part are lanes of `a`.
     let exceeds = a_to_b.has(GroupRelation::EXCEEDS) || b_to_a.has(GroupRelation::SUBSET);
     GroupRelation::facts_if(a_to_b.has(GroupRelation::DISJOINT), GroupRelation::DISJOINT)
         .and(GroupRelation::facts_if(exceeds, GroupRelation::EXCEEDS))

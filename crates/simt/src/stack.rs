@@ -71,6 +71,7 @@ impl StackGraph {
 
     /// The slot of an entry; `None` if no stack holds it.
     pub fn slot(&self, id: EntryId) -> Option<usize> {
+        // `add_slots` and `remove_slots` keep the ids ascending.
         self.ids.binary_search(&id).ok().map(|i| i + 1)
     }
 
@@ -162,6 +163,7 @@ impl StackGraph {
 
     /// The stacks with `slot` on top, without it (*pop* of `warp-cfg-2023` 3.1).
     pub fn pop(&self, slot: usize) -> StackGraph {
+        // The slot stays: on a cycle it also stands for deeper entries. `remove_slots` drops it if no stack holds it.
         StackGraph {
             ids: self.ids.clone(),
             below: self.below.clone(),
@@ -190,6 +192,7 @@ impl StackGraph {
         let mut pending: Vec<usize> = self.top.iter().collect();
         while let Some(slot) = pending.pop() {
             if slot == BOTTOM {
+                // EXIT removes lanes from all entries, so only a pop to a tag can underflow.
                 may_underflow |= !to_bottom;
             } else if stops(slot) {
                 lower.insert(slot);
@@ -227,9 +230,11 @@ impl StackGraph {
         let below = (0..self.slots())
             .map(|slot| {
                 let mut set = BitSet::new();
+                // What lies below a slot matters only in stacks that keep the slot; hence `below_kept`.
                 if upper.contains(slot) {
                     set = survivors(&self.below[slot], true);
                 }
+                // The stop and the entries below it keep their lanes, so their order is unchanged.
                 if lower.contains(slot) {
                     set.union(&self.below[slot]);
                 }
@@ -343,6 +348,7 @@ impl StackGraph {
     /// Forgets the order: the set of all sequences of the entries. Fallback of the domain of acyclic graphs
     /// (`warp-cfg-2023` 4.2).
     pub fn forget_order(&mut self) {
+        // With the bottom: any entry may be the lowest, and the stack may be empty.
         let all: BitSet = (0..self.slots()).collect();
         for slot in 1..self.slots() {
             self.below[slot] = all.clone();

@@ -285,6 +285,7 @@ impl WarpState {
                 self.agree[ACTIVE].insert(cell);
             }
         }
+        // After the active lanes: a group equal to them takes over their new agreement.
         for group in 1..self.agree.len() {
             // Strong update of groups equal to the active lanes, weak update of those that intersect them.
             if self.groups.disjoint(group, ACTIVE) {
@@ -339,6 +340,7 @@ impl WarpState {
             state.stack.push_any_order(&[slot]);
             state.groups.push_copy_of_active(slot);
             let active = state.agree[ACTIVE];
+            // The slot may stand for older entries too, so it keeps only cells on which all of them agree.
             state.agree[slot].intersect(&active);
         }
         state
@@ -443,6 +445,8 @@ impl WarpState {
     /// Drops entries whose relations to the active lanes contradict each other (SOUNDNESS 4.2), and applies the limits
     /// of the domains. Returns whether a stack is left.
     fn drop_infeasible_entries(&mut self, model: &WarpModel) -> bool {
+        // Two pending slots may contradict each other where no stack holds both; the active lanes always exist, so a
+        // contradiction with them excludes the slot.
         let gone = (1..self.stack.slots())
             .filter(|&slot| {
                 self.groups.get(ACTIVE, slot).is_contradictory()
@@ -474,6 +478,7 @@ impl WarpState {
                 grew |= mine.intersect(theirs);
             }
         }
+        // A state that did not grow is still within the limits.
         if grew {
             self.apply_domain_limits(model);
         }

@@ -384,6 +384,7 @@ impl<'a> Run<'a> {
                     }
                 }
                 self.write_cell(warp, dest, active, out);
+                // Latencies are at their largest, as the bound assumes (SOUNDNESS 6, `machine`).
                 return Ok(NextIssue::After(machine.memory.most.0));
             }
             Effect::Store { address, value } => {
@@ -441,6 +442,7 @@ impl<'a> Run<'a> {
         } else if latency > 1 {
             scheduler.wake_after(warp, cycle, latency);
         } else {
+            // The next selection is one cycle later: a latency of at most 1 needs no entry in the calendar.
             scheduler.wake(warp);
         }
     }
@@ -487,6 +489,7 @@ impl<'a> Run<'a> {
         if i128::from(barrier.arrived) < i128::from(expected as i32) {
             return Ok(NextIssue::Blocked);
         }
+        // The order of `barriers` has no meaning, as they are found by number.
         self.released = self.barriers.swap_remove(index).warps;
         // Descending, since warps are resumed from the end: the lowest number first.
         self.released.sort_unstable_by(|a, b| b.cmp(a));
@@ -498,6 +501,7 @@ impl<'a> Run<'a> {
     #[inline(always)]
     fn retire(&mut self, warp: usize) -> bool {
         let frames = &mut self.warps[warp].frames;
+        // The lanes that continue after an exit may be at the end of the kernel as well.
         while let Some(MiniOp {
             flow: Flow::End, ..
         }) = self.simulation.code.get(frames.next() as usize)

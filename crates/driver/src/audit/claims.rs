@@ -148,6 +148,7 @@ impl<'a> Claims<'a> {
             let Some(mut state) = warp.state(node).cloned() else {
                 return list;
             };
+            // Complementary writes lie in one block (SOUNDNESS 4.4), so each block begins without a half.
             let (mut halves, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
             for op in thread.space.block(node).ops() {
                 list.push(*state.agreement(ACTIVE));
@@ -252,6 +253,7 @@ impl<'a> Claims<'a> {
             let message = format!("the active lanes are claimed to agree on {cell}");
             add(Claim::Agreement, message);
         }
+        // Claims about pending entries are claims about the beginning of a block (SOUNDNESS 9.2).
         if nth > 0 {
             return;
         }
@@ -268,6 +270,7 @@ impl<'a> Claims<'a> {
                 return add(Claim::Stack, message);
             };
             ids.push(id);
+            // The check of the order below needs all entries, so the walk goes on.
             if ids.len() > MAX_DEPTH {
                 continue;
             }

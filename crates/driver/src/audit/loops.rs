@@ -84,6 +84,7 @@ impl LoopCounter {
             let (Some(counted), Some(running)) = (counted, self.since_entry.get_mut(number)) else {
                 continue;
             };
+            // A step from outside the body is a new entry, for which the fact counts anew (SOUNDNESS 5.4).
             let inside = from.is_some_and(|from| counted.body.binary_search(&from).is_ok());
             *running = if inside { *running + 1 } else { 1 };
             let Some(total) = self.totals.get_mut(counted.fact) else {
@@ -129,6 +130,8 @@ impl LoopCounter {
                 let is_callee = |node: NodeId| Some(space.block(node).first) == callee;
                 let loops = claims.flow.loops.loops.iter().zip(&mut self.since_entry);
                 for ((counted, running), saved) in loops.zip(saved) {
+                    // A loop around the call that does not contain the callee was suspended, not left. One that
+                    // contains it runs on in the callee, so its count is kept.
                     let callee_inside = counted.body.iter().any(|&node| is_callee(node));
                     if !callee_inside && counted.body.binary_search(&pusher).is_ok() {
                         *running = saved;

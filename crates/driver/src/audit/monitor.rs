@@ -172,6 +172,7 @@ impl<'a> ClaimMonitor<'a> {
         let op = claims.code.get(at);
         let top = warp.stack.top().copied();
         let done = match (op, top) {
+            // Inside a block there is no edge to check, so the stack is not copied.
             (Some(op), Some(top)) if op.control == ControlEffect::Next && claims.is_inside(at) => {
                 let op = top.next.op.next();
                 warp.stack.advance(Point { op, ..top.next });
@@ -260,6 +261,7 @@ impl ExecutionListener for ClaimMonitor<'_> {
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
+        // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
         let mut entries = issue.stack().pending().iter().chain(issue.stack().top());
         let all_leave = entries.all(|entry| entry.mask & !Mask::from(issue.taken) == 0);
         if leaves && all_leave {
@@ -322,6 +324,7 @@ fn apply_control(
                 true => vec![(next.op, top.mask)],
                 false => vec![(*target, taken), (next.op, others)],
             };
+            // The order of the two sides is the simulator's choice (SOUNDNESS 7), so both lists are sorted.
             expected.retain(|&(_, mask)| mask != 0);
             expected.sort_unstable();
             let lane_targets = lane_targets(stack, now);
@@ -336,6 +339,7 @@ fn apply_control(
             // A jump to a function after a PRET is a call.
             let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
             let lane_targets = lane_targets(stack, now);
+            // Lanes whose guard fails must continue; `check_step` compares the targets of the others with the edges.
             let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
             if lane_targets.iter().any(jumps_without) {
                 return false;
@@ -371,6 +375,7 @@ fn lane_targets(
     before: &ActivationStack<ClaimPoint>,
     now: &ActivationStack<u32>,
 ) -> Vec<(OpIndex, Mask)> {
+    // A split adds entries above the pending ones and leaves these as they are.
     let split = now.pending().iter().skip(before.pending().len());
     let entries = split.chain(now.top());
     let mut lane_targets: Vec<(OpIndex, Mask)> =

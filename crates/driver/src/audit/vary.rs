@@ -179,6 +179,7 @@ fn edges(element: ElementType) -> Vec<u64> {
             ];
             most.iter().chain(&odd).map(|x| x.to_bits()).collect()
         }
+        // In binary16 these bits are zeros, subnormal numbers and NaNs.
         _ => {
             let top = 1u64 << (8 * element.size() - 1);
             vec![0, 1, 2, u64::MAX, top, top - 1, top + 1]

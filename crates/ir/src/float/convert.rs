@@ -39,6 +39,7 @@ impl IntegralRounding {
         let kept = significand.checked_shr(shift).unwrap_or(0);
         let back = kept.checked_shl(shift).unwrap_or(0);
         let rest = significand - back;
+        // With a larger shift every significand is less than half a unit.
         let half = 1u64.checked_shl(shift - 1).unwrap_or(u64::MAX);
         let away = match self {
             IntegralRounding::Nearest => rest > half || (rest == half && kept & 1 != 0),
@@ -215,6 +216,7 @@ pub fn float_to_integral(
                 exponent: 0,
                 significand: integral.magnitude(number.negative, number.exponent, significand),
             };
+            // Exact: a number with fraction bits rounds to an integer that the format can represent.
             exact.round(format, Rounding::Zero)
         }
     };

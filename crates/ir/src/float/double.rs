@@ -91,6 +91,7 @@ pub fn max(a: u64, b: u64) -> u64 {
 
 #[inline]
 fn choose(a: u64, b: u64, first: impl Fn(i64, i64) -> bool) -> u64 {
+    // Signed integers in the order of the numbers, -0 before +0.
     let key = |x: u64| x as i64 ^ ((x as i64 >> 63) as u64 >> 1) as i64;
     match (Format::Double.is_nan(a), Format::Double.is_nan(b)) {
         (true, true) => nan_of([a, b, 0]),

@@ -144,6 +144,7 @@ impl Exact {
         // The hidden bit of `kept` counts as one in the field of the exponent.
         let field = unit - (format.lowest() - fraction);
         if field >= 1 << (format.width() - 1 - format.fraction()) {
+            // The shift would lose bits of so large an exponent; the number overflows in any rounding.
             kept = u64::MAX;
         } else {
             kept = kept.saturating_add((field as u64) << fraction);

@@ -83,6 +83,7 @@ pub(super) fn logarithm(exponent: i32, significand: u32) -> Exact {
 pub(super) fn turned(exponent: i32, significand: u32) -> u32 {
     // The bits of 2/pi that count: from weight 2^24 in the result downwards.
     let first = 62 + exponent;
+    // The angle is below 2^-39, which is less than one unit.
     if first < 0 {
         return 0;
     }

@@ -181,6 +181,7 @@ fn turn(x: u32, quarters: u32, negative: bool) -> u32 {
     }
     let quadrant = (x >> 23) + quarters;
     let fraction = x & (fixed::QUARTER - 1);
+    // In odd quadrants sin(quarter + x) = sin(quarter - x).
     let sine = fixed::sine(if quadrant & 1 == 0 {
         fraction
     } else {
@@ -225,6 +226,7 @@ pub fn ex2(x: u32) -> u32 {
     } else {
         magnitude as i32
     };
+    // Two's complement and the arithmetic shift below round down: the fraction is in [0, 1) for either sign.
     let fraction = (value & 0x7f_ffff) as u64;
     round(Exact {
         negative: false,
@@ -255,5 +257,6 @@ fn high_word(x: f64) -> u32 {
         return NAN;
     }
     let bits = Format::Double.flushed(x.to_bits());
+    // A carry out of the fraction increments the exponent, as the encoding requires.
     ((bits + (1 << 31)) >> 32) as u32
 }

@@ -72,6 +72,7 @@ fn operation(modifiers: &[&str]) -> Option<(AtomicOp, AtomicKind)> {
         [".F64.RN"] => AtomicKind::F64,
         _ => return None,
     };
+    // `apply` returns `None` if the operation does not exist for the type.
     op.apply(kind, 0, 0, 0)?;
     Some((op, kind))
 }

@@ -206,6 +206,7 @@ impl CarrySum {
     pub(super) fn sign_and_overflow(&self) -> (Expr, Expr) {
         let top = |value: Expr| shr(value, Expr::Const(31));
         let differs = |a: &Expr| Expr::binary(BinaryOp::Xor, a.clone(), self.value());
+        // A sum overflows exactly if its sign differs from the signs of both addends.
         let overflow = and(differs(&self.a), differs(&self.b));
         (top(self.value()), top(overflow))
     }

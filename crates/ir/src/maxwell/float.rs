@@ -70,6 +70,7 @@ fn single_arithmetic(
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     let flush = modifiers.flush();
+    // Modifiers are taken in the order in which they are printed.
     let scale = match mnemonic {
         "FMUL" | "FMUL32I" => modifiers.scale(),
         _ => single::Scale::One,

@@ -148,6 +148,7 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
         return None;
     };
     let count = operand.count.max(1);
+    // R255 is RZ and in no vector of registers.
     if first.is_some_and(|first| u16::from(first) + u16::from(count) > 255) {
         return None;
     }
@@ -172,6 +173,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let high = match base {
         None => high_offset,
         Some(n) => {
+            // R255 is RZ: a pair that would contain it has no meaning here.
             let high = register(n.checked_add(1).filter(|&next| next < 255)?);
             let carry = Expr::ternary(TernaryOp::Carry, register(n), low_offset, Expr::Const(0));
             add(add(high, high_offset), carry)

@@ -191,6 +191,7 @@ impl RangedInt {
     /// 1 if both are equal, else 0.
     pub(super) fn equals(&self, other: &RangedInt) -> Expr {
         let low = Expr::binary(BinaryOp::Eq, self.low(), other.low());
+        // Equal low words are equal numbers only if one range of 32 bits has both.
         let both = |range| self.fits(range) && other.fits(range);
         if both(SIGNED) || both(UNSIGNED) {
             return low;

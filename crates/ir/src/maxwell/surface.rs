@@ -156,6 +156,7 @@ fn reduction(modifiers: &[&str]) -> Option<(AtomicOp, AtomicKind)> {
         [".U64"] => AtomicKind::U64,
         _ => return None,
     };
+    // `apply` returns `None` if the operation does not exist for the type.
     op.apply(kind, 0, 0, 0)?;
     Some((op, kind))
 }

@@ -165,6 +165,7 @@ impl<'a> Parser<'a> {
             return Err(self.error(token.column, message));
         }
         let here = (self.line, token.column);
+        // The index of a new variable fits: `MOST_VARIABLES` is 255.
         let fresh = self.program.variables.len() as u8;
         let known = self.variables.entry(token.text).or_insert_with(|| {
             self.program.variables.push(token.text.to_owned());

@@ -260,6 +260,7 @@ impl Names {
 
     /// Timing class on this architecture.
     pub(crate) fn timing(&self, id: TimingId) -> Option<&Timing> {
+        // The last entry that applies overrides those before it.
         let read = || Timing::parse(&self.entries(id.0).last()?.words().collect::<Vec<_>>());
         self.timings.get(id.0)?.get_or_init(read).as_ref()
     }

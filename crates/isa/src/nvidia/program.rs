@@ -139,6 +139,7 @@ impl SassProgram {
     /// Timing class; `None` for a word that is not an instruction.
     pub fn timing(&self, instr: &SassInstr) -> Option<&'static Timing> {
         let form = self.form(instr)?;
+        // In reverse: the last condition that holds wins; the class without a condition is the first.
         let (_, class) = form.timing.iter().rev().find(|(condition, _)| {
             condition.is_none_or(|(range, value)| instr.word.field(range) == value)
         })?;

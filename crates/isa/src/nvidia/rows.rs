@@ -134,6 +134,7 @@ const fn next_bucket(head: &Head, bucket: usize) -> Option<usize> {
     if subset == free {
         return None;
     }
+    // (s - m) & m is the next subset of m after s.
     Some(bucket_bits(head.value) | subset.wrapping_sub(free) & free)
 }
 

@@ -47,6 +47,7 @@ impl NpyArray {
                 .hint("save numpy.ascontiguousarray(...)"));
         }
         let size = element.size() as u64;
+        // A saturated product differs from the length of any data, so the file is refused.
         let needed = shape.iter().fold(size, |n, &d| n.saturating_mul(d));
         if needed != data.len() as u64 {
             return Err(damaged(&format!(
@@ -65,6 +66,7 @@ impl NpyArray {
     pub fn to_npy(&self) -> Vec<u8> {
         let sizes: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         let shape = match sizes.as_slice() {
+            // Without the comma Python reads a number, not a tuple.
             [one] => format!("({one},)"),
             all => format!("({})", all.join(", ")),
         };
@@ -87,6 +89,7 @@ impl NpyArray {
             }
         };
         out.extend(header.as_bytes());
+        // The format pads the header with spaces and ends it with a newline.
         out.resize(total - 1, b' ');
         out.push(b'\n');
         out.extend(&self.bytes);

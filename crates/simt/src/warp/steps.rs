@@ -31,11 +31,13 @@ impl WarpState {
         emit: &mut dyn FnMut(WarpStep, Option<WarpState>),
     ) -> Result<(), MayUnderflow> {
         let (here, next) = position;
+        // A lane that runs alone always agrees with itself.
         let condition = match (condition, model.may_diverge) {
             (KnownCondition::MayDiffer { .. }, false) => KnownCondition::Agreed,
             (given, _) => given,
         };
         let mut state = self;
+        // If both sides continue at one node, the lanes stay together and may still differ in the deciding cell.
         let sides_differ = op.sides_differ(next);
         if let KnownCondition::MayDiffer {
             deciding_cell: Some(cell),
@@ -61,6 +63,7 @@ impl WarpState {
                 emit(WarpStep::walk(*target), Some(state));
                 return Ok(());
             }
+            // Where the condition holds in no lane, every control operation falls through.
             (_, Some(next)) if may_fail => emit(WarpStep::walk(next), Some(state.clone())),
             _ => {}
         }
@@ -140,6 +143,7 @@ impl WarpState {
         reconvergence: Option<ReconvergencePoint>,
         entries: &mut EntryTable,
     ) -> (Option<WarpState>, Option<(EntryId, WarpState)>) {
+        // Lanes that reconverge at the end of the kernel exit there and never run on together, so they need no frame.
         let Some(point) = reconvergence else {
             return (Some(self.clone()), None);
         };
@@ -192,6 +196,7 @@ impl Successors<'_> {
         self.emit(WarpStep::walk(target), state.clone());
         if let (Some(next), true) = (self.next, self.may_split) {
             for (first, deferred) in side_orders(self.model, target, next) {
+                // BRA pushes no reconvergence point: SSY does (`warp-cfg-2023` 2).
                 let pending = self.entries.intern(nil_entry(self.here, deferred, None));
                 let step = WarpStep::walk(first).pushing(&[pending]);
                 self.emit(step, state.after_divergence(&[pending]));
@@ -215,6 +220,7 @@ impl Successors<'_> {
                 for (first, deferred) in side_orders(self.model, target, next) {
                     let at = reconvergence.map(|point| point.at);
                     let pending = self.entries.intern(nil_entry(self.here, deferred, at));
+                    // The frame lies below the pending side, which pops to it (SOUNDNESS 3.3).
                     let pushes: SmallVec<[EntryId; 2]> =
                         frame.into_iter().chain([pending]).collect();
                     let step = WarpStep::walk(first).pushing(&pushes);
@@ -244,6 +250,7 @@ impl Successors<'_> {
             self.emit(WarpStep::walk(target), state.clone());
         }
         let mut sides = targets.to_vec();
+        // Lanes in which the condition fails are one more side.
         if self.may_split {
             sides.extend(self.next);
         }
@@ -268,6 +275,7 @@ impl Successors<'_> {
 
     /// Emits the push of an entry; the lanes continue at `next`.
     fn push(&mut self, state: &WarpState, tag: Tag, resume: NodeId, next: Option<NodeId>) {
+        // Guarded pushes are refused when the control effect is resolved, so the entry has all active lanes.
         let id = self.entries.intern(EntrySite {
             pushed_by: self.here,
             resume,
@@ -286,9 +294,11 @@ impl Successors<'_> {
             halting,
             entries,
         ) {
+            // The steps of a warp after an underflow are not known, so the kernel must be refused.
             (_, true) => Err(MayUnderflow { tag }),
             (halted, false) => Ok(halted),
         };
+        // While some lanes stay active no entry is resumed: they continue at the next instruction (SOUNDNESS 3.1).
         if let (Some(next), true) = (self.next, self.may_split) {
             let others = after(Halting::Some, self.entries)?;
             self.emit(WarpStep::walk(next), others);
@@ -298,6 +308,7 @@ impl Successors<'_> {
     }
 
     fn exit(&mut self, state: &WarpState) {
+        // EXIT pops to no tag, so it cannot underflow.
         if let (Some(next), true) = (self.next, self.may_split) {
             let (others, _) = state.after_halt(None, Halting::Some, self.entries);
             self.emit(WarpStep::walk(next), others);

@@ -23,6 +23,7 @@ impl<B: AsRef<[u8]>> Window<B> {
     /// Index of the first byte of an access; `None` if the access is not inside.
     #[inline(always)]
     fn start(&self, address: u64, size: usize) -> Option<usize> {
+        // An address below the base wraps around to a large offset, which the length excludes.
         let start = address.wrapping_sub(self.base);
         let length = self.bytes.as_ref().len() as u64;
         (start <= length && length - start >= size as u64).then_some(start as usize)

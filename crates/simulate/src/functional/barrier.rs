@@ -83,6 +83,7 @@ impl Block<'_> {
                 .map(|warp| self.thread_count(warp))
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
+            // Chips before Volta do not wait for warps that have exited (SOUNDNESS 7).
             let expected = wait.threads.unwrap_or(all - exited);
             if arrived < expected {
                 continue;

@@ -229,6 +229,7 @@ impl<'a> Block<'a> {
                     counts,
                 );
             }
+            // External and unsupported code is a fault only if a lane executes it.
             _ if taken == 0 => stack.advance(next),
             Flow::External(name) => {
                 return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
@@ -249,6 +250,7 @@ impl<'a> Block<'a> {
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let base = *self.rows(warp_index).get(base);
+        // In the order of the lowest lanes, which is the order in which the targets run (SOUNDNESS 7).
         let mut targets: Vec<(u32, u64)> = Vec::new();
         for lane in lanes_of(taken) {
             let address = i64::from(base[lane] as i32).wrapping_add(anchor);
@@ -265,6 +267,7 @@ impl<'a> Block<'a> {
             }
         }
         let others = active & !taken;
+        // Lanes whose guard fails continue after the jump, converged with lanes that jump there.
         if others != 0 {
             match targets.iter_mut().find(|(to, _)| *to == at + 1) {
                 Some((_, lanes)) => *lanes |= u64::from(others),

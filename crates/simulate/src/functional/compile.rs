@@ -92,6 +92,7 @@ impl Compiler<'_> {
     /// Compiles a test of the condition code: its steps, and the slot of its result.
     fn compile_cc_test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
         let mut steps = Steps::default();
+        // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
         let row = self.compile_expr(&cc_test(test)?, &mut steps)?;
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
         Some((steps.list, self.slot_of(row)))
@@ -246,6 +247,7 @@ impl Compiler<'_> {
         for index in 1..list.len() {
             let (earlier, rest) = list.split_at_mut(index);
             let from = &mut rest[0].1;
+            // Predicates need no copy: only steps read them (`Step::Predicate`), and steps precede all writes.
             let overwrites = |&(dest, _): &(Dest, ValueSlot)| match (dest, *from) {
                 (Dest::Register(written), ValueSlot::Warp(read)) => written == read,
                 _ => false,

@@ -128,6 +128,7 @@ impl Counts {
 
     /// Adds a note, or increments the count of one of the same kind at the same operation.
     fn note(&mut self, new: Note) {
+        // Without the numbers of the kind, so that an operation has at most two notes.
         let same = |note: &&mut Note| {
             note.at == new.at
                 && std::mem::discriminant(&note.kind) == std::mem::discriminant(&new.kind)

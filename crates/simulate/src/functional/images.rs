@@ -29,6 +29,7 @@ impl<G: GlobalAccess> TexelSource for GlobalTexels<'_, G> {
     type Error = u64;
 
     fn read_texel(&mut self, address: u64, size: usize) -> Result<[u8; 16], u64> {
+        // Speculative blocks are validated by their reads (`parallel.rs`).
         self.0.record_read(address, size);
         let (first, bytes) = self.0.bytes_around(address).ok_or(address)?;
         let found = address

@@ -61,6 +61,7 @@ pub(super) fn run(
                     counts.add(&attempt.counts);
                     left -= attempt.counts.issued();
                     attempt.outcome?;
+                    // Later blocks of the round have executed without these writes: `is_valid` compares their reads.
                     record_writes(&mut written, &attempt.pages);
                     commit(attempt.pages, memory);
                 }
@@ -123,6 +124,7 @@ fn run_round(
     threads: NonZero<usize>,
     budget: u64,
 ) -> Vec<Option<SpeculativeRun>> {
+    // Relaxed accesses suffice: it only distributes indices; mutexes and the end of the scope order the results.
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<SpeculativeRun>>> =
         round.iter().map(|_| Mutex::new(None)).collect();
@@ -159,6 +161,7 @@ fn run_round(
     });
     results
         .into_iter()
+        // A block without a result is executed alone, so an error here costs time only.
         .map(|result| result.into_inner().ok().flatten())
         .collect()
 }
@@ -173,6 +176,7 @@ fn record_writes(written: &mut FxHashMap<u64, u64>, pages: &FxHashMap<u64, Page>
 /// Copies the bytes that a block wrote to the memory.
 fn commit(pages: FxHashMap<u64, Page>, memory: &mut GlobalMemory) {
     for (at, page) in pages {
+        // The other bytes may be stale: an earlier block of the round may have committed new ones.
         for byte in page.written_bytes() {
             let address = at * PAGE_SIZE as u64 + byte as u64;
             if let (Some([to]), Some(from)) = (memory.bytes_mut(address, 1), page.bytes.get(byte)) {
@@ -265,6 +269,7 @@ impl GlobalAccess for MemoryView<'_> {
 
     fn record_read(&mut self, address: u64, size: usize) {
         let (page, byte) = page_of(address);
+        // Of a word that the block has written in part, the other bytes are those from before the round.
         let own = self.pages.get(&page).map_or(0, |own| own.full_words);
         let words = words(byte, size) & !own;
         if words != 0 {

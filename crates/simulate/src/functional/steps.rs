@@ -113,6 +113,7 @@ impl Compiler<'_> {
         let are_boolean = is_boolean(&a) && is_boolean(&b);
         match (op, a, b) {
             (_, Operand::Const(a), Operand::Const(b)) => {
+                // Folded by the function that executes steps, so that folding cannot change a result.
                 return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
             }
             (BinaryOp::And, x, Operand::Const(u32::MAX))
@@ -202,6 +203,7 @@ impl Compiler<'_> {
         if operands.len() != op.words() {
             return None;
         }
+        // Words past the operands need a valid slot; the operation ignores them.
         let zero = self.slot_of(Operand::Const(0));
         let mut words = [zero; FloatOp::MAX_WORDS];
         for (word, operand) in words.iter_mut().zip(operands) {
@@ -245,6 +247,7 @@ impl Steps {
         for (word, operand) in key.iter_mut().zip(operands) {
             *word = *operand;
         }
+        // All steps of an operation precede its writes, so a value number stays valid.
         if let Some(&known) = self.value_numbers.get(&(kind.clone(), key)) {
             return known;
         }

@@ -53,8 +53,10 @@ impl Warp {
     pub(super) fn new(program: &Program<'_>, entry: u32, number: u32, block: Size) -> Warp {
         let [x, y, _] = block;
         let first = number * LANES as u32;
+        // At least 1, as a block has no warp without threads; so the shift below is less than 32.
         let count = (block.iter().product::<u32>() - first).min(LANES as u32);
         let mut rows = vec![[0; LANES]; program.registers + ExtraRegister::COUNT];
+        // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has 32 consecutive ones (SOUNDNESS 5.9).
         for (axis, place) in [
             (0, |thread, x, _| thread % x),
             (1, |thread, x, y| thread / x % y),

@@ -116,12 +116,14 @@ impl<'r> Sm<'r> {
         let addresses = &gpu.probe.addresses;
         let is_load = access.kind == AccessKind::Load;
         let is_atomic = access.kind == AccessKind::Atomic;
+        // Short-circuit: the parameter is read, and reported as used, only where it decides.
         let cached = cached || is_load && parameters.get(Parameter::L1AllLoads) != 0;
         let request = WarpAccess {
             kind: access.kind,
             size: access.size,
             addresses,
             taken: access.taken,
+            // The L2 cache executes atomic operations.
             cached: cached && !is_atomic,
             contended: is_atomic && has_equal_addresses(addresses, access.taken),
             unit: l1_unit_of(warp, self, parameters),
@@ -135,6 +137,7 @@ impl<'r> Sm<'r> {
         };
         self.hold_lsu(outcome.accepted + 1, warp, parameters);
         let done = outcome.done;
+        // Atomic operations write as well: fences and the end of the kernel wait for them.
         if !is_load {
             warp.stores_done = warp.stores_done.max(done);
             gpu.stores_done = gpu.stores_done.max(done);
@@ -203,6 +206,7 @@ fn split_by_space(access: &ProbedAccess, addresses: &mut [u64; 32]) -> [(MemoryS
         (MemorySpace::Local, 0),
         (MemorySpace::Global, 0),
     ];
+    // One entry has all lanes, whatever its space; `access` skips the entries without lanes.
     if access.space != MemorySpace::Generic {
         lanes[0] = (access.space, access.taken);
         return lanes;

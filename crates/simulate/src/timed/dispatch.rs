@@ -333,6 +333,7 @@ fn blocks_that_fit(free: &BlockResources, need: &BlockResources) -> u64 {
         (free.shared, need.shared),
     ]
     .into_iter()
+    // A resource of which the block needs nothing does not limit it.
     .filter_map(|(free, need)| free.checked_div(need))
     .min()
     .unwrap_or(u64::MAX)

@@ -85,6 +85,7 @@ impl Dram {
 
     /// Reserves the bus for the refreshes that start up to cycle `at`.
     fn refresh_until(&mut self, now: u64, at: u64) {
+        // The caller reserves its own transfer afterwards, which therefore waits for these refreshes.
         while self.next_refresh <= at {
             // Refreshes before `now` delay no later request and are skipped.
             let past = now.saturating_sub(self.next_refresh) / self.refresh_interval;

@@ -80,6 +80,7 @@ impl EventQueue {
 
     /// Returns the first cycle of the ring that has events.
     fn first_ring_cycle(&self) -> Option<u64> {
+        // Bit 0 becomes the set of `now`, before which the ring has no event (invariant).
         let from_now = self.occupied.rotate_right((self.now % RING_CYCLES) as u32);
         (from_now != 0).then(|| self.now + u64::from(from_now.trailing_zeros()))
     }

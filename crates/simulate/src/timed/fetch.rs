@@ -58,6 +58,7 @@ impl InstructionCaches {
         let line = address / self.line * self.line;
         for number in 0..=*self.ahead.unmarked() {
             let address = line + number * self.line;
+            // Their arrival stays cycle 0: the lines are present when the launch begins.
             self.second.unmarked().request_line(address);
             self.first.unmarked().request_line(address);
         }

@@ -174,6 +174,7 @@ impl<'r> Gpu<'r> {
         while let Some((now, event)) = self.events.pop() {
             let sm = (event / self.events_per_sm) as usize;
             let scheduler = event % self.events_per_sm;
+            // The queue orders events of a cycle by id: schedulers of an SM issue before its blocks start.
             if scheduler == self.events_per_sm - 1 {
                 self.start_blocks(now, sm, context);
                 continue;
@@ -186,6 +187,7 @@ impl<'r> Gpu<'r> {
             end = now + 1;
             self.run_scheduler(now, sm, scheduler, context)?;
         }
+        // Without an event no warp can issue: a block that is still resident waits at a barrier for ever.
         match self.sms.iter().find_map(Sm::deadlock) {
             Some(fault) => Err(fault),
             None => Ok(end),
@@ -205,6 +207,7 @@ impl<'r> Gpu<'r> {
         context.l2.now = now;
         let effects = self.sms[sm].issue_cycle(now, scheduler, context)?;
         let scheduler = &mut self.sms[sm].schedulers[scheduler];
+        // A scheduler selects once in a cycle; `issue_cycle` has issued the second instruction of a pair.
         let next = scheduler.earliest_issue(policy).max(now + 1);
         scheduler.wake = next;
         if scheduler.warps() > 0 && next != NEVER {
@@ -240,6 +243,7 @@ impl<'r> Gpu<'r> {
                 continue;
             }
             let next = next.max(now + 1);
+            // The later event stays in the queue; `run_to_end` skips it as stale.
             if next < scheduler.wake {
                 scheduler.wake = next;
                 let event = self.event_of(sm, number);

@@ -167,6 +167,7 @@ fn instr_timing(
         dual_issues: control.dual_issue(),
         drains: control.usched == 0,
         yields: control.yields(),
+        // There are six scoreboards: code 6 names none.
         write_sb: control.write_sb.filter(|&sb| sb < 6),
         read_sb: control.read_sb.filter(|&sb| sb < 6),
         wait_mask: control.wait_mask & 0x3f,
@@ -201,12 +202,15 @@ fn issue_delay(
     let control = instr.control;
     let mut reader = parameters.reader();
     let stall = match control.usched {
+        // The distances of codes 29 to 31 are assumed (docs/timing-model.md), so they are parameters.
         29 => reader.get(Parameter::IssueYield6),
         30 => reader.get(Parameter::IssueYield8),
         31 => reader.get(Parameter::IssueOffDeck),
+        // NVIDIA's guide states one instruction per scheduler and cycle, its tools and maxas two.
         16 => 1 - reader.get(Parameter::IssueDual).min(1),
         _ => control.min_distance().into(),
     };
+    // Each timing class of the machine descriptions has a least distance; the first of a pair has none.
     let least = match control.dual_issue() {
         true => 0,
         false => timing.map_or(1, |timing| timing.min_wait.max(1)),
@@ -362,6 +366,7 @@ fn bank_conflicts(view: &View, reuse_flags: u8, banks: u64, reuse: &mut ReuseCac
         let Some(kept) = reuse.0.get(slot) else {
             continue;
         };
+        // Neither a register in the reuse cache nor a second operand of the same register reads the bank.
         if *kept != Some(register) && !fetched.contains(&register) {
             fetched.push(register);
         }

@@ -140,6 +140,7 @@ impl MissPath {
             AccessKind::Store => &mut self.store_buffer,
             AccessKind::Load | AccessKind::Atomic => &mut self.mshrs,
         };
+        // Before the port: a request leaves the SM only when all its sectors are in the window.
         let start = in_flight.wait_for_free(at, count.into());
         outcome.accepted = outcome.accepted.max(start);
         let bytes = u64::from(count) * self.sector;
@@ -267,6 +268,7 @@ impl L1Path {
             ..AccessOutcome::default()
         };
         let words = (access.size / 4).max(1) as usize;
+        // 8, 4 and 2 threads per request for 4, 8 and 16 bytes (G. Smith of NVIDIA, forum topic 49571).
         let threads = (section.request_threads / words).max(1);
         self.requested.clear();
         for first in (0..32).step_by(threads) {
@@ -346,6 +348,7 @@ impl L1Path {
                     needed &= !hits;
                 }
             }
+            // Sectors in flight count as valid; `ready` delays later hits on them until the data arrives.
             line.valid |= all.sectors;
         }
         if needed != 0 {

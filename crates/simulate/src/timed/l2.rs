@@ -165,6 +165,7 @@ impl<'a> L2Cache<'a> {
                 atomic_latency += parameters.get(Parameter::AtomicShared);
             }
             let cycles = parameters.get(Parameter::AtomicOccupancy) * u64::from(count);
+            // The operations delay later requests to the slice; their own time is `atomic_latency`.
             port.reserve(now, start, cycles);
         }
         let found = slices.cache.lookup(address);
@@ -176,6 +177,7 @@ impl<'a> L2Cache<'a> {
         };
         let hits = (sectors & line.valid).count_ones();
         line.valid |= sectors;
+        // Write-back: DRAM receives the sectors when their line is evicted.
         if kind != L2Access::Read {
             line.dirty |= sectors;
         }
@@ -252,6 +254,7 @@ impl<'a> L2Cache<'a> {
     ) -> L2Outcome {
         let L2Section { line, sector, .. } = self.section;
         let per_line = line / sector;
+        // 64 bits, as the shift may move sectors of the 32-bit mask into following lines.
         let mut left = u64::from(sectors) << (address % line / sector);
         let mut address = address - address % line;
         let mut all = L2Outcome::default();

@@ -44,6 +44,7 @@ impl ExecutionListener for Probe<'_> {
     #[inline(always)]
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
         self.taken = issue.taken;
+        // `access` is not called if no lane executes the instruction: the previous access must not remain.
         self.access = None;
         if let Some(timing) = self.timings.get(issue.at.index())
             && let Completion::Constant(_, base, offset) = timing.completion

@@ -122,6 +122,7 @@ impl Scheduler {
                     let other = || self.warps.iter().filter(|w| w.slot != slot).find(can_issue);
                     match yields {
                         false => last.or_else(oldest),
+                        // The yield flag states a preference: the warp still issues if no other can.
                         true => other().or(last),
                     }
                 }
@@ -134,6 +135,7 @@ impl Scheduler {
                 ready.max_by_key(|warp| self.competing_warps(warp))
             }
             SchedulerPolicy::Random(seed) => {
+                // A hash of seed, cycle and slot, and no generator with a state, so that runs repeat exactly.
                 let ready = self.warps.iter().filter(can_issue);
                 ready.max_by_key(|warp| splitmix(splitmix(seed ^ now) ^ u64::from(warp.slot)))
             }
@@ -216,6 +218,8 @@ impl Scheduler {
         parameters: &UsedParameters,
     ) {
         let index = unit as usize;
+        // A memory access occupies its unit until the last request has an MSHR or a store-buffer entry, so that a full
+        // window stops the issue of further accesses.
         if let Some(last) = self.departures[index].first_mut() {
             *last = until.max(*last);
             self.idle[index] = *last;

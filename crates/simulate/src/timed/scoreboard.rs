@@ -32,9 +32,11 @@ impl Scoreboards {
 
     /// Raises a scoreboard in cycle `now`; it is released by this instruction in cycle `done`.
     pub(super) fn raise(&mut self, number: usize, now: u64, done: u64, is_memory: bool) {
+        // Results may complete out of order: the count is 0 when the latest has completed.
         self.release[number] = self.release[number].max(done);
         self.memory = self.memory & !(1 << number) | u8::from(is_memory) << number;
         if let Some(outstanding) = self.outstanding.get_mut(number) {
+            // A warp issues in the order of time: what is complete now counts for no later wait.
             outstanding.retain(|other| *other > now);
             outstanding.push(done);
         }

@@ -31,6 +31,7 @@ impl Server {
 
     /// Reserves thousandths of cycles, as [`Server::reserve`].
     pub(super) fn reserve_milli(&mut self, now: u64, at: u64, milli: u64) -> u64 {
+        // No later request arrives before `now`: intervals that ended before it delay none.
         while let Some(&(_, to)) = self.busy.front()
             && to < now * MILLI
         {
@@ -79,9 +80,11 @@ impl Server {
             end: at,
         };
         let mut left = milli;
+        // An interval that begins where the service ends is merged too, as no two intervals may be adjacent.
         while let Some(&(from, to)) = self.busy.get(fit.last)
             && from <= fit.busy_end + left
         {
+            // Saturating: the first interval may contain the arrival, and has no idle time before it then.
             let idle = from.saturating_sub(fit.busy_end);
             fit.busy_start = fit.busy_start.min(from);
             fit.busy_end = to;

@@ -129,6 +129,7 @@ impl Banks {
     /// 32 bits.
     fn bank_of(self, address: u64, words: usize) -> (usize, u32) {
         let word = (address / 4) as u32;
+        // The second mask changes no bank (`shared.banks` is at most 32); it bounds the index for the compiler.
         let bank = word as usize & (self.count - 1) & (MAX_BANKS - 1);
         (bank / words * words, word)
     }

@@ -48,6 +48,7 @@ impl<L> GpuContext<'_, '_, L> {
     /// Converts a cycle to the time of the global timer.
     fn nanoseconds(&self, cycle: u64) -> u64 {
         let kilohertz = self.parameters.get(Parameter::Clock).max(1);
+        // In 64 bits the product would wrap around after 1.8e13 cycles.
         (u128::from(cycle) * 1_000_000 / u128::from(kilohertz)) as u64
     }
 
@@ -204,6 +205,7 @@ impl<'r> Sm<'r> {
             return Ok(effects);
         };
         let pairs = self.issue(now, slot, gpu, &mut effects)?;
+        // The second instruction of a pair waits for its scoreboards, its operands and its unit all the same.
         if pairs && self.schedulers[scheduler].earliest_issue_of(slot) <= now {
             self.issue(now, slot, gpu, &mut effects)?;
         }
@@ -348,6 +350,7 @@ impl<'r> Sm<'r> {
             let scoreboards = &mut warp.scoreboards;
             scoreboards.raise(scoreboard.into(), now, times.done, is_memory);
         }
+        // Code 0 is named DRAIN: the warp waits for all its outstanding operations (docs/timing-model.md).
         if timing.drains {
             wait_for_scoreboards(warp, u8::MAX, 0);
             let drain = parameters.get(Parameter::IssueDrain);
@@ -386,6 +389,7 @@ impl<'r> Sm<'r> {
                 }
                 times.done = start + parameters.get(latency);
                 let sources = start + parameters.get(Parameter::SharedSources);
+                // A result cannot be present before its sources have been read, however short the latency is.
                 times.sources = times.done.min(sources);
                 times.start = start;
             }
@@ -396,6 +400,7 @@ impl<'r> Sm<'r> {
                 // The cache serves one address at a time.
                 let offsets = std::mem::take(&mut gpu.probe.constants);
                 for (number, &offset) in (0..).zip(&offsets) {
+                    // A single address needs no replay and must not mark the parameter as used.
                     let replay = match number {
                         0 => 0,
                         _ => number * parameters.get(Parameter::ConstantReplay),
@@ -416,6 +421,7 @@ impl<'r> Sm<'r> {
             }
             Completion::Fence { device } => {
                 let done = match device {
+                    // All SMs share the L2 cache: they see the warp's stores once it has accepted them.
                     true => warp.stores_done.max(now) + parameters.get(Parameter::FenceDevice),
                     false => now + parameters.get(Parameter::FenceBlock),
                 };
@@ -451,6 +457,7 @@ impl<'r> Sm<'r> {
         };
         let address = u64::from(timing.address);
         let line = address / self.instructions.line;
+        // Only a new line is fetched: the warp's instruction buffer holds the line of the previous instruction.
         if warp.line != Some(line) {
             warp.line = Some(line);
             let (ready, found) = self.instructions.fetch(from, address, &mut gpu.l2);
@@ -472,6 +479,7 @@ impl<'r> Sm<'r> {
                 }
             }
             Interlock::Scoreboard => {
+                // Written cells too: an earlier result for the register must not arrive later (write after write).
                 for cell in timing.reads.iter().chain(&timing.writes) {
                     let (until, is_memory) = warp.cells[cell.index()];
                     warp.wait(until, stall_reason(is_memory));
@@ -519,11 +527,13 @@ impl<'r> Sm<'r> {
             return;
         };
         let rate = gpu.parameters.get(Parameter::BarrierThreads).max(1);
+        // CUDA C Programming Guide, throughput table: barriers count 64 threads in a cycle (P100: 32).
         let counted = self.barrier.transfer(now, now, 32, rate * 1000);
         let waiting = |resident: &ResidentBlock<'_>| -> Vec<bool> {
             let warps = resident.block.warps.iter();
             warps.map(|warp| warp.barrier_wait.is_some()).collect()
         };
+        // `Block::release`, shared with runs without time, does not report the warps that it releases.
         let before = waiting(&resident);
         resident.block.release(&mut gpu.counts);
         let after = waiting(&resident);
@@ -539,6 +549,7 @@ impl<'r> Sm<'r> {
                 continue;
             };
             warp.wait(release, Stall::Barrier);
+            // `execute` skips this for a warp that waits: it requests instruction and constants at the release.
             self.compute_ready(&mut warp, now, release, gpu);
             let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
             scheduler.update(slot as u32, warp.ready, gpu.unit_of(warp.at));
@@ -587,6 +598,7 @@ impl<'r> Sm<'r> {
             index: resident.index,
         };
         gpu.listener.event(now, &event);
+        // A block frees its row of warp slots as a whole (docs/timing-model.md, schedulers).
         self.residents[warp.resident] = None;
         effects.ends_block = true;
     }
@@ -621,6 +633,7 @@ fn set_clock_registers<L>(
     let sms = gpu.parameters.get(Parameter::SmCount) as u32;
     let nanoseconds = gpu.nanoseconds(now);
     block.set_clock_register(ClockRegister::VirtCfg, sms << 20);
+    // Compilers read the SM from bits 28:20 and the warp from bits 14:8 (SOUNDNESS 2, `virtual-id`).
     block.set_clock_register(ClockRegister::VirtId, sm << 20 | slot << 8);
     block.set_clock_register(ClockRegister::ClockLow, now as u32);
     block.set_clock_register(ClockRegister::ClockHigh, (now >> 32) as u32);

@@ -44,6 +44,7 @@ impl L1Tlb {
         address: u64,
     ) -> (u64, bool) {
         let page = address / self.page;
+        // This translation is the most recently used one already: without a lookup, replacement stays the same.
         if page == self.last.0 {
             return (self.last.1, false);
         }
