@@ -118,11 +118,20 @@ impl Section {
             let line = line.trim_end();
             (self.keep.is_empty() || begins(line, &self.keep)) && !begins(line, &self.drop)
         };
-        let lines: Vec<&str> = text.lines().filter(is_kept).collect();
+        // The test harness writes a dot for each test, perhaps before a line of its output.
+        let lines = text.lines().map(|line| match self.is_test() {
+            true => line.trim_start_matches('.'),
+            false => line,
+        });
+        let lines: Vec<&str> = lines.filter(is_kept).collect();
         if lines.iter().all(|line| line.trim().is_empty()) {
             bail!("{} printed nothing that is kept", self.command);
         }
         Ok(lines.join("\n"))
+    }
+
+    fn is_test(&self) -> bool {
+        self.command.starts_with("cargo test")
     }
 
     fn write(&self, output: &str, text: &mut String) {
