@@ -471,6 +471,11 @@ pub struct Address {
 }
 
 impl Meaning {
+    /// Meaning of an operation without an effect on data.
+    pub fn nothing() -> Meaning {
+        Meaning::Set(SmallVec::new())
+    }
+
     /// Assignment of a value to one cell.
     pub fn set(dest: Cell, value: Expr) -> Meaning {
         Meaning::Set(smallvec![(dest, value)])

@@ -109,7 +109,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                     out.writes.push(Reg::Cc);
                 }
             }
-            Piece::Literal(_) => {}
+            Piece::Literal { .. } => {}
         }
     }
     if declared.reads_cc {

@@ -2,6 +2,7 @@
 
 use super::arch::{Arch, Archs};
 use super::names::{self, TimingId};
+use super::opcode::Opcode;
 use super::rows::Head;
 use super::template::{Field, Piece, Template};
 use crate::instr::{MemorySpace, StackToken};
@@ -66,6 +67,7 @@ pub struct Form {
     /// Values of the fixed bits.
     pub value: u64,
     archs: Archs,
+    opcode: Opcode,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
@@ -77,6 +79,11 @@ impl Form {
     /// Opcode name, without modifiers: `FFMA`.
     pub fn mnemonic(&self) -> &'static str {
         self.template.mnemonic
+    }
+
+    /// Opcode.
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
     }
 
     /// Whether the row encodes an instruction; otherwise it excludes words that a less specific row matches.
@@ -102,6 +109,10 @@ impl Form {
             mask: head.mask,
             value: head.value,
             archs: head.archs,
+            opcode: *Opcode::ALL
+                .iter()
+                .find(|opcode| opcode.name() == template.mnemonic)
+                .ok_or_else(|| format!("unknown opcode {}", template.mnemonic))?,
             timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
             effects: parse_effects(effects)?,
             template,

@@ -5,7 +5,7 @@ use super::control::ControlWord;
 use super::form::{Form, FormId};
 use super::lookup::{ArchTable, FormTable, table};
 use super::names::Names;
-use super::operand::{self, View};
+use super::operand::{self, Spelling, View};
 use super::timing::Timing;
 use warpbound_base::{Bits, CodeAddr, Diagnostic};
 
@@ -134,6 +134,12 @@ impl SassProgram {
     pub fn view(&self, instr: &SassInstr) -> Option<View> {
         let form = self.form(instr)?;
         Some(operand::view(form, self.names(), instr.bits(), instr.addr))
+    }
+
+    /// Opcode and modifiers as text; `None` for a word that is not an instruction.
+    pub fn spelling(&self, instr: &SassInstr) -> Option<Spelling> {
+        let form = self.form(instr)?;
+        Some(operand::spelling(form, self.names(), instr.bits()))
     }
 
     /// Timing class; `None` for a word that is not an instruction.
