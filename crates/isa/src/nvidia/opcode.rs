@@ -24,6 +24,18 @@ macro_rules! opcodes {
                     $(Opcode::$variant => $name,)+
                 }
             }
+
+            /// Opcode with a mnemonic.
+            pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
+                let mut at = 0;
+                while at < Opcode::ALL.len() {
+                    if is_equal(Opcode::ALL[at].name(), name) {
+                        return Some(Opcode::ALL[at]);
+                    }
+                    at += 1;
+                }
+                None
+            }
         }
     };
 }
@@ -183,6 +195,16 @@ opcodes! {
     Hset2 = "HSET2",
     Hsetp2 = "HSETP2",
     Idp = "IDP",
+}
+
+/// Whether two texts are equal; `==` is not available at compile time.
+const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 impl fmt::Display for Opcode {

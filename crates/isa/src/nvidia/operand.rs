@@ -2,6 +2,7 @@
 
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::names::Names;
+use super::opcode::Opcode;
 use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
 use crate::instr::{BranchTarget, CcTest, Guard};
 use warpbound_base::{Bits, CodeAddr};
@@ -110,6 +111,8 @@ pub struct Operand {
 /// Decoded instruction: opcode, modifiers, guard and operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
+    /// Opcode.
+    pub opcode: Opcode,
     /// Opcode name: `FFMA`.
     pub mnemonic: &'static str,
     /// Modifiers in order of printing, with the dot: `.FTZ`.
@@ -177,6 +180,7 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
         })
         .collect();
     View {
+        opcode: form.opcode(),
         mnemonic: form.mnemonic(),
         modifiers,
         guard: guard(form, word),

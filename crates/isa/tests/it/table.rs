@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_isa::nvidia::{SassProgram, classes, table};
+use warpbound_isa::nvidia::{Opcode, SassProgram, classes, table};
 use warpbound_isa::{Arch, ControlWord, MemoryEffect, MemorySpace};
 
 /// Parses all rows: rows are parsed on demand, so a fault in one could remain undetected.
@@ -58,6 +58,16 @@ fn architectures_differ_as_documented() {
     assert!(!has(Arch::Sm50, "HADD2") && has(Arch::Sm52, "HADD2"));
     assert!(!has(Arch::Sm60, "IDP") && has(Arch::Sm61, "IDP"));
     assert!(Arch::ALL.iter().all(|&arch| has(arch, "XMAD")));
+}
+
+/// The reverse, that each mnemonic of the table is an opcode, is checked when the table is compiled.
+#[test]
+fn each_opcode_has_a_row() {
+    let of_rows: BTreeSet<Opcode> = table().forms().map(|(_, form)| form.opcode()).collect();
+    let all: BTreeSet<Opcode> = Opcode::ALL.iter().copied().collect();
+    assert_eq!(of_rows, all);
+    let names: BTreeSet<&str> = all.iter().map(|opcode| opcode.name()).collect();
+    assert_eq!(names.len(), all.len(), "two opcodes have one name");
 }
 
 #[test]
