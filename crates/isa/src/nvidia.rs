@@ -14,10 +14,11 @@ mod opcode;
 mod operand;
 mod program;
 mod rows;
-mod span;
 mod template;
 mod text;
 mod timing;
+
+use crate::encoding::span;
 
 pub use arch::Arch;
 pub use bits::{OperandBits, OperandKind};

@@ -1,10 +1,11 @@
 //! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
 
-use super::arch::{Arch, Archs};
+use super::arch::Arch;
 use super::names::{self, TimingId};
 use super::opcode::Opcode;
-use super::rows::Head;
+use super::rows::{ENCODINGS, OPCODES};
 use super::template::{Field, Piece, Template};
+use crate::encoding::ArchSet;
 use crate::instr::{MemorySpace, StackToken};
 use warpbound_base::BitRange;
 
@@ -66,7 +67,7 @@ pub struct Form {
     pub mask: u64,
     /// Values of the fixed bits.
     pub value: u64,
-    archs: Archs,
+    archs: ArchSet,
     opcode: Opcode,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
@@ -76,14 +77,14 @@ pub struct Form {
 }
 
 impl Form {
-    /// Opcode name, without modifiers: `FFMA`.
-    pub fn mnemonic(&self) -> &'static str {
-        self.template.mnemonic
-    }
-
     /// Opcode.
     pub fn opcode(&self) -> Opcode {
         self.opcode
+    }
+
+    /// Opcode name, without modifiers: `FFMA`.
+    pub fn mnemonic(&self) -> &'static str {
+        self.opcode.name()
     }
 
     /// Whether the row encodes an instruction; otherwise it excludes words that a less specific row matches.
@@ -93,26 +94,32 @@ impl Form {
 
     /// Whether the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
-        self.archs.has(arch)
+        self.archs.has(arch.index())
     }
 
-    /// Parses a row; the error names the column that cannot be parsed.
-    pub(crate) fn parse(head: &Head) -> Result<Form, String> {
-        let mut columns = head.line().splitn(3, '|').skip(1);
+    /// Parses the row with an index; the error names the column that cannot be parsed.
+    pub(crate) fn parse(row: usize) -> Result<Form, String> {
+        let (Some(head), Some(pattern), Some(opcode)) = (
+            ENCODINGS.heads().get(row),
+            ENCODINGS.pattern(row),
+            OPCODES.get(row),
+        ) else {
+            return Err(format!("no row {row}"));
+        };
+        let mut columns = ENCODINGS.line(head).splitn(3, '|').skip(1);
         let (Some(effects), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
-        let template = Template::parse(template.trim_ascii())?;
+        let template = template.trim_ascii();
+        let template = template.strip_prefix(opcode.name()).unwrap_or(template);
+        let template = Template::parse(template)?;
         let spelled = name_fields(&template);
-        let timing = head.timing();
+        let timing = ENCODINGS.timing(head);
         Ok(Form {
-            mask: head.mask,
-            value: head.value,
-            archs: head.archs,
-            opcode: *Opcode::ALL
-                .iter()
-                .find(|opcode| opcode.name() == template.mnemonic)
-                .ok_or_else(|| format!("unknown opcode {}", template.mnemonic))?,
+            mask: pattern.mask,
+            value: pattern.value,
+            archs: pattern.archs,
+            opcode: *opcode,
             timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
             effects: parse_effects(effects)?,
             template,

@@ -88,6 +88,18 @@ macro_rules! opcodes {
                     $(Opcode::$variant => InstrClass::$class,)+
                 }
             }
+
+            /// Opcode with a mnemonic.
+            pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
+                let mut at = 0;
+                while at < Opcode::ALL.len() {
+                    if is_equal(Opcode::ALL[at].name(), name) {
+                        return Some(Opcode::ALL[at]);
+                    }
+                    at += 1;
+                }
+                None
+            }
         }
     };
 }
@@ -268,6 +280,16 @@ impl Opcode {
                 | Opcode::Hmul2_32i
         )
     }
+}
+
+/// Whether two texts are equal; `==` is not available at compile time.
+const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 impl fmt::Display for Opcode {

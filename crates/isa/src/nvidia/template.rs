@@ -279,21 +279,18 @@ pub(crate) enum Piece {
     Item(Box<Item>),
 }
 
-/// Parsed template: the opcode with its modifiers, then the operands.
+/// Parsed template: the modifiers of the opcode, then the operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Template {
-    pub(crate) mnemonic: &'static str,
     /// Pieces between the mnemonic and the first blank.
     pub(crate) opcode: Vec<Piece>,
     pub(crate) operands: Vec<Vec<Piece>>,
 }
 
 impl Template {
-    /// Parses a template; the error names the part that cannot be parsed.
+    /// Parses a template without its mnemonic; the error names the part that cannot be parsed.
     pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
-        let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
-        let (mnemonic, rest) = opcode.split_at(end);
         let operands: Result<Vec<_>, _> = operands
             .map(split_operands)
             .unwrap_or_default()
@@ -301,8 +298,7 @@ impl Template {
             .map(parse_pieces)
             .collect();
         Ok(Template {
-            mnemonic,
-            opcode: parse_pieces(rest)?,
+            opcode: parse_pieces(opcode)?,
             operands: operands?,
         })
     }
