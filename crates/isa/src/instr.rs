@@ -2,6 +2,8 @@
 
 use warpbound_base::CodeAddr;
 
+use crate::SpecialReg;
+
 /// Storage cell private to a lane, as analyses track it. `RZ` and `PT` are constants, not cells.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reg {
@@ -157,8 +159,8 @@ pub enum ValueSource {
     Function,
     /// Loaded value: a function of the address and the memory contents ([`Effects::access`]).
     Memory,
-    /// Special register with this number (S2R, CS2R).
-    Special(u8),
+    /// Special register (S2R, CS2R).
+    Special(SpecialReg),
     /// Equal in all lanes that execute the instruction together (VOTE).
     Uniform,
     /// Lane-dependent or unknown (SHFL, atomics, textures, clocks, anything not modelled).

@@ -10,6 +10,7 @@ pub mod instr;
 pub mod mini;
 pub mod nvidia;
 mod program;
+mod special;
 
 pub use instr::{
     BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, Reg, StackToken,
@@ -20,3 +21,4 @@ pub use nvidia::{
     View,
 };
 pub use program::Program;
+pub use special::{Axis, SpecialReg};

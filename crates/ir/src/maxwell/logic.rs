@@ -1,5 +1,6 @@
 //! Bitwise logic, shifts, bit fields, permutations and moves.
 
+use warpbound_isa::SpecialReg;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::flags::{flags_write, set_with_flags, zero};
@@ -131,7 +132,7 @@ pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     if lanes == 15 {
         return operands.set_register(value);
     }
-    let position = and(Expr::Special(LANE), Expr::Const(3));
+    let position = and(Expr::Special(SpecialReg::LaneId), Expr::Const(3));
     let written = and(shr(Expr::Const(lanes), position), Expr::Const(1));
     let old = match operands.register()? {
         Some(cell) => Expr::Cell(cell),
@@ -139,9 +140,6 @@ pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     };
     operands.set_register(Expr::ternary(TernaryOp::Select, written, value, old))
 }
-
-/// Special register with the lane number.
-const LANE: u8 = 0;
 
 /// Selector digits of PRMT with a mode: four digits for each value of the two low bits of its operand
 /// (PTX manual, `prmt`).

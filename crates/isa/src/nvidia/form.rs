@@ -1,7 +1,7 @@
 //! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
 
 use super::arch::Arch;
-use super::names::{self, TimingId};
+use super::names::{self, NamesId, TimingId};
 use super::opcode::Opcode;
 use super::rows::{ENCODINGS, OPCODES};
 use super::template::{Field, Piece, Template};
@@ -21,8 +21,8 @@ pub(crate) enum Origin {
     Memory,
     Lane,
     Uniform,
-    /// Special register, with its number in this field.
-    Special(BitRange),
+    /// Special register: the list of their names, and the field with the number.
+    Special(NamesId, BitRange),
 }
 
 /// Control-flow kind of a row; the target comes from the operand.
@@ -73,7 +73,7 @@ pub struct Form {
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
     /// Fields printed by a list of names; a value without a name makes the word illegal.
-    pub(crate) name_fields: Vec<(super::names::NamesId, Field)>,
+    pub(crate) name_fields: Vec<(NamesId, Field)>,
 }
 
 impl Form {
@@ -128,7 +128,7 @@ impl Form {
     }
 }
 
-fn name_fields(template: &Template) -> Vec<(super::names::NamesId, Field)> {
+fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
         let (id, field) = match piece {
@@ -189,7 +189,10 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
         "lane" => effects.origin = Origin::Lane,
         "memory" => effects.origin = Origin::Memory,
         "uniform" => effects.origin = Origin::Uniform,
-        "special" => effects.origin = Origin::Special(parse_range(value)?),
+        "special" => {
+            let (list, field) = value.split_once(':')?;
+            effects.origin = Origin::Special(names::names_id(list)?, parse_range(field)?);
+        }
         "rcc" => effects.reads_cc = true,
         "refuse" => effects.refuse_bit = Some(value.parse().ok()?),
         "zero" => effects.zero_bits = Some(parse_range(value)?),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use warpbound_ir::{Op, ValueDependence, meaning_of};
-use warpbound_isa::Arch;
 use warpbound_isa::nvidia::Opcode;
+use warpbound_isa::{Arch, SpecialReg};
 
 use super::reference::file_of;
 use super::variants::{FormVariants, SpelledView, form_variants, operand_modifiers};
@@ -77,12 +77,15 @@ const SPECIAL: &[&str] = &[
 
 /// Whether a run can execute an operation.
 pub fn is_executable(op: &Op) -> bool {
-    // 2, 3 and 80 to 83 are defined in timed runs only.
-    let special = matches!(
-        op.value,
-        ValueDependence::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
-    );
-    op.meaning.is_some() || special && op.meaning.is_none()
+    // Some of the special registers are defined in timed runs only.
+    let special = match op.value {
+        ValueDependence::Special(register) => !matches!(
+            register,
+            SpecialReg::BlockSize | SpecialReg::SharedSize | SpecialReg::Other(_)
+        ),
+        _ => false,
+    };
+    op.meaning.is_some() || special
 }
 
 /// Coverage of the instructions of one mnemonic.

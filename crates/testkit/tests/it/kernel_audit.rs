@@ -218,7 +218,12 @@ fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
 fn agreement_that_does_not_hold() {
     // Special register 33 is the thread index in x.
     let claims = found(matrices(), |claims| {
-        let (at, cell) = first(claims, |op| op.value == ValueDependence::Special(33));
+        let (at, cell) = first(claims, |op| {
+            op.value
+                == ValueDependence::Special(warpbound_isa::SpecialReg::ThreadIndex(
+                    warpbound_isa::Axis::X,
+                ))
+        });
         claims.claim_agreement(at.next(), cell);
     });
     assert_eq!(claims, [Claim::Agreement]);

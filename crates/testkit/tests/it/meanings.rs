@@ -82,7 +82,7 @@ fn evaluate(expr: &Expr, inputs: &InstrInputs) -> u32 {
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
         Expr::Constant(..) => inputs.constant,
-        Expr::Special(0) => inputs.lane,
+        Expr::Special(warpbound_isa::SpecialReg::LaneId) => inputs.lane,
         other => unreachable!("{other:?}"),
     }
 }
