@@ -356,6 +356,7 @@ fn truncated_code() {
     assert_eq!(fault(1, &[0x0100_00ff, 0], 8), (1, None));
     for (visited, units, bytes, message, place) in [
         (1, [0, 0], 7, "3 of 4 bytes", "0x0004"),
+        (1, [0, 0x0000_00ff], 7, "3 of 4 bytes", "0x0004"),
         (1, [0, 0x0000_00ff], 8, "4 of 8 bytes", "0x0004"),
         (1, [0, 0x0100_00ff], 8, "4 of 8 bytes", "0x0004"),
         (0, [0xd000_0000, 0], 4, "4 of 8 bytes", "0x0000"),
