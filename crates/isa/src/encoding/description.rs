@@ -3,7 +3,7 @@
 //! Words are bucketed by the index bits of their first unit; a bucket lists the rows that can match such a word, in
 //! order of decreasing mask size, so that the first match is the most specific row.
 
-use super::layout::CodeLayout;
+use super::layout::{CodeLayout, WordWidth};
 use super::row::RowHead;
 use super::span::Lines;
 use warpbound_base::BitRange;
@@ -64,7 +64,7 @@ impl TableDescription {
         while let Some(line) = lines.next() {
             let head = RowHead::parse(self.text, line, self.archs);
             assert!(
-                matches!(&head, Some(head) if head.width.bits() <= word && self.layout.has_width(head.width)),
+                matches!(&head, Some(head) if head.width.bits() <= word && self.admits(head)),
                 "{}",
                 line.text(self.text)
             );
@@ -74,6 +74,16 @@ impl TableDescription {
             at += 1;
         }
         heads
+    }
+
+    /// Whether the layout can have the row's words.
+    const fn admits(&self, head: &RowHead) -> bool {
+        match self.layout {
+            CodeLayout::ControlGroups => {
+                matches!(head.width, WordWidth::Bits64) && head.literal[0].is_none()
+            }
+            CodeLayout::Units(unit) => unit.bits() <= head.width.bits(),
+        }
     }
 
     /// Index in the list of candidates at which each bucket begins, and the end of the last.

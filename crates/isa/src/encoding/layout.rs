@@ -60,14 +60,6 @@ impl CodeLayout {
             CodeLayout::Units(unit) => unit,
         }
     }
-
-    /// Whether instructions can have a width.
-    pub(crate) const fn has_width(self, width: WordWidth) -> bool {
-        match self {
-            CodeLayout::ControlGroups => matches!(width, WordWidth::Bits64),
-            CodeLayout::Units(unit) => unit.bits() <= width.bits(),
-        }
-    }
 }
 
 /// Instruction in code, with the row that matches it.

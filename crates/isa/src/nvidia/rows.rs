@@ -1,4 +1,4 @@
-//! Rows of `maxwell.forms`: what is known of them at compile time.
+//! Rows of `maxwell.forms`: encodings and opcodes, parsed at compile time.
 
 use super::arch::Arch;
 use super::opcode::Opcode;

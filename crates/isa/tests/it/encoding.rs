@@ -356,6 +356,7 @@ fn truncated_code() {
     assert_eq!(fault(1, &[0x0100_00ff, 0], 8), (1, None));
     for (visited, units, bytes, message, place) in [
         (1, [0, 0], 7, "3 of 4 bytes", "0x0004"),
+        (1, [0, 0x0000_00ff], 7, "3 of 4 bytes", "0x0004"),
         (1, [0, 0x0000_00ff], 8, "4 of 8 bytes", "0x0004"),
         (1, [0, 0x0100_00ff], 8, "4 of 8 bytes", "0x0004"),
         (0, [0xd000_0000, 0], 4, "4 of 8 bytes", "0x0000"),
@@ -404,6 +405,11 @@ fn faults_in_rows() {
             32,
         ),
         ("00000001/00000003 all alu | - | A", groups, 64),
+        (
+            "0000000000000001/0000000000000003+1:0=0 all alu | - | A",
+            groups,
+            64,
+        ),
         ("00000004/00000003 all alu | - | A", short, 32),
         ("00000001/0000000g all alu | - | A", short, 32),
         ("00000001/00000003 3 alu | - | A", short, 32),
