@@ -1,6 +1,6 @@
 //! Registers, control flow and effects of decoded instructions.
 
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Named};
 
 use crate::SpecialReg;
 
@@ -139,6 +139,19 @@ pub enum MemorySpace {
     Surface,
     /// Graphics attributes and outputs (ALD, AST, IPA, OUT, ISBERD, PIXLD).
     Attribute,
+}
+
+impl Named for MemorySpace {
+    const ALL: &'static [(MemorySpace, &'static str)] = &[
+        (MemorySpace::Global, "global"),
+        (MemorySpace::Shared, "shared"),
+        (MemorySpace::Local, "local"),
+        (MemorySpace::Constant, "constant"),
+        (MemorySpace::Generic, "generic"),
+        (MemorySpace::Texture, "texture"),
+        (MemorySpace::Surface, "surface"),
+        (MemorySpace::Attribute, "attribute"),
+    ];
 }
 
 /// Memory access of an instruction.

@@ -58,7 +58,7 @@ fn watch(
         never: &[],
     };
     let bound = claims.flow.bound_with(counts, |_| 0);
-    let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
+    let bound = bound.map(|bound| bound.limit().0);
     (
         seen,
         StatedFacts {
@@ -401,9 +401,10 @@ fn executed_code_stated_as_never_executed() {
             totals: &stated.totals,
             never: &excluded,
         };
-        claims.flow.bound_with(counts, |_| 0)
+        let bound = claims.flow.bound_with(counts, |_| 0);
+        bound.map(|bound| bound.limit().0)
     };
-    let issued = i128::from(seen.worst.expect("a warp").issued);
+    let issued = u128::from(seen.worst.expect("a warp").issued);
     let others = |all: &[Never], these: &[usize]| {
         let rest = all.iter().enumerate().filter(|(n, _)| !these.contains(n));
         rest.map(|(_, never)| *never).collect::<Vec<_>>()
