@@ -11,20 +11,20 @@ use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::Tag;
 
 use super::Launch;
-use super::lanes::{LANES, LaneValues};
+use super::lanes::LaneValues;
 use super::program::{
     BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, ExtraRegister, Flow, MemoryOperand,
     ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
 };
 use super::steps::{Operand, Steps};
 
-/// Compiler of the operations of one launch.
-pub(super) struct Compiler<'a> {
+/// Compiler of the operations of one launch with warps of `W` lanes.
+pub(super) struct Compiler<'a, const W: usize> {
     pub(super) launch: &'a Launch,
     /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
     pub(super) registers: usize,
-    pub(super) grid_values: Vec<LaneValues>,
+    pub(super) grid_values: Vec<LaneValues<W>>,
     /// Indices in `grid_values` of the constants, by their value.
     pub(super) constant_slots: HashMap<u32, u16>,
     pub(super) scratch: usize,
@@ -32,7 +32,7 @@ pub(super) struct Compiler<'a> {
     pub(super) reads_clock: bool,
 }
 
-impl Compiler<'_> {
+impl<const W: usize> Compiler<'_, W> {
     /// Number of general registers that a code names.
     pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
@@ -175,6 +175,9 @@ impl Compiler<'_> {
                 operands: self.compile_exprs(operands, steps)?,
                 access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
+            // Shuffles have segments of up to 32 lanes, ballots one bit of a register for each lane (PTX manual, `shfl`,
+            // `vote`): instructions of warps of 32 lanes.
+            Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
             Meaning::Shuffle {
                 dest,
                 in_range,
@@ -380,7 +383,7 @@ impl Compiler<'_> {
     /// Slot of a special register (numbers: `sr` in `isa/nvidia/maxwell.names`); `None` for registers that are not
     /// modelled, and for clock registers in a simulation without time.
     pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
-        let row: LaneValues = match register {
+        let row: LaneValues<W> = match register {
             // SR_LANEID.
             0 => std::array::from_fn(|lane| lane as u32),
             // SR_TID.X to SR_TID.Z.
@@ -390,6 +393,8 @@ impl Compiler<'_> {
             }
             // SR_CTAID.X to SR_CTAID.Z.
             37..=39 => return Some(ValueSlot::Block(register - 37)),
+            // The masks are one register: with more lanes than bits they do not exist.
+            56..=60 if W > 32 => return None,
             // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK.
             56 => std::array::from_fn(|lane| 1 << lane),
             57 => std::array::from_fn(|lane| (1 << lane) - 1),
@@ -418,7 +423,7 @@ impl Compiler<'_> {
                 let fresh = self.grid_values.len() as u16;
                 let row = *self.constant_slots.entry(value).or_insert(fresh);
                 if row == fresh {
-                    self.grid_values.push([value; LANES]);
+                    self.grid_values.push([value; W]);
                 }
                 ValueSlot::Grid(row)
             }

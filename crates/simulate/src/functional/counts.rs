@@ -1,6 +1,7 @@
 //! Execution counts of a launch, and notes on probable mistakes of the kernel.
 
 use warpbound_ir::OpIndex;
+use warpbound_simt::activation_stack::Mask;
 
 use super::Size;
 
@@ -84,7 +85,7 @@ impl Counts {
 
     /// Counts one issue.
     #[inline(always)]
-    pub(super) fn count(&mut self, at: u32, active: u32, taken: u32) {
+    pub(super) fn count(&mut self, at: u32, active: Mask, taken: Mask) {
         let at = at as usize;
         if let Some(issues) = self.issues.get_mut(at) {
             *issues += 1;

@@ -1,20 +1,32 @@
-//! Operations on values of all 32 lanes of a warp.
+//! Operations on values of all lanes of a warp.
+//!
+//! `W` is the number of lanes, 32 or 64. Masks have 64 bits in both cases; in warps of 32 lanes the upper bits are 0.
 
 use warpbound_ir::float::single::{self, Scale};
 use warpbound_ir::float::{FloatOp, Flush, Rounding};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
-
-/// Lanes of a warp.
-pub(super) const LANES: usize = 32;
-
-/// A set of lanes, or a truth value per lane: bit n is lane n.
-pub(super) type Mask = u32;
+use warpbound_simt::activation_stack::Mask;
 
 /// One 32-bit value per lane.
-pub(super) type LaneValues = [u32; LANES];
+pub(super) type LaneValues<const W: usize> = [u32; W];
+
+/// Lanes per part of a row. Loops over a row and a mask treat one part after the other, each with its 32 bits of the
+/// mask: masks as wide as the values are what the compiler can vectorize.
+const PART: usize = 32;
+
+/// The mask of all lanes.
+pub(super) const fn all_lanes<const W: usize>() -> Mask {
+    const { assert!(W == 32 || W == 64, "parts of 32 lanes, masks of 64 bits") };
+    Mask::MAX >> (64 - W)
+}
+
+/// The bits of a mask for each part of a row.
+fn parts_of(mask: Mask) -> [u32; 2] {
+    [mask as u32, (mask >> PART) as u32]
+}
 
 /// Applies a unary operation in all lanes.
-pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
+pub(super) fn unary<const W: usize>(op: UnaryOp, a: &LaneValues<W>) -> LaneValues<W> {
     // One loop per operation, so that the compiler can vectorize each.
     macro_rules! all {
         ($($op:ident)*) => {
@@ -27,7 +39,11 @@ pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
 }
 
 /// Applies a binary operation in all lanes; a division by zero gives 0.
-pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues {
+pub(super) fn binary<const W: usize>(
+    op: BinaryOp,
+    a: &LaneValues<W>,
+    b: &LaneValues<W>,
+) -> LaneValues<W> {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -42,7 +58,12 @@ pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues
 }
 
 /// Applies a ternary operation in all lanes.
-pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneValues) -> LaneValues {
+pub(super) fn ternary<const W: usize>(
+    op: TernaryOp,
+    a: &LaneValues<W>,
+    b: &LaneValues<W>,
+    c: &LaneValues<W>,
+) -> LaneValues<W> {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -60,11 +81,11 @@ pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneVal
 
 /// Applies a floating-point operation in all lanes; stores the low words of the results in `low` and, if given, the
 /// high words in `high`. The operation ignores `words` past its operand count.
-pub(super) fn float(
+pub(super) fn float<const W: usize>(
     op: FloatOp,
-    words: [&LaneValues; FloatOp::MAX_WORDS],
-    low: &mut LaneValues,
-    high: Option<&mut LaneValues>,
+    words: [&LaneValues<W>; FloatOp::MAX_WORDS],
+    low: &mut LaneValues<W>,
+    high: Option<&mut LaneValues<W>>,
 ) {
     let [a, b, c, ..] = words;
     // Frequent operations have loops of their own with constant rounding and flush modes, so that no lane branches on
@@ -118,9 +139,9 @@ pub(super) fn float(
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
         _ => {
             let [a, b, c, d, e, f] = words;
-            let mut unwanted = [0; LANES];
+            let mut unwanted = [0; W];
             let high = high.unwrap_or(&mut unwanted);
-            for lane in 0..LANES {
+            for lane in 0..W {
                 let words = [a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]];
                 let value = op.apply(words);
                 low[lane] = WordHalf::Low.of(value);
@@ -131,17 +152,41 @@ pub(super) fn float(
 }
 
 /// Expands a mask to lane values: 1 in its lanes, else 0.
-pub(super) fn spread(mask: Mask) -> LaneValues {
-    std::array::from_fn(|lane| mask >> lane & 1)
+pub(super) fn spread<const W: usize>(mask: Mask) -> LaneValues<W> {
+    let mut row = [0; W];
+    for (values, mask) in row.as_chunks_mut::<PART>().0.iter_mut().zip(parts_of(mask)) {
+        *values = std::array::from_fn(|lane| mask >> lane & 1);
+    }
+    row
 }
 
 /// Mask of the lanes whose value is not 0.
-pub(super) fn gather(row: &LaneValues) -> Mask {
+pub(super) fn gather<const W: usize>(row: &LaneValues<W>) -> Mask {
     let mut mask = 0;
-    for (lane, &value) in row.iter().enumerate() {
-        mask |= Mask::from(value != 0) << lane;
+    for (part, values) in row.as_chunks::<PART>().0.iter().enumerate() {
+        let mut own = 0;
+        for (lane, &value) in values.iter().enumerate() {
+            own |= u32::from(value != 0) << lane;
+        }
+        mask |= Mask::from(own) << (part * PART);
     }
     mask
+}
+
+/// Replaces the values of the `taken` lanes.
+#[inline(always)]
+pub(super) fn blend<const W: usize>(old: &mut LaneValues<W>, new: &LaneValues<W>, taken: Mask) {
+    if taken == all_lanes::<W>() {
+        *old = *new;
+        return;
+    }
+    let parts = old.as_chunks_mut::<PART>().0.iter_mut();
+    let parts = parts.zip(new.as_chunks::<PART>().0);
+    for ((old, new), taken) in parts.zip(parts_of(taken)) {
+        for (lane, (old, new)) in old.iter_mut().zip(new).enumerate() {
+            *old = if taken >> lane & 1 == 1 { *new } else { *old };
+        }
+    }
 }
 
 /// Iterates over the lanes of a mask, ascending.
@@ -154,3 +199,6 @@ pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests;
