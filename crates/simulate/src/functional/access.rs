@@ -132,7 +132,7 @@ impl<const W: usize> Block<'_, W> {
             request.access.space,
             MemorySpace::Global | MemorySpace::Generic
         ) {
-            for lane in lanes_of(request.taken) {
+            for lane in lanes_of::<W>(request.taken) {
                 memory.record_read(addresses[lane], SIZE);
             }
         }
@@ -142,7 +142,7 @@ impl<const W: usize> Block<'_, W> {
             base: 0,
             bytes: &[][..],
         };
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, SIZE, lane)?;
             // The local memory of each lane is a window of its own.
@@ -202,7 +202,7 @@ impl<const W: usize> Block<'_, W> {
         for (row, &value) in rows.iter_mut().zip(values) {
             *row = *self.rows(request.warp_index).get(value);
         }
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
             let (space, base) = space_of(request.access.space, address);
@@ -252,7 +252,7 @@ impl<const W: usize> Block<'_, W> {
         let wide = |low: &LaneValues<W>, high: &LaneValues<W>, lane: usize| {
             u64::from(low[lane]) | u64::from(high[lane]) << 32
         };
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
             let (space, base) = space_of(request.access.space, address);

@@ -118,8 +118,9 @@ impl<'a, const W: usize> Block<'a, W> {
         }
     }
 
-    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack.
-    #[inline]
+    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack. Always inlined:
+    /// each simulator calls it once, for each instruction that it executes.
+    #[inline(always)]
     pub(crate) fn step(
         &mut self,
         warp_index: usize,
@@ -170,7 +171,7 @@ impl<'a, const W: usize> Block<'a, W> {
             return Err(self.fault(at, FaultKind::Stopped));
         }
         // An instruction whose condition is false in all lanes is issued all the same (SOUNDNESS 1).
-        context.counts.count(at, active, taken);
+        context.counts.count::<W>(at, active, taken);
         if taken != 0 {
             self.execute(warp_index, at, op, taken, context)?;
         }
@@ -256,7 +257,7 @@ impl<'a, const W: usize> Block<'a, W> {
         let base = *self.rows(warp_index).get(base);
         // In the order of the lowest lanes, which is the order in which the targets run (SOUNDNESS 7).
         let mut targets: Vec<(u32, Mask)> = Vec::new();
-        for lane in lanes_of(taken) {
+        for lane in lanes_of::<W>(taken) {
             let address = i64::from(base[lane] as i32).wrapping_add(anchor);
             let target = u32::try_from(address)
                 .ok()
@@ -381,18 +382,18 @@ impl<'a, const W: usize> Block<'a, W> {
         let rows = self.rows(warp_index);
         let [value, lane, limit] =
             [shuffle.value, shuffle.lane, shuffle.limit].map(|slot| rows.get(slot));
-        let (mut result, mut in_range) = ([0; W], 0);
+        let (mut result, mut in_range) = ([0; W], [0; W]);
         for own in 0..W {
             let (source, is_in_range) = shuffle.mode.source(own as u32, lane[own], limit[own]);
             result[own] = value[source as usize % W];
-            in_range |= Mask::from(is_in_range) << own;
+            in_range[own] = is_in_range.into();
         }
         let warp = &mut self.warps[warp_index];
         if let Some(to) = shuffle.dest {
             warp.write(to, &result, taken);
         }
         if let Some(to) = shuffle.in_range {
-            warp.write(to, &spread(in_range), taken);
+            warp.write(to, &in_range, taken);
         }
     }
 
@@ -487,7 +488,7 @@ impl<'a, const W: usize> Block<'a, W> {
                 let bytes = self.launch.constants.get(usize::from(*bank));
                 let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
                 let addresses = *rows.get(*addresses);
-                for lane in lanes_of(taken) {
+                for lane in lanes_of::<W>(taken) {
                     let start = addresses[lane] as usize;
                     let word = bytes.get(start..).and_then(|rest| rest.first_chunk::<4>());
                     let Some(word) = word else {

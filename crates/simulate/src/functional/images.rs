@@ -70,7 +70,7 @@ impl<const W: usize> Block<'_, W> {
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
         let mut results = [[0; W]; 4];
-        for lane in lanes_of(issued.taken) {
+        for lane in lanes_of::<W>(issued.taken) {
             let rows = self.rows(issued.warp_index);
             let word = |slot: &ValueSlot| rows.get(*slot)[lane];
             let texture = self.texture_by_handle(issued, lane, word(&effect.handle))?;
@@ -132,7 +132,7 @@ impl<const W: usize> Block<'_, W> {
         dests: &[(u8, u16)],
     ) -> Result<(), Fault> {
         let mut results = [[0; W]; 4];
-        for lane in lanes_of(issued.taken) {
+        for lane in lanes_of::<W>(issued.taken) {
             let handle = self.rows(issued.warp_index).get(handle)[lane];
             // The same instruction queries surfaces.
             let surface = self.launch.surfaces.iter().find(|s| s.handle == handle);
@@ -168,7 +168,7 @@ impl<const W: usize> Block<'_, W> {
         effect: &SurfaceEffect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
-        for lane in lanes_of(issued.taken) {
+        for lane in lanes_of::<W>(issued.taken) {
             let address = self.surface_address(issued, effect, lane)?;
             let accessed = match &effect.operation {
                 SurfaceOperation::Load(dests) => {

@@ -153,22 +153,26 @@ pub(super) fn float<const W: usize>(
 
 /// Expands a mask to lane values: 1 in its lanes, else 0.
 pub(super) fn spread<const W: usize>(mask: Mask) -> LaneValues<W> {
-    let mut row = [0; W];
-    for (values, mask) in row.as_chunks_mut::<PART>().0.iter_mut().zip(parts_of(mask)) {
-        *values = std::array::from_fn(|lane| mask >> lane & 1);
-    }
-    row
+    let parts = parts_of(mask);
+    std::array::from_fn(|lane| parts[lane / PART] >> (lane % PART) & 1)
 }
 
 /// Mask of the lanes whose value is not 0.
 pub(super) fn gather<const W: usize>(row: &LaneValues<W>) -> Mask {
+    match row.as_chunks::<PART>().0 {
+        [low, high] => Mask::from(gather_part(low)) | Mask::from(gather_part(high)) << PART,
+        [only] => gather_part(only).into(),
+        _ => 0,
+    }
+}
+
+/// Mask of the lanes of a part whose value is not 0. Never inlined: the compiler would compute in 64 bits and need a
+/// third more instructions.
+#[inline(never)]
+fn gather_part(values: &[u32; PART]) -> u32 {
     let mut mask = 0;
-    for (part, values) in row.as_chunks::<PART>().0.iter().enumerate() {
-        let mut own = 0;
-        for (lane, &value) in values.iter().enumerate() {
-            own |= u32::from(value != 0) << lane;
-        }
-        mask |= Mask::from(own) << (part * PART);
+    for (lane, &value) in values.iter().enumerate() {
+        mask |= u32::from(value != 0) << lane;
     }
     mask
 }
@@ -190,14 +194,31 @@ pub(super) fn blend<const W: usize>(old: &mut LaneValues<W>, new: &LaneValues<W>
 }
 
 /// Iterates over the lanes of a mask, ascending.
-pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
+#[inline]
+pub(super) fn lanes_of<const W: usize>(mask: Mask) -> impl Iterator<Item = usize> {
+    let [mut low, mut high] = parts_of(mask);
+    // Lane by lane of each part, so that the compiler sees that all are below `W`.
     std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lane
-        })
+        if low != 0 {
+            let lane = low.trailing_zeros() as usize;
+            low &= low - 1;
+            return Some(lane);
+        }
+        if W > PART && high != 0 {
+            let lane = PART + high.trailing_zeros() as usize;
+            high &= high - 1;
+            return Some(lane);
+        }
+        None
     })
+}
+
+/// Number of lanes of a mask.
+#[inline(always)]
+pub(super) fn count_lanes<const W: usize>(mask: Mask) -> u64 {
+    let [low, high] = parts_of(mask);
+    let high = if W > PART { high.count_ones() } else { 0 };
+    (low.count_ones() + high).into()
 }
 
 #[cfg(test)]

@@ -240,9 +240,9 @@ fn rows_and_masks() {
             blend(&mut part, &halves(&new)[half], taken);
             assert_eq!(halves(&blended)[half], part, "{mask:#x}");
         }
-        let [low, high] = masks(mask).map(lanes_of);
+        let [low, high] = masks(mask).map(lanes_of::<32>);
         let lanes: Vec<usize> = low.chain(high.map(|lane| lane + 32)).collect();
-        assert_eq!(lanes_of(mask).collect::<Vec<_>>(), lanes);
+        assert_eq!(lanes_of::<64>(mask).collect::<Vec<_>>(), lanes);
     }
 }
 
@@ -262,8 +262,9 @@ fn masks_select_lanes() {
         blend(&mut blended, &new, mask);
         let chosen = |lane| if is_in(lane) { new[lane] } else { old[lane] };
         assert_eq!(blended, std::array::from_fn(chosen));
+        assert_eq!(count_lanes::<W>(mask), mask.count_ones().into());
         let lanes: Vec<usize> = (0..W).filter(|&lane| old[lane] != 0).collect();
-        assert_eq!(lanes_of(gather(&old)).collect::<Vec<_>>(), lanes);
+        assert_eq!(lanes_of::<W>(gather(&old)).collect::<Vec<_>>(), lanes);
     }
     let mut random = fastrand::Rng::with_seed(4);
     for _ in 0..100 * ROUNDS {
