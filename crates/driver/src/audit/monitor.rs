@@ -245,7 +245,7 @@ impl ExecutionListener for ClaimMonitor<'_> {
             warp: issue.first_thread() / LANES as u32,
         };
         let key = (warp_id.block, warp_id.warp);
-        let mut warp = self.take_warp(key, issue.active.into());
+        let mut warp = self.take_warp(key, issue.active);
         warp.issued += 1;
         self.seen.issued += 1;
         let mut found = Vec::new();
@@ -253,17 +253,17 @@ impl ExecutionListener for ClaimMonitor<'_> {
             self.advance_warp(&mut warp, issue.stack(), &mut found);
         }
         if !warp.is_lost {
-            let agree = |cell: Cell, mask: Mask| all_equal(&issue.cell(cell), mask);
+            let agree = |cell: Cell, mask: Mask| all_equal(issue, cell, mask);
             self.claims.check_state(&warp.stack, &agree, &mut found);
             self.count_loops(&mut warp, issue);
-            warp.last = Some((issue.at, issue.taken.into()));
+            warp.last = Some((issue.at, issue.taken));
         }
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
         // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
         let mut entries = issue.stack().pending().iter().chain(issue.stack().top());
-        let all_leave = entries.all(|entry| entry.mask & !Mask::from(issue.taken) == 0);
+        let all_leave = entries.all(|entry| entry.mask & !issue.taken == 0);
         if leaves && all_leave {
             if !warp.is_lost {
                 self.advance_warp(&mut warp, &ActivationStack::new(0, 0), &mut found);
@@ -411,15 +411,15 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
         })
 }
 
-/// Whether the lanes of a mask have equal values.
-fn all_equal(row: &[u32; LANES], mask: Mask) -> bool {
-    let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
+/// Whether the lanes of a mask have equal values in a cell.
+fn all_equal(issue: &Issue<'_>, cell: Cell, mask: Mask) -> bool {
+    let mut values = (0..LANES)
+        .filter(|lane| mask >> lane & 1 == 1)
+        .map(|lane| issue.value(cell, lane));
+    let Some(first) = values.next() else {
         return true;
     };
-    let differs = |lane: usize, value: u32| mask >> lane & 1 == 1 && value != first;
-    !row.iter()
-        .enumerate()
-        .any(|(lane, &value)| differs(lane, value))
+    values.all(|value| value == first)
 }
 
 fn tag(token: StackToken) -> Option<Tag> {

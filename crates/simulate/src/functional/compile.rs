@@ -12,20 +12,20 @@ use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::Tag;
 
 use super::Launch;
-use super::lanes::{LANES, LaneValues};
+use super::lanes::LaneValues;
 use super::program::{
     BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, ExtraRegister, Flow, MemoryOperand,
     ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
 };
 use super::steps::{Operand, Steps};
 
-/// Compiler of the operations of one launch.
-pub(super) struct Compiler<'a> {
+/// Compiler of the operations of one launch with warps of `W` lanes.
+pub(super) struct Compiler<'a, const W: usize> {
     pub(super) launch: &'a Launch,
     /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
     pub(super) registers: usize,
-    pub(super) grid_values: Vec<LaneValues>,
+    pub(super) grid_values: Vec<LaneValues<W>>,
     /// Indices in `grid_values` of the constants, by their value.
     pub(super) constant_slots: HashMap<u32, u16>,
     pub(super) scratch: usize,
@@ -33,7 +33,7 @@ pub(super) struct Compiler<'a> {
     pub(super) reads_clock: bool,
 }
 
-impl Compiler<'_> {
+impl<const W: usize> Compiler<'_, W> {
     /// Number of general registers that a code names.
     pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
@@ -176,6 +176,9 @@ impl Compiler<'_> {
                 operands: self.compile_exprs(operands, steps)?,
                 access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
+            // Shuffles have segments of up to 32 lanes, ballots one bit of a register for each lane (PTX manual, `shfl`,
+            // `vote`): instructions of warps of 32 lanes.
+            Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
             Meaning::Shuffle {
                 dest,
                 in_range,
@@ -381,13 +384,23 @@ impl Compiler<'_> {
     /// Slot of a special register; `None` for registers that are not modelled, and for clock registers in a simulation
     /// without time.
     pub(super) fn special_register(&mut self, register: SpecialReg) -> Option<ValueSlot> {
-        let row: LaneValues = match register {
+        let row: LaneValues<W> = match register {
             SpecialReg::LaneId => std::array::from_fn(|lane| lane as u32),
             SpecialReg::ThreadIndex(axis) => {
                 let own = self.registers + ExtraRegister::ThreadIndex(axis.index()).index();
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
             SpecialReg::BlockIndex(axis) => return Some(ValueSlot::Block(axis.index())),
+            // The masks are one register: with more lanes than bits they do not exist.
+            SpecialReg::LanesEqual
+            | SpecialReg::LanesBelow
+            | SpecialReg::LanesUpTo
+            | SpecialReg::LanesAbove
+            | SpecialReg::LanesFrom
+                if W > 32 =>
+            {
+                return None;
+            }
             SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
             SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
             SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
@@ -415,7 +428,7 @@ impl Compiler<'_> {
                 let fresh = self.grid_values.len() as u16;
                 let row = *self.constant_slots.entry(value).or_insert(fresh);
                 if row == fresh {
-                    self.grid_values.push([value; LANES]);
+                    self.grid_values.push([value; W]);
                 }
                 ValueSlot::Grid(row)
             }

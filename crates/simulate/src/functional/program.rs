@@ -256,12 +256,12 @@ pub(super) struct CompiledOp {
     pub(super) flow: Flow,
 }
 
-/// A kernel compiled for one launch.
-pub(crate) struct Program<'a> {
+/// A kernel compiled for one launch with warps of `W` lanes.
+pub(crate) struct Program<'a, const W: usize> {
     pub(super) code: &'a Code,
     pub(super) ops: Vec<CompiledOp>,
     /// Values of [`ValueSlot::Grid`].
-    pub(super) grid_values: Vec<LaneValues>,
+    pub(super) grid_values: Vec<LaneValues<W>>,
     /// Number of general registers of a thread.
     pub(super) registers: usize,
     /// Largest number of scratch slots of an operation.
@@ -270,22 +270,22 @@ pub(crate) struct Program<'a> {
     pub(crate) reads_clock: bool,
 }
 
-impl<'a> Program<'a> {
+impl<'a, const W: usize> Program<'a, W> {
     /// Compiles a kernel for a simulation without time, in which clock registers fault.
-    pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Program<'a> {
-        Program::compile(code, launch, false)
+    pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Self {
+        Self::compile(code, launch, false)
     }
 
     /// Compiles a kernel for a simulation with time.
-    pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Program<'a> {
-        Program::compile(code, launch, true)
+    pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Self {
+        Self::compile(code, launch, true)
     }
 
-    fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Program<'a> {
+    fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Self {
         let mut compiler = Compiler {
             launch,
             timed,
-            registers: Compiler::register_count(code),
+            registers: Compiler::<W>::register_count(code),
             grid_values: Vec::new(),
             constant_slots: HashMap::new(),
             scratch: 0,

@@ -7,7 +7,7 @@ use warpbound_ir::float::FloatOp;
 use warpbound_ir::{BinaryOp, Expr, TernaryOp, WordHalf};
 
 use super::compile::Compiler;
-use super::lanes::{LANES, binary, ternary};
+use super::lanes::{binary, ternary};
 use super::program::{Step, ValueSlot};
 
 /// Result of a compiled expression: a constant, or a slot.
@@ -40,7 +40,7 @@ pub(super) enum StepKind {
     Constant(u16),
 }
 
-impl Compiler<'_> {
+impl<const W: usize> Compiler<'_, W> {
     /// Compiles an expression; `None` if it is not modelled.
     pub(super) fn compile_expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
         Some(match expr {
@@ -114,7 +114,7 @@ impl Compiler<'_> {
         match (op, a, b) {
             (_, Operand::Const(a), Operand::Const(b)) => {
                 // Folded by the function that executes steps, so that folding cannot change a result.
-                return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
+                return Operand::Const(binary(op, &[a; W], &[b; W])[0]);
             }
             (BinaryOp::And, x, Operand::Const(u32::MAX))
             | (BinaryOp::And, Operand::Const(u32::MAX), x) => return x,
@@ -168,7 +168,7 @@ impl Compiler<'_> {
     ) -> Operand {
         match (op, operands) {
             (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
-                let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
+                let row = ternary(op, &[a; W], &[b; W], &[c; W]);
                 return Operand::Const(row[0]);
             }
             (TernaryOp::Select, [Operand::Const(choice), b, c]) => {

@@ -23,14 +23,14 @@ use super::server::Server;
 use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
-use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, Program};
+use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, NVIDIA_LANES, Program};
 use warpbound_isa::nvidia::ExecUnit;
 
 /// State of a run that all SMs share.
 pub(super) struct GpuContext<'a, 'r, L> {
     pub(super) parameters: &'a UsedParameters,
     pub(super) setup: &'a Setup,
-    pub(super) program: &'r Program<'r>,
+    pub(super) program: &'r Program<'r, NVIDIA_LANES>,
     pub(super) launch: &'r Launch,
     pub(super) timings: &'a [InstrTiming],
     pub(super) tracking: Tracking,
@@ -62,7 +62,7 @@ impl<L> GpuContext<'_, '_, L> {
 
 /// Block resident on an SM.
 struct ResidentBlock<'r> {
-    block: Block<'r>,
+    block: Block<'r, NVIDIA_LANES>,
     number: u64,
     index: Size,
     /// Slots of its warps, in their order.
@@ -268,7 +268,9 @@ impl<'r> Sm<'r> {
             budget: &mut gpu.budget,
             listener: &mut gpu.probe,
         };
-        resident.block.step(number, at, warp.active, &mut context)?;
+        resident
+            .block
+            .step(number, at, warp.active.into(), &mut context)?;
         let event = Event::Issue {
             warp: warp.place,
             at: OpIndex(at),
@@ -611,7 +613,7 @@ impl<'r> Sm<'r> {
     }
 }
 
-/// Next instruction and active lanes of a stack entry.
+/// Next instruction and active lanes of a stack entry, in a warp of 32 lanes.
 fn next_of(entry: &StackEntry<u32>) -> (u32, u32) {
     (entry.next, entry.mask as u32)
 }
@@ -625,7 +627,7 @@ pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) 
 
 /// Sets the special registers that depend on time and on the SM, before an instruction that may read them.
 fn set_clock_registers<L>(
-    block: &mut Block<'_>,
+    block: &mut Block<'_, NVIDIA_LANES>,
     now: u64,
     sm: u32,
     slot: u32,
