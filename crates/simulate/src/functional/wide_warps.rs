@@ -9,14 +9,15 @@ use warpbound_ir::{
     ExecCondition, Expr, Meaning, Op, ShuffleMode, ValueDependence, VoteMode, Width,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_launch::PathOrder;
 use warpbound_simt::activation_stack::Mask;
 
 use super::*;
 
 /// Numbers of SR_TID.X and SR_CTAID.X.
-const TID_X: u8 = 33;
-const CTAID_X: u8 = 37;
+const TID_X: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
+const CTAID_X: SpecialReg = SpecialReg::BlockIndex(Axis::X);
 
 const BLOCKS: u32 = 5;
 
@@ -150,8 +151,12 @@ fn number_bits(mask: u32) -> Expr {
 fn exchange([x, y, z]: Size) -> Vec<Op> {
     let threads = x * y * z;
     let slab = add(
-        Expr::Special(TID_X + 1),
-        with_constant(BinaryOp::Mul, Expr::Special(TID_X + 2), y),
+        Expr::Special(SpecialReg::ThreadIndex(Axis::Y)),
+        with_constant(
+            BinaryOp::Mul,
+            Expr::Special(SpecialReg::ThreadIndex(Axis::Z)),
+            y,
+        ),
     );
     let number = add(Expr::Special(TID_X), with_constant(BinaryOp::Mul, slab, x));
     let opposite = Expr::binary(BinaryOp::Sub, Expr::Const(threads - 1), register(0));
@@ -452,8 +457,15 @@ fn operations_of_warps_of_32_lanes() {
         op(shuffle, ControlEffect::Next),
         op(vote, ControlEffect::Next),
     ];
-    ops.extend((56..=60).map(|mask| set(Cell::gpr(0), Expr::Special(mask))));
-    ops.push(set(Cell::gpr(0), Expr::Special(0)));
+    let masks = [
+        SpecialReg::LanesEqual,
+        SpecialReg::LanesBelow,
+        SpecialReg::LanesUpTo,
+        SpecialReg::LanesAbove,
+        SpecialReg::LanesFrom,
+    ];
+    ops.extend(masks.map(|mask| set(Cell::gpr(0), Expr::Special(mask))));
+    ops.push(set(Cell::gpr(0), Expr::Special(SpecialReg::LaneId)));
     let code = code(ops);
     let launch = launch_of([64, 1, 1]);
     assert_eq!(Program::<32>::untimed(&code, &launch).unsupported_ops(), []);
