@@ -10,10 +10,11 @@ pub mod instr;
 pub mod mini;
 pub mod nvidia;
 mod program;
+mod registers;
 mod special;
 
 pub use instr::{
-    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, Reg, StackToken,
+    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, StackToken,
     ValueSource,
 };
 pub use nvidia::{
@@ -21,4 +22,5 @@ pub use nvidia::{
     View,
 };
 pub use program::Program;
+pub use registers::{Reg, RegisterFile, RegisterFiles, RegisterKind};
 pub use special::{Axis, SpecialReg};

@@ -14,7 +14,7 @@ use crate::stack::{BOTTOM, Fate, StackGraph};
 use crate::{EntryId, EntrySite, EntryTable, NodeId, Tag};
 
 /// Number of storage cells of one lane that a [`CellSet`] can contain.
-pub const CELLS: usize = 320;
+pub const CELLS: usize = 384;
 
 /// Set of storage cells (registers, predicates, condition code), by numbers below [`CELLS`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -3,10 +3,10 @@
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::instr::{
-    BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, Reg, StackToken, ValueSource,
+    BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, StackToken, ValueSource,
 };
 use warpbound_isa::nvidia::SassProgram;
-use warpbound_isa::{Arch, Axis, SpecialReg};
+use warpbound_isa::{Arch, Axis, Reg, SpecialReg};
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
@@ -29,14 +29,7 @@ fn program(words: &[u64]) -> SassProgram {
 
 /// `R0-R3 P0 CC` for lists of cells.
 fn cells(list: &[Reg]) -> String {
-    let names: Vec<String> = list
-        .iter()
-        .map(|reg| match reg {
-            Reg::Gpr(n) => format!("R{n}"),
-            Reg::Pred(n) => format!("P{n}"),
-            Reg::Cc => "CC".to_string(),
-        })
-        .collect();
+    let names: Vec<String> = list.iter().map(Reg::to_string).collect();
     names.join(" ")
 }
 

@@ -7,8 +7,8 @@ use warpbound_ir::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
     SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
 };
-use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_isa::{RegisterKind, SpecialReg};
 use warpbound_simt::Tag;
 
 use super::Launch;
@@ -38,8 +38,12 @@ impl<const W: usize> Compiler<'_, W> {
     pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
-            let general = cells.filter(|cell| cell.index() < 256);
-            general.map(|cell| cell.index() + 1).max().unwrap_or(0)
+            let vectors = cells.map(Cell::register);
+            let vectors = vectors.filter(|register| register.kind == RegisterKind::Vector);
+            vectors
+                .map(|register| usize::from(register.number) + 1)
+                .max()
+                .unwrap_or(0)
         };
         code.ops.iter().map(named).max().unwrap_or(0)
     }
@@ -79,9 +83,9 @@ impl<const W: usize> Compiler<'_, W> {
             }
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
-        let guard = condition.guard.filter(|guard| guard.is_predicate());
+        let guard = condition.guard.and_then(Cell::predicate_number);
         CompiledOp {
-            guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
+            guard: guard.map(|number| (number, condition.negated)),
             never: condition.is_never(),
             cc_test: test.flatten(),
             steps: steps.list,
@@ -362,8 +366,8 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Destination of a cell; `None` if the cell is not modelled.
     fn dest(&self, cell: Cell) -> Option<Dest> {
-        if cell.is_predicate() {
-            return Some(Dest::Predicate((cell.index() - 256) as u8));
+        if let Some(number) = cell.predicate_number() {
+            return Some(Dest::Predicate(number));
         }
         match self.register_slot(cell)? {
             ValueSlot::Warp(row) => Some(Dest::Register(row)),

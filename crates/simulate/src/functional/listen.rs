@@ -101,8 +101,8 @@ impl Issue<'_> {
 
     /// Value of a cell in a lane of the warp: 0 or 1 for predicates, 0 for registers that the code does not name.
     pub fn value(&self, cell: Cell, lane: usize) -> u32 {
-        if cell.is_predicate() {
-            let holds = self.predicates.get(cell.index() - 256);
+        if let Some(number) = cell.predicate_number() {
+            let holds = self.predicates.get(usize::from(number));
             return holds.is_some_and(|holds| holds >> lane & 1 == 1).into();
         }
         let index = match cell {

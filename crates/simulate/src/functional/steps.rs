@@ -45,8 +45,7 @@ impl<const W: usize> Compiler<'_, W> {
     pub(super) fn compile_expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
         Some(match expr {
             Expr::Const(value) => Operand::Const(*value),
-            Expr::Cell(cell) if cell.is_predicate() => {
-                let number = (cell.index() - 256) as u8;
+            Expr::Cell(cell) if let Some(number) = cell.predicate_number() => {
                 let operand = Operand::Const(number.into());
                 let made =
                     steps.get_or_push(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
