@@ -8,7 +8,9 @@ use warpbound_ir::{
     ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::Tag;
+use warpbound_launch::PathOrder;
+use warpbound_simt::ControlTransfer;
+use warpbound_simt::warp::DivergenceOrder;
 
 use super::Launch;
 use super::compile::Compiler;
@@ -227,14 +229,9 @@ pub(super) struct MemoryOperand {
 /// Effect of an operation on the activation stack.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
-    Next,
-    Jump(u32),
+    Transfer(ControlTransfer<'static, u32>),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
-    Push(Tag, u32),
-    Call(u32),
-    Unwind(Tag),
-    Exit,
     /// To the named code outside the file.
     External(String),
     Unsupported,
@@ -267,6 +264,8 @@ pub(crate) struct Program<'a> {
     pub(super) scratch: usize,
     /// Whether some operation reads a [`ClockRegister`].
     pub(crate) reads_clock: bool,
+    /// Order of the sides of a divergent jump.
+    pub(super) order: DivergenceOrder,
 }
 
 impl<'a> Program<'a> {
@@ -298,6 +297,10 @@ impl<'a> Program<'a> {
             reads_clock: compiler.reads_clock,
             grid_values: compiler.grid_values,
             registers: compiler.registers,
+            order: match launch.order {
+                PathOrder::TakenFirst => DivergenceOrder::TakenFirst,
+                PathOrder::FallThroughFirst => DivergenceOrder::FallThroughFirst,
+            },
         }
     }
 

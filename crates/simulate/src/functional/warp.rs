@@ -67,7 +67,7 @@ impl Warp {
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
         Warp {
-            stack: ActivationStack::new(entry, u64::from(u32::MAX >> (32 - count))),
+            stack: ActivationStack::new(entry, u64::from(u32::MAX >> (32 - count)), program.order),
             first_thread: first,
             rows,
             predicates: [0; 8],
