@@ -10,7 +10,9 @@
 //! points with calling contexts.
 
 use crate::warp::DivergenceOrder;
-use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
+use crate::{ControlTransfer, ExecutionModel, Tag, TransferError};
+
+pub use crate::Mask;
 
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
