@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{Axis, SpecialReg};
-use warpbound_simt::warp::{CellSet, WarpState};
+use warpbound_simt::AbstractState;
+use warpbound_simt::warp::CellSet;
 
 /// Properties of the launch that agreement depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +151,7 @@ impl GuardedWrites {
 /// Applies the data effect of `op` to the agreements of all groups; `earlier` are the guarded writes of its block
 /// before `op`.
 pub fn apply_data_effect(
-    state: &mut WarpState,
+    state: &mut impl AbstractState,
     op: &Op,
     launch: &LaunchContext,
     earlier: &mut GuardedWrites,

@@ -11,7 +11,7 @@ use warpbound_graph::{DataflowProblem, Digraph, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
-use warpbound_simt::{NodeId, Tag};
+use warpbound_simt::{AbstractModel, NodeId, Tag};
 
 use crate::blocks::Blocks;
 use crate::context::Contexts;
@@ -90,7 +90,7 @@ impl ThreadCfg {
             };
             // One lane needs no agreement: `flow` passes each unknown condition as agreed.
             let initial = State {
-                warp: WarpState::entry(CellSet::default(), &explorer.model),
+                warp: explorer.model.entry(CellSet::default()),
                 values: relevant.is_some().then(Values::default),
             };
             let outcome = solve(&mut explorer, entry.index(), initial);
@@ -309,14 +309,12 @@ impl DataflowProblem for Explorer<'_> {
         };
         let mut found = BTreeSet::new();
         let mut states = Vec::new();
-        state
-            .warp
-            .clone()
+        self.model
             .step(
+                state.warp.clone(),
                 &resolved.op,
                 condition,
                 (here, resolved.next),
-                &self.model,
                 &mut self.space.entries,
                 &mut |step, warp| {
                     if let (Some(to), Some(warp)) = (step.to, warp) {
@@ -340,7 +338,7 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
-        let mut grew = old.warp.join(&new.warp, &self.model);
+        let mut grew = self.model.join(&mut old.warp, &new.warp);
         if let (Some(old), Some(new)) = (&mut old.values, &new.values) {
             grew |= old.join(new);
         }

@@ -10,9 +10,9 @@ use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::{Diagnostic, Instructions, UpperBound};
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
-use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
-use warpbound_simt::warp::{Via, WarpModel, WarpState};
+use warpbound_simt::warp::{Via, WarpModel};
+use warpbound_simt::{AbstractState, EntryId, NodeId};
 
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
@@ -43,10 +43,10 @@ impl KernelFlow {
         let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
         let limits = lane_limits(code, &thread, launch);
-        let state = |node| warp.state(node);
+        let pending = |node| pending_entries(&warp, node);
         let counts = CountSystem::build(&CountInput {
             lane_limits: &limits,
-            ..count_input(launch, &thread, &warp, &loops, &state)
+            ..count_input(launch, &thread, &warp, &loops, &pending)
         });
         Ok(KernelFlow {
             thread,
@@ -68,8 +68,8 @@ impl KernelFlow {
             loops,
             ..
         } = &self;
-        let state = |node| warp.state(node);
-        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &state));
+        let pending = |node| pending_entries(warp, node);
+        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &pending));
         self
     }
 
@@ -209,7 +209,7 @@ fn count_input<'a>(
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
     loops: &'a Loops,
-    state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+    pending: &'a dyn Fn(NodeId) -> &'a [EntryId],
 ) -> CountInput<'a> {
     CountInput {
         lanes: launch.live_lanes(),
@@ -217,10 +217,15 @@ fn count_input<'a>(
         lane_limits: &[],
         entry: thread.entry,
         thread: &thread.steps,
-        warp: &warp.steps,
+        warp: &warp.graph.steps,
         entries: &thread.space.entries,
         loops: &loops.loops,
         shared_returns: &loops.shared_returns,
-        state,
+        pending,
     }
+}
+
+/// Returns the entries that may be pending while the warp executes a node.
+fn pending_entries(warp: &WarpCfg, node: NodeId) -> &[EntryId] {
+    warp.state(node).map_or(&[], AbstractState::pending)
 }

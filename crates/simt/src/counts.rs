@@ -18,7 +18,7 @@ mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::warp::{Via, WarpState, WarpStep};
+use crate::warp::{Via, WarpStep};
 use crate::{EntryId, EntryTable, NodeId};
 
 pub use row::{CountRow, Factor, RowFamily, RowRelation};
@@ -86,8 +86,8 @@ pub struct CountInput<'a> {
     pub loops: &'a [CountedLoop],
     /// Return entries of calls into a context that other calls enter as well.
     pub shared_returns: &'a BTreeSet<EntryId>,
-    /// State of the warp at a node; `None` if it never executes the node.
-    pub state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+    /// Entries that may be pending while the warp executes a node; none if it never does.
+    pub pending: &'a dyn Fn(NodeId) -> &'a [EntryId],
 }
 
 /// Variables and rows.
@@ -371,12 +371,9 @@ impl Builder<'_, '_> {
     fn iterates_in_lockstep(&self, counted: &CountedLoop) -> bool {
         let entries = self.input.entries;
         counted.headers.iter().all(|&header| {
-            // A header that the warp never reaches has no state and no pending entries.
-            (self.input.state)(header).is_none_or(|state| {
-                state.stack().ids().iter().all(|&id| {
-                    let entry = entries.get(id);
-                    !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
-                })
+            (self.input.pending)(header).iter().all(|&id| {
+                let entry = entries.get(id);
+                !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
             })
         })
     }
@@ -454,11 +451,8 @@ impl Builder<'_, '_> {
         predecessors: &BTreeMap<NodeId, Vec<NodeId>>,
     ) -> bool {
         let entries = self.input.entries;
-        let states = headers.iter().filter_map(|&h| (self.input.state)(h));
-        let resumed: BTreeSet<NodeId> = states
-            .flat_map(|state| state.stack().ids())
-            .map(|&id| entries.get(id).resume)
-            .collect();
+        let pending = headers.iter().flat_map(|&h| (self.input.pending)(h));
+        let resumed: BTreeSet<NodeId> = pending.map(|&id| entries.get(id).resume).collect();
         if resumed.is_empty() {
             return true;
         }

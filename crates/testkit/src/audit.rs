@@ -10,9 +10,8 @@ use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::NodeId;
-use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::warp::WarpModel;
+use warpbound_simt::{Mask, NodeId, lanes_of};
 
 use crate::execute::{Ending, Labels, NoLabels, RunSeed, Warp, WarpEvent, mix};
 
@@ -126,7 +125,7 @@ impl Analysed<'_> {
         };
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
-                for lane in lanes(top.mask) {
+                for lane in lanes_of(top.mask) {
                     counts.traces[lane].push(top.next.op);
                     if let Some(node) = self.claims.node_of(top.next) {
                         let from = counters[lane].count(&self.claims, node, |fact, count| {
@@ -180,7 +179,7 @@ impl Analysed<'_> {
         // A single lane never depends on the stack rules, so its trace is right even when the machine has a planted
         // fault.
         let alone = RunSeed { fault: None, ..run };
-        let live: Vec<usize> = lanes(run.lanes).collect();
+        let live: Vec<usize> = lanes_of(run.lanes).collect();
         for turn in 0..solo_lanes.min(live.len()) {
             let lane = live[(run.seed as usize).wrapping_add(turn * 7) % live.len()];
             let trace = &counts.traces[lane];
@@ -320,7 +319,7 @@ impl Analysed<'_> {
     fn check_step_claims(&self, event: &WarpEvent<'_, ContextId>, violations: &mut Vec<String>) {
         let mut found = Vec::new();
         let agree = |cell: Cell, mask: Mask| {
-            let mut values = lanes(mask).map(|lane| event.cells[lane][cell.index()]);
+            let mut values = lanes_of(mask).map(|lane| event.cells[lane][cell.index()]);
             let first = values.next();
             values.all(|value| Some(value) == first)
         };
@@ -338,15 +337,4 @@ fn statement_key(never: &Never) -> u64 {
         Never::Block(at) => at.0.into(),
         Never::Step { from, to } => u64::from(from.0) << 32 | u64::from(to.0),
     }
-}
-
-pub(crate) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        (rest != 0).then(|| {
-            rest &= rest - 1;
-            lane
-        })
-    })
 }

@@ -13,15 +13,17 @@ use warpbound_ir::float::FloatOp;
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
-use warpbound_simt::Tag;
-use warpbound_simt::activation_stack::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
-
-use crate::audit::lanes;
+use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
 
 pub use warpbound_driver::audit::Point;
 
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
+
+/// Order of the sides of a jump on the stack: not used, as each run chooses an order for each divergence.
+const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Planted faults of the machine, to show that the checks catch them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,7 +129,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         Warp {
             code,
             launch,
-            stack: ActivationStack::new(start, run.lanes),
+            stack: ActivationStack::new(start, run.lanes, ORDER),
             // Registers are not initialised: each lane starts with other values, so that they agree in no cell by
             // default.
             cells: (0..width)
@@ -215,15 +217,15 @@ impl<'a, L: Labels> Warp<'a, L> {
                 matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit) || external;
             let exhausted = removes_lanes && taken == top.mask;
             match outcome {
-                Some(Ok(())) => observe(&WarpEvent {
+                Some(Ok(_)) => observe(&WarpEvent {
                     before: &before,
                     after: &self.stack,
                     taken,
                     exhausted,
                     cells: &self.cells,
                 }),
-                Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
-                None => return Ending::Stuck,
+                Some(Err(TransferError::MissingEntry(tag))) => return Ending::Underflow(tag),
+                Some(Err(TransferError::NotInModel)) | None => return Ending::Stuck,
             }
             let calls_outside =
                 matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
@@ -243,7 +245,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                 || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
             (guard != op.condition.negated) && cc
         };
-        lanes(active).filter(holds).fold(0, |m, lane| m | 1 << lane)
+        lanes_of(active)
+            .filter(holds)
+            .fold(0, |m, lane| m | 1 << lane)
     }
 
     fn apply_control_effect(
@@ -252,22 +256,26 @@ impl<'a, L: Labels> Warp<'a, L> {
         here: Point<L::Label>,
         active: Mask,
         taken: Mask,
-    ) -> Option<Result<(), NoMatchingEntry>> {
+    ) -> Option<Result<bool, TransferError>> {
         let point = |op, label| Point { op, label };
         let next = point(OpIndex(here.op.0 + 1), here.label);
-        match &op.control {
-            ControlEffect::Next => self.stack.advance(next),
+        let transfer = match &op.control {
+            ControlEffect::Next => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
-                self.diverge(vec![(to, taken), (next, active & !taken)]);
+                let sides = self.sides(vec![(to, taken), (next, active & !taken)]);
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
             }
             // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
-                return Some(self.stack.pop(Tag::Ret, taken, next));
+                return Some(
+                    self.stack
+                        .apply(&ControlTransfer::Pop(Tag::Ret), taken, next),
+                );
             }
             ControlEffect::Indirect { base, anchor, .. } => {
                 let mut targets: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
-                for lane in lanes(taken) {
+                for lane in lanes_of(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
                     // An indirect jump to a function after a PRET is a call.
                     let is_call = self.code.function_at(to).is_some() && self.return_is_pushed();
@@ -282,46 +290,43 @@ impl<'a, L: Labels> Warp<'a, L> {
                         None => targets.push((to, 1 << lane)),
                     }
                 }
-                self.diverge(targets);
+                let sides = self.sides(targets);
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
-                self.stack.push(Tag::Ret, next, point(*callee, label));
+                ControlTransfer::Call(point(*callee, label))
             }
             // An external function returns with all lanes and an unchanged stack.
-            ControlEffect::Call(ControlTarget::External(_)) => self.stack.advance(next),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                self.stack
-                    .push(tag_of_token(*token)?, point(*to, here.label), next);
-            }
-            ControlEffect::Pop(token) => {
-                return Some(self.unwind(tag_of_token(*token)?, taken, next));
-            }
-            ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {
-                self.leave_running(taken, next);
-            }
-            ControlEffect::Exit => self.stack.exit(taken, next),
+            ControlEffect::Call(ControlTarget::External(_)) => ControlTransfer::Next,
+            ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
+                tag: tag_of_token(*token)?,
+                resume: point(*to, here.label),
+            },
+            ControlEffect::Pop(token) => ControlTransfer::Pop(tag_of_token(*token)?),
+            ControlEffect::Exit => ControlTransfer::Exit,
             _ => return None,
-        }
-        Some(Ok(()))
+        };
+        Some(self.apply(&transfer, taken, next))
     }
 
-    fn unwind(
+    /// Applies a transfer to the stack, with the planted fault of the run.
+    fn apply(
         &mut self,
-        tag: Tag,
+        transfer: &ControlTransfer<'_, Point<L::Label>>,
         taken: Mask,
         next: Point<L::Label>,
-    ) -> Result<(), NoMatchingEntry> {
-        match self.run.fault {
-            Some(PlantedFault::LosesTaggedEntry) => {
-                self.stack.exit(taken, next);
-                Ok(())
+    ) -> Result<bool, TransferError> {
+        match (self.run.fault, transfer) {
+            (Some(PlantedFault::LosesTaggedEntry), ControlTransfer::Pop(_)) => {
+                self.stack.apply(&ControlTransfer::Exit, taken, next)
             }
-            Some(PlantedFault::KeepsEntriesAbove) => {
+            (Some(PlantedFault::KeepsEntriesAbove), ControlTransfer::Pop(_))
+            | (Some(PlantedFault::ExitKeepsPending), ControlTransfer::Exit) => {
                 self.leave_running(taken, next);
-                Ok(())
+                Ok(false)
             }
-            _ => self.stack.pop(tag, taken, next),
+            _ => self.stack.apply(transfer, taken, next),
         }
     }
 
@@ -336,15 +341,14 @@ impl<'a, L: Labels> Warp<'a, L> {
             mask: top.mask & !taken,
             ..top
         });
-        self.stack = ActivationStack::from_entries(stages);
+        self.stack = ActivationStack::from_entries(stages, ORDER);
     }
 
-    /// Splits the running entry among several targets, in an order determined by the run.
-    fn diverge(&mut self, mut targets: Vec<(Point<L::Label>, Mask)>) {
+    /// The targets with lanes, in an order determined by the run.
+    fn sides<P>(&self, mut targets: Vec<(P, Mask)>) -> Vec<(P, Mask)> {
         targets.retain(|(_, mask)| *mask != 0);
-        if let [(to, _)] = targets[..] {
-            self.stack.advance(to);
-            return;
+        if targets.len() < 2 {
+            return targets;
         }
         let random = mix(&[self.run.seed, 3, self.steps as u64]);
         match self.run.fall_through_first {
@@ -358,7 +362,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 }
             }
         }
-        self.stack.diverge(&targets);
+        targets
     }
 
     /// Whether an indirect jump leaves the file: to an absolute address, or by a call whose targets are no code of the
@@ -373,7 +377,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             return false;
         };
         let has_no_target = |lane| self.indirect_target(base, anchor, lane).is_none();
-        !relative || self.return_is_pushed() && lanes(taken).all(has_no_target)
+        !relative || self.return_is_pushed() && lanes_of(taken).all(has_no_target)
     }
 
     /// Whether the topmost pushed entry is a return entry, as for an indirect call.
@@ -394,12 +398,12 @@ impl<'a, L: Labels> Warp<'a, L> {
             _ => None,
         };
         let pointer = |lane: usize| base.map(|cell| self.cells[lane][cell.index()]);
-        lanes(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
+        lanes_of(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Overwrites all cells of the lanes `taken`: a function outside the file may change any of them.
     fn clobber(&mut self, at: OpIndex, taken: Mask) {
-        for lane in lanes(taken) {
+        for lane in lanes_of(taken) {
             for cell in 0..Cell::COUNT {
                 let old = self.cells[lane][cell];
                 let new = mix(&[self.run.seed, 8, at.0.into(), lane as u64, cell as u64, old]);
@@ -425,7 +429,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         }
         let seed = self.run.seed;
         let site = u64::from(at.0);
-        for lane in lanes(taken) {
+        for lane in lanes_of(taken) {
             let id = lane as u64;
             let mut inputs = vec![seed, 4, site];
             match op.value {

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::Code;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
 
 use crate::audit::Analysed;

@@ -348,7 +348,7 @@ impl<'a> Claims<'a> {
                 }
             }
         }
-        let steps = self.flow.warp.steps.get(here.index());
+        let steps = self.flow.warp.graph.steps.get(here.index());
         let steps = || steps.into_iter().flatten();
         let matches_edge = |step: &&_| is_step(step, to, via);
         let known = steps()

@@ -4,6 +4,7 @@
 //! diverged lanes arrives with all its threads.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
+use warpbound_simt::ExecutionModel;
 
 use super::Counts;
 use super::block::Block;
@@ -78,7 +79,7 @@ impl<const W: usize> Block<'_, W> {
             let exited: u32 = self
                 .warps
                 .iter()
-                .filter(|warp| warp.stack.top().is_none())
+                .filter(|warp| warp.stack.running().is_none())
                 .map(|warp| self.thread_count(warp))
                 .sum();
             let all = self.launch.block.iter().product::<u32>();

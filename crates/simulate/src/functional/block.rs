@@ -3,8 +3,7 @@
 use warpbound_base::CodeAddr;
 use warpbound_ir::{OpIndex, VoteMode};
 use warpbound_launch::{Launch, PathOrder, Size};
-use warpbound_simt::Tag;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
 use super::access::Request;
 use super::fault::{Fault, FaultKind};
@@ -75,9 +74,8 @@ impl<'a, const W: usize> Block<'a, W> {
             // kernel without races does not depend on this order.
             for warp_index in 0..self.warps.len() {
                 while self.warps[warp_index].barrier_wait.is_none()
-                    && let Some(top) = self.warps[warp_index].stack.top()
+                    && let Some((at, active)) = self.warps[warp_index].stack.running()
                 {
-                    let (at, active) = (top.next, top.mask);
                     progress = true;
                     self.step(warp_index, at, active, context)?;
                 }
@@ -189,41 +187,8 @@ impl<'a, const W: usize> Block<'a, W> {
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
-        let next = at + 1;
-        let others = active & !taken;
-        let stack = &mut self.warps[warp_index].stack;
-        match &op.flow {
-            Flow::Next => stack.advance(next),
-            Flow::Jump(to) => match (taken, others) {
-                (0, _) => stack.advance(next),
-                (_, 0) => stack.advance(*to),
-                // Both successors are one instruction: the lanes stay converged.
-                _ if *to == next => stack.advance(next),
-                _ => {
-                    counts.diverge(at);
-                    let (to, next) = ((*to, taken), (next, others));
-                    match self.launch.order {
-                        PathOrder::TakenFirst => stack.diverge(&[to, next]),
-                        PathOrder::FallThroughFirst => stack.diverge(&[next, to]),
-                    }
-                }
-            },
-            // Pushes apply to all active lanes, whatever their guard.
-            Flow::Push(tag, to) => stack.push(*tag, *to, next),
-            Flow::Call(to) => stack.push(Tag::Ret, next, *to),
-            Flow::Exit => {
-                if taken != 0 && others != 0 {
-                    counts.diverge(at);
-                }
-                stack.exit(taken, next);
-            }
-            Flow::Unwind(tag) => {
-                if taken != 0 && others != 0 {
-                    counts.diverge(at);
-                }
-                let popped = stack.pop(*tag, taken, next);
-                popped.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
-            }
+        let transfer = match &op.flow {
+            Flow::Transfer(transfer) => transfer,
             Flow::Indirect(base, anchor) => {
                 return self.branch_indirect(
                     warp_index,
@@ -235,13 +200,38 @@ impl<'a, const W: usize> Block<'a, W> {
                 );
             }
             // External and unsupported code is a fault only if a lane executes it.
-            _ if taken == 0 => stack.advance(next),
+            _ if taken == 0 => &ControlTransfer::Next,
             Flow::External(name) => {
                 return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
             }
             Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
+        };
+        self.apply_transfer(warp_index, at, transfer, taken, counts)
+    }
+
+    /// Applies a control transfer of the instruction `at` to the warp's activation stack.
+    #[inline]
+    fn apply_transfer(
+        &mut self,
+        warp_index: usize,
+        at: u32,
+        transfer: &ControlTransfer<'_, u32>,
+        taken: Mask,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
+        let stack = &mut self.warps[warp_index].stack;
+        match stack.apply(transfer, taken, at + 1) {
+            Ok(splits) => {
+                if splits {
+                    counts.diverge(at);
+                }
+                Ok(())
+            }
+            Err(TransferError::MissingEntry(tag)) => {
+                Err(self.fault(at, FaultKind::MissingStackEntry(tag.name())))
+            }
+            Err(TransferError::NotInModel) => Err(self.fault(at, FaultKind::Unsupported)),
         }
-        Ok(())
     }
 
     /// Executes an indirect jump; lanes with the same target stay converged.
@@ -282,15 +272,8 @@ impl<'a, const W: usize> Block<'a, W> {
         if self.launch.order == PathOrder::FallThroughFirst {
             targets.reverse();
         }
-        let stack = &mut self.warps[warp_index].stack;
-        match targets.as_slice() {
-            [(to, _)] => stack.advance(*to),
-            targets => {
-                counts.diverge(at);
-                stack.diverge(targets);
-            }
-        }
-        Ok(())
+        let transfer = ControlTransfer::Indirect(&targets);
+        self.apply_transfer(warp_index, at, &transfer, taken, counts)
     }
 
     /// The values that an operation of a warp can read.
@@ -557,9 +540,10 @@ mod tests {
         // Nested divergent branches, each of which splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
-                let above = all_lanes::<W>() << lane << 1;
-                warp.stack
-                    .diverge(&[(0, above & all_lanes::<W>()), (0, 1 << lane)]);
+                let above = (all_lanes::<W>() << lane << 1) & all_lanes::<W>();
+                let sides = [(0, above), (0, 1 << lane)];
+                let split = warp.stack.apply(&ControlTransfer::Indirect(&sides), 0, 0);
+                assert_eq!(split, Ok(true));
             }
         }
         let of_warp = |warp: &Warp<W>| {

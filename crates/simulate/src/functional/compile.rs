@@ -9,7 +9,7 @@ use warpbound_ir::{
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
-use warpbound_simt::Tag;
+use warpbound_simt::{ControlTransfer, Tag};
 
 use super::Launch;
 use super::lanes::LaneValues;
@@ -113,15 +113,22 @@ impl<const W: usize> Compiler<'_, W> {
             StackToken::LongJmp | StackToken::Exit => None,
         };
         match control {
-            ControlEffect::Next => Flow::Next,
-            ControlEffect::Jump(ControlTarget::Op(to)) => Flow::Jump(to.0),
-            ControlEffect::Call(ControlTarget::Op(to)) => Flow::Call(to.0),
-            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                tag(*token).map_or(Flow::Unsupported, |tag| Flow::Push(tag, to.0))
+            ControlEffect::Next => Flow::Transfer(ControlTransfer::Next),
+            ControlEffect::Jump(ControlTarget::Op(to)) => {
+                Flow::Transfer(ControlTransfer::Jump(to.0))
             }
-            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, Flow::Unwind),
-            ControlEffect::Exit => Flow::Exit,
+            ControlEffect::Call(ControlTarget::Op(to)) => {
+                Flow::Transfer(ControlTransfer::Call(to.0))
+            }
+            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => tag(*token)
+                .map_or(Flow::Unsupported, |tag| {
+                    Flow::Transfer(ControlTransfer::Push { tag, resume: to.0 })
+                }),
+            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, |tag| {
+                Flow::Transfer(ControlTransfer::Pop(tag))
+            }),
+            ControlEffect::Exit => Flow::Transfer(ControlTransfer::Exit),
             ControlEffect::Indirect {
                 base,
                 anchor,

@@ -9,7 +9,9 @@ use warpbound_ir::{
 };
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::Tag;
+use warpbound_launch::PathOrder;
+use warpbound_simt::ControlTransfer;
+use warpbound_simt::warp::DivergenceOrder;
 
 use super::Launch;
 use super::compile::Compiler;
@@ -228,14 +230,9 @@ pub(super) struct MemoryOperand {
 /// Effect of an operation on the activation stack.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
-    Next,
-    Jump(u32),
+    Transfer(ControlTransfer<'static, u32>),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
-    Push(Tag, u32),
-    Call(u32),
-    Unwind(Tag),
-    Exit,
     /// To the named code outside the file.
     External(String),
     Unsupported,
@@ -268,6 +265,8 @@ pub(crate) struct Program<'a, const W: usize> {
     pub(super) scratch: usize,
     /// Whether some operation reads a [`ClockRegister`].
     pub(crate) reads_clock: bool,
+    /// Order of the sides of a divergent jump.
+    pub(super) order: DivergenceOrder,
 }
 
 impl<'a, const W: usize> Program<'a, W> {
@@ -299,6 +298,10 @@ impl<'a, const W: usize> Program<'a, W> {
             reads_clock: compiler.reads_clock,
             grid_values: compiler.grid_values,
             registers: compiler.registers,
+            order: match launch.order {
+                PathOrder::TakenFirst => DivergenceOrder::TakenFirst,
+                PathOrder::FallThroughFirst => DivergenceOrder::FallThroughFirst,
+            },
         }
     }
 

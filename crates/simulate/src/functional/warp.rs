@@ -67,7 +67,7 @@ impl<const W: usize> Warp<W> {
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
         Self {
-            stack: ActivationStack::new(entry, Mask::MAX >> (64 - count)),
+            stack: ActivationStack::new(entry, Mask::MAX >> (64 - count), program.order),
             first_thread: first,
             rows,
             predicates: [0; 8],

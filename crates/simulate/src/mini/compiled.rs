@@ -5,6 +5,7 @@ use warpbound_ir::{
     Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
     OpIndex, Width,
 };
+use warpbound_simt::ControlTransfer;
 
 /// An operand, with one value per lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,17 +47,10 @@ pub(crate) enum Effect {
 
 /// Effect of an operation on the synchronisation frames (`abstract-cta-2014` 4).
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Flow {
-    Next,
-    Jump(u32),
-    Branch {
-        cell: u16,
-        if_zero: bool,
-        to: u32,
-        reconvergence: Option<u32>,
-    },
-    Reconverge,
-    End,
+pub(crate) struct Flow {
+    pub(crate) transfer: ControlTransfer<'static, u32>,
+    /// Condition: the cell, and whether the lanes in which it is 0 are taken, not the others; `None` takes all.
+    pub(crate) condition: Option<(u16, bool)>,
 }
 
 /// A compiled operation.
@@ -133,21 +127,29 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         Some(_) => return None,
     };
     let condition = op.condition;
-    let flow = match &op.control {
-        ControlEffect::Next if condition.is_always() => Flow::Next,
-        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => Flow::Jump(to.0),
+    let mut tested = None;
+    let transfer = match &op.control {
+        ControlEffect::Next if condition.is_always() => ControlTransfer::Next,
+        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => {
+            ControlTransfer::Jump(to.0)
+        }
         ControlEffect::Branch {
             to: ControlTarget::Op(to),
             reconvergence: meet,
-        } if !condition.tests_cc() => Flow::Branch {
-            cell: cell_index(condition.guard?),
-            if_zero: condition.negated,
-            to: to.0,
-            reconvergence: meet.map(|at| at.0),
-        },
-        ControlEffect::Reconverge if condition.is_always() => Flow::Reconverge,
-        ControlEffect::End => Flow::End,
+        } if !condition.tests_cc() => {
+            tested = Some((cell_index(condition.guard?), condition.negated));
+            ControlTransfer::Branch {
+                target: to.0,
+                reconvergence: meet.map(|at| at.0),
+            }
+        }
+        ControlEffect::Reconverge if condition.is_always() => ControlTransfer::Reconverge,
+        ControlEffect::End => ControlTransfer::Exit,
         _ => return None,
+    };
+    let flow = Flow {
+        transfer,
+        condition: tested,
     };
     Some(MiniOp { effect, flow })
 }

@@ -8,7 +8,7 @@
 use warpbound_ir::OpIndex;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
-use warpbound_simt::activation_stack::StackEntry;
+use warpbound_simt::{ExecutionModel, Mask};
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
@@ -177,7 +177,7 @@ impl<'r> Sm<'r> {
                 block: number,
                 warp,
             };
-            let top = state.stack.top().map_or((0, 0), next_of);
+            let top = state.stack.running().map_or((0, 0), next_of);
             let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
@@ -285,7 +285,7 @@ impl<'r> Sm<'r> {
         };
         scheduler.record_issue(slot, timing.yields);
         let state = &resident.block.warps[number];
-        let next = state.stack.top().map(next_of);
+        let next = state.stack.running().map(next_of);
         let waits = state.barrier_wait.is_some();
         warp.restart(now);
         self.time_instruction(now, timing, warp, gpu);
@@ -613,9 +613,9 @@ impl<'r> Sm<'r> {
     }
 }
 
-/// Next instruction and active lanes of a stack entry, in a warp of 32 lanes.
-fn next_of(entry: &StackEntry<u32>) -> (u32, u32) {
-    (entry.next, entry.mask as u32)
+/// Next instruction and active lanes of a warp.
+fn next_of((at, active): (u32, Mask)) -> (u32, u32) {
+    (at, active as u32)
 }
 
 /// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,

@@ -158,7 +158,7 @@ fn found(case: (&str, LaunchFile), plant: impl Fn(&mut Claims<'_>)) -> Vec<Claim
 fn drop_resumed(claims: &mut Claims<'_>, tag: Tag) {
     let entries = &claims.flow.thread.space.entries;
     let mut dropped = 0;
-    for steps in &mut claims.flow.warp.steps {
+    for steps in &mut claims.flow.warp.graph.steps {
         let before = steps.len();
         steps.retain(|step| !matches!(step.via, Via::Resume(id) if entries.get(id).tag == tag));
         dropped += before - steps.len();
@@ -188,7 +188,7 @@ fn dropped_step_back_to_a_loop() {
         let header = claims.flow.loops.loops.first().expect("a loop").headers[0];
         let body = claims.flow.loops.loops[0].body.clone();
         for node in body {
-            claims.flow.warp.steps[node.index()].retain(|step| step.to != Some(header));
+            claims.flow.warp.graph.steps[node.index()].retain(|step| step.to != Some(header));
         }
     });
     assert_eq!(claims, [Claim::Edge]);
@@ -197,7 +197,7 @@ fn dropped_step_back_to_a_loop() {
 #[test]
 fn pushes_that_are_on_no_edge() {
     let claims = found(nested(), |claims| {
-        for step in claims.flow.warp.steps.iter_mut().flatten() {
+        for step in claims.flow.warp.graph.steps.iter_mut().flatten() {
             step.pushes.clear();
         }
     });
