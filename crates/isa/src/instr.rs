@@ -1,6 +1,6 @@
 //! Registers, control flow and effects of decoded instructions.
 
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Named};
 
 /// Storage cell private to a lane, as analyses track it. `RZ` and `PT` are constants, not cells.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +70,17 @@ pub enum StackToken {
     Exit,
 }
 
+impl Named for StackToken {
+    const ALL: &'static [(StackToken, &'static str)] = &[
+        (StackToken::Sync, "sync"),
+        (StackToken::Brk, "brk"),
+        (StackToken::Cont, "cont"),
+        (StackToken::Ret, "ret"),
+        (StackToken::LongJmp, "longjmp"),
+        (StackToken::Exit, "exit"),
+    ];
+}
+
 /// Target of a direct control transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchTarget {
@@ -137,6 +148,19 @@ pub enum MemorySpace {
     Surface,
     /// Graphics attributes and outputs (ALD, AST, IPA, OUT, ISBERD, PIXLD).
     Attribute,
+}
+
+impl Named for MemorySpace {
+    const ALL: &'static [(MemorySpace, &'static str)] = &[
+        (MemorySpace::Global, "global"),
+        (MemorySpace::Shared, "shared"),
+        (MemorySpace::Local, "local"),
+        (MemorySpace::Constant, "constant"),
+        (MemorySpace::Generic, "generic"),
+        (MemorySpace::Texture, "texture"),
+        (MemorySpace::Surface, "surface"),
+        (MemorySpace::Attribute, "attribute"),
+    ];
 }
 
 /// Memory access of an instruction.
