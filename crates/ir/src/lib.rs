@@ -17,6 +17,7 @@ mod maxwell;
 mod meaning;
 mod mini;
 mod nvidia;
+pub mod text;
 
 pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;

@@ -61,6 +61,17 @@ pub enum StackToken {
     Exit,
 }
 
+impl Named for StackToken {
+    const ALL: &'static [(StackToken, &'static str)] = &[
+        (StackToken::Sync, "sync"),
+        (StackToken::Brk, "brk"),
+        (StackToken::Cont, "cont"),
+        (StackToken::Ret, "ret"),
+        (StackToken::LongJmp, "longjmp"),
+        (StackToken::Exit, "exit"),
+    ];
+}
+
 /// Target of a direct control transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchTarget {

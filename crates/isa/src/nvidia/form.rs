@@ -7,7 +7,7 @@ use super::rows::{ENCODINGS, OPCODES};
 use super::template::{Field, Piece, Template};
 use crate::encoding::ArchSet;
 use crate::instr::{MemorySpace, StackToken};
-use warpbound_base::BitRange;
+use warpbound_base::{BitRange, Named};
 
 /// Index of a row of the form table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -206,21 +206,11 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
         "call" => effects.flow = FlowKind::Call,
         "exit" => effects.flow = FlowKind::Exit,
         "unsupported" => effects.flow = FlowKind::Unsupported,
-        "push" => effects.flow = FlowKind::Push(parse_token(value)?),
-        "pop" => effects.flow = FlowKind::Pop(parse_token(value)?),
+        "push" => effects.flow = FlowKind::Push(StackToken::from_name(value)?),
+        "pop" => effects.flow = FlowKind::Pop(StackToken::from_name(value)?),
         "access" => {
             let (space, kind) = value.split_once(':')?;
-            let space = match space {
-                "global" => MemorySpace::Global,
-                "shared" => MemorySpace::Shared,
-                "local" => MemorySpace::Local,
-                "constant" => MemorySpace::Constant,
-                "generic" => MemorySpace::Generic,
-                "texture" => MemorySpace::Texture,
-                "surface" => MemorySpace::Surface,
-                "attribute" => MemorySpace::Attribute,
-                _ => return None,
-            };
+            let space = MemorySpace::from_name(space)?;
             effects.access = Some(match kind {
                 "ld" => (space, true, false),
                 "st" => (space, false, true),
@@ -232,18 +222,6 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
         _ => return None,
     }
     Some(())
-}
-
-fn parse_token(name: &str) -> Option<StackToken> {
-    Some(match name {
-        "sync" => StackToken::Sync,
-        "brk" => StackToken::Brk,
-        "cont" => StackToken::Cont,
-        "ret" => StackToken::Ret,
-        "longjmp" => StackToken::LongJmp,
-        "exit" => StackToken::Exit,
-        _ => return None,
-    })
 }
 
 /// Guard predicate of every guarded form, bits 18:16; its negation is [`GUARD_NOT`].

@@ -1,0 +1,76 @@
+//! Names of the parts of operations in text.
+
+use warpbound_base::Named;
+
+use crate::float::convert::{IntegerType, IntegralRounding};
+use crate::float::single::Scale;
+use crate::float::special::SpecialFunction;
+use crate::float::{Comparison, Flush, Format, Rounding};
+use crate::{
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, ImageKind, OutOfBounds, ShuffleMode, UnaryOp,
+    VoteMode, Width, WordHalf,
+};
+
+/// Returns the name in text, where a type has other names as well.
+pub(super) fn name<T: Named>(value: T) -> &'static str {
+    value.name()
+}
+
+/// Implements [`Named`] for a type by a table.
+macro_rules! names {
+    ($type:ident, $($value:ident $name:literal)+) => {
+        impl Named for $type {
+            const ALL: &'static [($type, &'static str)] = &[$(($type::$value, $name)),+];
+        }
+    };
+}
+
+names!(UnaryOp,
+    Neg "neg" Not "not" AbsS "abs" Popc "popc" HighestOne "highest_one" HighestNonSign "highest_non_sign"
+    Reverse "reverse" SignExtend8 "sign_extend8" SignExtend16 "sign_extend16"
+);
+names!(BinaryOp,
+    Add "add" Sub "sub" Mul "mul" DivS "div_s" RemS "rem_s" And "and" Or "or" Xor "xor" Shl "shl" Shr "shr"
+    Sar "sar" MulHighU "mul_high_u" MulHighS "mul_high_s" LtU "lt_u" LeU "le_u" LtS "lt_s" LeS "le_s" Eq "eq"
+    Ne "ne" MinU "min_u" MaxU "max_u" MinS "min_s" MaxS "max_s"
+);
+names!(ShuffleMode, Index "index" Up "up" Down "down" Butterfly "butterfly");
+names!(VoteMode, All "all" Any "any" Same "same");
+names!(Width, U8 "u8" S8 "s8" U16 "u16" S16 "s16" Words "words");
+names!(WordHalf, Low "low" High "high");
+names!(BarrierReduction, Count "count" All "all" Any "any");
+names!(AtomicOp,
+    Add "add" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
+    Exchange "exchange" CompareSwap "compare_swap"
+);
+names!(ImageKind, D1 "1d" D2 "2d" D3 "3d" Layered1 "1d_layered" Layered2 "2d_layered");
+names!(OutOfBounds, Zero "zero" Clamp "clamp" Trap "trap");
+names!(Rounding, Nearest "nearest" Down "down" Up "up" Zero "zero");
+names!(Flush, Keep "keep" Ftz "ftz" Fmz "fmz");
+names!(Scale, D8 "d8" D4 "d4" D2 "d2" One "one" M2 "m2" M4 "m4" M8 "m8");
+names!(Comparison,
+    F "false" Lt "lt" Eq "eq" Le "le" Gt "gt" Ne "ne" Ge "ge" Num "num" Nan "nan" Ltu "ltu" Equ "equ" Leu "leu"
+    Gtu "gtu" Neu "neu" Geu "geu" T "true"
+);
+names!(Format, Half "f16" Single "f32" Double "f64");
+names!(IntegerType,
+    U8 "u8" U16 "u16" U32 "u32" U64 "u64" S8 "s8" S16 "s16" S32 "s32" S64 "s64"
+);
+names!(IntegralRounding, Nearest "nearest" Floor "floor" Ceil "ceil" Trunc "trunc");
+names!(SpecialFunction,
+    Cos "cos" Sin "sin" Ex2 "ex2" Lg2 "lg2" Rcp "rcp" Rsq "rsq" Rcp64h "rcp64h" Rsq64h "rsq64h" Sqrt "sqrt"
+);
+
+impl Named for AtomicKind {
+    const ALL: &'static [(AtomicKind, &'static str)] = &[
+        (AtomicKind::U32, "u32"),
+        (AtomicKind::S32, "s32"),
+        (AtomicKind::U64, "u64"),
+        (AtomicKind::S64, "s64"),
+        (AtomicKind::F32, "f32"),
+        (AtomicKind::F64, "f64"),
+        (AtomicKind::F16x2(Flush::Keep), "f16x2"),
+        (AtomicKind::F16x2(Flush::Ftz), "f16x2_ftz"),
+        (AtomicKind::F16x2(Flush::Fmz), "f16x2_fmz"),
+    ];
+}

@@ -1,0 +1,330 @@
+//! Parser of code: statements about the code, and operations with their control effects.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_isa::instr::CcTest;
+
+use super::cursor::{Cursor, Problem};
+use super::implied::{Implied, unstated_meaning};
+use super::lexer::{self, Placed, Token};
+use super::parse_meaning::{Body, starts_meaning};
+use crate::{
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op,
+    OpIndex, ValueDependence,
+};
+
+/// Parses the text of a code; `file` names it in errors.
+///
+/// # Errors
+///
+/// A line is not in the format, names an operation that the text does not have, or has a lower address than the line
+/// before it. The diagnostic has the line and the column.
+pub fn parse(file: &str, text: &str) -> Result<Code, Diagnostic> {
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let tokens = lexer::tokens(line).map_err(|(column, message)| {
+            let hint = "comments begin with `;`";
+            diagnostic(file, number, column, message, hint)
+        })?;
+        let end = line.chars().count() + 1;
+        lines.push((number, tokens, end));
+    }
+    let ops = index_of_ops(lines.iter().map(|(_, tokens, _)| tokens.as_slice()));
+    let mut code = Code::default();
+    for (number, tokens, end) in &lines {
+        let mut line = Line {
+            cursor: Cursor::new(tokens, *end),
+            ops: &ops,
+        };
+        line.parse_into(&mut code)
+            .map_err(|p| diagnostic(file, *number, p.column, p.message, p.hint))?;
+    }
+    code.functions.sort_by_key(|function| function.entry);
+    Ok(code)
+}
+
+fn diagnostic(
+    file: &str,
+    line: usize,
+    column: usize,
+    message: impl Into<String>,
+    hint: &str,
+) -> Diagnostic {
+    Diagnostic::new(message)
+        .hint(hint)
+        .in_file(file)
+        .at(format_args!("line {line}, column {column}"))
+}
+
+/// Operations by address.
+fn index_of_ops<'a>(lines: impl Iterator<Item = &'a [Placed]>) -> HashMap<u64, OpIndex> {
+    let addr = |tokens: &[Placed]| match tokens.first()?.token {
+        Token::Number(addr) => Some(addr),
+        _ => None,
+    };
+    lines.filter_map(addr).zip((0..).map(OpIndex)).collect()
+}
+
+/// Parts of an operation that a line states besides its meaning.
+#[derive(Default)]
+struct Stated {
+    reads: Option<Vec<Cell>>,
+    writes: Option<Vec<Cell>>,
+    value: Option<ValueDependence>,
+    barrier: Option<bool>,
+}
+
+/// Line that is being parsed.
+struct Line<'a> {
+    cursor: Cursor<'a>,
+    ops: &'a HashMap<u64, OpIndex>,
+}
+
+impl Line<'_> {
+    fn parse_into(&mut self, code: &mut Code) -> Result<(), Problem> {
+        match self.cursor.peek() {
+            None => return Ok(()),
+            Some(Token::Number(_)) => {
+                let op = self.op(code.ops.last())?;
+                code.ops.push(op);
+            }
+            Some(_) => self.statement(code)?,
+        }
+        match self.cursor.is_at_end() {
+            true => Ok(()),
+            false => Err(self.cursor.problem(
+                "the line goes on after its end",
+                "remove the rest, or make it a comment with `;`",
+            )),
+        }
+    }
+
+    /// Statement about the code.
+    fn statement(&mut self, code: &mut Code) -> Result<(), Problem> {
+        let hint = "lines begin with an address, entry, group, function, bank, external_word, address_word or agreed";
+        let keyword = self.cursor.word("an address or a statement", hint)?;
+        match keyword {
+            "entry" => code.entry = self.place()?,
+            "group" => code.group_bytes = self.cursor.number("a number of bytes")?,
+            "function" => {
+                let entry = self.place()?;
+                let name = self.cursor.text()?;
+                code.functions.push(CodeFunction { name, entry });
+            }
+            "bank" => {
+                let bank = self.cursor.number("the number of a bank")?;
+                let bytes = self.bytes()?;
+                match code.constants.last_mut() {
+                    Some((last, row)) if *last == bank => row.extend(bytes),
+                    _ => code.constants.push((bank, bytes)),
+                }
+            }
+            "external_word" => {
+                if !self.cursor.accept_word("c") {
+                    return Err(self.cursor.problem("no constant", "write c[BANK][OFFSET]"));
+                }
+                let bank = self.in_brackets("the number of a bank")?;
+                let offset = self.in_brackets("an offset in a bank")?;
+                code.external_words
+                    .push((bank, offset, self.cursor.text()?));
+            }
+            "address_word" => code.address_words.push(AddressWord {
+                half: self.cursor.named("low or high")?,
+                symbol: self.cursor.text()?,
+                addend: self.cursor.offset()?,
+            }),
+            "agreed" => code.agreed_at_entry.extend(self.cursor.list(Cursor::cell)?),
+            _ => {
+                let message = format!("`{keyword}` begins no line");
+                return Err(self.cursor.problem_before(message, hint));
+            }
+        }
+        Ok(())
+    }
+
+    fn in_brackets<T: TryFrom<u64>>(&mut self, what: &str) -> Result<T, Problem> {
+        self.cursor.expect('[')?;
+        let number = self.cursor.number(what)?;
+        self.cursor.expect(']')?;
+        Ok(number)
+    }
+
+    /// Bytes in hexadecimal.
+    fn bytes(&mut self) -> Result<Vec<u8>, Problem> {
+        let digits = self.cursor.text()?;
+        let digit = |c: char| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let nibbles: Option<Vec<u8>> = digits.chars().map(digit).collect();
+        match nibbles {
+            Some(nibbles) if nibbles.len() % 2 == 0 => {
+                let byte = |pair: &[u8]| pair.iter().fold(0, |byte, nibble| byte << 4 | nibble);
+                Ok(nibbles.chunks(2).map(byte).collect())
+            }
+            _ => Err(self.cursor.problem_before(
+                "the text is not a number of bytes in hexadecimal",
+                "write two digits for each byte",
+            )),
+        }
+    }
+
+    /// Operation at an address.
+    fn place(&mut self) -> Result<OpIndex, Problem> {
+        let addr: u64 = self.cursor.number("an address")?;
+        self.ops.get(&addr).copied().ok_or_else(|| {
+            let message = format!("no line has the address 0x{addr:04x}");
+            let hint = "name an operation of this text, or write invalid \"TEXT\"";
+            self.cursor.problem_before(message, hint)
+        })
+    }
+
+    fn op(&mut self, last: Option<&Op>) -> Result<Op, Problem> {
+        let addr = CodeAddr(self.cursor.number("an address")?);
+        if last.is_some_and(|last| last.addr >= addr) {
+            let message = "the address is not above that of the operation before";
+            return Err(self
+                .cursor
+                .problem_before(message, "order the lines by address"));
+        }
+        self.cursor.expect(':')?;
+        let condition = match self.cursor.accept_word("if") {
+            true => self.condition()?,
+            false => ExecCondition::ALWAYS,
+        };
+        let body = match starts_meaning(&self.cursor) {
+            true => Some(Body::parse(&mut self.cursor)?),
+            false => None,
+        };
+        let stated = self.attributes()?;
+        let control = self.control()?;
+        let (meaning, unknown) = match body {
+            Some(Body::Known(meaning)) => (Some(meaning), None),
+            Some(Body::Unknown(unknown)) => (None, Some(unknown)),
+            None => (unstated_meaning(&control), None),
+        };
+        let implied = unknown.unwrap_or_else(|| Implied::by(meaning.as_ref(), &control));
+        Ok(Op {
+            addr,
+            condition,
+            reads: stated.reads.map_or(implied.reads, SmallVec::from_vec),
+            writes: stated.writes.map_or(implied.writes, SmallVec::from_vec),
+            value: stated.value.unwrap_or(implied.value),
+            control,
+            barrier: stated.barrier.unwrap_or(implied.barrier),
+            meaning,
+        })
+    }
+
+    fn condition(&mut self) -> Result<ExecCondition, Problem> {
+        let mut condition = ExecCondition::ALWAYS;
+        if self.cursor.peek_word() != Some("cc") {
+            if self.cursor.accept_word("never") {
+                condition.negated = true;
+            } else {
+                condition.negated = self.cursor.accept('!');
+                condition.guard = Some(self.cursor.cell()?);
+            }
+            if !self.cursor.accept('&') {
+                return Ok(condition);
+            }
+        }
+        let hint = "conditions are CELL, !CELL, cc(TEST), CELL & cc(TEST) and never";
+        if !self.cursor.accept_word("cc") {
+            return Err(self.cursor.problem("no test of the condition code", hint));
+        }
+        self.cursor.expect('(')?;
+        let test: u8 = self.cursor.number("a test")?;
+        if test > 31 {
+            let message = "no such test of the condition code";
+            return Err(self.cursor.problem_before(message, "tests are 0 to 31"));
+        }
+        condition.cc_test = CcTest(test);
+        self.cursor.expect(')')?;
+        Ok(condition)
+    }
+
+    /// Parts that the meaning does not imply.
+    fn attributes(&mut self) -> Result<Stated, Problem> {
+        let mut stated = Stated::default();
+        let cursor = &mut self.cursor;
+        while cursor.peek_at(1) == Some(&Token::Sign('(')) {
+            if cursor.accept_word("reads") {
+                stated.reads = Some(cursor.in_parentheses(Cursor::cell)?);
+            } else if cursor.accept_word("writes") {
+                stated.writes = Some(cursor.in_parentheses(Cursor::cell)?);
+            } else if cursor.accept_word("value") {
+                cursor.expect('(')?;
+                stated.value = Some(cursor.value()?);
+                cursor.expect(')')?;
+            } else if cursor.accept_word("barrier") {
+                cursor.expect('(')?;
+                let word = cursor.one_of(&["yes", "no"], "write yes or no")?;
+                stated.barrier = Some(word == "yes");
+                cursor.expect(')')?;
+            } else {
+                break;
+            }
+        }
+        Ok(stated)
+    }
+
+    fn control(&mut self) -> Result<ControlEffect, Problem> {
+        if self.cursor.is_at_end() {
+            return Ok(ControlEffect::Next);
+        }
+        let hint = "control effects are jump, branch, reconverge, indirect, call, push, pop, exit, end and unsupported";
+        let keyword = self.cursor.word("a control effect", hint)?;
+        Ok(match keyword {
+            "jump" => ControlEffect::Jump(self.target()?),
+            "branch" => self.branch()?,
+            "reconverge" => ControlEffect::Reconverge,
+            "indirect" => self.indirect()?,
+            "call" => ControlEffect::Call(self.target()?),
+            "push" => {
+                let tag = self.cursor.named("a tag")?;
+                ControlEffect::Push(tag, self.target()?)
+            }
+            "pop" => ControlEffect::Pop(self.cursor.named("a tag")?),
+            "exit" => ControlEffect::Exit,
+            "end" => ControlEffect::End,
+            "unsupported" => ControlEffect::Unsupported(self.cursor.text()?),
+            _ => {
+                let message = format!("`{keyword}` is no control effect");
+                return Err(self.cursor.problem_before(message, hint));
+            }
+        })
+    }
+
+    fn branch(&mut self) -> Result<ControlEffect, Problem> {
+        let to = self.target()?;
+        if !self.cursor.accept_word("reconvergence") {
+            let hint = "write reconvergence ADDRESS or reconvergence end";
+            return Err(self.cursor.problem("no reconvergence point", hint));
+        }
+        let reconvergence = match self.cursor.accept_word("end") {
+            true => None,
+            false => Some(self.place()?),
+        };
+        Ok(ControlEffect::Branch { to, reconvergence })
+    }
+
+    fn indirect(&mut self) -> Result<ControlEffect, Problem> {
+        let hint = "write indirect relative CELL + OFFSET, or absolute";
+        let kind = self.cursor.one_of(&["relative", "absolute"], hint)?;
+        Ok(ControlEffect::Indirect {
+            base: self.cursor.dest()?,
+            anchor: self.cursor.offset()?,
+            relative: kind == "relative",
+        })
+    }
+
+    fn target(&mut self) -> Result<ControlTarget, Problem> {
+        if self.cursor.accept_word("external") {
+            return self.cursor.text().map(ControlTarget::External);
+        }
+        if self.cursor.accept_word("invalid") {
+            return self.cursor.text().map(ControlTarget::Invalid);
+        }
+        self.place().map(ControlTarget::Op)
+    }
+}

@@ -1,0 +1,489 @@
+//! Printer of code.
+
+use std::fmt::{self, Display, Write as _};
+
+use warpbound_base::Named;
+
+use super::implied::{Implied, unstated_meaning};
+use super::{float, names};
+use crate::{
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
+    Meaning, Op, OpIndex, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
+    ValueDependence, Width, WordHalf,
+};
+
+/// Bytes of a constant bank in one line.
+const ROW: usize = 32;
+
+/// Returns the text of `code`, which [`super::parse`] reads as the same code.
+///
+/// The indexes of operations in `code` are those of operations that it has. A target that is none becomes an
+/// [`ControlTarget::Invalid`] one.
+pub fn print(code: &Code) -> String {
+    CodeText(code).to_string()
+}
+
+struct CodeText<'a>(&'a Code);
+
+impl Display for CodeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.0;
+        let addr = |op: OpIndex| code.get(op).map(|op| op.addr).unwrap_or_default();
+        if code.entry != OpIndex::default() {
+            writeln!(f, "entry {}", addr(code.entry))?;
+        }
+        if code.group_bytes != 0 {
+            writeln!(f, "group {}", code.group_bytes)?;
+        }
+        for function in &code.functions {
+            let name = Quoted(&function.name);
+            writeln!(f, "function {} {name}", addr(function.entry))?;
+        }
+        for (bank, bytes) in &code.constants {
+            // An empty bank has a line as well.
+            let first = bytes.get(..ROW).unwrap_or(bytes);
+            let rest = bytes.get(first.len()..).unwrap_or_default();
+            for row in [first].into_iter().chain(rest.chunks(ROW)) {
+                let digits: String = row.iter().map(|byte| format!("{byte:02x}")).collect();
+                writeln!(f, "bank {bank} \"{digits}\"")?;
+            }
+        }
+        for (bank, offset, name) in &code.external_words {
+            let name = Quoted(name);
+            writeln!(f, "external_word c[{bank}][0x{offset:x}] {name}")?;
+        }
+        for word in &code.address_words {
+            let (half, name) = (word.half.name(), Quoted(&word.symbol));
+            writeln!(f, "address_word {half} {name} {}", Offset(word.addend))?;
+        }
+        if !code.agreed_at_entry.is_empty() {
+            writeln!(f, "agreed {}", List(&code.agreed_at_entry))?;
+        }
+        for op in &code.ops {
+            writeln!(f, "{}", OpText { code, op })?;
+        }
+        Ok(())
+    }
+}
+
+/// Text in quotation marks, with escapes.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                _ if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+                _ => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// Signed constant with its sign.
+struct Offset(i64);
+
+impl Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { '-' } else { '+' };
+        write!(f, "{sign} 0x{:x}", self.0.unsigned_abs())
+    }
+}
+
+/// Values with commas between them.
+struct List<'a, T>(&'a [T]);
+
+impl<T: Display> Display for List<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, value) in self.0.iter().enumerate() {
+            let comma = if number == 0 { "" } else { ", " };
+            write!(f, "{comma}{value}")?;
+        }
+        Ok(())
+    }
+}
+
+struct OpText<'a> {
+    code: &'a Code,
+    op: &'a Op,
+}
+
+impl Display for OpText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = self.op;
+        write!(f, "{}:", op.addr)?;
+        if !op.condition.is_always() {
+            write!(f, "  if {}", ConditionText(op.condition))?;
+        }
+        let implied = Implied::by(op.meaning.as_ref(), &op.control);
+        match &op.meaning {
+            Some(meaning) => {
+                if op.meaning != unstated_meaning(&op.control) {
+                    write!(f, "  {meaning}")?;
+                }
+                if implied.reads != op.reads {
+                    write!(f, "  reads({})", List(&op.reads))?;
+                }
+                if implied.writes != op.writes {
+                    write!(f, "  writes({})", List(&op.writes))?;
+                }
+                if implied.value != op.value {
+                    write!(f, "  value({})", ValueText(op.value))?;
+                }
+            }
+            None if self.is_unstated(&implied) => {}
+            None => {
+                let dests = List(&op.writes);
+                let equals = if op.writes.is_empty() { "" } else { " = " };
+                let (value, reads) = (ValueText(op.value), List(&op.reads));
+                write!(f, "  {dests}{equals}?{value}({reads})")?;
+            }
+        }
+        if implied.barrier != op.barrier {
+            let state = if op.barrier { "yes" } else { "no" };
+            write!(f, "  barrier({state})")?;
+        }
+        self.write_control(f)
+    }
+}
+
+impl OpText<'_> {
+    /// Whether the data effect of an operation of unknown meaning follows from its control effect.
+    fn is_unstated(&self, implied: &Implied) -> bool {
+        let op = self.op;
+        op.control != ControlEffect::Next
+            && unstated_meaning(&op.control).is_none()
+            && (&implied.reads, &implied.writes, implied.value) == (&op.reads, &op.writes, op.value)
+    }
+
+    fn target<'a>(&'a self, target: &'a ControlTarget) -> TargetText<'a> {
+        TargetText {
+            code: self.code,
+            target,
+        }
+    }
+
+    fn write_control(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.op.control {
+            ControlEffect::Next => Ok(()),
+            ControlEffect::Jump(to) => write!(f, "  jump {}", self.target(to)),
+            ControlEffect::Branch { to, reconvergence } => {
+                write!(f, "  branch {} reconvergence ", self.target(to))?;
+                match reconvergence.and_then(|at| self.code.get(at)) {
+                    Some(op) => write!(f, "{}", op.addr),
+                    None => f.write_str("end"),
+                }
+            }
+            ControlEffect::Reconverge => f.write_str("  reconverge"),
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative,
+            } => {
+                let kind = if *relative { "relative" } else { "absolute" };
+                write!(f, "  indirect {kind} {} {}", Dest(*base), Offset(*anchor))
+            }
+            ControlEffect::Call(to) => write!(f, "  call {}", self.target(to)),
+            ControlEffect::Push(token, to) => {
+                write!(f, "  push {} {}", token.name(), self.target(to))
+            }
+            ControlEffect::Pop(token) => write!(f, "  pop {}", token.name()),
+            ControlEffect::Exit => f.write_str("  exit"),
+            ControlEffect::End => f.write_str("  end"),
+            ControlEffect::Unsupported(name) => write!(f, "  unsupported {}", Quoted(name)),
+        }
+    }
+}
+
+struct TargetText<'a> {
+    code: &'a Code,
+    target: &'a ControlTarget,
+}
+
+impl Display for TargetText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.target {
+            ControlTarget::Op(at) => match self.code.get(*at) {
+                Some(op) => write!(f, "{}", op.addr),
+                None => write!(f, "invalid \"operation {}\"", at.0),
+            },
+            ControlTarget::External(name) => write!(f, "external {}", Quoted(name)),
+            ControlTarget::Invalid(text) => write!(f, "invalid {}", Quoted(text)),
+        }
+    }
+}
+
+struct ConditionText(ExecCondition);
+
+impl Display for ConditionText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let condition = self.0;
+        let not = if condition.negated { "!" } else { "" };
+        let guard = match condition.guard {
+            Some(guard) => Some(format!("{not}{guard}")),
+            None => condition.negated.then(|| "never".to_owned()),
+        };
+        let test = condition.tests_cc().then_some(condition.cc_test.0);
+        match (guard, test) {
+            (Some(guard), Some(test)) => write!(f, "{guard} & cc({test})"),
+            (Some(guard), None) => f.write_str(&guard),
+            (None, Some(test)) => write!(f, "cc({test})"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+struct ValueText(ValueDependence);
+
+impl Display for ValueText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ValueDependence::Function => f.write_str("function"),
+            ValueDependence::Load(space) => write!(f, "load.{}", space.name()),
+            ValueDependence::Special(number) => write!(f, "special.{number}"),
+            ValueDependence::Uniform => f.write_str("uniform"),
+            ValueDependence::Lane => f.write_str("lane"),
+        }
+    }
+}
+
+impl Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Const(number @ 0..=255) => write!(f, "{number}"),
+            Expr::Const(number) => write!(f, "0x{number:x}"),
+            Expr::Cell(cell) => write!(f, "{cell}"),
+            Expr::ThreadId => f.write_str("tid"),
+            Expr::Constant(bank, address) => match **address {
+                Expr::Const(offset) => write!(f, "c[{bank}][0x{offset:x}]"),
+                _ => write!(f, "c[{bank}][{address}]"),
+            },
+            Expr::Special(number) => write!(f, "special.{number}"),
+            Expr::Unary(op, a) => write!(f, "{}({a})", op.name()),
+            Expr::Binary(op, a, b) => write!(f, "{}({a}, {b})", op.name()),
+            Expr::Ternary(op, a, b, c) => {
+                let name = match op {
+                    TernaryOp::Select => "select",
+                    TernaryOp::Lut(table) => &format!("lut.{table}"),
+                    TernaryOp::Carry => "carry",
+                    TernaryOp::FunnelRight => "funnel_right",
+                    TernaryOp::FunnelLeft => "funnel_left",
+                    TernaryOp::Permute => "permute",
+                };
+                write!(f, "{name}({a}, {b}, {c})")
+            }
+            Expr::Float(op, operands, half) => {
+                f.write_str(&float::print(*op))?;
+                if *half == WordHalf::High {
+                    f.write_str(".high")?;
+                }
+                write!(f, "({})", List(operands))
+            }
+        }
+    }
+}
+
+/// Destination; `_` if there is none.
+struct Dest(Option<Cell>);
+
+impl Display for Dest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(cell) => write!(f, "{cell}"),
+            None => f.write_char('_'),
+        }
+    }
+}
+
+/// Writes destinations and the sign of equality; nothing if there are no destinations.
+fn write_dests<T: Display>(
+    f: &mut fmt::Formatter<'_>,
+    dests: impl IntoIterator<Item = T>,
+) -> fmt::Result {
+    let dests: Vec<T> = dests.into_iter().collect();
+    match dests.is_empty() {
+        true => Ok(()),
+        false => write!(f, "{} = ", List(&dests)),
+    }
+}
+
+/// Writes destinations of components.
+fn write_components(f: &mut fmt::Formatter<'_>, dests: &[(u8, Cell)]) -> fmt::Result {
+    let dest = |(component, cell): &(u8, Cell)| format!("{component}:{cell}");
+    write_dests(f, dests.iter().map(dest))
+}
+
+/// Writes a field with expressions in parentheses, unless there are none.
+fn write_field(f: &mut fmt::Formatter<'_>, name: &str, values: &[Expr]) -> fmt::Result {
+    match values {
+        [] => Ok(()),
+        _ => write!(f, " {name}({})", List(values)),
+    }
+}
+
+/// Suffix of the width of an access.
+fn width_suffix(width: Width) -> String {
+    match width {
+        Width::Words => String::new(),
+        _ => format!(".{}", width.name()),
+    }
+}
+
+impl Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.high {
+            Some(high) => write!(f, "[{high}:{}]", self.low),
+            None => write!(f, "[{}]", self.low),
+        }
+    }
+}
+
+impl Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Meaning::Set(assignments) if assignments.is_empty() => f.write_str("nop"),
+            Meaning::Set(assignments) => {
+                let assignment = |(dest, value): &(Cell, Expr)| format!("{dest} = {value}");
+                let assignments: Vec<String> = assignments.iter().map(assignment).collect();
+                write!(f, "{}", List(&assignments))
+            }
+            Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. } => {
+                write_access(f, self)
+            }
+            Meaning::Shuffle {
+                dest,
+                in_range,
+                mode,
+                value,
+                lane,
+                limit,
+            } => {
+                write_dests(f, [*dest, *in_range].map(Dest))?;
+                write!(f, "shuffle.{}({value}, {lane}, {limit})", mode.name())
+            }
+            Meaning::Vote {
+                ballot,
+                result,
+                mode,
+                predicate,
+            } => {
+                write_dests(f, [*ballot, *result].map(Dest))?;
+                write!(f, "vote.{}({predicate})", mode.name())
+            }
+            Meaning::Texture(read) => write_texture(f, read),
+            Meaning::TextureSize {
+                handle,
+                level,
+                dests,
+            } => {
+                write_components(f, dests)?;
+                write!(f, "texture_size handle({handle}) level({level})")
+            }
+            Meaning::Surface(access) => write_surface(f, access),
+            Meaning::Barrier {
+                number,
+                threads,
+                arrival,
+            } => {
+                let kind = match arrival {
+                    BarrierArrival::Wait => "wait",
+                    BarrierArrival::Arrive => "arrive",
+                    BarrierArrival::Reduce(reduction, _) => &format!("reduce.{}", reduction.name()),
+                };
+                write!(f, "barrier.{kind} number({number}) threads({threads})")?;
+                match arrival {
+                    BarrierArrival::Reduce(_, predicate) => write!(f, " predicate({predicate})"),
+                    BarrierArrival::Wait | BarrierArrival::Arrive => Ok(()),
+                }
+            }
+            Meaning::BarrierResult { dest, truth } => {
+                write_dests(f, [*dest, *truth].map(Dest))?;
+                f.write_str("barrier_result")
+            }
+            Meaning::Trap => f.write_str("trap"),
+        }
+    }
+}
+
+/// Writes an access to memory; nothing for other meanings.
+fn write_access(f: &mut fmt::Formatter<'_>, meaning: &Meaning) -> fmt::Result {
+    match meaning {
+        Meaning::Load {
+            dests,
+            width,
+            space,
+            address,
+        } => {
+            write_dests(f, dests.iter().copied().map(Dest))?;
+            let (width, space) = (width_suffix(*width), space.name());
+            write!(f, "load{width} {space}{address}")
+        }
+        Meaning::Store {
+            values,
+            width,
+            space,
+            address,
+        } => {
+            let (width, space) = (width_suffix(*width), space.name());
+            write!(f, "store{width} {space}{address} = {}", List(values))
+        }
+        Meaning::Atomic {
+            dests,
+            op,
+            kind,
+            space,
+            address,
+            operands,
+        } => {
+            write_dests(f, dests.iter().copied().map(Dest))?;
+            let (op, kind, space) = (op.name(), kind.name(), space.name());
+            let operands = List(operands);
+            write!(f, "atomic.{op}.{kind} {space}{address} = {operands}")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_texture(f: &mut fmt::Formatter<'_>, read: &TextureRead) -> fmt::Result {
+    write_components(f, &read.dests)?;
+    let op = match read.op {
+        TextureOp::Sample => "sample",
+        TextureOp::Texel => "texel",
+        TextureOp::Gather(component) => &format!("gather{component}"),
+    };
+    let kind = names::name(read.kind);
+    write!(f, "texture.{op}.{kind} handle({})", read.handle)?;
+    write_field(f, "at", &read.coordinates)?;
+    write_field(f, "layer", read.layer.as_slice())?;
+    write_field(f, "level", read.level.as_slice())?;
+    write_field(f, "offsets", &read.offsets)
+}
+
+fn write_surface(f: &mut fmt::Formatter<'_>, access: &SurfaceAccess) -> fmt::Result {
+    let op = match &access.op {
+        SurfaceOp::Load(dests) => {
+            write_dests(f, dests.iter().copied().map(Dest))?;
+            "load"
+        }
+        SurfaceOp::Store(_) => "store",
+        SurfaceOp::Reduce(op, number, _) => &format!("reduce.{}.{}", op.name(), number.name()),
+    };
+    let kind = names::name(access.kind);
+    let width = access.width.name();
+    let outside = access.out_of_bounds.name();
+    write!(
+        f,
+        "surface.{op}.{kind}.{width}.{outside} handle({})",
+        access.handle
+    )?;
+    write_field(f, "at", &access.coordinates)?;
+    write_field(f, "layer", access.layer.as_slice())?;
+    match &access.op {
+        SurfaceOp::Load(_) => Ok(()),
+        SurfaceOp::Store(values) => write_field(f, "values", values),
+        SurfaceOp::Reduce(_, _, operands) => write_field(f, "operands", operands),
+    }
+}
