@@ -101,6 +101,23 @@ impl Reg {
     }
 }
 
+impl Reg {
+    /// Register with a name as it is printed where no instruction set is at hand: `R0`, `P6`, `CC`, `M1`, `S103`.
+    pub fn named(name: &str) -> Option<Reg> {
+        let of_kind = |kind: RegisterKind| {
+            let number = match (kind, name.strip_prefix(kind.prefix())?) {
+                (RegisterKind::Flag, "") => 0,
+                (_, digits) => digits.parse().ok()?,
+            };
+            Some(Reg { kind, number })
+        };
+        let found = RegisterKind::ALL.into_iter().find_map(of_kind)?;
+        // Only as printed: no `R007`, no sign.
+        let is_valid = u16::from(found.number) < found.kind.capacity() && found.to_string() == name;
+        is_valid.then_some(found)
+    }
+}
+
 impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind, self.number) {
@@ -228,6 +245,20 @@ mod tests {
         }
         for name in ["", "v", "v256", "s104", "v07", "P0", "m2", "v-1"] {
             assert_eq!(files.named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_without_an_instruction_set() {
+        for kind in RegisterKind::ALL {
+            for number in 0..kind.capacity() {
+                let number = number as u8;
+                let register = Reg { kind, number };
+                assert_eq!(Reg::named(&register.to_string()), Some(register));
+            }
+        }
+        for name in ["", "R", "R256", "P8", "R07", "R+7", "CC0", "X1"] {
+            assert_eq!(Reg::named(name), None, "{name}");
         }
     }
 

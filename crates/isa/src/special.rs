@@ -1,5 +1,7 @@
 //! Special registers: values of a thread, its warp or the machine that instructions can only read.
 
+use std::fmt;
+
 /// Axis of a grid or a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Axis {
@@ -57,31 +59,72 @@ pub enum SpecialReg {
     Other(u8),
 }
 
+/// Special registers with their names in IR text and in NVIDIA's disassembler.
+const NAMES: [(SpecialReg, &str, &str); 20] = [
+    (SpecialReg::LaneId, "lane", "SR_LANEID"),
+    (SpecialReg::ThreadIndex(Axis::X), "thread_x", "SR_TID.X"),
+    (SpecialReg::ThreadIndex(Axis::Y), "thread_y", "SR_TID.Y"),
+    (SpecialReg::ThreadIndex(Axis::Z), "thread_z", "SR_TID.Z"),
+    (SpecialReg::BlockIndex(Axis::X), "block_x", "SR_CTAID.X"),
+    (SpecialReg::BlockIndex(Axis::Y), "block_y", "SR_CTAID.Y"),
+    (SpecialReg::BlockIndex(Axis::Z), "block_z", "SR_CTAID.Z"),
+    (SpecialReg::BlockSize, "block_size", "SR_NTID"),
+    (SpecialReg::SharedSize, "shared_size", "SR_SMEMSZ"),
+    (SpecialReg::LanesEqual, "lanes_equal", "SR_EQMASK"),
+    (SpecialReg::LanesBelow, "lanes_below", "SR_LTMASK"),
+    (SpecialReg::LanesUpTo, "lanes_up_to", "SR_LEMASK"),
+    (SpecialReg::LanesAbove, "lanes_above", "SR_GTMASK"),
+    (SpecialReg::LanesFrom, "lanes_from", "SR_GEMASK"),
+    (SpecialReg::VirtualConfig, "virtual_config", "SR_VIRTCFG"),
+    (SpecialReg::VirtualId, "virtual_id", "SR_VIRTID"),
+    (SpecialReg::ClockLow, "clock_low", "SR_CLOCKLO"),
+    (SpecialReg::ClockHigh, "clock_high", "SR_CLOCKHI"),
+    (SpecialReg::TimerLow, "timer_low", "SR_GLOBALTIMERLO"),
+    (SpecialReg::TimerHigh, "timer_high", "SR_GLOBALTIMERHI"),
+];
+
 impl SpecialReg {
     /// Special register that NVIDIA's disassembler prints as `name`, with the number of its encoding.
-    pub(crate) fn of_name(name: &str, number: u8) -> SpecialReg {
-        match name {
-            "SR_LANEID" => SpecialReg::LaneId,
-            "SR_TID.X" => SpecialReg::ThreadIndex(Axis::X),
-            "SR_TID.Y" => SpecialReg::ThreadIndex(Axis::Y),
-            "SR_TID.Z" => SpecialReg::ThreadIndex(Axis::Z),
-            "SR_CTAID.X" => SpecialReg::BlockIndex(Axis::X),
-            "SR_CTAID.Y" => SpecialReg::BlockIndex(Axis::Y),
-            "SR_CTAID.Z" => SpecialReg::BlockIndex(Axis::Z),
-            "SR_NTID" => SpecialReg::BlockSize,
-            "SR_SMEMSZ" => SpecialReg::SharedSize,
-            "SR_EQMASK" => SpecialReg::LanesEqual,
-            "SR_LTMASK" => SpecialReg::LanesBelow,
-            "SR_LEMASK" => SpecialReg::LanesUpTo,
-            "SR_GTMASK" => SpecialReg::LanesAbove,
-            "SR_GEMASK" => SpecialReg::LanesFrom,
-            "SR_VIRTCFG" => SpecialReg::VirtualConfig,
-            "SR_VIRTID" => SpecialReg::VirtualId,
-            "SR_CLOCKLO" => SpecialReg::ClockLow,
-            "SR_CLOCKHI" => SpecialReg::ClockHigh,
-            "SR_GLOBALTIMERLO" => SpecialReg::TimerLow,
-            "SR_GLOBALTIMERHI" => SpecialReg::TimerHigh,
-            _ => SpecialReg::Other(number),
+    pub(crate) fn of_mnemonic(name: &str, number: u8) -> SpecialReg {
+        let found = NAMES.iter().find(|(_, _, mnemonic)| *mnemonic == name);
+        found.map_or(SpecialReg::Other(number), |(register, ..)| *register)
+    }
+
+    /// Special register with a name as it is printed: `thread_x`, and a number for [`SpecialReg::Other`].
+    pub fn named(name: &str) -> Option<SpecialReg> {
+        let found = NAMES.iter().find(|(_, known, _)| *known == name);
+        match found {
+            Some((register, ..)) => Some(*register),
+            None if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                name.parse().ok().map(SpecialReg::Other)
+            }
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for SpecialReg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let SpecialReg::Other(number) = self {
+            return write!(f, "{number}");
+        }
+        let found = NAMES.iter().find(|(register, ..)| register == self);
+        f.write_str(found.map_or("", |(_, name, _)| name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_printed() {
+        let others = (0..=255).map(SpecialReg::Other);
+        for register in NAMES.iter().map(|(register, ..)| *register).chain(others) {
+            assert_eq!(SpecialReg::named(&register.to_string()), Some(register));
+        }
+        for name in ["", "256", "+1", "thread"] {
+            assert_eq!(SpecialReg::named(name), None, "{name}");
         }
     }
 }

@@ -243,7 +243,7 @@ impl Display for ValueText {
         match self.0 {
             ValueDependence::Function => f.write_str("function"),
             ValueDependence::Load(space) => write!(f, "load.{}", space.name()),
-            ValueDependence::Special(number) => write!(f, "special.{number}"),
+            ValueDependence::Special(register) => write!(f, "special.{register}"),
             ValueDependence::Uniform => f.write_str("uniform"),
             ValueDependence::Lane => f.write_str("lane"),
         }
@@ -261,7 +261,7 @@ impl Display for Expr {
                 Expr::Const(offset) => write!(f, "c[{bank}][0x{offset:x}]"),
                 _ => write!(f, "c[{bank}][{address}]"),
             },
-            Expr::Special(number) => write!(f, "special.{number}"),
+            Expr::Special(register) => write!(f, "special.{register}"),
             Expr::Unary(op, a) => write!(f, "{}({a})", op.name()),
             Expr::Binary(op, a, b) => write!(f, "{}({a}, {b})", op.name()),
             Expr::Ternary(op, a, b, c) => {

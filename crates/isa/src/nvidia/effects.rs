@@ -144,7 +144,7 @@ fn source(form: &Form, names: &Names, word: u128) -> ValueSource {
         Origin::Special(list, field) => {
             let number = word.field(*field);
             let name = names.text(*list, number).unwrap_or_default();
-            ValueSource::Special(SpecialReg::of_name(name, number as u8))
+            ValueSource::Special(SpecialReg::of_mnemonic(name, number as u8))
         }
     }
 }
