@@ -112,6 +112,7 @@ impl ThreadCfg {
             };
             cfg.resolved.resize(cfg.space.len(), None);
             cfg.steps.resize(cfg.space.len(), Vec::new());
+            cfg.drop_unreached();
             cfg.check_exits(code)?;
             return Ok(cfg);
         }
@@ -137,6 +138,17 @@ impl ThreadCfg {
             self.edges()
                 .filter_map(|(from, step)| Some((from.index(), step.to?.index()))),
         )
+    }
+
+    /// Drops the nodes that only steps of earlier visits led to: a jump that turned out to be a call leads into the
+    /// callee's context and no longer into its own. A cycle of such nodes would belong to no loop.
+    fn drop_unreached(&mut self) {
+        let reached = self.graph().reachable([self.entry.index()]);
+        let nodes = self.resolved.iter_mut().zip(&mut self.steps).zip(reached);
+        for ((resolved, steps), _) in nodes.filter(|(_, reached)| !reached) {
+            *resolved = None;
+            steps.clear();
+        }
     }
 
     /// Refuses code in which a thread can reach a node that no path leads out of.
@@ -330,6 +342,8 @@ impl DataflowProblem for Explorer<'_> {
             self.steps.resize(node + 1, Vec::new());
             self.resolved.resize(node + 1, None);
         }
+        // The last visit has the whole state of the node, so a step of an earlier visit that it does not find is taken
+        // by no thread (SOUNDNESS 5.10). The steps of all visits together would be sound and less precise.
         self.steps[node] = found.into_iter().collect();
         self.resolved[node] = Some(resolved);
         for (to, warp) in states {
