@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::warp::{CellSet, WarpState};
 
 /// Properties of the launch that agreement depends on.
@@ -39,18 +40,20 @@ impl LaunchContext {
         })
     }
 
-    /// Whether all lanes of a warp read the same value from this special register, by its number in S2R.
+    /// Whether all lanes of a warp read the same value from this special register.
     ///
     /// Warps are made of consecutive threads, x first (CUDA). So TID.Y is equal in a warp if rows of the block fill
     /// whole warps, TID.Z if planes do.
-    fn special_agrees(&self, register: u8) -> bool {
+    fn special_agrees(&self, register: SpecialReg) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {
-            // CTAID.X/Y/Z, NTID, SMEMSZ
-            VIRTUAL_ID | 37..=39 | 40 | 50 => true,
-            34 => self.block.is_some_and(|[x, _, _]| whole(x.into())),
-            35 => self
+            SpecialReg::VirtualId
+            | SpecialReg::BlockIndex(_)
+            | SpecialReg::BlockSize
+            | SpecialReg::SharedSize => true,
+            SpecialReg::ThreadIndex(Axis::Y) => self.block.is_some_and(|[x, _, _]| whole(x.into())),
+            SpecialReg::ThreadIndex(Axis::Z) => self
                 .block
                 .is_some_and(|[x, y, _]| whole(u64::from(x) * u64::from(y))),
             _ => false,
@@ -111,9 +114,6 @@ pub struct UsedAssumptions {
     pub condition_code: bool,
 }
 
-/// Number of SR_VIRTID in S2R.
-const VIRTUAL_ID: u8 = 3;
-
 /// Guarded writes of a block so far that a write under the complementary guard would complete (SOUNDNESS 4.4).
 ///
 /// Invariant: the lanes agreed on the guard and wrote equal values under it, and neither cell nor guard was written
@@ -168,7 +168,7 @@ pub fn apply_data_effect(
             AgreementRule::Never => false,
         };
     used.stable_global |= agrees && op.value == ValueDependence::Load(MemorySpace::Global);
-    used.virtual_id |= agrees && op.value == ValueDependence::Special(VIRTUAL_ID);
+    used.virtual_id |= agrees && op.value == ValueDependence::Special(SpecialReg::VirtualId);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
     let may_stay = |cell: &&Cell| guarded && !(agrees && earlier.complements(**cell, op.condition));

@@ -13,6 +13,7 @@ use warpbound_ir::{
     BinaryOp, Cell, Code, ExecCondition, Expr, Op, TernaryOp, UnaryOp, ValueDependence,
     ValueDomain, eval,
 };
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::LaneLimit;
 use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpStep};
@@ -23,9 +24,6 @@ use crate::thread_cfg::ThreadCfg;
 /// Most threads of a block on any GPU. Larger blocks are never launched and get no limits.
 const MAX_THREADS: u64 = 1024;
 
-/// Numbers of TID.X, TID.Y and TID.Z in S2R.
-const THREAD_INDEX: std::ops::RangeInclusive<u8> = 33..=35;
-
 /// Finds steps that only some lanes of each warp of the block take, each lane at most once: either side of a guarded
 /// operation.
 ///
@@ -34,8 +32,12 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
     };
-    let reads_thread_index =
-        |op: &Op| matches!(op.value, ValueDependence::Special(n) if THREAD_INDEX.contains(&n));
+    let reads_thread_index = |op: &Op| {
+        matches!(
+            op.value,
+            ValueDependence::Special(SpecialReg::ThreadIndex(_))
+        )
+    };
     if !code.ops.iter().any(reads_thread_index) {
         return Vec::new();
     }
@@ -173,17 +175,19 @@ impl Threads {
     }
 
     /// Values that the threads read from a special register, if it is one of the thread index.
-    fn special(&self, register: u8) -> Option<ThreadValues> {
+    fn special(&self, register: SpecialReg) -> Option<ThreadValues> {
+        let SpecialReg::ThreadIndex(axis) = register else {
+            return None;
+        };
         let [x, y, _] = self.block;
         // The number of a thread is x + y·X + z·X·Y (SOUNDNESS 5.9).
-        let of_thread = |number: u32| match register {
-            33 => number % x,
-            34 => number / x % y,
-            _ => number / x / y,
+        let of_thread = |number: u32| match axis {
+            Axis::X => number % x,
+            Axis::Y => number / x % y,
+            Axis::Z => number / x / y,
         };
-        THREAD_INDEX
-            .contains(&register)
-            .then(|| ThreadValues::Each((0..self.count() as u32).map(of_thread).collect()))
+        let threads = 0..self.count() as u32;
+        Some(ThreadValues::Each(threads.map(of_thread).collect()))
     }
 }
 

@@ -471,9 +471,10 @@ fn describe_bound(
 ) {
     match result {
         Ok(BlockResult { bound, outlines }) => {
-            report.sound = Some(bound.cycles.0.0);
-            report.sound_issues = Some(bound.issues);
-            report.sound_stalls = Some(bound.stalls);
+            report.sound = Some(bound.cycles.limit().0);
+            let issues = bound.issues.limit().0;
+            report.sound_issues = Some(u64::try_from(issues).unwrap_or(u64::MAX));
+            report.sound_stalls = Some(bound.stalls.limit().0);
             report.warp_profiles = outlines;
             report.sound_rule = Some(match bound.rule {
                 StallRule::NoBarriers => {

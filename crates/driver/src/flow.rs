@@ -7,8 +7,8 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
-use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, Ipet, Never, NeverIndex, SolveOutcome, StatedCounts, solve};
+use warpbound_base::{Diagnostic, Instructions, UpperBound};
+use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
@@ -75,7 +75,7 @@ impl KernelFlow {
 
     /// Returns the bound in warp instructions for these bounds of loops (one per element of [`Loops::sites`]), without
     /// functions outside the file; `None` if there is no bound.
-    pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
+    pub fn bound(&self, loops: &[Option<u64>]) -> Option<UpperBound<Instructions>> {
         let stated = StatedCounts {
             bounds: loops,
             ..StatedCounts::default()
@@ -88,10 +88,10 @@ impl KernelFlow {
         &self,
         stated: StatedCounts<'_>,
         call: impl Fn(NodeId) -> u64,
-    ) -> Option<i128> {
+    ) -> Option<UpperBound<Instructions>> {
         let cost = |node| {
             let instructions = self.thread.space.block(node).instructions;
-            instructions.saturating_add(call(node))
+            Instructions(u128::from(instructions) + u128::from(call(node)))
         };
         let ipet = Ipet::with_facts(&self.counts, cost, stated).ok()?;
         // Without branch and bound the relaxation is solved once; its bound is sound (SOUNDNESS 5.11).
@@ -99,8 +99,8 @@ impl KernelFlow {
             nodes: 0,
             ..Effort::default()
         };
-        match solve(&ipet.model, effort) {
-            SolveOutcome::Bounded(certified) => Some(certified.bound),
+        match ipet.solve(effort) {
+            Ok(Verdict::Bounded(bound)) => Some(bound.upper_bound()),
             _ => None,
         }
     }

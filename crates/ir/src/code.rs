@@ -1,5 +1,6 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
 use crate::{Cell, Meaning, WordHalf};
@@ -127,8 +128,8 @@ pub enum ValueDependence {
     Function,
     /// Value loaded from this space at an address that is a function of the cells read.
     Load(MemorySpace),
-    /// Special register with this number.
-    Special(u8),
+    /// Special register.
+    Special(SpecialReg),
     /// Equal in all lanes that execute the operation together.
     Uniform,
     /// Possibly different in every lane, whatever is read.

@@ -1,6 +1,7 @@
 //! Evaluation of expressions, once for all interpreters: what differs between them is the domain of the values.
 
 use smallvec::SmallVec;
+use warpbound_isa::SpecialReg;
 
 use crate::float::FloatOp;
 use crate::{BinaryOp, Cell, Expr, TernaryOp, UnaryOp, WordHalf};
@@ -42,7 +43,7 @@ pub trait ValueDomain {
     }
 
     /// Value of a special register.
-    fn special(&mut self, _register: u8) -> Option<Self::Value> {
+    fn special(&mut self, _register: SpecialReg) -> Option<Self::Value> {
         self.unknown()
     }
 

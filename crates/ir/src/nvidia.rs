@@ -147,7 +147,7 @@ impl Lifter<'_> {
             return None;
         }
         let mut view = self.program.view(instr)?;
-        if !view.mnemonic.ends_with("32I") {
+        if !view.opcode.has_long_immediate() {
             return None;
         }
         // The first integer is the immediate; modifiers that are numbers follow it.

@@ -1,6 +1,8 @@
 //! Registers, control flow and effects of decoded instructions.
 
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Named};
+
+use crate::SpecialReg;
 
 /// Storage cell private to a lane, as analyses track it. `RZ` and `PT` are constants, not cells.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -139,6 +141,19 @@ pub enum MemorySpace {
     Attribute,
 }
 
+impl Named for MemorySpace {
+    const ALL: &'static [(MemorySpace, &'static str)] = &[
+        (MemorySpace::Global, "global"),
+        (MemorySpace::Shared, "shared"),
+        (MemorySpace::Local, "local"),
+        (MemorySpace::Constant, "constant"),
+        (MemorySpace::Generic, "generic"),
+        (MemorySpace::Texture, "texture"),
+        (MemorySpace::Surface, "surface"),
+        (MemorySpace::Attribute, "attribute"),
+    ];
+}
+
 /// Memory access of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct MemoryEffect {
@@ -157,8 +172,8 @@ pub enum ValueSource {
     Function,
     /// Loaded value: a function of the address and the memory contents ([`Effects::access`]).
     Memory,
-    /// Special register with this number (S2R, CS2R).
-    Special(u8),
+    /// Special register (S2R, CS2R).
+    Special(SpecialReg),
     /// Equal in all lanes that execute the instruction together (VOTE).
     Uniform,
     /// Lane-dependent or unknown (SHFL, atomics, textures, clocks, anything not modelled).

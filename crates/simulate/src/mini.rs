@@ -63,7 +63,7 @@ pub enum CycleEvent {
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
     /// Cycles from the first issue to the last, inclusive.
-    pub cycles: Observed,
+    pub cycles: Observed<Cycles>,
     /// Cycles with an issue.
     pub issued: u64,
     /// Cycles without an issue.

@@ -65,7 +65,7 @@ pub struct WarpFindings {
     pub mismatches: Vec<String>,
     /// Executed warp instructions and the bound with the run's own loop facts, for a run that finished. A function
     /// outside the file counts [`CALL_COST`] instructions in both.
-    pub executed_and_bound: Option<(u64, Option<i128>)>,
+    pub executed_and_bound: Option<(u64, Option<u128>)>,
     /// Whether the run was cut off and its executed instructions were still compared with the bound.
     pub cut_and_bounded: bool,
     /// End of the run.
@@ -235,7 +235,11 @@ impl Analysed<'_> {
             bounds: &facts,
             ..StatedCounts::default()
         };
-        let bound = flow.bound_with(stated, calls);
+        let bound_with = |stated: StatedCounts<'_>| {
+            let bound = flow.bound_with(stated, calls);
+            bound.map(|bound| bound.limit().0)
+        };
+        let bound = bound_with(stated);
         match ending {
             Ending::Finished => findings.executed_and_bound = Some((executed, bound)),
             _ => findings.cut_and_bounded = true,
@@ -254,10 +258,10 @@ impl Analysed<'_> {
                 never: &never,
             };
             let used = "totals, steps never taken and facts";
-            (flow.bound_with(stated, calls), used)
+            (bound_with(stated), used)
         });
         for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
-            if bound.is_none_or(|b| i128::from(executed) > b) {
+            if bound.is_none_or(|b| u128::from(executed) > b) {
                 findings.violations.push(format!(
                     "{executed} warp instructions executed, bound {bound:?} with {with} {facts:?} {totals:?}"
                 ));

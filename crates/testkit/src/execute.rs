@@ -12,6 +12,7 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::Tag;
 use warpbound_simt::activation_stack::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
 
@@ -405,15 +406,12 @@ impl<'a, L: Labels> Warp<'a, L> {
 
     /// Value of SR_TID.X, SR_TID.Y or SR_TID.Z in a lane; `None` for other operations or an unknown block shape.
     fn thread_index_value(&self, value: ValueDependence, lane: usize) -> Option<u64> {
-        let ValueDependence::Special(register @ 33..=35) = value else {
+        let ValueDependence::Special(SpecialReg::ThreadIndex(axis)) = value else {
             return None;
         };
         let number = self.run.first_thread + lane as u32;
         let index = thread_index(self.launch.block?, number)?;
-        index
-            .get(usize::from(register - 33))
-            .copied()
-            .map(u64::from)
+        index.get(usize::from(axis.index())).copied().map(u64::from)
     }
 
     /// Applies the data effect of an operation in the lanes `taken`.
@@ -438,7 +436,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                     inputs.push(vote);
                 }
                 ValueDependence::Special(register) => {
-                    inputs.push(register.into());
+                    inputs.push(number_of(register));
                     let agrees = LaunchContext {
                         global_is_stable: true,
                         ..*self.launch
@@ -501,14 +499,32 @@ fn thread_index([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
     all.into_iter().nth(number as usize)
 }
 
+/// Number that stands for a special register in random values: the one of S2R.
+fn number_of(register: SpecialReg) -> u64 {
+    match register {
+        SpecialReg::LaneId => 0,
+        SpecialReg::ThreadIndex(axis) => 33 + u64::from(axis.index()),
+        SpecialReg::BlockIndex(axis) => 37 + u64::from(axis.index()),
+        SpecialReg::Other(number) => number.into(),
+        // No generated program reads another.
+        _ => 255,
+    }
+}
+
 /// Whether all lanes of a warp read the same value of a special register. A second definition on purpose: the analysis
 /// must not define the machine for its own oracle.
-fn is_warp_uniform(register: u8, launch: &LaunchContext) -> bool {
+fn is_warp_uniform(register: SpecialReg, launch: &LaunchContext) -> bool {
     let rows = |n: u64| n > 0 && n.is_multiple_of(u64::from(launch.warp_width));
     match (register, launch.block) {
-        (3 | 37 | 38 | 39 | 40 | 50, _) => true,
-        (34, Some([x, ..])) => rows(x.into()),
-        (35, Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
+        (
+            SpecialReg::VirtualId
+            | SpecialReg::BlockIndex(_)
+            | SpecialReg::BlockSize
+            | SpecialReg::SharedSize,
+            _,
+        ) => true,
+        (SpecialReg::ThreadIndex(Axis::Y), Some([x, ..])) => rows(x.into()),
+        (SpecialReg::ThreadIndex(Axis::Z), Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
         _ => false,
     }
 }
@@ -555,7 +571,7 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> 
         }
         // No generated program reads it.
         Expr::ThreadId => 0,
-        Expr::Special(register) => mix(&[seed, 9, (*register).into()]) as u32,
+        Expr::Special(register) => mix(&[seed, 9, number_of(*register)]) as u32,
         Expr::Unary(op, a) => op.apply(eval(a)),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).unwrap_or(0),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{OperandRole, OperandValue, SassProgram};
+use warpbound_isa::nvidia::{Opcode, OperandRole, OperandValue, SassProgram};
 use warpbound_isa::{Arch, Effects, InstrFlow, MemorySpace, Reg, SassInstr, TargetStyle};
 
 use crate::cubin;
@@ -302,7 +302,7 @@ fn exception_rule(
         .operands
         .iter()
         .any(|operand| operand.role == OperandRole::ReadWrite)
-        || matches!(view.mnemonic, "MOV" | "MOV32I");
+        || matches!(view.opcode, Opcode::Mov | Opcode::Mov32i);
     let all_predicates = view
         .operands
         .iter()

@@ -8,6 +8,7 @@ use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
+use crate::SpecialReg;
 use crate::instr::{
     BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, Reg, ValueSource,
 };
@@ -77,7 +78,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
             loads,
             stores,
         }),
-        source: source(form, word),
+        source: source(form, names, word),
         barrier: declared.barrier,
     };
     let mut target = None;
@@ -109,7 +110,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                     out.writes.push(Reg::Cc);
                 }
             }
-            Piece::Literal(_) => {}
+            Piece::Literal { .. } => {}
         }
     }
     if declared.reads_cc {
@@ -136,13 +137,17 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
     out
 }
 
-fn source(form: &Form, word: u128) -> ValueSource {
+fn source(form: &Form, names: &Names, word: u128) -> ValueSource {
     match &form.effects.origin {
         Origin::Operands => ValueSource::Function,
         Origin::Memory => ValueSource::Memory,
         Origin::Lane => ValueSource::Lane,
         Origin::Uniform => ValueSource::Uniform,
-        Origin::Special(field) => ValueSource::Special(word.field(*field) as u8),
+        Origin::Special(list, field) => {
+            let number = word.field(*field);
+            let name = names.text(*list, number).unwrap_or_default();
+            ValueSource::Special(SpecialReg::of_name(name, number as u8))
+        }
     }
 }
 

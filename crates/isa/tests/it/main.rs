@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod effects;
+mod encoding;
 mod life_ranges;
 mod spelling;
 mod table;

@@ -7,6 +7,7 @@ use warpbound_ir::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
     SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
 };
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::Tag;
 
@@ -68,7 +69,7 @@ impl Compiler<'_> {
             _ => {
                 let effect = effect.unwrap_or(match op.value {
                     ValueDependence::Special(register)
-                        if ClockRegister::from_number(register).is_some() =>
+                        if ClockRegister::of_special(register).is_some() =>
                     {
                         Effect::NeedsTime
                     }
@@ -377,27 +378,23 @@ impl Compiler<'_> {
         u16::try_from(index).ok().map(ValueSlot::Warp)
     }
 
-    /// Slot of a special register (numbers: `sr` in `isa/nvidia/maxwell.names`); `None` for registers that are not
-    /// modelled, and for clock registers in a simulation without time.
-    pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
+    /// Slot of a special register; `None` for registers that are not modelled, and for clock registers in a simulation
+    /// without time.
+    pub(super) fn special_register(&mut self, register: SpecialReg) -> Option<ValueSlot> {
         let row: LaneValues = match register {
-            // SR_LANEID.
-            0 => std::array::from_fn(|lane| lane as u32),
-            // SR_TID.X to SR_TID.Z.
-            33..=35 => {
-                let own = self.registers + ExtraRegister::ThreadIndex(register - 33).index();
+            SpecialReg::LaneId => std::array::from_fn(|lane| lane as u32),
+            SpecialReg::ThreadIndex(axis) => {
+                let own = self.registers + ExtraRegister::ThreadIndex(axis.index()).index();
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
-            // SR_CTAID.X to SR_CTAID.Z.
-            37..=39 => return Some(ValueSlot::Block(register - 37)),
-            // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK.
-            56 => std::array::from_fn(|lane| 1 << lane),
-            57 => std::array::from_fn(|lane| (1 << lane) - 1),
-            58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
-            59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
-            60 => std::array::from_fn(|lane| u32::MAX << lane),
+            SpecialReg::BlockIndex(axis) => return Some(ValueSlot::Block(axis.index())),
+            SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
+            SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
+            SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
+            SpecialReg::LanesAbove => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
+            SpecialReg::LanesFrom => std::array::from_fn(|lane| u32::MAX << lane),
             _ => {
-                let clock = ClockRegister::from_number(register).filter(|_| self.timed)?;
+                let clock = ClockRegister::of_special(register).filter(|_| self.timed)?;
                 self.reads_clock = true;
                 return Some(ValueSlot::Block(3 + clock as u8));
             }

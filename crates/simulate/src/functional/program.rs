@@ -7,6 +7,7 @@ use warpbound_ir::{
     AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds,
     ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Tag;
 
@@ -70,16 +71,16 @@ impl ClockRegister {
     /// Number of clock registers.
     pub(super) const COUNT: usize = 6;
 
-    /// The clock register with this S2R number (numbers: `sr` in `isa/nvidia/maxwell.names`; bit fields: code that
-    /// compilers emit for `%smid`, `%nsmid` and `%warpid`).
-    pub(super) fn from_number(register: u8) -> Option<ClockRegister> {
+    /// The clock register that is this special register (bit fields: code that compilers emit for `%smid`, `%nsmid` and
+    /// `%warpid`).
+    pub(super) fn of_special(register: SpecialReg) -> Option<ClockRegister> {
         Some(match register {
-            2 => ClockRegister::VirtCfg,
-            3 => ClockRegister::VirtId,
-            80 => ClockRegister::ClockLow,
-            81 => ClockRegister::ClockHigh,
-            82 => ClockRegister::TimeLow,
-            83 => ClockRegister::TimeHigh,
+            SpecialReg::VirtualConfig => ClockRegister::VirtCfg,
+            SpecialReg::VirtualId => ClockRegister::VirtId,
+            SpecialReg::ClockLow => ClockRegister::ClockLow,
+            SpecialReg::ClockHigh => ClockRegister::ClockHigh,
+            SpecialReg::TimerLow => ClockRegister::TimeLow,
+            SpecialReg::TimerHigh => ClockRegister::TimeHigh,
             _ => return None,
         })
     }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{BinaryOp, Cell, Expr, TernaryOp, UnaryOp, ValueDomain, WordHalf, eval};
+use warpbound_isa::SpecialReg;
 
 use super::compile::Compiler;
 use super::lanes::{LANES, binary, ternary};
@@ -230,7 +231,7 @@ impl ValueDomain for CompiledValues<'_, '_> {
         Some(Operand::Slot(made))
     }
 
-    fn special(&mut self, register: u8) -> Option<Operand> {
+    fn special(&mut self, register: SpecialReg) -> Option<Operand> {
         self.compiler.special_register(register).map(Operand::Slot)
     }
 

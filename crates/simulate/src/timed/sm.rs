@@ -12,7 +12,7 @@ use warpbound_simt::activation_stack::StackEntry;
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
-use super::instr_timing::{Completion, ExecUnit, InstrTiming};
+use super::instr_timing::{Completion, InstrTiming};
 use super::l1_path::L1Path;
 use super::l2::L2Cache;
 use super::parameters::{Tracked, UsedParameters};
@@ -24,6 +24,7 @@ use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
 use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, Program};
+use warpbound_isa::nvidia::ExecUnit;
 
 /// State of a run that all SMs share.
 pub(super) struct GpuContext<'a, 'r, L> {

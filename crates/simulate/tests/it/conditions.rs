@@ -7,11 +7,12 @@ use warpbound_ir::{
     Expr, Meaning, Op, ValueDependence, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 use warpbound_simulate::functional::{Fault, FaultKind, launch};
 
 /// Number of SR_TID.X.
-const TID: u8 = 33;
+const TID: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
 const THREADS: u32 = 80;
 
 fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning: Meaning) -> Op {

@@ -537,7 +537,9 @@ fn check_bounds(
     let cycles = finished.cycles.0.0;
     match bound {
         Ok(result) => {
-            let bound = result.bound.cycles.0.0;
+            let bound = result.bound.cycles.limit().0;
+            let issues = result.bound.issues.limit().0;
+            let issued = u128::from(finished.issued);
             findings.runs.push((bound, cycles));
             if cycles > bound {
                 findings
@@ -545,17 +547,15 @@ fn check_bounds(
                     .push(format!("{cycles} cycles, more than the bound {bound}"));
             }
             let [_, regions, whole] = result.outlines;
-            if regions + whole == 0 && finished.issued != result.bound.issues {
+            if regions + whole == 0 && issued != issues {
                 findings.problems.push(format!(
-                    "{} instructions, exactly {} are claimed",
-                    finished.issued, result.bound.issues
+                    "{issued} instructions, exactly {issues} are claimed"
                 ));
             }
-            if finished.issued > result.bound.issues {
-                findings.problems.push(format!(
-                    "{} instructions, more than {}",
-                    finished.issued, result.bound.issues
-                ));
+            if issued > issues {
+                findings
+                    .problems
+                    .push(format!("{issued} instructions, more than {issues}"));
             }
         }
         Err(NoBlockBound::Unsatisfied(_)) => findings
@@ -565,17 +565,17 @@ fn check_bounds(
     }
     if let Ok(works) = whole {
         let most = works.iter().map(|(work, _)| match work {
-            WarpWork::Total { issues, .. } => *issues,
+            WarpWork::Total { issues, .. } => issues.limit().0,
             WarpWork::Epochs(_) => 0,
         });
         let (most, found) = (most.max(), issued.iter().map(Vec::len).max());
-        if found.map(|n| n as u64) > most {
+        if found.map(|n| n as u128) > most {
             findings.problems.push(format!(
                 "a warp issues {found:?} instructions, more than {most:?} as a whole"
             ));
         }
         if let Ok(as_a_whole) = warpbound_bound::block::block_bound(works) {
-            let bound = as_a_whole.cycles.0.0;
+            let bound = as_a_whole.cycles.limit().0;
             if cycles > bound {
                 findings.problems.push(format!(
                     "{cycles} cycles, more than {bound} of warps bounded as a whole"

@@ -101,7 +101,8 @@ fn both_sides_after_it_are_counted() {
         ..WarpModel::default()
     };
     let analysed = Analysed::run(&code, launch, &model, &Limits::default()).expect("followed");
-    assert_eq!(analysed.claims.flow.bound(&[]), Some(4 + 2 * 21));
+    let bound = analysed.claims.flow.bound(&[]);
+    assert_eq!(bound.map(|bound| bound.limit().0), Some(4 + 2 * 21));
     for seed in 0..8 {
         let run = RunSeed {
             seed,

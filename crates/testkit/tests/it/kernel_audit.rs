@@ -58,7 +58,7 @@ fn watch(
         never: &[],
     };
     let bound = claims.flow.bound_with(counts, |_| 0);
-    let bound = bound.map(|bound| u128::try_from(bound).expect("no warp issues less than nothing"));
+    let bound = bound.map(|bound| bound.limit().0);
     (
         seen,
         StatedFacts {
@@ -218,7 +218,12 @@ fn first(claims: &Claims<'_>, fits: impl Fn(&Op) -> bool) -> (OpIndex, Cell) {
 fn agreement_that_does_not_hold() {
     // Special register 33 is the thread index in x.
     let claims = found(matrices(), |claims| {
-        let (at, cell) = first(claims, |op| op.value == ValueDependence::Special(33));
+        let (at, cell) = first(claims, |op| {
+            op.value
+                == ValueDependence::Special(warpbound_isa::SpecialReg::ThreadIndex(
+                    warpbound_isa::Axis::X,
+                ))
+        });
         claims.claim_agreement(at.next(), cell);
     });
     assert_eq!(claims, [Claim::Agreement]);
@@ -396,9 +401,10 @@ fn executed_code_stated_as_never_executed() {
             totals: &stated.totals,
             never: &excluded,
         };
-        claims.flow.bound_with(counts, |_| 0)
+        let bound = claims.flow.bound_with(counts, |_| 0);
+        bound.map(|bound| bound.limit().0)
     };
-    let issued = i128::from(seen.worst.expect("a warp").issued);
+    let issued = u128::from(seen.worst.expect("a warp").issued);
     let others = |all: &[Never], these: &[usize]| {
         let rest = all.iter().enumerate().filter(|(n, _)| !these.contains(n));
         rest.map(|(_, never)| *never).collect::<Vec<_>>()

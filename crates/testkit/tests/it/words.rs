@@ -22,13 +22,13 @@ const ALLOWED: [(&str, &str); 2] = [
     ("xtask/renamed_words.txt", " => "),
 ];
 
-struct Source {
-    path: PathBuf,
-    text: String,
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
 }
 
 /// Sources of all crates; `tests` and `benches` only where asked for.
-fn sources(with_tests: bool) -> Vec<Source> {
+pub(crate) fn sources(with_tests: bool) -> Vec<Source> {
     let mut all = Vec::new();
     let mut folders = vec![Path::new(ROOT).join("crates")];
     while let Some(folder) = folders.pop() {
