@@ -41,16 +41,10 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     if !code.ops.iter().any(reads_thread_index) {
         return Vec::new();
     }
-    let order = thread.graph().reverse_postorder(thread.entry.index());
-    let mut rank = vec![u64::MAX; thread.space.len()];
-    for (position, node) in order.into_iter().enumerate() {
-        rank[node] = position as u64;
-    }
     let mut explorer = Explorer {
         code,
         thread,
         followed: cells_deciding_branches(code),
-        rank,
         threads: &threads,
     };
     let initial = State {
@@ -89,7 +83,7 @@ fn component_of(thread: &ThreadCfg) -> Vec<usize> {
     let graph = thread.graph();
     let mut component = vec![0; graph.len()];
     let all = vec![true; graph.len()];
-    for (number, members) in components(&graph, &all).into_iter().enumerate() {
+    for (number, members) in components(graph, &all).into_iter().enumerate() {
         for node in members {
             component[node] = number;
         }
@@ -223,7 +217,6 @@ struct Explorer<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
     followed: CellSet,
-    rank: Vec<u64>,
     threads: &'a Threads,
 }
 
@@ -465,6 +458,6 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn priority(&self, node: usize) -> u64 {
-        self.rank.get(node).copied().unwrap_or(u64::MAX)
+        self.thread.rank(node)
     }
 }

@@ -48,11 +48,6 @@ impl WarpCfg {
         launch: &LaunchContext,
         model: &WarpModel,
     ) -> Result<WarpCfg, Refusal> {
-        let order = thread.graph().reverse_postorder(thread.entry.index());
-        let mut rank = vec![u64::MAX; thread.space.len()];
-        for (position, node) in order.into_iter().enumerate() {
-            rank[node] = position as u64;
-        }
         let entry = thread.entry;
         let mut explorer = Explorer {
             code,
@@ -63,7 +58,6 @@ impl WarpCfg {
             launch,
             model: *model,
             used: UsedAssumptions::default(),
-            rank,
         };
         let initial = WarpState::entry(agreeing_at_entry(code), model);
         let states = solve(&mut explorer, entry.index(), initial)?;
@@ -134,8 +128,6 @@ struct Explorer<'a> {
     divergent: BTreeSet<NodeId>,
     divergent_calls: BTreeSet<NodeId>,
     used: UsedAssumptions,
-    /// Position of each node in a reverse postorder of the thread-level graph.
-    rank: Vec<u64>,
 }
 
 impl Explorer<'_> {
@@ -245,6 +237,6 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn priority(&self, node: usize) -> u64 {
-        self.rank.get(node).copied().unwrap_or(u64::MAX)
+        self.thread.rank(node)
     }
 }
