@@ -57,6 +57,10 @@ pub struct ThreadCfg {
     pub steps: Vec<Vec<WarpStep>>,
     /// Time after which analyses of the graph are given up, from [`Limits`].
     pub deadline: Deadline,
+    /// The steps without those to the end.
+    graph: Digraph,
+    /// Position of each node in a reverse postorder of the graph.
+    rank: Vec<u64>,
 }
 
 impl ThreadCfg {
@@ -109,9 +113,12 @@ impl ThreadCfg {
                 resolved: explorer.resolved,
                 steps: explorer.steps,
                 deadline: limits.deadline,
+                graph: Digraph::default(),
+                rank: Vec::new(),
             };
             cfg.resolved.resize(cfg.space.len(), None);
             cfg.steps.resize(cfg.space.len(), Vec::new());
+            cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
             return Ok(cfg);
         }
@@ -131,12 +138,42 @@ impl ThreadCfg {
     }
 
     /// The graph without the edges to the end.
-    pub fn graph(&self) -> Digraph {
-        Digraph::new(
-            self.space.len(),
-            self.edges()
-                .filter_map(|(from, step)| Some((from.index(), step.to?.index()))),
-        )
+    pub fn graph(&self) -> &Digraph {
+        &self.graph
+    }
+
+    /// Position of a node in a reverse postorder of the graph; the greatest number if no thread reaches it.
+    pub fn rank(&self, node: usize) -> u64 {
+        self.rank.get(node).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Computes the graph of the steps and its order.
+    ///
+    /// Drops the nodes that only steps of earlier visits led to: a jump that turned out to be a call leads into the
+    /// callee's context and no longer into its own. A cycle of such nodes would belong to no loop.
+    fn rank_reached_nodes(&mut self) {
+        let mut graph = self.graph_of_steps();
+        let order = graph.reverse_postorder(self.entry.index());
+        let mut rank = vec![u64::MAX; self.space.len()];
+        for (position, node) in order.into_iter().enumerate() {
+            rank[node] = position as u64;
+        }
+        let mut dropped = false;
+        let nodes = self.resolved.iter_mut().zip(&mut self.steps).zip(&rank);
+        for ((resolved, steps), _) in nodes.filter(|(_, rank)| **rank == u64::MAX) {
+            dropped |= resolved.take().is_some();
+            steps.clear();
+        }
+        if dropped {
+            graph = self.graph_of_steps();
+        }
+        (self.graph, self.rank) = (graph, rank);
+    }
+
+    fn graph_of_steps(&self) -> Digraph {
+        let steps = self.edges();
+        let edges = steps.filter_map(|(from, step)| Some((from.index(), step.to?.index())));
+        Digraph::new(self.space.len(), edges)
     }
 
     /// Refuses code in which a thread can reach a node that no path leads out of.
@@ -145,7 +182,7 @@ impl ThreadCfg {
             .edges()
             .filter(|(_, step)| step.to.is_none())
             .map(|(from, _)| from.index());
-        let leaves = self.graph().reversed().reachable(exits);
+        let leaves = self.graph.reversed().reachable(exits);
         // Flow conservation (SOUNDNESS 5.1) would give the steps into such a node the count 0.
         let trapped = self
             .space
@@ -328,6 +365,8 @@ impl DataflowProblem for Explorer<'_> {
             self.steps.resize(node + 1, Vec::new());
             self.resolved.resize(node + 1, None);
         }
+        // The last visit has the whole state of the node, so a step of an earlier visit that it does not find is taken
+        // by no thread (SOUNDNESS 5.10). The steps of all visits together would be sound and less precise.
         self.steps[node] = found.into_iter().collect();
         self.resolved[node] = Some(resolved);
         for (to, warp) in states {

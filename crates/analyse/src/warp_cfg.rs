@@ -45,11 +45,6 @@ impl<S: AbstractState> WarpCfg<S> {
         launch: &LaunchContext,
         model: &M,
     ) -> Result<WarpCfg<S>, Refusal> {
-        let order = thread.graph().reverse_postorder(thread.entry.index());
-        let mut rank = vec![u64::MAX; thread.space.len()];
-        for (position, node) in order.into_iter().enumerate() {
-            rank[node] = position as u64;
-        }
         let (entry, nodes) = (thread.entry, thread.space.len());
         let mut kernel = Kernel {
             code,
@@ -59,7 +54,6 @@ impl<S: AbstractState> WarpCfg<S> {
             launch,
             model,
             used: UsedAssumptions::default(),
-            rank,
         };
         let agree = agreeing_at_entry(code);
         let graph = WarpGraph::build(model, &mut kernel, nodes, entry, agree)?;
@@ -126,8 +120,6 @@ struct Kernel<'a, M> {
     divergent: BTreeSet<NodeId>,
     divergent_calls: BTreeSet<NodeId>,
     used: UsedAssumptions,
-    /// Position of each node in a reverse postorder of the thread-level graph.
-    rank: Vec<u64>,
 }
 
 impl<M: AbstractModel<Control = ControlOp>> Kernel<'_, M> {
@@ -219,6 +211,6 @@ impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
     }
 
     fn priority(&self, node: NodeId) -> u64 {
-        self.rank.get(node.index()).copied().unwrap_or(u64::MAX)
+        self.thread.rank(node.index())
     }
 }

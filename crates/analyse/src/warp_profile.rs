@@ -12,7 +12,10 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
-use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
+use warpbound_ir::{
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex, TernaryOp, UnaryOp,
+    ValueDomain, eval,
+};
 use warpbound_simt::epochs::{Epoch, EpochArrival};
 use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
@@ -170,6 +173,47 @@ enum ProfileStep {
     Restart,
 }
 
+/// Domain of the values of one lane of the profiled warp.
+struct ProfiledLane<'l, 'r, 'a> {
+    run: &'l Run<'r, 'a>,
+    lane: usize,
+}
+
+impl ValueDomain for ProfiledLane<'_, '_, '_> {
+    type Value = u32;
+
+    #[inline]
+    fn constant(&mut self, value: u32) -> Option<u32> {
+        Some(value)
+    }
+
+    #[inline]
+    fn cell(&mut self, cell: Cell) -> Option<u32> {
+        self.run.value(cell, self.lane)
+    }
+
+    #[inline]
+    fn thread_id(&mut self) -> Option<u32> {
+        Some(self.run.lanes.first.wrapping_add(self.lane as u32))
+    }
+
+    #[inline]
+    fn unary(&mut self, op: UnaryOp, a: u32) -> Option<u32> {
+        Some(op.apply(a))
+    }
+
+    #[inline]
+    fn binary(&mut self, op: BinaryOp, a: u32, b: u32) -> Option<u32> {
+        // `None` for a division by zero, which ends every run.
+        op.apply(a, b)
+    }
+
+    #[inline]
+    fn ternary(&mut self, op: TernaryOp, [a, b, c]: [u32; 3]) -> Option<u32> {
+        Some(op.apply(a, b, c))
+    }
+}
+
 struct Run<'r, 'a> {
     profiler: &'r mut WarpProfiler<'a>,
     lanes: ProfiledWarp<'r>,
@@ -306,20 +350,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn evaluate(&self, expr: &Expr, lane: usize) -> Option<u32> {
-        match expr {
-            Expr::Const(n) => Some(*n),
-            Expr::Cell(cell) => self.value(*cell, lane),
-            Expr::ThreadId => Some(self.lanes.first.wrapping_add(lane as u32)),
-            Expr::Constant(..) | Expr::Special(_) | Expr::Float(..) => None,
-            Expr::Unary(op, a) => Some(op.apply(self.evaluate(a, lane)?)),
-            // `None` for a division by zero, which ends every run.
-            Expr::Binary(op, a, b) => op.apply(self.evaluate(a, lane)?, self.evaluate(b, lane)?),
-            Expr::Ternary(op, a, b, c) => Some(op.apply(
-                self.evaluate(a, lane)?,
-                self.evaluate(b, lane)?,
-                self.evaluate(c, lane)?,
-            )),
-        }
+        eval(expr, &mut ProfiledLane { run: self, lane })
     }
 
     /// Executes the data effect of an operation, barriers included.

@@ -43,32 +43,47 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let start = Instant::now();
         let limits = options.limits();
-        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
+        let mut flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
+        if options.reading == FactReading::Paper {
+            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch));
+        }
+        let report =
+            self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;
+        Ok(KernelBound {
+            cfg_seconds: options.timing.then_some(seconds),
+            ..report
+        })
+    }
+
+    /// Computes the bound from the control flow of a kernel, or reports its refusal; see [`Session::bound`].
+    pub(crate) fn bound_of_flow(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &LaunchContext,
+        options: &BoundOptions,
+        deadline: Deadline,
+        flow: Result<&KernelFlow, &Refusal>,
+    ) -> Result<KernelBound, Diagnostic> {
+        let kernel = prepared.kernel;
         let head = |verdict: &Verdict<Instructions>| KernelBound {
             lanes: launch.live_lanes(),
             block: launch.block,
             code: kernel.code_digest(),
-            cfg_seconds: options.timing.then_some(seconds),
             ..self.verdict_report(&kernel.name, verdict)
         };
-        let mut flow = match flow {
+        let flow = match flow {
             Ok(flow) => flow,
             Err(refusal) => {
-                return Ok(head(&Verdict::Refused(refused(
-                    &prepared, &refusal, options,
-                ))));
+                return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
             }
         };
-        if options.reading == FactReading::Paper {
-            flow = flow.with_paper_reading(&prepared.code, &launch);
-        }
         let query = BoundQuery {
-            prepared: &prepared,
-            flow: &flow,
-            launch: &launch,
+            prepared,
+            flow,
+            launch,
             options,
-            deadline: limits.deadline,
+            deadline,
             facts: options
                 .facts
                 .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),

@@ -1,12 +1,13 @@
 //! Control flow of a kernel: the stages from code to count rows.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use warpbound_analyse::guarded_lanes::lane_limits;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
+use warpbound_analyse::{Dependence, LaunchContext, Refusal, ThreadCfg, WarpCfg};
 use warpbound_base::{Diagnostic, Instructions, UpperBound};
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
@@ -29,6 +30,7 @@ pub struct KernelFlow {
     pub lane_limits: Vec<LaneLimit>,
     /// Count rows.
     pub counts: CountSystem,
+    dependence: OnceLock<Dependence>,
 }
 
 impl KernelFlow {
@@ -54,7 +56,14 @@ impl KernelFlow {
             loops,
             lane_limits: limits,
             counts,
+            dependence: OnceLock::new(),
         })
+    }
+
+    /// Returns dominators, loops and control dependence of the thread-level graph, computed at the first call.
+    pub fn dependence(&self) -> &Dependence {
+        self.dependence
+            .get_or_init(|| Dependence::compute(&self.thread))
     }
 
     /// Replaces loops and count rows by those of the paper's reading of loop facts: the loops of the warp-level graph
@@ -194,12 +203,19 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<KernelFlow, Diagnostic> {
         let flow = KernelFlow::analyse(&prepared.code, launch, &options.model, &Limits::default());
-        flow.map_err(|refusal| {
-            let source = prepared.source(refusal.at);
-            let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
-            diagnostic.location.source = source;
-            self.locate(diagnostic)
-        })
+        flow.map_err(|refusal| self.refusal_diagnostic(prepared, refusal))
+    }
+
+    /// Returns the diagnostic of a refused kernel, with its location.
+    pub(crate) fn refusal_diagnostic(
+        &self,
+        prepared: &Prepared<'_>,
+        refusal: Refusal,
+    ) -> Diagnostic {
+        let source = prepared.source(refusal.at);
+        let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
+        diagnostic.location.source = source;
+        self.locate(diagnostic)
     }
 }
 

@@ -10,6 +10,7 @@
 mod atomic;
 mod cell;
 mod code;
+mod eval;
 pub mod float;
 mod image;
 mod lift;
@@ -25,6 +26,7 @@ pub use code::{
     AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
     ValueDependence,
 };
+pub use eval::{ValueDomain, eval};
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};

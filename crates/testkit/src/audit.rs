@@ -13,7 +13,7 @@ use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::warp::WarpModel;
 use warpbound_simt::{Mask, NodeId, lanes_of};
 
-use crate::execute::{Ending, Labels, NoLabels, RunSeed, Warp, WarpEvent, mix};
+use crate::execute::{Ending, Labels, NoLabels, Point, RunSeed, Warp, WarpEvent, mix};
 
 /// Analysis results of one program, with the errors planted in them.
 pub struct Analysed<'a> {
@@ -77,17 +77,21 @@ pub struct WarpFindings {
 pub const CALL_COST: u64 = 50;
 
 /// Labels of operations by calling context.
-struct ContextLabels {
+struct ContextLabels<'a> {
+    claims: &'a Claims<'a>,
     contexts: Contexts,
 }
 
-impl Labels for ContextLabels {
+impl Labels for ContextLabels<'_> {
     type Label = ContextId;
     fn start(&self) -> ContextId {
         Contexts::KERNEL
     }
     fn call(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> ContextId {
         self.contexts.enter(caller, site, callee).context()
+    }
+    fn jump(&self, at: Point<ContextId>, to: OpIndex) -> ContextId {
+        self.claims.context_after_jump(at, to)
     }
 }
 
@@ -109,6 +113,7 @@ impl Analysed<'_> {
     pub fn audit(&self, run: RunSeed, solo_lanes: usize, with_bound: bool) -> WarpFindings {
         let mut findings = WarpFindings::default();
         let labels = ContextLabels {
+            claims: &self.claims,
             contexts: self.claims.flow.thread.space.contexts.clone(),
         };
         let Claims {

@@ -74,6 +74,8 @@ pub trait Labels {
     fn start(&self) -> Self::Label;
     /// Returns the label inside `callee` when it is called from `site`.
     fn call(&mut self, caller: Self::Label, site: OpIndex, callee: OpIndex) -> Self::Label;
+    /// Returns the label after the indirect jump at a point to an operation.
+    fn jump(&self, at: Point<Self::Label>, to: OpIndex) -> Self::Label;
 }
 
 /// Empty labels.
@@ -83,6 +85,7 @@ impl Labels for NoLabels {
     type Label = ();
     fn start(&self) {}
     fn call(&mut self, _: (), _: OpIndex, _: OpIndex) {}
+    fn jump(&self, _: Point<()>, _: OpIndex) {}
 }
 
 /// One executed warp step, as shown to observers.
@@ -277,14 +280,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 let mut targets: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
                 for lane in lanes_of(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
-                    // An indirect jump to a function after a PRET is a call.
-                    let is_call = self.code.function_at(to).is_some() && self.return_is_pushed();
-                    let label = if is_call {
-                        self.labels.call(here.label, here.op, to)
-                    } else {
-                        here.label
-                    };
-                    let to = point(to, label);
+                    let to = point(to, self.labels.jump(here, to));
                     match targets.iter_mut().find(|(p, _)| *p == to) {
                         Some((_, mask)) => *mask |= 1 << lane,
                         None => targets.push((to, 1 << lane)),

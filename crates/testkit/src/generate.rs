@@ -16,7 +16,8 @@ use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
 
 pub use shapes::{
-    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
+    divergent_external_call, jump_or_call, selected_targets, two_calls, two_headers,
+    unwound_from_outside,
 };
 pub use thread_index::by_thread_index;
 

@@ -341,8 +341,6 @@ fn apply_control(
             return split_lanes(stack, lane_targets, |op| to(op, here.label));
         }
         ControlEffect::Indirect { .. } => {
-            // A jump to a function after a PRET is a call.
-            let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
             let lane_targets = lane_targets(stack, now);
             // Lanes whose guard fails must continue; `check_step` compares the targets of the others with the edges.
             let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
@@ -350,12 +348,7 @@ fn apply_control(
                 return false;
             }
             return split_lanes(stack, lane_targets, |op| {
-                let is_call = behind_pret && claims.code.function_at(op).is_some();
-                let label = match is_call {
-                    true => contexts.enter(here.label, here.op, op).context(),
-                    false => here.label,
-                };
-                to(op, label)
+                to(op, claims.context_after_jump(here, op))
             });
         }
         ControlEffect::Call(ControlTarget::Op(callee)) => {

@@ -3,7 +3,7 @@
 use crate::UnsupportedOp;
 use warpbound_ir::{
     Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
-    OpIndex, Width,
+    OpIndex, ValueDomain, Width, eval,
 };
 use warpbound_simt::ControlTransfer;
 
@@ -160,10 +160,24 @@ fn cell_index(cell: Cell) -> u16 {
 
 /// Compiles an operand; `None` for a compound expression.
 fn operand(expr: &Expr) -> Option<MiniOperand> {
-    Some(match expr {
-        Expr::Const(n) => MiniOperand::Const(*n),
-        Expr::Cell(c) => MiniOperand::Cell(cell_index(*c)),
-        Expr::ThreadId => MiniOperand::ThreadId,
-        _ => return None,
-    })
+    eval(expr, &mut Operands)
+}
+
+/// Domain of operands; a result of an operation is none.
+struct Operands;
+
+impl ValueDomain for Operands {
+    type Value = MiniOperand;
+
+    fn constant(&mut self, value: u32) -> Option<MiniOperand> {
+        Some(MiniOperand::Const(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<MiniOperand> {
+        Some(MiniOperand::Cell(cell_index(cell)))
+    }
+
+    fn thread_id(&mut self) -> Option<MiniOperand> {
+        Some(MiniOperand::ThreadId)
+    }
 }

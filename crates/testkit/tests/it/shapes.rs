@@ -8,7 +8,8 @@ use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::{Analysed, CALL_COST};
 use warpbound_testkit::execute::{Ending, RunSeed};
 use warpbound_testkit::generate::{
-    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
+    divergent_external_call, jump_or_call, selected_targets, two_calls, two_headers,
+    unwound_from_outside,
 };
 use warpbound_testkit::random::{WarpCampaign, live_lanes_of_first_warp};
 
@@ -71,6 +72,14 @@ fn an_entry_unwound_to_from_outside_enters_the_loop() {
 #[test]
 fn all_targets_that_guards_and_joins_choose_are_followed() {
     let total = audit(selected_targets, 300);
+    assert!(total.diverged > 200);
+}
+
+/// Fails if the nodes remain that a jump led to before it turned out to be a call, or if a lane that arrives without a
+/// return entry leaves the graph.
+#[test]
+fn a_jump_that_some_lanes_call_by_is_followed_for_all() {
+    let total = audit(jump_or_call, 500);
     assert!(total.diverged > 200);
 }
 
