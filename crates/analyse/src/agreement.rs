@@ -148,6 +148,11 @@ impl GuardedWrites {
     }
 }
 
+/// Whether the active lanes agree on `cells`. All lanes read the same value from a register of the warp.
+pub(crate) fn active_agree(state: &impl AbstractState, cells: impl Iterator<Item = Cell>) -> bool {
+    state.active_agree(cells.filter(|cell| cell.is_per_lane()).map(Cell::index))
+}
+
 /// Applies the data effect of `op` to the agreements of all groups; `earlier` are the guarded writes of its block
 /// before `op`.
 pub fn apply_data_effect(
@@ -160,12 +165,12 @@ pub fn apply_data_effect(
     if op.writes.is_empty() || op.condition.is_never() {
         return;
     }
-    let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
+    let condition_agrees = active_agree(state, op.condition.cells());
     // If the lanes agree on the condition, all of them write or none does.
     let agrees = condition_agrees
         && match launch.agreement_rule(op.value) {
             AgreementRule::Always => true,
-            AgreementRule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
+            AgreementRule::Operands => active_agree(state, op.reads.iter().copied()),
             AgreementRule::Never => false,
         };
     used.stable_global |= agrees && op.value == ValueDependence::Load(MemorySpace::Global);

@@ -95,7 +95,9 @@ fn control_flow(code: &Code) -> Digraph {
     for (here, op) in code.ops.iter().enumerate() {
         let mut goes_on = !op.condition.is_always();
         match &op.control {
-            ControlEffect::Next | ControlEffect::Reconverge => goes_on = true,
+            ControlEffect::Next | ControlEffect::Reconverge | ControlEffect::SetActive(_) => {
+                goes_on = true;
+            }
             ControlEffect::Jump(target) | ControlEffect::Branch { to: target, .. } => {
                 edges.extend(target_index(target).map(|to| (here, to)));
             }

@@ -10,7 +10,8 @@ use warpbound_simt::warp::{ControlOp, KnownCondition, MayUnderflow, Via, WarpSta
 use warpbound_simt::{AbstractModel, AbstractState, EntryTable, NodeId, Tag};
 
 use crate::agreement::{
-    GuardedWrites, LaunchContext, UsedAssumptions, agreeing_at_entry, apply_data_effect,
+    GuardedWrites, LaunchContext, UsedAssumptions, active_agree, agreeing_at_entry,
+    apply_data_effect,
 };
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::{ThreadCfg, indirect_base, with_agreement};
@@ -125,7 +126,7 @@ struct Kernel<'a, M> {
 impl<M: AbstractModel<Control = ControlOp>> Kernel<'_, M> {
     /// Whether the active lanes agree on `cells`, in a domain that has agreement.
     fn active_agree(&self, state: &M::State, cells: impl Iterator<Item = Cell>) -> bool {
-        self.model.has_agreement() && state.active_agree(cells.map(Cell::index))
+        self.model.has_agreement() && active_agree(state, cells)
     }
 
     /// Knowledge about the condition of a node's last operation; records the assumption that it rests on.

@@ -24,7 +24,7 @@ pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{
     AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
-    ValueDependence,
+    OpScope, ValueDependence,
 };
 pub use eval::{ValueDomain, eval};
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};

@@ -9,7 +9,7 @@ use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
     AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Meaning,
-    Op, OpIndex, ValueDependence, WordHalf, maxwell,
+    Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
@@ -111,6 +111,7 @@ impl Lifter<'_> {
             value: value_dependence(&effects),
             control: self.control_effect(instr, effects.flow, relocation),
             barrier: effects.barrier,
+            scope: OpScope::Lane,
             meaning: None,
         }
     }

@@ -144,6 +144,24 @@ pub struct RegisterFile {
     pub prefix: String,
 }
 
+/// Register files of Maxwell and Pascal.
+///
+/// # Errors
+///
+/// A fault in the compiled-in file, which a test excludes.
+pub(crate) fn nvidia() -> Result<RegisterFiles, String> {
+    RegisterFiles::parse(include_str!("../../../isa/nvidia/maxwell.registers"))
+}
+
+/// Register files of mini-SIMT.
+///
+/// # Errors
+///
+/// A fault in the compiled-in file, which a test excludes.
+pub(crate) fn mini() -> Result<RegisterFiles, String> {
+    RegisterFiles::parse(include_str!("../../../isa/mini-simt/registers"))
+}
+
 /// Register files of an instruction set, at most one of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RegisterFiles {
@@ -260,6 +278,17 @@ mod tests {
         for name in ["", "R", "R256", "P8", "R07", "R+7", "CC0", "X1"] {
             assert_eq!(Reg::named(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn files_of_the_instruction_sets() {
+        let nvidia = nvidia().expect("well formed");
+        assert_eq!(nvidia.name(Reg::CC).as_deref(), Some("CC"));
+        assert!(nvidia.has(Reg::vector(254)) && !nvidia.has(Reg::vector(255)));
+        assert!(nvidia.has(Reg::predicate(6)) && !nvidia.has(Reg::predicate(7)));
+        let mini = mini().expect("well formed");
+        assert_eq!(mini.name(Reg::vector(3)).as_deref(), Some("v3"));
+        assert_eq!(mini.name(Reg::CC), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning,
-    Op, OpIndex, ValueDependence,
+    Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
@@ -273,6 +273,7 @@ impl<'r> ProgramWriter<'r> {
             value: ValueDependence::Function,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
     }
@@ -350,6 +351,7 @@ impl<'r> ProgramWriter<'r> {
             value,
             control: ControlEffect::Next,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
     }
@@ -447,6 +449,7 @@ impl<'r> ProgramWriter<'r> {
                 },
                 control: ControlEffect::Next,
                 barrier: false,
+                scope: OpScope::Lane,
                 meaning: Some(Meaning::set(register, value)),
             });
         }

@@ -32,8 +32,8 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
         None => !cursor.is_at_end(),
         Some("reads" | "writes" | "value" | "barrier") => false,
         Some(
-            "jump" | "branch" | "reconverge" | "indirect" | "call" | "push" | "pop" | "exit"
-            | "end" | "unsupported",
+            "jump" | "branch" | "reconverge" | "set_active" | "indirect" | "call" | "push" | "pop"
+            | "exit" | "end" | "unsupported",
         ) => false,
         Some(_) => true,
     }

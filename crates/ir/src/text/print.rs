@@ -8,7 +8,7 @@ use super::implied::{Implied, unstated_meaning};
 use super::{float, names};
 use crate::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
-    Meaning, Op, OpIndex, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
+    Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
     ValueDependence, Width, WordHalf,
 };
 
@@ -118,6 +118,9 @@ impl Display for OpText<'_> {
         if !op.condition.is_always() {
             write!(f, "  if {}", ConditionText(op.condition))?;
         }
+        if op.scope == OpScope::Warp {
+            f.write_str("  warp")?;
+        }
         let implied = Implied::by(op.meaning.as_ref(), &op.control);
         match &op.meaning {
             Some(meaning) => {
@@ -178,6 +181,7 @@ impl OpText<'_> {
                 }
             }
             ControlEffect::Reconverge => f.write_str("  reconverge"),
+            ControlEffect::SetActive(mask) => write!(f, "  set_active {mask}"),
             ControlEffect::Indirect {
                 base,
                 anchor,

@@ -4,5 +4,6 @@
 mod effects;
 mod encoding;
 mod life_ranges;
+mod registers;
 mod spelling;
 mod table;

@@ -492,7 +492,7 @@ impl<'a, const W: usize> Block<'a, W> {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_ir::{Cell, Code, Op, ValueDependence};
+    use warpbound_ir::{Cell, Code, Op, OpScope, ValueDependence};
 
     use super::super::lanes::all_lanes;
     use super::*;
@@ -518,6 +518,7 @@ mod tests {
             value: ValueDependence::Function,
             control: warpbound_ir::ControlEffect::Exit,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         };
         let code = Code {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op, OpScope,
     SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
@@ -51,6 +51,9 @@ impl<const W: usize> Compiler<'_, W> {
     /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
+        // Guards are predicates of the lanes, and there are no registers of the warp.
+        let is_modelled =
+            op.scope == OpScope::Lane && condition.guard.is_none_or(Cell::is_predicate);
         let mut steps = Steps::default();
         let effect = match (&op.meaning, op.value) {
             (Some(meaning), _) => self.compile_effect(meaning, &mut steps),
@@ -68,6 +71,7 @@ impl<const W: usize> Compiler<'_, W> {
             .tests_cc()
             .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
+            _ if !is_modelled => (Effect::Unsupported, Flow::Unsupported),
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     Address, AtomicKind, AtomicOp, BarrierArrival, BinaryOp, Cell, ControlEffect, ControlTarget,
-    ExecCondition, Expr, Meaning, Op, ShuffleMode, ValueDependence, VoteMode, Width,
+    ExecCondition, Expr, Meaning, Op, OpScope, ShuffleMode, ValueDependence, VoteMode, Width,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
@@ -42,6 +42,7 @@ fn op(meaning: Meaning, control: ControlEffect) -> Op {
         value: ValueDependence::Function,
         control,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: Some(meaning),
     }
 }

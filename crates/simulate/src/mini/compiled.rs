@@ -3,7 +3,7 @@
 use crate::UnsupportedOp;
 use warpbound_ir::{
     Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
-    OpIndex, ValueDomain, Width, eval,
+    OpIndex, OpScope, ValueDomain, Width, eval,
 };
 use warpbound_simt::ControlTransfer;
 
@@ -71,6 +71,9 @@ pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
 
 /// Compiles an operation; `None` if it is not supported.
 fn compile_op(op: &Op) -> Option<MiniOp> {
+    if op.scope == OpScope::Warp {
+        return None;
+    }
     let effect = match &op.meaning {
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,

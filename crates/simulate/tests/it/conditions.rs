@@ -4,7 +4,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     Address, BarrierArrival, BarrierReduction, BinaryOp, Cell, Code, ControlEffect, ExecCondition,
-    Expr, Meaning, Op, ValueDependence, Width,
+    Expr, Meaning, Op, OpScope, ValueDependence, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
 use warpbound_isa::{Axis, SpecialReg};
@@ -24,6 +24,7 @@ fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning
         value: ValueDependence::Function,
         control,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: Some(meaning),
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpScope,
     ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, StackToken};
@@ -234,6 +234,7 @@ impl ProgramWriter<'_> {
             value: ValueDependence::Function,
             control: ControlEffect::Next,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: Some(Meaning::set(cell, value)),
         });
     }

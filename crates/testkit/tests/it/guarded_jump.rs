@@ -5,7 +5,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex,
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex, OpScope,
     ValueDependence,
 };
 use warpbound_simt::warp::WarpModel;
@@ -36,6 +36,7 @@ fn program() -> Code {
             value,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning,
         });
     };
