@@ -212,8 +212,8 @@ impl Lifter<'_> {
             InstrFlow::Pop(token) => ControlEffect::Pop(token),
             InstrFlow::Exit => ControlEffect::Exit,
             InstrFlow::Unsupported => {
-                ControlEffect::Unsupported(match self.program.mnemonic(instr) {
-                    Some(mnemonic) => mnemonic.to_owned(),
+                ControlEffect::Unsupported(match self.program.opcode(instr) {
+                    Some(opcode) => opcode.to_string(),
                     None => format!("word 0x{:016x}", instr.word),
                 })
             }

@@ -31,4 +31,5 @@ mod throughput;
 mod timed;
 mod timed_accounting;
 mod timed_numbers;
+mod typed_instructions;
 mod words;

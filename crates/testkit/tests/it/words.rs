@@ -193,7 +193,7 @@ fn documents() -> Vec<Source> {
             let skipped = ["target", "crates", "oracle", "built", "data", ".git"];
             if path.is_dir() && !skipped.contains(&&*name) {
                 folders.push(path);
-            } else if [".md", ".toml", ".forms", ".classes", ".names", ".tsv"]
+            } else if [".md", ".toml", ".forms", ".registers", ".names", ".tsv"]
                 .iter()
                 .any(|ending| name.ends_with(ending))
             {
