@@ -391,7 +391,12 @@ impl WarpProgram<MaskModel> for MaskNodes<'_> {
         };
         state.apply_data_effect(instr);
         let op = match instr {
-            MaskInstr::Mask { dest, op, a, b } if dest == MaskReg::Exec => {
+            MaskInstr::Mask {
+                dest: MaskReg::Exec,
+                op,
+                a,
+                b,
+            } => {
                 let saved = None;
                 MaskControl::SetExec { saved, op, a, b }
             }
