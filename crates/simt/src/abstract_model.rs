@@ -16,7 +16,8 @@ pub trait AbstractState: Clone {
     /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that old values may stay.
     fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool);
 
-    /// Stack entries that may be pending.
+    /// Stack entries that may be pending. The rows of lockstep (SOUNDNESS 5.5, 5.7) rest on inactive lanes waiting in
+    /// these and nowhere else.
     fn pending(&self) -> &[EntryId];
 }
 

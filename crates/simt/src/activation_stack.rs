@@ -49,11 +49,9 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
         taken: Mask,
         next: P,
     ) -> Result<bool, TransferError> {
-        let others = self.top().map_or(0, |top| top.mask & !taken);
-        let splits = taken != 0 && others != 0;
         match *transfer {
             ControlTransfer::Next => self.advance(next),
-            ControlTransfer::Jump(target) => return Ok(self.jump(target, (taken, others), next)),
+            ControlTransfer::Jump(target) => return Ok(self.jump(target, taken, next)),
             ControlTransfer::Indirect([(target, _)]) => self.advance(*target),
             ControlTransfer::Indirect(sides) => {
                 self.diverge(sides);
@@ -63,10 +61,12 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
             ControlTransfer::Push { tag, resume } => self.push(tag, resume, next),
             ControlTransfer::Call(callee) => self.push(Tag::Ret, next, callee),
             ControlTransfer::Pop(tag) => {
+                let splits = taken != 0 && self.others(taken) != 0;
                 self.pop(tag, taken, next)?;
                 return Ok(splits);
             }
             ControlTransfer::Exit => {
+                let splits = taken != 0 && self.others(taken) != 0;
                 self.exit(taken, next);
                 return Ok(splits);
             }
@@ -118,7 +118,14 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         self.entries.split_last().map_or(&[], |(_, rest)| rest)
     }
 
+    /// The active lanes that are not `taken`.
+    #[inline]
+    fn others(&self, taken: Mask) -> Mask {
+        self.top().map_or(0, |top| top.mask & !taken)
+    }
+
     /// Moves the active lanes to `next` (fall-through, uniform branch).
+    #[inline]
     fn advance(&mut self, next: P) {
         if let Some(top) = self.entries.last_mut() {
             top.next = next;
@@ -146,7 +153,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
 
     /// Moves the `taken` lanes to `target` and the others to `next`; returns whether the lanes diverge.
     #[inline]
-    fn jump(&mut self, target: P, (taken, others): (Mask, Mask), next: P) -> bool {
+    fn jump(&mut self, target: P, taken: Mask, next: P) -> bool {
+        let others = self.others(taken);
         match (taken, others) {
             (0, _) => self.advance(next),
             (_, 0) => self.advance(target),

@@ -129,6 +129,14 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         },
         Some(_) => return None,
     };
+    Some(MiniOp {
+        effect,
+        flow: compile_flow(op)?,
+    })
+}
+
+/// Compiles a control effect; `None` if it is not supported.
+fn compile_flow(op: &Op) -> Option<Flow> {
     let condition = op.condition;
     let mut tested = None;
     let transfer = match &op.control {
@@ -150,11 +158,10 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         ControlEffect::End => ControlTransfer::Exit,
         _ => return None,
     };
-    let flow = Flow {
+    Some(Flow {
         transfer,
         condition: tested,
-    };
-    Some(MiniOp { effect, flow })
+    })
 }
 
 fn cell_index(cell: Cell) -> u16 {

@@ -8,6 +8,7 @@ mod dependencies;
 mod divergence;
 mod documents;
 mod encoded;
+mod exec_mask;
 mod expressions;
 mod guarded_jump;
 mod kernel_audit;
