@@ -2,8 +2,8 @@
 //! instruction set simulator).
 //!
 //! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
-//! warp together. The instruction set decides the number of lanes: [`NVIDIA_LANES`] for Maxwell and Pascal. Where lanes diverge, the activation stack of `simt` selects those that continue. A warp runs until it
-//! waits at a barrier or exits.
+//! warp together. The instruction set decides the number of lanes: Maxwell and Pascal have 32. Where lanes diverge, the
+//! activation stack of `simt` selects those that continue. A warp runs until it waits at a barrier or exits.
 
 mod access;
 mod barrier;
@@ -31,7 +31,7 @@ use warpbound_launch::{GlobalMemory, Launch, Size};
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
-pub use listen::{AccessKind, ExecutionListener, Issue, MemoryAccess, NoListener};
+pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};
 
 pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;

@@ -13,7 +13,7 @@ use warpbound_launch::Size;
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag};
-use warpbound_simulate::functional::{ExecutionListener, Issue};
+use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue};
 
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
 use super::loops::{HeaderMaximum, LoopCounter};
@@ -258,7 +258,7 @@ impl ExecutionListener for ClaimMonitor<'_> {
             self.advance_warp(&mut warp, issue.stack(), &mut found);
         }
         if !warp.is_lost {
-            let agree = |cell: Cell, mask: Mask| all_equal(issue, cell, mask);
+            let agree = |cell: Cell, mask: Mask| all_equal(issue.cell(cell), mask);
             self.claims.check_state(&warp.stack, &agree, &mut found);
             self.count_loops(&mut warp, issue);
             warp.last = Some((issue.at, issue.taken));
@@ -415,15 +415,25 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
         })
 }
 
-/// Whether the lanes of a mask have equal values in a cell.
-fn all_equal(issue: &Issue<'_>, cell: Cell, mask: Mask) -> bool {
-    let mut values = (0..LANES)
-        .filter(|lane| mask >> lane & 1 == 1)
-        .map(|lane| issue.value(cell, lane));
-    let Some(first) = values.next() else {
+/// Whether the lanes of a mask have equal values.
+fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
+    let row = match values {
+        CellValues::Words(row) => row,
+        CellValues::Truths(truths) => return truths & mask == 0 || !truths & mask == 0,
+    };
+    let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
         return true;
     };
-    values.all(|value| value == first)
+    // A warp has 32 lanes or 64. Groups of a constant size, so that the compiler vectorizes the comparisons.
+    let masks = [mask as u32, (mask >> 32) as u32];
+    let mut groups = row.as_chunks::<32>().0.iter().zip(masks);
+    groups.all(|(values, mask)| {
+        let mut differ = 0;
+        for (lane, &value) in values.iter().enumerate() {
+            differ |= u32::from(value != first) << lane;
+        }
+        differ & mask == 0
+    })
 }
 
 fn tag(token: StackToken) -> Option<Tag> {

@@ -287,8 +287,9 @@ impl<'a, const W: usize> Block<'a, W> {
         }
     }
 
-    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect.
-    #[inline]
+    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, as
+    /// [`Block::step`], its only caller.
+    #[inline(always)]
     fn execute(
         &mut self,
         warp_index: usize,
@@ -358,8 +359,8 @@ impl<'a, const W: usize> Block<'a, W> {
         Ok(())
     }
 
-    /// Exchanges values between the lanes of a warp of 32 (a compiled program has no shuffles of wider warps). The value
-    /// of an inactive source lane is read as it is (PTX leaves it undefined).
+    /// Exchanges values between the lanes of a warp of 32 (programs for wider warps have no shuffles). The value of an
+    /// inactive source lane is read as it is (PTX leaves it undefined).
     #[inline]
     fn shuffle(&mut self, warp_index: usize, shuffle: &ShuffleEffect, taken: Mask) {
         let rows = self.rows(warp_index);
@@ -380,8 +381,8 @@ impl<'a, const W: usize> Block<'a, W> {
         }
     }
 
-    /// Reduces a predicate over the `taken` lanes of a warp of 32, whose ballot is one register (a compiled program has
-    /// no votes of wider warps).
+    /// Reduces a predicate over the `taken` lanes of a warp of 32, whose ballot is one register (programs for wider
+    /// warps have no votes).
     #[inline]
     fn vote(&mut self, warp_index: usize, vote: &VoteEffect, taken: Mask) {
         let ballot = gather(self.rows(warp_index).get(vote.predicate)) & taken;

@@ -191,8 +191,8 @@ impl<const W: usize> Compiler<'_, W> {
                 operands: self.compile_exprs(operands, steps)?,
                 access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
-            // Shuffles have segments of up to 32 lanes, ballots one bit of a register for each lane (PTX manual, `shfl`,
-            // `vote`): instructions of warps of 32 lanes.
+            // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register with
+            // a bit per lane (PTX manual, `shfl`, `vote`).
             Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
             Meaning::Shuffle {
                 dest,

@@ -10,8 +10,8 @@ use warpbound_simt::activation_stack::Mask;
 /// One 32-bit value per lane.
 pub(super) type LaneValues<const W: usize> = [u32; W];
 
-/// Lanes per part of a row. Loops over a row and a mask treat one part after the other, each with its 32 bits of the
-/// mask: masks as wide as the values are what the compiler can vectorize.
+/// Lanes per part of a row. Loops over a row and a mask take one part after the other, each with its 32 bits of the
+/// mask: the compiler vectorizes them well if the mask is as wide as a value.
 const PART: usize = 32;
 
 /// The mask of all lanes.

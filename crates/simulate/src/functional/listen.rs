@@ -99,18 +99,38 @@ impl Issue<'_> {
         self.stack
     }
 
-    /// Value of a cell in a lane of the warp: 0 or 1 for predicates, 0 for registers that the code does not name.
-    pub fn value(&self, cell: Cell, lane: usize) -> u32 {
+    /// Values of a cell in the lanes of the warp; 0 for registers that the code does not name.
+    pub fn cell(&self, cell: Cell) -> CellValues<'_> {
         if let Some(number) = cell.predicate_number() {
             let holds = self.predicates.get(usize::from(number));
-            return holds.is_some_and(|holds| holds >> lane & 1 == 1).into();
+            return CellValues::Truths(holds.copied().unwrap_or(0));
         }
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
-            _ => return 0,
+            _ => return CellValues::Truths(0),
         };
-        let value = self.rows.get(index * self.lanes + lane);
-        value.copied().unwrap_or(0)
+        let first = index * self.lanes;
+        let words = self.rows.get(first..first + self.lanes);
+        CellValues::Words(words.unwrap_or_default())
+    }
+}
+
+/// Values of a cell in the lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub enum CellValues<'a> {
+    /// A word per lane.
+    Words(&'a [u32]),
+    /// 1 in the lanes of the mask, else 0.
+    Truths(Mask),
+}
+
+impl CellValues<'_> {
+    /// Value in a lane; 0 if the warp has no such lane.
+    pub fn get(&self, lane: usize) -> u32 {
+        match self {
+            CellValues::Words(words) => words.get(lane).copied().unwrap_or(0),
+            CellValues::Truths(mask) => mask.unbounded_shr(lane as u32) as u32 & 1,
+        }
     }
 }

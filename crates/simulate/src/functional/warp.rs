@@ -7,8 +7,8 @@ use super::Size;
 use super::lanes::{LaneValues, blend, gather};
 use super::program::{Dest, ExtraRegister, Program, ValueSlot};
 
-/// State of a warp of `W` lanes. Its size is 4 bytes per register and thread, 16 bytes per thread for [`ExtraRegister`]s, and one to
-/// two hundred bytes per warp.
+/// State of a warp of `W` lanes. Its size is 4 bytes per register and thread, 16 bytes per thread for
+/// [`ExtraRegister`]s, and two to three hundred bytes per warp.
 pub(crate) struct Warp<const W: usize> {
     pub(crate) stack: ActivationStack<u32>,
     /// Linear index of its first thread in the block.

@@ -317,7 +317,7 @@ impl ExecutionListener for LaneCheck {
             return true;
         }
         for lane in (0..self.lanes).filter(|lane| issue.active >> lane & 1 == 1) {
-            let value = |cell| issue.value(cell, lane as usize);
+            let value = |cell| issue.cell(cell).get(lane as usize);
             assert_eq!(value(Cell::gpr(0)), first + lane);
             // The instruction before the exit writes the predicate.
             if issue.at.0 == EXIT_OF_ODD {

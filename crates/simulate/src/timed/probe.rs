@@ -1,10 +1,13 @@
-//! Probe: the facts about an executed instruction that its timing depends on. Warps have 32 lanes here, and masks 32 bits.
+//! Probe: the facts about an executed instruction that its timing depends on. Warps have 32 lanes here, and masks 32
+//! bits.
 
 use warpbound_ir::Cell;
 use warpbound_isa::instr::MemorySpace;
 
 use super::instr_timing::{Completion, InstrTiming};
-use crate::functional::{AccessKind, ExecutionListener, Issue, MemoryAccess, NVIDIA_LANES};
+use crate::functional::{
+    AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NVIDIA_LANES,
+};
 
 /// Listener that records the instruction executed last.
 pub(super) struct Probe<'a> {
@@ -72,9 +75,9 @@ impl Probe<'_> {
     /// Records the word offsets that the lanes of an indexed constant access (LDC) read.
     fn record_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
         self.constants.clear();
+        let indices = base.map_or(CellValues::Truths(0), |cell| issue.cell(cell));
         for lane in (0..NVIDIA_LANES).filter(|lane| issue.taken >> lane & 1 == 1) {
-            let index = base.map_or(0, |cell| issue.value(cell, lane));
-            let address = index.wrapping_add_signed(offset) & !3;
+            let address = indices.get(lane).wrapping_add_signed(offset) & !3;
             if !self.constants.contains(&address) {
                 self.constants.push(address);
             }
