@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_base::Named;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
-use warpbound_isa::{MemoryEffect, MemorySpace};
+use warpbound_isa::MemoryEffect;
 use warpbound_report::functional::{
     BranchCount, ClassCount, IssueCounts, LineCount, MemoryCount, MnemonicCount,
 };
@@ -66,7 +67,7 @@ impl<'a> InstructionStatistics<'a> {
             let class = self.prepared.program.class(at).unwrap_or("other");
             match (class, self.prepared.program.access(at)) {
                 ("load/store" | "atomic", Some((access, _))) => {
-                    format!("{class} {}", space_name(access.space))
+                    format!("{class} {}", access.space.name())
                 }
                 _ => class.to_owned(),
             }
@@ -143,7 +144,7 @@ impl<'a> InstructionStatistics<'a> {
             let Some((access, bytes)) = self.prepared.program.access(at) else {
                 continue;
             };
-            let key = (space_name(access.space), access_name(access));
+            let key = (access.space.name(), access_name(access));
             let count = groups.entry(key).or_insert(MemoryCount {
                 space: key.0,
                 access: key.1,
@@ -165,18 +166,5 @@ fn access_name(access: MemoryEffect) -> &'static str {
         (_, false) => "load",
         (false, true) => "store",
         (true, true) => "atomic",
-    }
-}
-
-fn space_name(space: MemorySpace) -> &'static str {
-    match space {
-        MemorySpace::Global => "global",
-        MemorySpace::Shared => "shared",
-        MemorySpace::Local => "local",
-        MemorySpace::Constant => "constant",
-        MemorySpace::Generic => "generic",
-        MemorySpace::Texture => "texture",
-        MemorySpace::Surface => "surface",
-        MemorySpace::Attribute => "attribute",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use warpbound_base::Named;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 
@@ -165,7 +166,7 @@ impl fmt::Display for FaultKind {
                 address,
                 context,
             } => {
-                let name = space_name(*space);
+                let name = space.name();
                 write!(f, "address 0x{address:x} is outside the {name} memory")?;
                 match context {
                     None => Ok(()),
@@ -177,7 +178,7 @@ impl fmt::Display for FaultKind {
                 address,
                 size,
             } => {
-                let name = space_name(*space);
+                let name = space.name();
                 write!(
                     f,
                     "address 0x{address:x} of the {name} memory is no multiple of {size}"
@@ -188,7 +189,7 @@ impl fmt::Display for FaultKind {
                 handle,
                 bound_as,
             } => {
-                write!(f, "0x{handle:x} is no {} of the launch", space_name(*space))?;
+                write!(f, "0x{handle:x} is no {} of the launch", space.name())?;
                 match bound_as {
                     None => Ok(()),
                     Some(object) => write!(f, " but {object}"),
@@ -243,19 +244,5 @@ fn write_deadlock(f: &mut fmt::Formatter<'_>, waits: &[BarrierWait]) -> fmt::Res
     match waits.len().checked_sub(MAX_LISTED_WARPS) {
         None | Some(0) => Ok(()),
         Some(more) => write!(f, " and {more} more"),
-    }
-}
-
-/// Name of a memory space in messages.
-fn space_name(space: MemorySpace) -> &'static str {
-    match space {
-        MemorySpace::Global => "global",
-        MemorySpace::Shared => "shared",
-        MemorySpace::Local => "local",
-        MemorySpace::Constant => "constant",
-        MemorySpace::Generic => "generic",
-        MemorySpace::Texture => "texture",
-        MemorySpace::Surface => "surface",
-        MemorySpace::Attribute => "attribute",
     }
 }
