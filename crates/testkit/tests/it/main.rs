@@ -10,6 +10,7 @@ mod documents;
 mod encoded;
 mod expressions;
 mod guarded_jump;
+mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;
