@@ -173,6 +173,16 @@ fn constructs_are_printed_as_they_are_parsed() {
 }
 
 #[test]
+fn the_example_of_the_documentation_parses() {
+    let source = include_str!("../../src/text.rs");
+    let example = source.split("```").nth(1).expect("an example");
+    let lines: Vec<&str> = example.split("\n//!").skip(1).collect();
+    let code = text::parse("text.rs", &lines.join("\n")).expect("it parses");
+    assert_eq!(code.ops.len(), 8);
+    check_round_trip("text.rs", &code);
+}
+
+#[test]
 fn spelling_is_free_where_it_has_no_meaning() {
     let text =
         "\n ; a comment\n0x1: if P0 R1=ADDED;\n16:exit ; \"".replace("ADDED", "add ( 0x2,R3 )");

@@ -358,8 +358,10 @@ impl Reader<'_> {
 }
 
 fn parse(file: &str, text: &str) -> Code {
-    let code = text::parse(file, text).map_err(|diagnostic| diagnostic.to_string());
-    code.expect("a program")
+    let parsed = |text| text::parse(file, text).map_err(|diagnostic| diagnostic.to_string());
+    let code = parsed(text).expect("a program");
+    assert!(parsed(&text::print(&code)).as_ref() == Ok(&code), "{file}");
+    code
 }
 
 /// Text of a file with the expectations replaced by findings.
