@@ -68,6 +68,9 @@ pub(crate) struct DisasmArguments {
     /// Columns with decoded control words, or the plain text of nvdisasm
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: Style,
+    /// Operations as analyses and simulators read them, with their meanings
+    #[arg(long, conflicts_with = "style")]
+    pub(crate) ir: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }

@@ -18,6 +18,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         input,
         kernel,
         style,
+        ir,
         output,
     } = arguments;
     let kernel = kernel.as_deref();
@@ -31,6 +32,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
             text.push('\n');
         }
         match style {
+            _ if *ir => session.print_ir(kernel, &mut text)?,
             Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
             Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_ir::{ControlEffect, ControlTarget, OpIndex};
+use warpbound_ir::{ControlEffect, ControlTarget, OpIndex, text};
 use warpbound_isa::nvidia::{self, Relocated};
 use warpbound_isa::{ControlWord, Program, TargetStyle};
 use warpbound_load::Kernel;
@@ -73,6 +73,21 @@ impl Session {
                 Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())))
             }
         }
+    }
+}
+
+impl Session {
+    /// Appends the operations of a kernel and of the functions that follow it, as text that [`text::parse`] reads; a
+    /// comment with the kernel's name comes first.
+    ///
+    /// # Errors
+    ///
+    /// See [`Session::prepare`].
+    pub fn print_ir(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        out.push_str(&format!("; {}\n", kernel.demangled()));
+        out.push_str(&text::print(&prepared.code));
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Code as text, both ways: [`print`] writes every part of a [`Code`], [`parse`] reads it back.
+//! Code as text, both ways: [`print()`] writes every part of a [`Code`], [`parse`] reads it back.
 //!
 //! ```text
 //! entry 0x0008
@@ -21,8 +21,8 @@
 //!
 //! Reads, writes, the dependence of the written values and the barrier flag follow from the meaning in most operations
 //! and are left out there. Where they do not, `reads(…)`, `writes(…)`, `value(…)` and `barrier(yes)` state them. An
-//! operation of unknown meaning is written `WRITES = ?DEPENDENCE(READS)`, one without an effect `nop`. Where a line
-//! states neither, a control effect of GPUs has no other effect.
+//! operation of unknown meaning is written `WRITES = ?DEPENDENCE(READS)`, or `?` if it reads and writes no cell; one
+//! without an effect is `nop`. Where a line states neither, a control effect of GPUs has no other effect.
 //!
 //! Numbers are decimal or hexadecimal, floating-point constants are their bits.
 

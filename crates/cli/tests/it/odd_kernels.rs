@@ -134,6 +134,22 @@ fn relocated_operands() {
     }
 }
 
+/// Operations have the words that the loader fills as constants of their own, and mini-SIMT programs have operations as
+/// well.
+#[test]
+fn operations_of_relocated_code_and_of_mini_simt() {
+    let ir = run(&["disasm", RELOCATABLE, "--ir"]).done();
+    for text in [
+        "; outer::helper(int)\n",
+        "address_word high \"table\" + 0x0\n",
+        "  call external \"vprintf\"\n",
+    ] {
+        assert!(ir.contains(text), "{text} not in {ir}");
+    }
+    let ir = run(&["disasm", "../msimt/triangle_sum.msimt", "--ir"]).done();
+    assert!(ir.contains("  branch 0x"), "{ir}");
+}
+
 #[test]
 fn functions_that_list_names_are_listed() {
     let list = run(&["list", RELOCATABLE]).done();

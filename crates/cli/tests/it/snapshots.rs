@@ -73,6 +73,14 @@ fn listing_of_an_early_exit() {
 }
 
 #[test]
+fn operations_of_an_early_exit() {
+    expect(
+        "disasm_ir.txt",
+        &["disasm", "early_exit.sm_61.cubin", "--ir"],
+    );
+}
+
+#[test]
 fn divergence_of_a_loop_with_break() {
     expect("divergence.txt", &["divergence", "break_loop.sm_61.cubin"]);
 }

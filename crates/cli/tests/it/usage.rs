@@ -41,6 +41,10 @@ fn wrong_usage() {
             "'lane'",
         ),
         (vec!["disasm", FILE, "--style", "ptx"], "'ptx'"),
+        (
+            vec!["disasm", FILE, "--style", "nvdisasm", "--ir"],
+            "cannot be used with",
+        ),
         (vec!["list", FILE, FILE], "unexpected argument"),
         (file(&["--bogus"]), "'--bogus'"),
         (file(&["--loop-default"]), "--loop-default"),

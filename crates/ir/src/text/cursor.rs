@@ -214,6 +214,11 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
+    /// Whether the current token is a dependence of values.
+    pub(super) fn is_at_value(&self) -> bool {
+        self.peek_word().and_then(value).is_some()
+    }
+
     /// Dependence of values.
     pub(super) fn value(&mut self) -> Result<ValueDependence, Problem> {
         let hint = "dependences are function, load.SPACE, special.NAME, uniform and lane";

@@ -131,7 +131,7 @@ fn flush(op: FloatOp) -> Flush {
     }
 }
 
-/// Returns the operation with a name as [`print`] writes it.
+/// Returns the operation with a name as [`print()`] writes it.
 pub(super) fn parse(text: &str) -> Option<FloatOp> {
     let words: Vec<&str> = text.split('.').collect();
     let op = parse_loosely(&words)?;

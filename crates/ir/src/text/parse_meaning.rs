@@ -9,7 +9,7 @@ use super::implied::Implied;
 use super::lexer::{self, Token};
 use crate::{
     Address, BarrierArrival, BinaryOp, Cell, Expr, Meaning, SurfaceAccess, SurfaceOp, TernaryOp,
-    TextureOp, TextureRead, UnaryOp, Width, WordHalf,
+    TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
 };
 
 /// Maximum depth of an expression; deeper ones would exhaust the stack of the parser.
@@ -56,14 +56,17 @@ impl Body {
             false => Vec::new(),
         };
         if cursor.accept('?') {
-            let value = cursor.value()?;
-            let unknown = Implied {
-                reads: cursor.in_parentheses(Cursor::cell)?.into(),
+            let is_short = dests.is_empty() && !cursor.is_at_value();
+            let (value, reads) = match is_short {
+                true => (ValueDependence::Function, Vec::new()),
+                false => (cursor.value()?, cursor.in_parentheses(Cursor::cell)?),
+            };
+            return Ok(Body::Unknown(Implied {
+                reads: reads.into(),
                 writes: cells(cursor, &dests)?.into(),
                 value,
                 barrier: false,
-            };
-            return Ok(Body::Unknown(unknown));
+            }));
         }
         meaning(cursor, &dests).map(Body::Known)
     }

@@ -138,6 +138,7 @@ impl Display for OpText<'_> {
                 }
             }
             None if self.is_unstated(&implied) => {}
+            None if is_without_data(op) => f.write_str("  ?")?,
             None => {
                 let dests = List(&op.writes);
                 let equals = if op.writes.is_empty() { "" } else { " = " };
@@ -151,6 +152,11 @@ impl Display for OpText<'_> {
         }
         self.write_control(f)
     }
+}
+
+/// Whether an operation reads and writes no cells.
+fn is_without_data(op: &Op) -> bool {
+    op.reads.is_empty() && op.writes.is_empty() && op.value == ValueDependence::Function
 }
 
 impl OpText<'_> {

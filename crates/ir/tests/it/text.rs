@@ -126,7 +126,7 @@ agreed R0, P6, CC
 0x0010:  if !P0 & cc(2)  R4 = add(R2, 0xffffffff), CC = select(P1, special.thread_x, tid)
 0x0018:  if never & cc(31)  trap
 0x0020:  if cc(0)  R1 = c[32][R255]  value(load.constant)
-0x0028:  ?function()
+0x0028:  ?
 0x0030:  ?lane(R3, R3)
 0x0038:  R9, R8 = ?load.attribute()  barrier(yes)
 0x0040:  P0 = ?special.255(R1)
@@ -154,7 +154,7 @@ agreed R0, P6, CC
 0x00f0:  nop  reconverge
 0x00f8:  indirect absolute _ - 0x10
 0x0100:  reads()  indirect relative R1 + 0x0
-0x0108:  ?function()  exit
+0x0108:  ?  exit
 0x0110:  unsupported "RTT"
 0x0118:  end
 "#;
@@ -170,6 +170,16 @@ fn constructs_are_printed_as_they_are_parsed() {
     assert!(code.ops[0].condition.is_never() && code.ops[0].meaning.is_some());
     assert_eq!(code.ops[4].meaning, None);
     assert_eq!(code.entry.0, 1);
+}
+
+#[test]
+fn the_example_of_the_documentation_parses() {
+    let source = include_str!("../../src/text.rs");
+    let example = source.split("```").nth(1).expect("an example");
+    let lines: Vec<&str> = example.split("\n//!").skip(1).collect();
+    let code = text::parse("text.rs", &lines.join("\n")).expect("it parses");
+    assert_eq!(code.ops.len(), 8);
+    check_round_trip("text.rs", &code);
 }
 
 #[test]

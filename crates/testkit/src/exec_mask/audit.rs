@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use warpbound_analyse::warp_graph::{WarpGraph, WarpProgram};
-use warpbound_bound::{Effort, Ipet, SolveOutcome, StatedCounts, solve};
+use warpbound_base::Instructions;
+use warpbound_bound::{Effort, Ipet, StatedCounts, Verdict};
 use warpbound_simt::counts::{
     CountInput, CountKind, CountRow, CountSystem, CountedLoop, Factor, RowRelation,
 };
@@ -458,21 +459,17 @@ impl<'a> MaskSubject<'a> {
             ..Effort::default()
         };
         let issued: u64 = counts.warp.0.iter().flatten().sum();
-        let ipet = Ipet::with_facts(&self.counts, |_| 1, stated).ok();
-        if let Some(SolveOutcome::Bounded(certified)) = ipet.map(|ipet| solve(&ipet.model, effort))
-        {
-            findings.bounds += 1;
-            if certified.bound < i128::from(issued) {
-                findings.report(
-                    |all| &mut all.broken_rows,
-                    || {
-                        format!(
-                            "program {}: bound {} of {issued}",
-                            self.number, certified.bound
-                        )
-                    },
-                );
-            }
+        let ipet = Ipet::with_facts(&self.counts, |_| Instructions(1), stated);
+        let Ok(Ok(Verdict::Bounded(bound))) = ipet.map(|ipet| ipet.solve(effort)) else {
+            return;
+        };
+        findings.bounds += 1;
+        let Instructions(limit) = bound.upper_bound().limit();
+        if limit < u128::from(issued) {
+            findings.report(
+                |all| &mut all.broken_rows,
+                || format!("program {}: bound {limit} of {issued}", self.number),
+            );
         }
     }
 }

@@ -11,6 +11,7 @@ mod encoded;
 mod exec_mask;
 mod expressions;
 mod guarded_jump;
+mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;

@@ -1,0 +1,473 @@
+//! Analyses of small programs, one a file of `tests/ir`: what the analyses find stands in comments on the lines.
+//!
+//! A file is code as text (`warpbound_ir::text`) with three kinds of comments:
+//!
+//! * `;` says what the program is, in the first line with the figure or the hazard that it shows;
+//! * `;:` sets the launch, the model and the parts that are shown (the match in [`Settings::set`] lists them);
+//! * `;!` is what the analyses find. `WARPBOUND_BLESS=1 cargo test -p warpbound-testkit --test it ir_files::` writes it,
+//!   so a new file needs none. Read every line that changed: a test is only as good as the reading.
+//!
+//! Random runs of each program are compared with the claims besides, so that an expectation is not wrong in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use warpbound_analyse::divergence::OpDivergence;
+use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_analyse::{Dependence, Divergence, LaunchContext, Refusal};
+use warpbound_driver::KernelFlow;
+use warpbound_ir::{Code, ControlEffect, Op, OpIndex, text};
+use warpbound_simt::AbstractState;
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::{
+    AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
+};
+use warpbound_testkit::random::WarpCampaign;
+
+/// Parts that a file may show.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Part {
+    /// Bound of a warp's instructions.
+    Bound,
+    /// Numbers of nodes and of edges.
+    Size,
+    /// Headers of loops.
+    Loops,
+    /// Divergence of branches, in the warp-level graph.
+    Branches,
+    /// Assumed reconvergence points of divergent branches.
+    Reconvergence,
+    /// Steps of the warp after each block.
+    Steps,
+    /// Agreement of the cells that an operation writes.
+    Values,
+    /// Divergence from gated single assignment.
+    Gated,
+}
+
+const PARTS: [(&str, Part); 8] = [
+    ("bound", Part::Bound),
+    ("size", Part::Size),
+    ("loops", Part::Loops),
+    ("branches", Part::Branches),
+    ("reconvergence", Part::Reconvergence),
+    ("steps", Part::Steps),
+    ("values", Part::Values),
+    ("gated", Part::Gated),
+];
+
+/// Settings of a file.
+struct Settings {
+    launch: LaunchContext,
+    model: WarpModel,
+    /// Bounds of loops by the address of the first header.
+    loops: BTreeMap<u32, u64>,
+    /// Bound of the other loops.
+    loop_default: Option<u64>,
+    parts: BTreeSet<Part>,
+}
+
+impl Settings {
+    fn read(file: &str, text: &str) -> Settings {
+        let mut settings = Settings {
+            launch: LaunchContext::default(),
+            model: WarpModel {
+                may_diverge: true,
+                ..WarpModel::default()
+            },
+            loops: BTreeMap::new(),
+            loop_default: None,
+            parts: BTreeSet::new(),
+        };
+        for line in text.lines().filter_map(|line| line.strip_prefix(";:")) {
+            let words: Vec<&str> = line.split([' ', ',']).filter(|w| !w.is_empty()).collect();
+            let set = settings.set(&words);
+            assert!(set.is_some(), "{file}: no such setting: {line}");
+        }
+        assert!(!settings.parts.is_empty(), "{file} shows nothing");
+        settings
+    }
+
+    fn set(&mut self, words: &[&str]) -> Option<()> {
+        let number = |word: &str| match word.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => word.parse().ok(),
+        };
+        match words {
+            ["show", parts @ ..] => {
+                for word in parts {
+                    let part = PARTS.iter().find(|(name, _)| name == word)?;
+                    self.parts.insert(part.1);
+                }
+            }
+            ["lanes", lanes] => self.launch.warp_width = number(lanes)?,
+            ["block", x, y, z] => self.launch.block = Some([number(x)?, number(y)?, number(z)?]),
+            ["order", "taken-first"] => self.model.order = DivergenceOrder::TakenFirst,
+            ["order", "fall-through-first"] => self.model.order = DivergenceOrder::FallThroughFirst,
+            ["domain", "acyclic-stack"] => self.model.stack = StackDomain::Acyclic,
+            ["domain", "no-groups"] => self.model.groups = GroupDomain::Off,
+            ["domain", "no-agreement"] => self.model.agreement = AgreementDomain::Off,
+            ["domain", "active-agreement"] => self.model.agreement = AgreementDomain::ActiveOnly,
+            ["loop", header, bound] => {
+                self.loops.insert(number(header)?, number(bound)?.into());
+            }
+            ["loops", bound] => self.loop_default = Some(number(bound)?.into()),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn shows(&self, part: Part) -> bool {
+        self.parts.contains(&part)
+    }
+}
+
+/// Findings about a program: about all of it, and by operation.
+#[derive(Default)]
+struct Findings {
+    whole: Vec<String>,
+    ops: BTreeMap<OpIndex, Vec<String>>,
+}
+
+impl Findings {
+    fn of(code: &Code, settings: &Settings) -> Findings {
+        let flow = KernelFlow::analyse(code, &settings.launch, &settings.model, &Limits::default());
+        let flow = match flow {
+            Ok(flow) => flow,
+            Err(Refusal { at, reason }) => {
+                return Findings {
+                    whole: vec![format!("refused at {at}: {reason}")],
+                    ops: BTreeMap::new(),
+                };
+            }
+        };
+        let dependence = Dependence::compute(&flow.thread);
+        let gated = Divergence::analyse(code, &flow.thread, &dependence, &settings.launch);
+        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, &dependence);
+        let reader = Reader {
+            code,
+            settings,
+            flow: &flow,
+            dependence: &dependence,
+            gated: &gated.items,
+            missed: &missed,
+        };
+        let indexes = (0u32..).map(OpIndex).zip(&code.ops);
+        Findings {
+            whole: reader.whole(),
+            ops: indexes.map(|(at, op)| (at, reader.op(at, op))).collect(),
+        }
+    }
+}
+
+/// Reader of the results of one program.
+struct Reader<'a> {
+    code: &'a Code,
+    settings: &'a Settings,
+    flow: &'a KernelFlow,
+    dependence: &'a Dependence,
+    gated: &'a [OpDivergence],
+    missed: &'a [MissedReconvergence],
+}
+
+impl Reader<'_> {
+    fn whole(&self) -> Vec<String> {
+        let (settings, flow) = (self.settings, self.flow);
+        let mut found = Vec::new();
+        if settings.shows(Part::Bound) {
+            let bound = |at: u32| settings.loops.get(&at).copied().or(settings.loop_default);
+            let sites = flow.loops.sites.iter();
+            let bounds: Vec<Option<u64>> = sites.map(|site| bound(site.addr().0)).collect();
+            found.push(match flow.bound(&bounds) {
+                Some(bound) => format!("bound {}", bound.limit()),
+                None => "no bound".to_owned(),
+            });
+            let stated = settings.loops.keys();
+            let is_site = |at: &&u32| flow.loops.sites.iter().any(|site| site.addr().0 == **at);
+            let unknown: Vec<&u32> = stated.filter(|at| !is_site(at)).collect();
+            assert!(unknown.is_empty(), "no loops at {unknown:?}");
+        }
+        if settings.shows(Part::Size) {
+            let reached = |node: &NodeId| flow.warp.state(*node).is_some();
+            let nodes = flow.thread.space.ids().filter(reached).count();
+            let of_divergence = flow.warp.divergence_edges(&flow.thread).count();
+            let edges = flow.warp.edges().count();
+            found.push(format!(
+                "nodes {nodes}; edges of a thread {}, of a warp {edges}, {of_divergence} of divergence",
+                flow.thread.edges().count()
+            ));
+        }
+        found
+    }
+
+    /// Findings about an operation.
+    fn op(&self, at: OpIndex, op: &Op) -> Vec<String> {
+        let space = &self.flow.thread.space;
+        let is_executed = |node: &NodeId| {
+            self.flow.warp.state(*node).is_some() && space.block(*node).ops().any(|o| o == at)
+        };
+        let nodes: Vec<NodeId> = space.ids().filter(is_executed).collect();
+        if nodes.is_empty() {
+            return vec!["never executed".to_owned()];
+        }
+        let mut found = Vec::new();
+        if self.settings.shows(Part::Loops) {
+            found.extend(self.loops(op));
+        }
+        if self.settings.shows(Part::Values) {
+            found.extend(self.values(at, op, &nodes));
+        }
+        let ends_block = nodes.iter().all(|&node| space.block(node).last == at);
+        if ends_block && self.settings.shows(Part::Branches) {
+            found.extend(self.branch(op, &nodes));
+        }
+        if self.settings.shows(Part::Gated) {
+            let items = self.gated.iter().filter(|item| item.at == at);
+            found.extend(items.map(|item| self.gated(item)));
+        }
+        if ends_block && self.settings.shows(Part::Reconvergence) {
+            found.extend(self.reconvergence(&nodes));
+        }
+        if ends_block && self.settings.shows(Part::Steps) {
+            found.push(self.steps(&nodes));
+        }
+        found
+    }
+
+    fn addr(&self, op: OpIndex) -> String {
+        let op = self.code.get(op).expect("an operation");
+        op.addr.to_string()
+    }
+
+    fn loops(&self, op: &Op) -> Option<String> {
+        let mut sites = self.flow.loops.sites.iter();
+        let site = sites.find(|site| site.headers.contains(&op.addr))?;
+        let list = |addrs: &mut dyn Iterator<Item = String>| addrs.collect::<Vec<_>>().join(", ");
+        let latches = list(&mut site.latches.iter().map(ToString::to_string));
+        let depth = match site.depth {
+            1 => String::new(),
+            depth => format!(" of depth {depth}"),
+        };
+        let headers = match site.headers.len() {
+            1 => String::new(),
+            _ => {
+                let headers = list(&mut site.headers.iter().map(ToString::to_string));
+                format!(" with headers {headers}")
+            }
+        };
+        let recursion = site.recursion.map_or("loop", |_| "recursion");
+        Some(format!("{recursion}{depth}{headers} from {latches}"))
+    }
+
+    fn branch(&self, op: &Op, nodes: &[NodeId]) -> Option<String> {
+        let is_indirect = matches!(op.control, ControlEffect::Indirect { .. });
+        let is_conditional = !op.condition.is_always() && op.control != ControlEffect::Next;
+        let divergent = nodes
+            .iter()
+            .filter(|n| self.flow.warp.divergent.contains(n));
+        match (divergent.count(), nodes.len()) {
+            (0, _) if !is_indirect && !is_conditional => None,
+            (0, _) => Some("uniform".to_owned()),
+            (some, all) if some == all => Some("divergent".to_owned()),
+            (some, all) => Some(format!("divergent in {some} of {all} contexts")),
+        }
+    }
+
+    /// Agreement of the active lanes on the written cells, after the operation.
+    fn values(&self, at: OpIndex, op: &Op, nodes: &[NodeId]) -> Vec<String> {
+        let flow = self.flow;
+        let after = |node: NodeId| {
+            let block = flow.thread.space.block(node);
+            let nth = block.ops().take_while(|&op| op != at).count() + 1;
+            let launch = &self.settings.launch;
+            let state = flow
+                .warp
+                .agreement_at(self.code, &flow.thread, launch, node, nth);
+            state.expect("an executed node")
+        };
+        let states: Vec<_> = nodes.iter().map(|&node| after(node)).collect();
+        let agrees = |cell: usize| states.iter().all(|state| state.active_agree([cell]));
+        let answer = |cell: usize| if agrees(cell) { "agrees" } else { "may differ" };
+        let cells = op.writes.iter();
+        cells
+            .map(|cell| format!("{cell} {}", answer(cell.index())))
+            .collect()
+    }
+
+    fn gated(&self, item: &OpDivergence) -> String {
+        let source = |chain: &warpbound_analyse::divergence::Chain| {
+            let last = chain.links.last().expect("a link");
+            format!("{:?} at {}", chain.source, self.addr(last.at))
+        };
+        let values = match &item.chain {
+            Some(chain) => format!("divergent from {}", source(chain)),
+            None => "uniform".to_owned(),
+        };
+        let lanes = match &item.partial_chain {
+            Some(chain) => format!(" in some lanes from {}", source(chain)),
+            None => String::new(),
+        };
+        format!("gated: {:?} {values}{lanes}", item.kind)
+    }
+
+    /// Node at which lanes that diverge at a branch are assumed to reconverge, or those at which they may not although a
+    /// claim rests on it.
+    fn reconvergence(&self, nodes: &[NodeId]) -> Vec<String> {
+        let space = &self.flow.thread.space;
+        let first = |node: NodeId| self.addr(space.block(node).first);
+        let mut found = BTreeSet::new();
+        for &node in nodes {
+            let is_branch = self.dependence.graph.successors(node.index()).len() > 1;
+            if !is_branch || !self.flow.warp.divergent.contains(&node) {
+                continue;
+            }
+            let missed: Vec<_> = self.missed.iter().filter(|m| m.branch == node).collect();
+            for missed in &missed {
+                let values = if missed.for_values {
+                    ", also for values"
+                } else {
+                    ""
+                };
+                let point = first(missed.reconvergence);
+                found.insert(format!("may miss reconvergence at {point}{values}"));
+            }
+            let point = self.dependence.live_reconvergence(node.index());
+            if missed.is_empty() && point != self.dependence.exit() {
+                let point = first(NodeId(point as u32));
+                found.insert(format!("should reconverge at {point}"));
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Steps that the warp may take after a block, in all contexts.
+    fn steps(&self, nodes: &[NodeId]) -> String {
+        let space = &self.flow.thread.space;
+        let mut found = BTreeSet::new();
+        for step in nodes
+            .iter()
+            .flat_map(|n| &self.flow.warp.graph.steps[n.index()])
+        {
+            let to = step.to.map(|to| self.addr(space.block(to).first));
+            let to = to.unwrap_or_else(|| "end".to_owned());
+            found.insert(match step.via {
+                Via::Walk => to,
+                Via::Resume(id) => format!("{} {to}", space.entries.get(id).tag.name()),
+            });
+        }
+        let found: Vec<String> = found.into_iter().collect();
+        format!("to {}", found.join(", "))
+    }
+}
+
+fn parse(file: &str, text: &str) -> Code {
+    let parsed = |text| text::parse(file, text).map_err(|diagnostic| diagnostic.to_string());
+    let code = parsed(text).expect("a program");
+    assert!(parsed(&text::print(&code)).as_ref() == Ok(&code), "{file}");
+    code
+}
+
+/// Text of a file with the expectations replaced by findings.
+fn with_findings(file: &str, old: &str) -> String {
+    let settings = Settings::read(file, old);
+    let code = parse(file, old);
+    let mut findings = Findings::of(&code, &settings);
+    let bare = |line: &str| match line.split_once(";!") {
+        Some((code, _)) => code.trim_end().to_owned(),
+        None => line.trim_end().to_owned(),
+    };
+    let is_op = |line: &str| line.starts_with(|c: char| c.is_ascii_digit());
+    let lines: Vec<String> = old
+        .lines()
+        .filter(|line| !line.starts_with(";!"))
+        .map(bare)
+        .collect();
+    // Lines with a comment of their own would push all findings to the right.
+    let aligned = |line: &&String| is_op(line) && !line.contains(';');
+    let widths = lines.iter().filter(aligned);
+    let width = widths.map(|line| line.chars().count()).max().unwrap_or(0);
+    let mut new = String::new();
+    let mut next = OpIndex(0);
+    let mut is_head = true;
+    for line in lines {
+        if is_head && !line.starts_with(';') {
+            is_head = false;
+            for found in &findings.whole {
+                new.push_str(&format!(";! {found}\n"));
+            }
+        }
+        let mut found = Vec::new();
+        if is_op(&line) {
+            found = findings.ops.remove(&next).unwrap_or_default();
+            next = next.next();
+        }
+        match found.is_empty() {
+            true => new.push_str(&line),
+            false => new.push_str(&format!("{line:width$}  ;! {}", found.join("; "))),
+        }
+        new.push('\n');
+    }
+    new
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir");
+    let entries = std::fs::read_dir(folder).expect("tests/ir is in the repository");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "ir"))
+        .collect();
+    paths.sort();
+    assert!(paths.len() >= 30, "only {} files", paths.len());
+    paths
+}
+
+#[test]
+fn analyses_find_what_the_comments_state() {
+    let mut different = Vec::new();
+    for path in files() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let old = std::fs::read_to_string(&path).expect("a text");
+        let new = with_findings(&file, &old);
+        if std::env::var_os("WARPBOUND_BLESS").is_some() {
+            std::fs::write(&path, new).expect("the file is written");
+        } else if old != new {
+            let lines = old.lines().zip(new.lines());
+            let changed = lines.filter(|(old, new)| old != new);
+            let changed: Vec<String> = changed.map(|(a, b)| format!("- {a}\n+ {b}\n")).collect();
+            different.push(format!("{file}:\n{}", changed.concat()));
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "{}\nif this should be, run the tests with WARPBOUND_BLESS=1",
+        different.join("\n")
+    );
+}
+
+/// Random runs with random launches and precisions of the analyses; those of synchronisation frames have their own
+/// audit (`warpbound_testkit::mini`).
+#[test]
+fn no_run_contradicts_the_claims() {
+    let mut campaign = WarpCampaign::default();
+    let mut rng = fastrand::Rng::with_seed(14);
+    for path in files() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let code = parse(&file, &text);
+        let has_frames = |op: &Op| matches!(op.control, ControlEffect::Branch { .. });
+        if !code.ops.iter().any(has_frames) {
+            for _ in 0..6 {
+                campaign.audit_program(&file, &code, &mut rng, 10);
+            }
+        }
+    }
+    assert_eq!(campaign.problems, [""; 0]);
+    assert!(campaign.bounded > 500, "only {} runs", campaign.bounded);
+    assert!(
+        campaign.diverged > 300,
+        "only {} diverged",
+        campaign.diverged
+    );
+}
