@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::warp::{CellSet, WarpState};
+use warpbound_isa::{Axis, SpecialReg};
+use warpbound_simt::AbstractState;
+use warpbound_simt::warp::CellSet;
 
 /// Properties of the launch that agreement depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,18 +41,20 @@ impl LaunchContext {
         })
     }
 
-    /// Whether all lanes of a warp read the same value from this special register, by its number in S2R.
+    /// Whether all lanes of a warp read the same value from this special register.
     ///
     /// Warps are made of consecutive threads, x first (CUDA). So TID.Y is equal in a warp if rows of the block fill
     /// whole warps, TID.Z if planes do.
-    fn special_agrees(&self, register: u8) -> bool {
+    fn special_agrees(&self, register: SpecialReg) -> bool {
         let whole =
             |threads: u64| threads != 0 && threads.is_multiple_of(u64::from(self.warp_width));
         match register {
-            // CTAID.X/Y/Z, NTID, SMEMSZ
-            VIRTUAL_ID | 37..=39 | 40 | 50 => true,
-            34 => self.block.is_some_and(|[x, _, _]| whole(x.into())),
-            35 => self
+            SpecialReg::VirtualId
+            | SpecialReg::BlockIndex(_)
+            | SpecialReg::BlockSize
+            | SpecialReg::SharedSize => true,
+            SpecialReg::ThreadIndex(Axis::Y) => self.block.is_some_and(|[x, _, _]| whole(x.into())),
+            SpecialReg::ThreadIndex(Axis::Z) => self
                 .block
                 .is_some_and(|[x, y, _]| whole(u64::from(x) * u64::from(y))),
             _ => false,
@@ -111,9 +115,6 @@ pub struct UsedAssumptions {
     pub condition_code: bool,
 }
 
-/// Number of SR_VIRTID in S2R.
-const VIRTUAL_ID: u8 = 3;
-
 /// Guarded writes of a block so far that a write under the complementary guard would complete (SOUNDNESS 4.4).
 ///
 /// Invariant: the lanes agreed on the guard and wrote equal values under it, and neither cell nor guard was written
@@ -147,10 +148,15 @@ impl GuardedWrites {
     }
 }
 
+/// Whether the active lanes agree on `cells`. All lanes read the same value from a register of the warp.
+pub(crate) fn active_agree(state: &impl AbstractState, cells: impl Iterator<Item = Cell>) -> bool {
+    state.active_agree(cells.filter(|cell| cell.is_per_lane()).map(Cell::index))
+}
+
 /// Applies the data effect of `op` to the agreements of all groups; `earlier` are the guarded writes of its block
 /// before `op`.
 pub fn apply_data_effect(
-    state: &mut WarpState,
+    state: &mut impl AbstractState,
     op: &Op,
     launch: &LaunchContext,
     earlier: &mut GuardedWrites,
@@ -159,16 +165,16 @@ pub fn apply_data_effect(
     if op.writes.is_empty() || op.condition.is_never() {
         return;
     }
-    let condition_agrees = state.active_agree(op.condition.cells().map(|c| c.index()));
+    let condition_agrees = active_agree(state, op.condition.cells());
     // If the lanes agree on the condition, all of them write or none does.
     let agrees = condition_agrees
         && match launch.agreement_rule(op.value) {
             AgreementRule::Always => true,
-            AgreementRule::Operands => state.active_agree(op.reads.iter().map(|c| c.index())),
+            AgreementRule::Operands => active_agree(state, op.reads.iter().copied()),
             AgreementRule::Never => false,
         };
     used.stable_global |= agrees && op.value == ValueDependence::Load(MemorySpace::Global);
-    used.virtual_id |= agrees && op.value == ValueDependence::Special(VIRTUAL_ID);
+    used.virtual_id |= agrees && op.value == ValueDependence::Special(SpecialReg::VirtualId);
     used.condition_code |= agrees && (op.reads.contains(&Cell::CC) || op.condition.tests_cc());
     let guarded = !op.condition.is_always();
     let may_stay = |cell: &&Cell| guarded && !(agrees && earlier.complements(**cell, op.condition));

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, ValueDependence};
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::NodeId;
 
@@ -30,7 +31,7 @@ pub enum DivergenceSource {
     /// The operation gives each lane a value of its own.
     Lane,
     /// A special register that differs between lanes, by its number.
-    Special(u8),
+    Special(SpecialReg),
     /// Memory that may differ for each lane, or over time.
     Load(MemorySpace),
     /// A function outside the file may write any cell.

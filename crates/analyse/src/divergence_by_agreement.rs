@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{Via, WarpState};
-use warpbound_simt::{NodeId, Tag};
+use warpbound_simt::{AbstractState, NodeId, Tag};
 
 use crate::agreement::{
     AgreementRule, GuardedWrites, LaunchContext, UsedAssumptions, apply_data_effect,

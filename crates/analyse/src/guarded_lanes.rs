@@ -9,7 +9,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use warpbound_graph::{DataflowProblem, components, solve};
-use warpbound_ir::{Cell, Code, ExecCondition, Expr, Op, ValueDependence};
+use warpbound_ir::{
+    BinaryOp, Cell, Code, ExecCondition, Expr, Op, TernaryOp, UnaryOp, ValueDependence,
+    ValueDomain, eval,
+};
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::LaneLimit;
 use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpStep};
@@ -20,9 +24,6 @@ use crate::thread_cfg::ThreadCfg;
 /// Most threads of a block on any GPU. Larger blocks are never launched and get no limits.
 const MAX_THREADS: u64 = 1024;
 
-/// Numbers of TID.X, TID.Y and TID.Z in S2R.
-const THREAD_INDEX: std::ops::RangeInclusive<u8> = 33..=35;
-
 /// Finds steps that only some lanes of each warp of the block take, each lane at most once: either side of a guarded
 /// operation.
 ///
@@ -31,21 +32,19 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
     };
-    let reads_thread_index =
-        |op: &Op| matches!(op.value, ValueDependence::Special(n) if THREAD_INDEX.contains(&n));
+    let reads_thread_index = |op: &Op| {
+        matches!(
+            op.value,
+            ValueDependence::Special(SpecialReg::ThreadIndex(_))
+        )
+    };
     if !code.ops.iter().any(reads_thread_index) {
         return Vec::new();
-    }
-    let order = thread.graph().reverse_postorder(thread.entry.index());
-    let mut rank = vec![u64::MAX; thread.space.len()];
-    for (position, node) in order.into_iter().enumerate() {
-        rank[node] = position as u64;
     }
     let mut explorer = Explorer {
         code,
         thread,
         followed: cells_deciding_branches(code),
-        rank,
         threads: &threads,
     };
     let initial = State {
@@ -84,7 +83,7 @@ fn component_of(thread: &ThreadCfg) -> Vec<usize> {
     let graph = thread.graph();
     let mut component = vec![0; graph.len()];
     let all = vec![true; graph.len()];
-    for (number, members) in components(&graph, &all).into_iter().enumerate() {
+    for (number, members) in components(graph, &all).into_iter().enumerate() {
         for node in members {
             component[node] = number;
         }
@@ -125,7 +124,7 @@ fn cells_deciding_branches(code: &Code) -> CellSet {
                         .as_ref()
                         .and_then(|meaning| meaning.value_of(cell)),
                 ) {
-                    add_cells(value, &mut cells);
+                    value.for_each_cell(&models, &mut |cell| cells.insert(cell.index()));
                 }
             }
         }
@@ -135,26 +134,9 @@ fn cells_deciding_branches(code: &Code) -> CellSet {
     }
 }
 
-/// Adds the cells that an expression reads, where [`Explorer::evaluate`] evaluates it.
-fn add_cells(expr: &Expr, cells: &mut CellSet) {
-    match expr {
-        Expr::Cell(cell) => cells.insert(cell.index()),
-        Expr::Unary(_, a) => add_cells(a, cells),
-        Expr::Binary(_, a, b) => {
-            add_cells(a, cells);
-            add_cells(b, cells);
-        }
-        Expr::Ternary(_, a, b, c) => {
-            add_cells(a, cells);
-            add_cells(b, cells);
-            add_cells(c, cells);
-        }
-        Expr::Const(_)
-        | Expr::ThreadId
-        | Expr::Constant(..)
-        | Expr::Special(_)
-        | Expr::Float(..) => {}
-    }
+/// Whether [`ThreadTables`] evaluates an expression of this kind.
+fn models(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Constant(..) | Expr::Float(..))
 }
 
 /// Threads of a block, numbered with x first, and their warps of consecutive numbers.
@@ -187,17 +169,19 @@ impl Threads {
     }
 
     /// Values that the threads read from a special register, if it is one of the thread index.
-    fn special(&self, register: u8) -> Option<ThreadValues> {
+    fn special(&self, register: SpecialReg) -> Option<ThreadValues> {
+        let SpecialReg::ThreadIndex(axis) = register else {
+            return None;
+        };
         let [x, y, _] = self.block;
         // The number of a thread is x + y·X + z·X·Y (SOUNDNESS 5.9).
-        let of_thread = |number: u32| match register {
-            33 => number % x,
-            34 => number / x % y,
-            _ => number / x / y,
+        let of_thread = |number: u32| match axis {
+            Axis::X => number % x,
+            Axis::Y => number / x % y,
+            Axis::Z => number / x / y,
         };
-        THREAD_INDEX
-            .contains(&register)
-            .then(|| ThreadValues::Each((0..self.count() as u32).map(of_thread).collect()))
+        let threads = 0..self.count() as u32;
+        Some(ThreadValues::Each(threads.map(of_thread).collect()))
     }
 }
 
@@ -233,7 +217,6 @@ struct Explorer<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
     followed: CellSet,
-    rank: Vec<u64>,
     threads: &'a Threads,
 }
 
@@ -326,7 +309,13 @@ impl Explorer<'_> {
             .as_ref()
             .and_then(|meaning| meaning.value_of(cell));
         let new = match (value, op.value) {
-            (Some(value), _) => self.evaluate(state, value),
+            (Some(value), _) => eval(
+                value,
+                &mut ThreadTables {
+                    known: &state.known,
+                    threads: self.threads.count(),
+                },
+            ),
             (None, ValueDependence::Special(register)) if op.writes.len() == 1 => {
                 self.threads.special(register)
             }
@@ -344,24 +333,15 @@ impl Explorer<'_> {
         });
         Some(ThreadValues::Each(chosen.collect()))
     }
+}
 
-    fn evaluate(&self, state: &State, expr: &Expr) -> Option<ThreadValues> {
-        let eval = |e: &Expr| self.evaluate(state, e);
-        match expr {
-            Expr::Const(value) => Some(ThreadValues::Same(*value)),
-            Expr::Cell(cell) => state.known.get(cell).cloned(),
-            Expr::Unary(op, a) => self.apply_per_thread(&[eval(a)?], |v| Some(op.apply(v[0]))),
-            Expr::Binary(op, a, b) => {
-                self.apply_per_thread(&[eval(a)?, eval(b)?], |v| op.apply(v[0], v[1]))
-            }
-            Expr::Ternary(op, a, b, c) => self
-                .apply_per_thread(&[eval(a)?, eval(b)?, eval(c)?], |v| {
-                    Some(op.apply(v[0], v[1], v[2]))
-                }),
-            Expr::ThreadId | Expr::Special(_) | Expr::Constant(..) | Expr::Float(..) => None,
-        }
-    }
+/// Domain of tables with a value for each thread.
+struct ThreadTables<'a> {
+    known: &'a BTreeMap<Cell, ThreadValues>,
+    threads: usize,
+}
 
+impl ThreadTables<'_> {
     /// Applies an operation to the operands of each thread.
     fn apply_per_thread<const N: usize>(
         &self,
@@ -375,8 +355,36 @@ impl Explorer<'_> {
         {
             return of(0).map(ThreadValues::Same);
         }
-        let values: Option<Rc<[u32]>> = (0..self.threads.count()).map(of).collect();
+        let values: Option<Rc<[u32]>> = (0..self.threads).map(of).collect();
         values.map(ThreadValues::Each)
+    }
+}
+
+impl ValueDomain for ThreadTables<'_> {
+    type Value = ThreadValues;
+
+    fn models(&self, expr: &Expr) -> bool {
+        models(expr)
+    }
+
+    fn constant(&mut self, value: u32) -> Option<ThreadValues> {
+        Some(ThreadValues::Same(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<ThreadValues> {
+        self.known.get(&cell).cloned()
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: ThreadValues) -> Option<ThreadValues> {
+        self.apply_per_thread(&[a], |[a]| Some(op.apply(a)))
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: ThreadValues, b: ThreadValues) -> Option<ThreadValues> {
+        self.apply_per_thread(&[a, b], |[a, b]| op.apply(a, b))
+    }
+
+    fn ternary(&mut self, op: TernaryOp, operands: [ThreadValues; 3]) -> Option<ThreadValues> {
+        self.apply_per_thread(&operands, |[a, b, c]| Some(op.apply(a, b, c)))
     }
 }
 
@@ -450,6 +458,6 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn priority(&self, node: usize) -> u64 {
-        self.rank.get(node).copied().unwrap_or(u64::MAX)
+        self.thread.rank(node)
     }
 }

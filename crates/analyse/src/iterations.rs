@@ -10,7 +10,9 @@
 use std::collections::HashMap;
 
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, OpIndex, UnaryOp};
+use warpbound_ir::{
+    BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, OpIndex, UnaryOp, ValueDomain, eval,
+};
 use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
@@ -321,32 +323,66 @@ impl<'c> IterationCounter<'c, '_> {
     }
 
     fn evaluate_expr(&mut self, expr: &Expr, node: NodeId, at: OpIndex) -> Option<IterationValue> {
-        match expr {
-            Expr::Const(n) => Some(IterationValue::constant(*n)),
-            Expr::ThreadId => Some(IterationValue::constant(self.thread)),
-            Expr::Cell(cell) => {
-                let value = self.gsa.value_before(node, at, *cell);
-                self.evaluate(value)
+        let mut domain = OperandsAt {
+            counter: self,
+            node,
+            at,
+        };
+        eval(expr, &mut domain)
+    }
+}
+
+/// Domain of the values of one thread before an operation, as functions of the iteration.
+struct OperandsAt<'o, 'c, 'a> {
+    counter: &'o mut IterationCounter<'c, 'a>,
+    node: NodeId,
+    at: OpIndex,
+}
+
+impl ValueDomain for OperandsAt<'_, '_, '_> {
+    type Value = IterationValue;
+
+    fn models(&self, expr: &Expr) -> bool {
+        // Operands of other operations would only use up the depth of the recursion.
+        matches!(
+            expr,
+            Expr::Const(_)
+                | Expr::ThreadId
+                | Expr::Cell(_)
+                | Expr::Unary(UnaryOp::Neg, _)
+                | Expr::Binary(..)
+        )
+    }
+
+    fn constant(&mut self, value: u32) -> Option<IterationValue> {
+        Some(IterationValue::constant(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<IterationValue> {
+        let value = self.counter.gsa.value_before(self.node, self.at, cell);
+        self.counter.evaluate(value)
+    }
+
+    fn thread_id(&mut self) -> Option<IterationValue> {
+        Some(IterationValue::constant(self.counter.thread))
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: IterationValue) -> Option<IterationValue> {
+        match (op, a) {
+            (UnaryOp::Neg, IterationValue::Affine { first, step }) => {
+                affine(first.checked_neg()?, step.checked_neg()?)
             }
-            Expr::Unary(UnaryOp::Neg, a) => match self.evaluate_expr(a, node, at)? {
-                IterationValue::Affine { first, step } => {
-                    affine(first.checked_neg()?, step.checked_neg()?)
-                }
-                IterationValue::Compared { .. } => None,
-            },
-            Expr::Constant(..)
-            | Expr::Special(_)
-            | Expr::Unary(..)
-            | Expr::Ternary(..)
-            | Expr::Float(..) => None,
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (
-                    self.evaluate_expr(a, node, at)?,
-                    self.evaluate_expr(b, node, at)?,
-                );
-                combine(*op, a, b)
-            }
+            _ => None,
         }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: IterationValue,
+        b: IterationValue,
+    ) -> Option<IterationValue> {
+        combine(op, a, b)
     }
 }
 

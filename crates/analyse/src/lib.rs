@@ -23,6 +23,7 @@ pub mod relevant;
 pub mod thread_cfg;
 pub mod values;
 pub mod warp_cfg;
+pub mod warp_graph;
 pub mod warp_profile;
 
 pub use agreement::LaunchContext;

@@ -273,6 +273,10 @@ impl ProgramSpace {
             ControlEffect::Indirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));
             }
+            ControlEffect::SetActive(mask) => {
+                let what = format!("write of the active lanes from {mask}");
+                return Err(site.refuse(Reason::Unsupported(what)));
+            }
             ControlEffect::Unsupported(name) => {
                 return Err(site.refuse(Reason::Unsupported(name.clone())));
             }

@@ -10,9 +10,11 @@ use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
 use warpbound_graph::Digraph;
-use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex};
+use warpbound_ir::{Code, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::CellSet;
+
+use crate::values;
 
 /// For each operation, the cells whose value after it may decide the target of an indirect jump.
 #[derive(Clone, Debug)]
@@ -71,7 +73,7 @@ fn cells_before(op: &Op, after: &CellSet) -> CellSet {
     for &cell in &op.writes {
         let value = op.meaning.as_ref().and_then(|m| m.value_of(cell));
         if let (true, Some(value)) = (after.contains(cell.index()), value) {
-            add_cells(value, &mut cells);
+            value.for_each_cell(&values::models, &mut |cell| cells.insert(cell.index()));
         }
     }
     if let ControlEffect::Indirect {
@@ -81,24 +83,6 @@ fn cells_before(op: &Op, after: &CellSet) -> CellSet {
         cells.insert(base.index());
     }
     cells
-}
-
-/// Adds the cells that an expression reads, where [`crate::values`] evaluates it.
-fn add_cells(expr: &Expr, cells: &mut CellSet) {
-    match expr {
-        Expr::Cell(cell) => cells.insert(Cell::index(*cell)),
-        Expr::Constant(_, address) => add_cells(address, cells),
-        Expr::Unary(_, a) => add_cells(a, cells),
-        Expr::Binary(_, a, b) => {
-            add_cells(a, cells);
-            add_cells(b, cells);
-        }
-        Expr::Const(_)
-        | Expr::ThreadId
-        | Expr::Special(_)
-        | Expr::Ternary(..)
-        | Expr::Float(..) => {}
-    }
 }
 
 /// Control flow between operations. After them, a node for each tag and one for indirect jumps, so that
@@ -111,7 +95,9 @@ fn control_flow(code: &Code) -> Digraph {
     for (here, op) in code.ops.iter().enumerate() {
         let mut goes_on = !op.condition.is_always();
         match &op.control {
-            ControlEffect::Next | ControlEffect::Reconverge => goes_on = true,
+            ControlEffect::Next | ControlEffect::Reconverge | ControlEffect::SetActive(_) => {
+                goes_on = true;
+            }
             ControlEffect::Jump(target) | ControlEffect::Branch { to: target, .. } => {
                 edges.extend(target_index(target).map(|to| (here, to)));
             }

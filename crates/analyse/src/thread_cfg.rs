@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::Deadline;
 use warpbound_graph::{DataflowProblem, Digraph, solve};
-use warpbound_ir::{Cell, Code, ControlEffect, OpIndex};
+use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, OpScope};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
-use warpbound_simt::{NodeId, Tag};
+use warpbound_simt::{AbstractModel, NodeId, Tag};
 
 use crate::blocks::Blocks;
 use crate::context::Contexts;
@@ -57,6 +57,10 @@ pub struct ThreadCfg {
     pub steps: Vec<Vec<WarpStep>>,
     /// Time after which analyses of the graph are given up, from [`Limits`].
     pub deadline: Deadline,
+    /// The steps without those to the end.
+    graph: Digraph,
+    /// Position of each node in a reverse postorder of the graph.
+    rank: Vec<u64>,
 }
 
 impl ThreadCfg {
@@ -66,6 +70,13 @@ impl ThreadCfg {
     ///
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
+        // Registers of the warp change while a thread is inactive, which the values of a thread do not show.
+        if let Some(op) = code.ops.iter().find(|op| op.scope == OpScope::Warp) {
+            return Err(Refusal {
+                at: op.addr,
+                reason: Reason::Unsupported("operation of a whole warp".to_owned()),
+            });
+        }
         let mut leaders = BTreeSet::new();
         let relevant = RelevantCells::find(code);
         loop {
@@ -90,7 +101,7 @@ impl ThreadCfg {
             };
             // One lane needs no agreement: `flow` passes each unknown condition as agreed.
             let initial = State {
-                warp: WarpState::entry(CellSet::default(), &explorer.model),
+                warp: explorer.model.entry(CellSet::default()),
                 values: relevant.is_some().then(Values::default),
             };
             let outcome = solve(&mut explorer, entry.index(), initial);
@@ -109,9 +120,12 @@ impl ThreadCfg {
                 resolved: explorer.resolved,
                 steps: explorer.steps,
                 deadline: limits.deadline,
+                graph: Digraph::default(),
+                rank: Vec::new(),
             };
             cfg.resolved.resize(cfg.space.len(), None);
             cfg.steps.resize(cfg.space.len(), Vec::new());
+            cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
             return Ok(cfg);
         }
@@ -131,12 +145,42 @@ impl ThreadCfg {
     }
 
     /// The graph without the edges to the end.
-    pub fn graph(&self) -> Digraph {
-        Digraph::new(
-            self.space.len(),
-            self.edges()
-                .filter_map(|(from, step)| Some((from.index(), step.to?.index()))),
-        )
+    pub fn graph(&self) -> &Digraph {
+        &self.graph
+    }
+
+    /// Position of a node in a reverse postorder of the graph; the greatest number if no thread reaches it.
+    pub fn rank(&self, node: usize) -> u64 {
+        self.rank.get(node).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Computes the graph of the steps and its order.
+    ///
+    /// Drops the nodes that only steps of earlier visits led to: a jump that turned out to be a call leads into the
+    /// callee's context and no longer into its own. A cycle of such nodes would belong to no loop.
+    fn rank_reached_nodes(&mut self) {
+        let mut graph = self.graph_of_steps();
+        let order = graph.reverse_postorder(self.entry.index());
+        let mut rank = vec![u64::MAX; self.space.len()];
+        for (position, node) in order.into_iter().enumerate() {
+            rank[node] = position as u64;
+        }
+        let mut dropped = false;
+        let nodes = self.resolved.iter_mut().zip(&mut self.steps).zip(&rank);
+        for ((resolved, steps), _) in nodes.filter(|(_, rank)| **rank == u64::MAX) {
+            dropped |= resolved.take().is_some();
+            steps.clear();
+        }
+        if dropped {
+            graph = self.graph_of_steps();
+        }
+        (self.graph, self.rank) = (graph, rank);
+    }
+
+    fn graph_of_steps(&self) -> Digraph {
+        let steps = self.edges();
+        let edges = steps.filter_map(|(from, step)| Some((from.index(), step.to?.index())));
+        Digraph::new(self.space.len(), edges)
     }
 
     /// Refuses code in which a thread can reach a node that no path leads out of.
@@ -145,7 +189,7 @@ impl ThreadCfg {
             .edges()
             .filter(|(_, step)| step.to.is_none())
             .map(|(from, _)| from.index());
-        let leaves = self.graph().reversed().reachable(exits);
+        let leaves = self.graph.reversed().reachable(exits);
         // Flow conservation (SOUNDNESS 5.1) would give the steps into such a node the count 0.
         let trapped = self
             .space
@@ -309,14 +353,12 @@ impl DataflowProblem for Explorer<'_> {
         };
         let mut found = BTreeSet::new();
         let mut states = Vec::new();
-        state
-            .warp
-            .clone()
+        self.model
             .step(
+                state.warp.clone(),
                 &resolved.op,
                 condition,
                 (here, resolved.next),
-                &self.model,
                 &mut self.space.entries,
                 &mut |step, warp| {
                     if let (Some(to), Some(warp)) = (step.to, warp) {
@@ -330,6 +372,8 @@ impl DataflowProblem for Explorer<'_> {
             self.steps.resize(node + 1, Vec::new());
             self.resolved.resize(node + 1, None);
         }
+        // The last visit has the whole state of the node, so a step of an earlier visit that it does not find is taken
+        // by no thread (SOUNDNESS 5.10). The steps of all visits together would be sound and less precise.
         self.steps[node] = found.into_iter().collect();
         self.resolved[node] = Some(resolved);
         for (to, warp) in states {
@@ -340,7 +384,7 @@ impl DataflowProblem for Explorer<'_> {
     }
 
     fn join(&mut self, _: usize, old: &mut State, new: State) -> bool {
-        let mut grew = old.warp.join(&new.warp, &self.model);
+        let mut grew = self.model.join(&mut old.warp, &new.warp);
         if let (Some(old), Some(new)) = (&mut old.values, &new.values) {
             grew |= old.join(new);
         }

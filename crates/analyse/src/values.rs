@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op};
+use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op, UnaryOp, ValueDomain, eval};
 use warpbound_simt::warp::CellSet;
 
 /// Largest set that a join of different sets makes; larger sets come from a clamp or mask.
@@ -120,30 +120,66 @@ impl Values {
 
     /// Evaluates an expression.
     pub fn evaluate(&self, expr: &Expr, code: &Code) -> AbstractValue {
-        let eval = |e: &Expr| self.evaluate(e, code);
-        match expr {
-            Expr::Const(value) => AbstractValue::constant(*value),
-            Expr::Cell(cell) => self.get(*cell),
-            Expr::Constant(bank, address) => load(*bank, &eval(address), code),
-            Expr::ThreadId | Expr::Special(_) | Expr::Ternary(..) | Expr::Float(..) => {
-                AbstractValue::Any
+        let mut domain = WordSets { values: self, code };
+        eval(expr, &mut domain).unwrap_or(AbstractValue::Any)
+    }
+}
+
+/// Whether [`Values::evaluate`] evaluates an expression of this kind.
+pub(crate) fn models(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Ternary(..) | Expr::Float(..))
+}
+
+/// Domain of the values of one lane; an unknown one is [`AbstractValue::Any`], which a mask or clamp narrows.
+struct WordSets<'a> {
+    values: &'a Values,
+    code: &'a Code,
+}
+
+impl ValueDomain for WordSets<'_> {
+    type Value = AbstractValue;
+
+    fn models(&self, expr: &Expr) -> bool {
+        models(expr)
+    }
+
+    fn unknown(&mut self) -> Option<AbstractValue> {
+        Some(AbstractValue::Any)
+    }
+
+    fn constant(&mut self, value: u32) -> Option<AbstractValue> {
+        Some(AbstractValue::constant(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<AbstractValue> {
+        Some(self.values.get(cell))
+    }
+
+    fn constant_word(&mut self, bank: u8, address: AbstractValue) -> Option<AbstractValue> {
+        Some(load(bank, &address, self.code))
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: AbstractValue) -> Option<AbstractValue> {
+        Some(match a {
+            AbstractValue::OneOf(words) => {
+                AbstractValue::OneOf(words.into_iter().map(|word| op.apply(word)).collect())
             }
-            Expr::Unary(op, a) => match eval(a) {
-                AbstractValue::OneOf(words) => {
-                    AbstractValue::OneOf(words.into_iter().map(|word| op.apply(word)).collect())
-                }
-                _ => AbstractValue::Any,
-            },
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (eval(a), eval(b));
-                let narrow = match op {
-                    BinaryOp::And => mask(&a, &b).or_else(|| mask(&b, &a)),
-                    BinaryOp::MinU => clamp(&a, &b).or_else(|| clamp(&b, &a)),
-                    _ => None,
-                };
-                narrow.unwrap_or_else(|| pointwise(*op, &a, &b))
-            }
-        }
+            _ => AbstractValue::Any,
+        })
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: AbstractValue,
+        b: AbstractValue,
+    ) -> Option<AbstractValue> {
+        let narrow = match op {
+            BinaryOp::And => mask(&a, &b).or_else(|| mask(&b, &a)),
+            BinaryOp::MinU => clamp(&a, &b).or_else(|| clamp(&b, &a)),
+            _ => None,
+        };
+        Some(narrow.unwrap_or_else(|| pointwise(op, &a, &b)))
     }
 }
 

@@ -1,31 +1,30 @@
 //! Warp-level control-flow graph (`warp-cfg-2023` 3).
 //!
-//! Worklist iteration over abstract warp states ([`warpbound_simt::warp`]) on the nodes of the thread-level graph.
-//! Within a block only agreement changes; the last operation determines the steps.
+//! The [`WarpGraph`] of the blocks of a kernel, on the nodes of its thread-level graph. Within a block only agreement
+//! changes; the last operation determines the steps.
 
 use std::collections::BTreeSet;
 
-use warpbound_graph::{DataflowProblem, Solution, solve};
 use warpbound_ir::{Cell, Code, ExecCondition};
-use warpbound_simt::warp::{
-    AgreementDomain, ControlOp, KnownCondition, Via, WarpModel, WarpState, WarpStep,
-};
-use warpbound_simt::{NodeId, Tag};
+use warpbound_simt::warp::{ControlOp, KnownCondition, MayUnderflow, Via, WarpState, WarpStep};
+use warpbound_simt::{AbstractModel, AbstractState, EntryTable, NodeId, Tag};
 
 use crate::agreement::{
-    GuardedWrites, LaunchContext, UsedAssumptions, agreeing_at_entry, apply_data_effect,
+    GuardedWrites, LaunchContext, UsedAssumptions, active_agree, agreeing_at_entry,
+    apply_data_effect,
 };
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::{ThreadCfg, indirect_base, with_agreement};
+use crate::warp_graph::{NodeEnd, WarpGraph, WarpProgram};
 
 /// Warp-level graph of a kernel: the possible steps between nodes, and the abstract state at each.
 ///
 /// Nodes and stack entries are those of the [`ThreadCfg`] from which it was built; its construction adds entries to
 /// that program space.
 #[derive(Debug)]
-pub struct WarpCfg {
-    /// For each node, the steps that the warp may take from it.
-    pub steps: Vec<Vec<WarpStep>>,
+pub struct WarpCfg<S = WarpState> {
+    /// Steps, and the abstract state at each node.
+    pub graph: WarpGraph<S>,
     /// Nodes that end with a control operation at which the active lanes may diverge.
     pub divergent: BTreeSet<NodeId>,
     /// Nodes that call functions outside the file through a register on which the lanes may disagree: the warp
@@ -33,60 +32,48 @@ pub struct WarpCfg {
     pub divergent_calls: BTreeSet<NodeId>,
     /// Assumptions that agreement rests on.
     pub used: UsedAssumptions,
-    states: Solution<WarpState>,
 }
 
-impl WarpCfg {
+impl<S: AbstractState> WarpCfg<S> {
     /// Builds the graph on the program space of `thread`.
     ///
     /// # Errors
     ///
     /// A refusal if a stack may underflow, or after the time limit.
-    pub fn build(
+    pub fn build<M: AbstractModel<State = S, Control = ControlOp>>(
         code: &Code,
         thread: &mut ThreadCfg,
         launch: &LaunchContext,
-        model: &WarpModel,
-    ) -> Result<WarpCfg, Refusal> {
-        let order = thread.graph().reverse_postorder(thread.entry.index());
-        let mut rank = vec![u64::MAX; thread.space.len()];
-        for (position, node) in order.into_iter().enumerate() {
-            rank[node] = position as u64;
-        }
-        let entry = thread.entry;
-        let mut explorer = Explorer {
+        model: &M,
+    ) -> Result<WarpCfg<S>, Refusal> {
+        let (entry, nodes) = (thread.entry, thread.space.len());
+        let mut kernel = Kernel {
             code,
-            steps: vec![Vec::new(); thread.space.len()],
             divergent: BTreeSet::new(),
             divergent_calls: BTreeSet::new(),
             thread,
             launch,
-            model: *model,
+            model,
             used: UsedAssumptions::default(),
-            rank,
         };
-        let initial = WarpState::entry(agreeing_at_entry(code), model);
-        let states = solve(&mut explorer, entry.index(), initial)?;
+        let agree = agreeing_at_entry(code);
+        let graph = WarpGraph::build(model, &mut kernel, nodes, entry, agree)?;
         Ok(WarpCfg {
-            steps: explorer.steps,
-            divergent: explorer.divergent,
-            divergent_calls: explorer.divergent_calls,
-            used: explorer.used,
-            states,
+            graph,
+            divergent: kernel.divergent,
+            divergent_calls: kernel.divergent_calls,
+            used: kernel.used,
         })
     }
 
     /// State of the warp about to execute `node`; `None` if it never does.
-    pub fn state(&self, node: NodeId) -> Option<&WarpState> {
-        self.states.get(node.index())
+    pub fn state(&self, node: NodeId) -> Option<&S> {
+        self.graph.state(node)
     }
 
     /// All steps with their source nodes.
     pub fn edges(&self) -> impl Iterator<Item = (NodeId, &WarpStep)> {
-        self.steps
-            .iter()
-            .enumerate()
-            .flat_map(|(from, steps)| steps.iter().map(move |s| (NodeId(from as u32), s)))
+        self.graph.edges()
     }
 
     /// Steps that are no control flow of a single lane: the warp resumes lanes that a divergent branch left
@@ -109,7 +96,7 @@ impl WarpCfg {
         launch: &LaunchContext,
         node: NodeId,
         nth: usize,
-    ) -> Option<WarpState> {
+    ) -> Option<S> {
         let mut state = self.state(node)?.clone();
         let (mut guarded_writes, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
         for op in thread.space.block(node).ops().take(nth) {
@@ -125,27 +112,25 @@ impl WarpCfg {
     }
 }
 
-struct Explorer<'a> {
+/// The kernel as the construction of its graph reads it.
+struct Kernel<'a, M> {
     code: &'a Code,
     thread: &'a mut ThreadCfg,
     launch: &'a LaunchContext,
-    model: WarpModel,
-    steps: Vec<Vec<WarpStep>>,
+    model: &'a M,
     divergent: BTreeSet<NodeId>,
     divergent_calls: BTreeSet<NodeId>,
     used: UsedAssumptions,
-    /// Position of each node in a reverse postorder of the thread-level graph.
-    rank: Vec<u64>,
 }
 
-impl Explorer<'_> {
+impl<M: AbstractModel<Control = ControlOp>> Kernel<'_, M> {
     /// Whether the active lanes agree on `cells`, in a domain that has agreement.
-    fn active_agree(&self, state: &WarpState, cells: impl Iterator<Item = Cell>) -> bool {
-        self.model.agreement != AgreementDomain::Off && state.active_agree(cells.map(Cell::index))
+    fn active_agree(&self, state: &M::State, cells: impl Iterator<Item = Cell>) -> bool {
+        self.model.has_agreement() && active_agree(state, cells)
     }
 
     /// Knowledge about the condition of a node's last operation; records the assumption that it rests on.
-    fn known_condition(&mut self, state: &WarpState, condition: ExecCondition) -> KnownCondition {
+    fn known_condition(&mut self, state: &M::State, condition: ExecCondition) -> KnownCondition {
         if condition.is_always() {
             KnownCondition::Always
         } else if condition.is_never() {
@@ -161,21 +146,18 @@ impl Explorer<'_> {
     }
 }
 
-impl DataflowProblem for Explorer<'_> {
-    type State = WarpState;
+impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
     type Error = Refusal;
 
-    fn flow(
+    fn execute(
         &mut self,
-        node: usize,
-        state: &WarpState,
-        emit: &mut dyn FnMut(usize, WarpState),
-    ) -> Result<(), Refusal> {
-        let here = NodeId(node as u32);
-        let Some(resolved) = self.thread.resolved[node].clone() else {
+        here: NodeId,
+        state: &mut M::State,
+    ) -> Result<Option<NodeEnd<ControlOp>>, Refusal> {
+        let Some(resolved) = self.thread.resolved[here.index()].clone() else {
             // No thread reaches this node, so no warp does: the abstract stack of the warp is less precise than that
             // of the thread.
-            return Ok(());
+            return Ok(None);
         };
         let block = self.thread.space.block(here);
         if self.thread.deadline.is_past() {
@@ -185,23 +167,16 @@ impl DataflowProblem for Explorer<'_> {
                 reason: Reason::TimeLimit,
             });
         }
-        let mut state = state.clone();
         let mut guarded_writes = GuardedWrites::default();
         for op in block.ops().filter_map(|i| self.code.get(i)) {
-            apply_data_effect(
-                &mut state,
-                op,
-                self.launch,
-                &mut guarded_writes,
-                &mut self.used,
-            );
+            apply_data_effect(state, op, self.launch, &mut guarded_writes, &mut self.used);
         }
         let Some(last) = self.code.get(block.last) else {
-            return Ok(());
+            return Ok(None);
         };
         let base = indirect_base(&last.control);
         // Before the writes of a callee below: the call reads the register first.
-        let base_agrees = self.active_agree(&state, base.into_iter());
+        let base_agrees = self.active_agree(state, base.into_iter());
         if resolved.external.is_some() {
             if !base_agrees && base.is_some() {
                 self.divergent_calls.insert(here);
@@ -210,41 +185,33 @@ impl DataflowProblem for Explorer<'_> {
             let all: Vec<usize> = (0..Cell::COUNT).collect();
             state.write(&all, false, false);
         }
-        let condition = self.known_condition(&state, resolved.condition);
+        let condition = self.known_condition(state, resolved.condition);
         let op = with_agreement(&resolved.op, base_agrees);
-        let mut steps = BTreeSet::new();
-        let result = state.step(
-            &op,
-            condition,
-            (here, resolved.next),
-            &self.model,
-            &mut self.thread.space.entries,
-            &mut |step, to| {
-                if let (Some(node), Some(to)) = (step.to, to) {
-                    emit(node.index(), to);
-                }
-                steps.insert(step);
-            },
-        );
-        result.map_err(|e| Refusal {
-            at: last.addr,
-            reason: Reason::MayUnderflow(e.tag),
-        })?;
         let diverges = matches!(condition, KnownCondition::MayDiffer { .. })
             || matches!(&op, ControlOp::IndirectJump { targets, agreed: false } if targets.len() > 1);
-        if diverges && self.model.may_diverge {
+        if diverges && self.model.may_diverge() {
             self.divergent.insert(here);
         }
-        // States only grow, so the last visit finds all steps of the earlier ones.
-        self.steps[node] = steps.into_iter().collect();
-        Ok(())
+        Ok(Some(NodeEnd {
+            op,
+            condition,
+            next: resolved.next,
+        }))
     }
 
-    fn join(&mut self, _: usize, old: &mut WarpState, new: WarpState) -> bool {
-        old.join(&new, &self.model)
+    fn entries(&mut self) -> &mut EntryTable {
+        &mut self.thread.space.entries
     }
 
-    fn priority(&self, node: usize) -> u64 {
-        self.rank.get(node).copied().unwrap_or(u64::MAX)
+    fn underflow(&self, node: NodeId, error: MayUnderflow) -> Refusal {
+        let last = self.thread.space.block(node).last;
+        Refusal {
+            at: self.code.get(last).map(|op| op.addr).unwrap_or_default(),
+            reason: Reason::MayUnderflow(error.tag),
+        }
+    }
+
+    fn priority(&self, node: NodeId) -> u64 {
+        self.thread.rank(node.index())
     }
 }

@@ -12,11 +12,14 @@ use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
-use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
-use warpbound_simt::activation_stack::Mask;
+use warpbound_ir::{
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex, TernaryOp, UnaryOp,
+    ValueDomain, eval,
+};
 use warpbound_simt::epochs::{Epoch, EpochArrival};
 use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of, lowest_lanes};
 
 /// Single-entry part of a code: from an operation to the point at which all lanes that enter it together reconverge.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -136,8 +139,8 @@ impl<'a> WarpProfiler<'a> {
         'again: loop {
             // Each restart is for one more data-dependent loop, so the number of loops limits the restarts.
             let mut run = Run::new(self, lanes);
-            while run.state.frames.active() != 0 {
-                if run.step()? == ProfileStep::Restart {
+            while let Some(running) = run.state.frames.running() {
+                if run.step(running)? == ProfileStep::Restart {
                     continue 'again;
                 }
             }
@@ -170,6 +173,47 @@ enum ProfileStep {
     Restart,
 }
 
+/// Domain of the values of one lane of the profiled warp.
+struct ProfiledLane<'l, 'r, 'a> {
+    run: &'l Run<'r, 'a>,
+    lane: usize,
+}
+
+impl ValueDomain for ProfiledLane<'_, '_, '_> {
+    type Value = u32;
+
+    #[inline]
+    fn constant(&mut self, value: u32) -> Option<u32> {
+        Some(value)
+    }
+
+    #[inline]
+    fn cell(&mut self, cell: Cell) -> Option<u32> {
+        self.run.value(cell, self.lane)
+    }
+
+    #[inline]
+    fn thread_id(&mut self) -> Option<u32> {
+        Some(self.run.lanes.first.wrapping_add(self.lane as u32))
+    }
+
+    #[inline]
+    fn unary(&mut self, op: UnaryOp, a: u32) -> Option<u32> {
+        Some(op.apply(a))
+    }
+
+    #[inline]
+    fn binary(&mut self, op: BinaryOp, a: u32, b: u32) -> Option<u32> {
+        // `None` for a division by zero, which ends every run.
+        op.apply(a, b)
+    }
+
+    #[inline]
+    fn ternary(&mut self, op: TernaryOp, [a, b, c]: [u32; 3]) -> Option<u32> {
+        Some(op.apply(a, b, c))
+    }
+}
+
 struct Run<'r, 'a> {
     profiler: &'r mut WarpProfiler<'a>,
     lanes: ProfiledWarp<'r>,
@@ -188,7 +232,7 @@ impl<'r, 'a> Run<'r, 'a> {
             }
         }
         let state = State {
-            frames: FrameStack::new(profiler.code.entry.0, u64::MAX >> (64 - count)),
+            frames: FrameStack::new(profiler.code.entry.0, lowest_lanes(count), lanes.order),
             values,
             profile: WarpProfile {
                 exact: true,
@@ -203,10 +247,11 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    fn step(&mut self) -> Result<ProfileStep, Undecided> {
-        let at = OpIndex(self.state.frames.next());
+    /// Executes the running operation in its active lanes.
+    fn step(&mut self, (at, active): (u32, Mask)) -> Result<ProfileStep, Undecided> {
+        let at = OpIndex(at);
         let undecided = Undecided { at };
-        let lanes = u64::from(self.state.frames.active().count_ones());
+        let lanes = u64::from(active.count_ones());
         self.profiler.steps_left = self
             .profiler
             .steps_left
@@ -218,9 +263,8 @@ impl<'r, 'a> Run<'r, 'a> {
         if self.skip_undecided_loop(at)? {
             return Ok(ProfileStep::Continue);
         }
-        let active = self.state.frames.active();
         if op.control == ControlEffect::End {
-            self.state.frames.exit();
+            self.apply(at, &ControlTransfer::Exit, active, at)?;
             return Ok(ProfileStep::Continue);
         }
         match (&op.control, op.condition.guard) {
@@ -241,29 +285,49 @@ impl<'r, 'a> Run<'r, 'a> {
                     }
                 }
                 self.issue(at);
-                let order = self.lanes.order;
-                let reconvergence = point.map(|at| at.0);
-                self.state
-                    .frames
-                    .branch(taken, to.0, at.0 + 1, reconvergence, order);
+                let branch = ControlTransfer::Branch {
+                    target: to.0,
+                    reconvergence: point.map(|at| at.0),
+                };
+                self.apply(at, &branch, taken, at.next())?;
             }
             (ControlEffect::Jump(ControlTarget::Op(to)), None) if op.condition.is_always() => {
                 self.issue(at);
-                self.state.frames.advance(to.0);
+                self.apply(at, &ControlTransfer::Jump(to.0), active, at.next())?;
             }
             (ControlEffect::Reconverge, None) => {
                 self.issue(at);
-                self.state.frames.reconverge(at.0, at.0 + 1);
+                self.apply(at, &ControlTransfer::Reconverge, active, at.next())?;
             }
             (ControlEffect::Next, None) if op.condition.is_always() => {
                 self.issue(at);
                 self.execute_data(at)?;
-                self.state.frames.advance(at.0 + 1);
+                self.apply(at, &ControlTransfer::Next, active, at.next())?;
             }
             // Without a profile the warp is bounded as a whole (SOUNDNESS 6.3).
             _ => return Err(undecided),
         }
         Ok(ProfileStep::Continue)
+    }
+
+    /// Applies the control transfer of the operation at `at` to the frames; `next` is the point after it.
+    fn apply(
+        &mut self,
+        at: OpIndex,
+        transfer: &ControlTransfer<'_, u32>,
+        taken: Mask,
+        next: OpIndex,
+    ) -> Result<(), Undecided> {
+        match self.state.frames.apply(transfer, taken, next.0) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Undecided { at }),
+        }
+    }
+
+    /// The active lanes.
+    fn active(&self) -> Mask {
+        let running = self.state.frames.running();
+        running.map_or(0, |(_, active)| active)
     }
 
     /// Counts the issue of an operation and the stalls after it.
@@ -286,20 +350,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     fn evaluate(&self, expr: &Expr, lane: usize) -> Option<u32> {
-        match expr {
-            Expr::Const(n) => Some(*n),
-            Expr::Cell(cell) => self.value(*cell, lane),
-            Expr::ThreadId => Some(self.lanes.first.wrapping_add(lane as u32)),
-            Expr::Constant(..) | Expr::Special(_) | Expr::Float(..) => None,
-            Expr::Unary(op, a) => Some(op.apply(self.evaluate(a, lane)?)),
-            // `None` for a division by zero, which ends every run.
-            Expr::Binary(op, a, b) => op.apply(self.evaluate(a, lane)?, self.evaluate(b, lane)?),
-            Expr::Ternary(op, a, b, c) => Some(op.apply(
-                self.evaluate(a, lane)?,
-                self.evaluate(b, lane)?,
-                self.evaluate(c, lane)?,
-            )),
-        }
+        eval(expr, &mut ProfiledLane { run: self, lane })
     }
 
     /// Executes the data effect of an operation, barriers included.
@@ -308,7 +359,7 @@ impl<'r, 'a> Run<'r, 'a> {
         let Some(op) = code.get(at) else {
             return Ok(());
         };
-        let active = self.state.frames.active();
+        let active = self.active();
         match &op.meaning {
             Some(Meaning::Set(writes)) => {
                 for lane in lanes_of(active) {
@@ -378,7 +429,8 @@ impl<'r, 'a> Run<'r, 'a> {
             // Counted once for each part, and once more as the region's first operation (SOUNDNESS 6.3).
             self.issue(at);
             // The lanes continue at the reconvergence point itself: it belongs to the loop.
-            self.state.frames.reconverge(at.0, at.0);
+            let active = self.active();
+            self.apply(at, &ControlTransfer::Reconverge, active, at)?;
             return Ok(true);
         }
         let region = self.region_of_loop(at, index);
@@ -443,7 +495,7 @@ impl<'r, 'a> Run<'r, 'a> {
     /// Adds the bound of a region, and continues after it with all cells unknown that the region may write.
     fn skip_region(&mut self, region: Region, at: OpIndex) -> Result<(), Undecided> {
         let undecided = Undecided { at };
-        let active = self.state.frames.active();
+        let active = self.active();
         let inside = self.ops_in_region(region);
         // The region is bounded for the active lanes, so no others may become active in it: the reconvergence points
         // of pending branches must lie after it, or at its end (SOUNDNESS 6.3).
@@ -474,10 +526,12 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         // The reconvergence point belongs to the region, so its issue is part of the bound.
         match region.reconvergence {
-            Some(point) => self.state.frames.reconverge(point.0, point.0 + 1),
-            None => self.state.frames.exit(),
+            Some(point) => {
+                self.apply(at, &ControlTransfer::Jump(point.0), active, point)?;
+                self.apply(at, &ControlTransfer::Reconverge, active, point.next())
+            }
+            None => self.apply(at, &ControlTransfer::Exit, active, at),
         }
-        Ok(())
     }
 
     /// Operations of a region, its reconvergence point included.
@@ -511,15 +565,4 @@ impl<'r, 'a> Run<'r, 'a> {
         }
         found
     }
-}
-
-/// The lanes of a mask, ascending.
-fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lane
-        })
-    })
 }

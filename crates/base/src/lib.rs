@@ -1,15 +1,17 @@
-//! Types shared by every crate: code addresses, bit fields, cycles, diagnostics. Nothing here is specific to GPUs.
+//! Types shared by every crate: code addresses, bit fields, quantities and their bounds, diagnostics. Nothing here is specific to GPUs.
 
 mod addr;
 mod bits;
-mod cycles;
 mod deadline;
 mod diagnostic;
+mod limits;
 mod named;
+mod quantity;
 
 pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
-pub use cycles::{Cycles, Observed, UpperBound};
 pub use deadline::Deadline;
 pub use diagnostic::{Diagnostic, Location};
+pub use limits::{Observed, UpperBound};
 pub use named::Named;
+pub use quantity::{Cycles, Instructions, Quantity};

@@ -8,7 +8,7 @@
 //! of its own. Hence the stalls are at most the waits of the followed warps. The bound of these waits depends on what
 //! is known about the barriers ([`StallRule`]).
 
-use warpbound_base::{Cycles, UpperBound};
+use warpbound_base::{Cycles, Instructions, UpperBound};
 use warpbound_simt::epochs::{Epoch, EpochArrival};
 
 /// Work of one warp of a block.
@@ -19,26 +19,26 @@ pub enum WarpWork {
     /// Bounds of the whole work.
     Total {
         /// Maximum number of instructions.
-        issues: u64,
+        issues: UpperBound<Instructions>,
         /// Maximum cycles of waiting for the latencies of its instructions.
-        waits: u64,
+        waits: UpperBound<Cycles>,
         /// Whether it may execute barriers.
         barriers: bool,
     },
 }
 
 impl WarpWork {
-    fn issues(&self) -> u64 {
+    fn issues(&self) -> u128 {
         match self {
-            WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.issues)),
-            WarpWork::Total { issues, .. } => *issues,
+            WarpWork::Epochs(epochs) => epochs.iter().map(|epoch| u128::from(epoch.issues)).sum(),
+            WarpWork::Total { issues, .. } => issues.limit().0,
         }
     }
 
     fn waits(&self) -> u64 {
         match self {
             WarpWork::Epochs(epochs) => sum(epochs.iter().map(|epoch| epoch.stalls)),
-            WarpWork::Total { waits, .. } => *waits,
+            WarpWork::Total { waits, .. } => waits.limit().0,
         }
     }
 
@@ -66,11 +66,11 @@ pub enum StallRule {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockBound {
     /// Cycles from the first issue to the last.
-    pub cycles: UpperBound,
-    /// Cycles in which an instruction is issued.
-    pub issues: u64,
+    pub cycles: UpperBound<Cycles>,
+    /// Instructions of all warps, each of which is issued in a cycle of its own.
+    pub issues: UpperBound<Instructions>,
     /// Cycles in which no instruction is issued.
-    pub stalls: u64,
+    pub stalls: UpperBound<Cycles>,
     /// Argument for the number of stalls.
     pub rule: StallRule,
 }
@@ -90,9 +90,10 @@ pub struct UnsatisfiedBarrier {
 ///
 /// Fails if a barrier is certainly never satisfied, so that the block does not terminate.
 pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedBarrier> {
-    let issues = sum(warps
+    let issues = warps
         .iter()
-        .map(|(work, count)| work.issues().saturating_mul(*count)));
+        .map(|(work, count)| work.issues().saturating_mul((*count).into()))
+        .fold(0, u128::saturating_add);
     let (stalls, rule) = if !warps.iter().any(|(work, _)| work.has_barriers()) {
         let waits = warps.iter().map(|(work, _)| work.waits());
         (waits.max().unwrap_or(0), StallRule::NoBarriers)
@@ -104,10 +105,12 @@ pub fn block_bound(warps: &[(WarpWork, u64)]) -> Result<BlockBound, UnsatisfiedB
             .map(|(work, count)| work.waits().saturating_mul(*count));
         (sum(waits), StallRule::AnyBarriers)
     };
+    // Each cycle issues one instruction or is a stall (SOUNDNESS 6.1).
+    let issuing = Cycles(u64::try_from(issues).unwrap_or(u64::MAX));
     Ok(BlockBound {
-        cycles: UpperBound(Cycles(issues.saturating_add(stalls))),
-        issues,
-        stalls,
+        cycles: UpperBound::proven(issuing + Cycles(stalls)),
+        issues: UpperBound::proven(Instructions(issues)),
+        stalls: UpperBound::proven(Cycles(stalls)),
         rule,
     })
 }
@@ -181,15 +184,20 @@ mod tests {
         }
     }
 
+    /// Issues and stalls.
+    fn parts(bound: &BlockBound) -> (u128, u64) {
+        (bound.issues.limit().0, bound.stalls.limit().0)
+    }
+
     #[test]
     fn without_barriers_the_longest_wait_counts() {
         let work = |issues, waits| WarpWork::Total {
-            issues,
-            waits,
+            issues: UpperBound::proven(Instructions(issues)),
+            waits: UpperBound::proven(Cycles(waits)),
             barriers: false,
         };
         let bound = block_bound(&[(work(10, 9), 3), (work(4, 18), 1)]).unwrap();
-        assert_eq!((bound.issues, bound.stalls), (34, 18));
+        assert_eq!(parts(&bound), (34, 18));
         assert_eq!(bound.rule, StallRule::NoBarriers);
     }
 
@@ -198,12 +206,13 @@ mod tests {
         let a = WarpWork::Epochs(vec![epoch(5, 9, Some((8, 4))), epoch(2, 0, None)]);
         let b = WarpWork::Epochs(vec![epoch(5, 0, Some((8, 4))), epoch(2, 9, None)]);
         let bound = block_bound(&[(a.clone(), 1), (b, 1)]).unwrap();
-        assert_eq!((bound.issues, bound.stalls), (14, 18));
+        assert_eq!(parts(&bound), (14, 18));
         assert_eq!(bound.rule, StallRule::AlignedBarriers);
         // A barrier that opens for fewer threads than arrive: which warps wait for each other is unknown.
         let c = WarpWork::Epochs(vec![epoch(5, 9, Some((6, 4))), epoch(2, 0, None)]);
         let bound = block_bound(&[(c, 2)]).unwrap();
-        assert_eq!((bound.stalls, bound.rule), (18, StallRule::AnyBarriers));
+        assert_eq!(parts(&bound).1, 18);
+        assert_eq!(bound.rule, StallRule::AnyBarriers);
         // A barrier that never opens.
         assert_eq!(block_bound(&[(a, 1)]).unwrap_err().arriving, 4);
     }

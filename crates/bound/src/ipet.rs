@@ -7,19 +7,26 @@
 //! stated ([`crate::facts`]) and `add_count_row` adds the row to the program. A row whose fact is not stated is left
 //! out, so that the program is unbounded where a loop bound is missing.
 
+use std::marker::PhantomData;
+
+use warpbound_base::Quantity;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{
-    CountKind, CountRow, CountSystem, CountVar, Factor, RowRelation as CountRelation,
+    CountKind, CountRow, CountSystem, CountVar, Factor, RowFamily, RowRelation as CountRelation,
 };
 use warpbound_simt::warp::Via;
 
 use crate::model::{IntegerProgram, Relation, VarId};
+use crate::solve::{Effort, SolveOutcome, solve};
+use crate::warp_bound::{Contradiction, Verdict, WarpBound};
 
-/// Error: a loop bound times a coefficient exceeds the range of coefficients.
+/// Error: a number exceeds the range of coefficients. A wrapped or saturated coefficient could exclude real runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BoundTooLarge {
-    /// Number of the fact.
-    pub fact: usize,
+pub enum NumberTooLarge {
+    /// Number of the loop fact whose bound or total, times a coefficient, is too large.
+    LoopFact(usize),
+    /// Node that costs too much.
+    Cost(NodeId),
 }
 
 /// Flow facts about counts, by fact number.
@@ -33,16 +40,50 @@ pub struct StatedCounts<'a> {
     pub never: &'a [(String, Vec<CountVar>)],
 }
 
-/// Integer program of a kernel, with the mapping from count variables to its variables.
+/// Integer program of a kernel, which maximises a quantity of a warp, with the mapping from count variables to its
+/// variables.
 #[derive(Clone, Debug)]
-pub struct Ipet {
-    /// Integer program.
-    pub model: IntegerProgram,
+pub struct Ipet<Q> {
+    model: IntegerProgram,
     /// Variable of the program for each count variable.
-    pub vars: Vec<VarId>,
+    vars: Vec<VarId>,
+    /// Origin of each row of the program.
+    origins: Vec<RowOrigin>,
+    /// Number of loop bounds that are not stated.
+    missing_bounds: usize,
+    quantity: PhantomData<Q>,
 }
 
-impl Ipet {
+/// Origin of a row of the program.
+#[derive(Clone, Copy, Debug)]
+enum RowOrigin {
+    /// A count row.
+    Count(RowFamily),
+    /// A `never` fact.
+    Never,
+}
+
+impl RowOrigin {
+    /// Whether the row has a number or statement of the user: a fact, or the shape of the block.
+    fn rests_on_statement(self) -> bool {
+        match self {
+            RowOrigin::Never => true,
+            RowOrigin::Count(family) => match family {
+                RowFamily::LoopPerThread
+                | RowFamily::LoopLockstep
+                | RowFamily::LoopOfWarp
+                | RowFamily::TotalPerThread
+                | RowFamily::TotalLockstep
+                | RowFamily::GuardedLanes => true,
+                RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => {
+                    false
+                }
+            },
+        }
+    }
+}
+
+impl<Q: Quantity> Ipet<Q> {
     /// Builds the program with loop bounds only: maximise the cost of all executed nodes.
     ///
     /// `bounds[f]` is the bound of fact `f`: header executions per entry and thread.
@@ -52,9 +93,9 @@ impl Ipet {
     /// See [`Ipet::with_facts`].
     pub fn new(
         system: &CountSystem,
-        cost: impl Fn(NodeId) -> u64,
+        cost: impl Fn(NodeId) -> Q,
         bounds: &[Option<u64>],
-    ) -> Result<Ipet, BoundTooLarge> {
+    ) -> Result<Ipet<Q>, NumberTooLarge> {
         let stated = StatedCounts {
             bounds,
             ..StatedCounts::default()
@@ -69,18 +110,18 @@ impl Ipet {
     ///
     /// # Errors
     ///
-    /// Fails if a coefficient overflows, see [`BoundTooLarge`].
+    /// Fails if a coefficient or cost overflows.
     pub fn with_facts(
         system: &CountSystem,
-        cost: impl Fn(NodeId) -> u64,
+        cost: impl Fn(NodeId) -> Q,
         stated: StatedCounts<'_>,
-    ) -> Result<Ipet, BoundTooLarge> {
+    ) -> Result<Ipet<Q>, NumberTooLarge> {
         let mut costs = vec![0i64; system.len()];
         for (&node, arriving) in &system.executions {
+            let cost = i64::try_from(cost(node).number());
+            let cost = cost.map_err(|_| NumberTooLarge::Cost(node))?;
             for var in arriving {
-                // A node's cost fits: blocks have fewer than 2^32 instructions, and the costs of external
-                // calls are limited when their facts are read, so the cast never saturates.
-                costs[var.0] = i64::try_from(cost(node)).unwrap_or(i64::MAX);
+                costs[var.0] = cost;
             }
         }
         let mut model = IntegerProgram::new();
@@ -90,7 +131,13 @@ impl Ipet {
             .zip(costs)
             .map(|(counted, cost)| model.add_var(variable_label(counted), cost, None))
             .collect();
-        let mut ipet = Ipet { model, vars };
+        let mut ipet = Ipet {
+            model,
+            vars,
+            origins: Vec::with_capacity(system.rows.len() + stated.never.len()),
+            missing_bounds: stated.bounds.iter().filter(|b| b.is_none()).count(),
+            quantity: PhantomData,
+        };
         for row in &system.rows {
             ipet.add_count_row(row, stated)?;
         }
@@ -100,12 +147,46 @@ impl Ipet {
         Ok(ipet)
     }
 
+    /// Integer program.
+    pub fn model(&self) -> &IntegerProgram {
+        &self.model
+    }
+
+    /// Solves the program.
+    ///
+    /// # Errors
+    ///
+    /// The facts contradict each other.
+    pub fn solve(&self, effort: Effort) -> Result<Verdict<Q>, Contradiction> {
+        // `solve` returns only bounds that the certificate checker has accepted (SOUNDNESS 5.11).
+        match solve(&self.model, effort) {
+            SolveOutcome::Bounded(certified) => {
+                let bound = WarpBound::from_certified(&certified, &self.vars);
+                Ok(bound.map_or_else(Verdict::Refused, Verdict::Bounded))
+            }
+            SolveOutcome::Unbounded(_) => Ok(Verdict::Unbounded {
+                missing_bounds: self.missing_bounds,
+            }),
+            SolveOutcome::Infeasible(conflict) => {
+                let stated = conflict.rows.iter().filter(|row| {
+                    let origin = self.origins.get(row.index());
+                    origin.is_some_and(|origin| origin.rests_on_statement())
+                });
+                let labels = stated.filter_map(|&row| Some(self.model.row(row)?.label.clone()));
+                Err(Contradiction {
+                    rows: labels.collect(),
+                })
+            }
+            SolveOutcome::SolverFailed(why) => Ok(Verdict::Refused(why)),
+        }
+    }
+
     /// Adds a count row, with the numbers of its loop facts put in; leaves it out if one of them is not stated.
     fn add_count_row(
         &mut self,
         row: &CountRow,
         stated: StatedCounts<'_>,
-    ) -> Result<(), BoundTooLarge> {
+    ) -> Result<(), NumberTooLarge> {
         let mut terms = Vec::with_capacity(row.terms.len());
         for &(var, factor) in &row.terms {
             let Some(coefficient) = loop_fact_coefficient(factor, stated)? else {
@@ -124,6 +205,7 @@ impl Ipet {
             relation,
             row.constant.into(),
         );
+        self.origins.push(RowOrigin::Count(row.family));
         Ok(())
     }
 
@@ -133,6 +215,7 @@ impl Ipet {
         let label = format!("never {text}");
         let reason = "stated: no thread takes this step";
         self.model.add_row(label, reason, terms, Relation::Eq, 0);
+        self.origins.push(RowOrigin::Never);
     }
 }
 
@@ -141,7 +224,7 @@ impl Ipet {
 fn loop_fact_coefficient(
     factor: Factor,
     stated: StatedCounts<'_>,
-) -> Result<Option<i64>, BoundTooLarge> {
+) -> Result<Option<i64>, NumberTooLarge> {
     let (n, numbers, fact) = match factor {
         Factor::Number(n) => return Ok(Some(n)),
         Factor::TimesBound(n, fact) => (n, stated.bounds, fact),
@@ -150,12 +233,11 @@ fn loop_fact_coefficient(
     let Some(number) = numbers.get(fact).copied().flatten() else {
         return Ok(None);
     };
-    // A wrapped or saturated coefficient could exclude real runs, so an overflow is an error.
     i64::try_from(number)
         .ok()
         .and_then(|number| number.checked_mul(n))
         .map(Some)
-        .ok_or(BoundTooLarge { fact })
+        .ok_or(NumberTooLarge::LoopFact(fact))
 }
 
 /// Label of a variable.

@@ -7,6 +7,7 @@
 //! | count rows and loop facts to an integer program; here a loop fact becomes a row | `ipet` |
 //! | presolve, exact simplex, integer point | `reduce`, `simplex`, `face`, `integer` |
 //! | check of the certificate; no bound leaves this crate without it | `certificate` |
+//! | bounds of warps, as values that only checked solutions become | `warp_bound` |
 //! | abstract warps and CTA simulation (`abstract-cta-2014`) | [`abstract_warp`], [`cta`] |
 //! | bound of a block of warps | [`block`] |
 
@@ -28,12 +29,14 @@ mod reduce;
 mod simplex;
 mod solve;
 mod sparse;
+mod warp_bound;
 
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
 pub use facts::{FactsFile, KernelFacts, LoopName, LoopNumbers};
-pub use ipet::{BoundTooLarge, Ipet, StatedCounts};
+pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};
+pub use warp_bound::{Contradiction, Verdict, WarpBound, WorstPath};

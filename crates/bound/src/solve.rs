@@ -50,8 +50,9 @@ pub enum SolveOutcome {
     SolverFailed(Diagnostic),
 }
 
-/// Bound with its certificate, which [`verify`] has accepted.
+/// Bound with its certificate, which [`verify`] has accepted; made only by [`solve`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Certified {
     /// Bound: no integer point has a larger objective.
     pub bound: i128,

@@ -1,7 +1,6 @@
 //! `warpbound bound`.
 
 use warpbound_driver::{BoundOptions, Unusable};
-use warpbound_report::bound::Status;
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
@@ -64,7 +63,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 is_empty = false;
                 let position = kernel.image.and_then(|n| images.binary_search(&n).ok());
                 progress.show(&kernel, position.unwrap_or(0), images.len());
-                if kernel.status != Status::Bounded {
+                if kernel.verdict.bound().is_none() {
                     code = code.max(NO_BOUND);
                 }
                 report.kernel(&kernel)?;

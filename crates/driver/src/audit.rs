@@ -24,7 +24,7 @@ use warpbound_simulate::functional::launch_with_listener;
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
-use crate::{BoundOptions, Session};
+use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
@@ -176,11 +176,7 @@ impl Session {
             .launch(prepared.kernel, self.image.isa())
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(prepared, &launch, options)?;
-        let kernel = prepared.kernel;
-        let names = [&*kernel.name, &kernel.demangled()];
-        let facts = options.facts.find(names, &kernel.code_digest());
-        let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
-        Ok(Claims::new(&prepared.code, launch, flow).with_never(&never))
+        Ok(claims_of_flow(prepared, options, launch, flow))
     }
 
     /// Executes all blocks of a grid and compares each step of their warps with the claims.
@@ -231,21 +227,34 @@ impl Session {
         // Both calls also check that the launch suits the kernel.
         warpbound_launch::check_limits(kernel, grid)?;
         self.bind(&prepared, grid, PathOrder::default(), 0)?;
-        let bound = self.bound(kernel, &options)?;
+        let launch = options
+            .launch(kernel, self.image.isa())
+            .map_err(|d| self.locate(d))?;
+        let limits = options.limits();
+        // Bound and claims are about the same control flow.
+        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
+        let bound = match options.reading {
+            FactReading::Simt => {
+                self.bound_of_flow(&prepared, &launch, &options, limits.deadline, flow.as_ref())?
+            }
+            FactReading::Paper => self.bound(kernel, &options)?,
+        };
         let mut report = self.empty_report(kernel, grid, &bound);
-        let claims = match self.claims(&prepared, &options) {
-            Ok(claims) => claims,
-            Err(why) => {
+        let flow = match flow {
+            Ok(flow) => flow,
+            Err(refusal) => {
+                let why = self.refusal_diagnostic(&prepared, refusal);
                 report.refused = Some(why.to_string());
                 return Ok(report);
             }
         };
+        let claims = claims_of_flow(&prepared, &options, launch, flow);
         let mut audit = Audit {
             prepared: &prepared,
             stated: StatedFacts {
                 loops: bound.loops.iter().map(|l| l.bound).collect(),
                 totals: bound.loops.iter().map(|l| l.total).collect(),
-                bound: bound.bound,
+                bound: bound.verdict.bound(),
             },
             bound: &bound,
             findings: BTreeMap::new(),
@@ -295,13 +304,27 @@ impl Session {
             findings: Vec::new(),
             worst_simulated: None,
             worst_at: None,
-            bound: bound.bound,
-            no_bound: bound.reason.clone(),
+            bound: bound.verdict.bound(),
+            no_bound: bound.verdict.reason().map(str::to_owned),
             ratio: None,
             loops: Vec::new(),
             faults: Vec::new(),
         }
     }
+}
+
+/// Returns the claims of `flow`, with the user's `never` statements.
+fn claims_of_flow<'a>(
+    prepared: &'a Prepared<'_>,
+    options: &BoundOptions,
+    launch: LaunchContext,
+    flow: KernelFlow,
+) -> Claims<'a> {
+    let kernel = prepared.kernel;
+    let names = [&*kernel.name, &kernel.demangled()];
+    let facts = options.facts.find(names, &kernel.code_digest());
+    let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
+    Claims::new(&prepared.code, launch, flow).with_never(&never)
 }
 
 /// Results accumulated over the runs.

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::warp_profile::{ProfiledWarp, Region, RegionCost, WarpProfiler};
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Cycles, Instructions, Quantity, UpperBound};
 use warpbound_bound::block::{BlockBound, UnsatisfiedBarrier, WarpWork, block_bound};
-use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
+use warpbound_bound::{Effort, Ipet, NumberTooLarge, Verdict};
 use warpbound_ir::{Cell, Code, ControlEffect, Meaning, OpIndex};
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::WarpModel;
@@ -219,8 +219,8 @@ impl BlockLaunch<'_> {
             .into_iter()
             .map(|(bounds, count)| {
                 // Issues and stalls are maximised separately: no run exceeds either maximum, so their sum is sound.
-                let issues = self.solve(self.code, flow, &bounds, |_| 1);
-                let waits = self.solve(self.code, flow, &bounds, |at| self.stall_cycles(at));
+                let issues = self.issues(self.code, flow, &bounds);
+                let waits = self.waits(self.code, flow, &bounds);
                 let work = WarpWork::Total {
                     issues: issues.map_err(NoBlockBound::Warp)?,
                     waits: waits.map_err(NoBlockBound::Warp)?,
@@ -277,49 +277,70 @@ impl BlockLaunch<'_> {
                 inside.is_subset(known).then(|| bound.maximum())
             })
             .collect();
+        let issues = self.issues(&code, &flow, &bounds).ok()?;
+        let stalls = self.waits(&code, &flow, &bounds).ok()?;
         Some(RegionCost {
-            issues: self.solve(&code, &flow, &bounds, |_| 1).ok()?,
-            stalls: self
-                .solve(&code, &flow, &bounds, |at| self.stall_cycles(at))
-                .ok()?,
+            issues: u64::try_from(issues.limit().0).ok()?,
+            stalls: stalls.limit().0,
         })
     }
 
-    /// Solves the integer program of a warp in which each operation costs `cost` and the end costs nothing.
-    fn solve(
+    /// Bounds the instructions that a warp issues, the end not included, in 64 bits.
+    fn issues(
         &self,
         code: &Code,
         flow: &KernelFlow,
         bounds: &[Option<u64>],
-        cost: impl Fn(OpIndex) -> u64,
-    ) -> Result<u64, String> {
-        let of_node = |node: NodeId| {
-            let block = flow.thread.space.block(node);
-            let ops = block.ops();
-            let issued = ops.filter(|&at| {
-                code.get(at)
-                    .is_some_and(|op| op.control != ControlEffect::End)
-            });
-            issued.map(&cost).fold(0, u64::saturating_add)
-        };
-        let ipet = Ipet::new(&flow.counts, of_node, bounds)
-            .map_err(|_| "the bound of a loop is too large to compute with".to_owned())?;
-        match solve(&ipet.model, Effort::default()) {
-            SolveOutcome::Bounded(certified) => u64::try_from(certified.bound)
-                .map_err(|_| "the bound of a warp has more than 64 bits".to_owned()),
-            SolveOutcome::Unbounded(_) => {
-                let missing = bounds.iter().filter(|bound| bound.is_none()).count();
-                Err(match missing {
-                    0 => "the count rows leave a count without limit".to_owned(),
-                    1 => "1 loop that depends on data has no bound".to_owned(),
-                    n => format!("{n} loops that depend on data have no bound"),
-                })
-            }
-            SolveOutcome::Infeasible(_) => {
-                Err("the facts contradict each other: no execution obeys them all".to_owned())
-            }
-            SolveOutcome::SolverFailed(why) => Err(why.to_string()),
+    ) -> Result<UpperBound<Instructions>, String> {
+        let issues = solve_warp(code, flow, bounds, |_| 1, |n| Instructions(n.into()))?;
+        match u64::try_from(issues.limit().0) {
+            Ok(_) => Ok(issues),
+            Err(_) => Err("the bound of a warp has more than 64 bits".to_owned()),
         }
+    }
+
+    /// Bounds the stall cycles after the instructions of a warp.
+    fn waits(
+        &self,
+        code: &Code,
+        flow: &KernelFlow,
+        bounds: &[Option<u64>],
+    ) -> Result<UpperBound<Cycles>, String> {
+        solve_warp(code, flow, bounds, |at| self.stall_cycles(at), Cycles)
+    }
+}
+
+/// Solves the integer program of a warp in which each operation costs `cost`, in the unit of `quantity`, and the end
+/// costs nothing.
+fn solve_warp<Q: Quantity>(
+    code: &Code,
+    flow: &KernelFlow,
+    bounds: &[Option<u64>],
+    cost: impl Fn(OpIndex) -> u64,
+    quantity: impl Fn(u64) -> Q,
+) -> Result<UpperBound<Q>, String> {
+    let of_node = |node: NodeId| {
+        let block = flow.thread.space.block(node);
+        let ops = block.ops();
+        let issued = ops.filter(|&at| {
+            code.get(at)
+                .is_some_and(|op| op.control != ControlEffect::End)
+        });
+        quantity(issued.map(&cost).fold(0, u64::saturating_add))
+    };
+    let ipet = Ipet::new(&flow.counts, of_node, bounds).map_err(|number| match number {
+        NumberTooLarge::LoopFact(_) => "the bound of a loop is too large to compute with",
+        NumberTooLarge::Cost(_) => "the cost of a block is too large to compute with",
+    })?;
+    match ipet.solve(Effort::default()) {
+        Ok(Verdict::Bounded(bound)) => Ok(bound.upper_bound()),
+        Ok(Verdict::Unbounded { missing_bounds }) => Err(match missing_bounds {
+            0 => "the count rows leave a count without limit".to_owned(),
+            1 => "1 loop that depends on data has no bound".to_owned(),
+            n => format!("{n} loops that depend on data have no bound"),
+        }),
+        Ok(Verdict::Refused(why)) => Err(why.to_string()),
+        Err(_) => Err("the facts contradict each other: no execution obeys them all".to_owned()),
     }
 }
 

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mini;
-use warpbound_analyse::dependence::Dependence;
 use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::abstract_warp::{self, AbstractWarp, BlockSegment, WarpStructure};
 use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
-use warpbound_graph::{LoopForest, LoopIndex};
+use warpbound_graph::LoopIndex;
 use warpbound_ir::{ControlEffect, Meaning, OpIndex};
 use warpbound_load::Kernel;
 use warpbound_report::bound::BoundAssumption;
@@ -171,12 +170,12 @@ impl LoopBounds {
         stated: &[Option<u64>],
         default: Option<u64>,
     ) -> LoopBounds {
-        let dependence = Dependence::compute(&flow.thread);
+        let dependence = flow.dependence();
         let given = StartValues {
             threads: block.threads,
             cells,
         };
-        let counted = iterations::count_iterations(block.code, &flow.thread, &dependence, &given);
+        let counted = iterations::count_iterations(block.code, &flow.thread, dependence, &given);
         let width = block.machine.warp_width as usize;
         let mut by_header = BTreeMap::new();
         let mut exits = BTreeMap::new();
@@ -250,7 +249,6 @@ impl Estimator<'_> {
     fn estimate(&self, report: &mut CtaReport) {
         let thread = &self.flow.thread;
         let space = &thread.space;
-        let graph = thread.graph();
         let exits: Vec<usize> = thread
             .edges()
             .filter(|(_, step)| step.to.is_none())
@@ -259,14 +257,14 @@ impl Estimator<'_> {
         let pieces: Vec<Vec<BlockSegment>> = space.ids().map(|id| self.pieces(id)).collect();
         let divergent = |node: usize| self.flow.warp.divergent.contains(&NodeId(node as u32));
         let structure = WarpStructure {
-            graph: &graph,
+            graph: thread.graph(),
             entry: thread.entry.index(),
             exits: &exits,
             segments: &pieces,
             divergent: &divergent,
         };
-        let loops = LoopForest::build(&graph, thread.entry.index());
-        let warp = match AbstractWarp::construct(&structure, &loops) {
+        let loops = &self.flow.dependence().loops;
+        let warp = match AbstractWarp::construct(&structure, loops) {
             Ok(warp) => warp,
             Err(unresolved) => {
                 let at = space.block(NodeId(unresolved.node as u32)).first;
@@ -471,9 +469,10 @@ fn describe_bound(
 ) {
     match result {
         Ok(BlockResult { bound, outlines }) => {
-            report.sound = Some(bound.cycles.0.0);
-            report.sound_issues = Some(bound.issues);
-            report.sound_stalls = Some(bound.stalls);
+            report.sound = Some(bound.cycles.limit().0);
+            let issues = bound.issues.limit().0;
+            report.sound_issues = Some(u64::try_from(issues).unwrap_or(u64::MAX));
+            report.sound_stalls = Some(bound.stalls.limit().0);
             report.warp_profiles = outlines;
             report.sound_rule = Some(match bound.rule {
                 StallRule::NoBarriers => {

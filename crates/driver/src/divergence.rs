@@ -1,11 +1,11 @@
 //! Divergence report: the answers of gated single assignment and of agreement, side by side.
 
+use warpbound_analyse::Divergence;
 use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,
 };
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
-use warpbound_analyse::{Dependence, Divergence};
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -34,8 +34,8 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(&prepared, &launch, options)?;
         let code = &prepared.code;
-        let dependence = Dependence::compute(&flow.thread);
-        let found = Divergence::analyse(code, &flow.thread, &dependence, &launch);
+        let dependence = flow.dependence();
+        let found = Divergence::analyse(code, &flow.thread, dependence, &launch);
         let agreement = AgreementAnalysis {
             code,
             thread: &flow.thread,
@@ -43,7 +43,7 @@ impl Session {
             launch: &launch,
         };
         let opinions = agreement.verdicts(&found.items);
-        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, &dependence);
+        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
         let writer = ReportBuilder {
             prepared: &prepared,
             flow: &flow,

@@ -1,18 +1,19 @@
 //! Control flow of a kernel: the stages from code to count rows.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use warpbound_analyse::guarded_lanes::lane_limits;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_analyse::{LaunchContext, Refusal, ThreadCfg, WarpCfg};
-use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, Ipet, Never, NeverIndex, SolveOutcome, StatedCounts, solve};
+use warpbound_analyse::{Dependence, LaunchContext, Refusal, ThreadCfg, WarpCfg};
+use warpbound_base::{Diagnostic, Instructions, UpperBound};
+use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
-use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
-use warpbound_simt::warp::{Via, WarpModel, WarpState};
+use warpbound_simt::warp::{Via, WarpModel};
+use warpbound_simt::{AbstractState, EntryId, NodeId};
 
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
@@ -29,6 +30,7 @@ pub struct KernelFlow {
     pub lane_limits: Vec<LaneLimit>,
     /// Count rows.
     pub counts: CountSystem,
+    dependence: OnceLock<Dependence>,
 }
 
 impl KernelFlow {
@@ -43,10 +45,10 @@ impl KernelFlow {
         let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
         let limits = lane_limits(code, &thread, launch);
-        let state = |node| warp.state(node);
+        let pending = |node| pending_entries(&warp, node);
         let counts = CountSystem::build(&CountInput {
             lane_limits: &limits,
-            ..count_input(launch, &thread, &warp, &loops, &state)
+            ..count_input(launch, &thread, &warp, &loops, &pending)
         });
         Ok(KernelFlow {
             thread,
@@ -54,7 +56,14 @@ impl KernelFlow {
             loops,
             lane_limits: limits,
             counts,
+            dependence: OnceLock::new(),
         })
+    }
+
+    /// Returns dominators, loops and control dependence of the thread-level graph, computed at the first call.
+    pub fn dependence(&self) -> &Dependence {
+        self.dependence
+            .get_or_init(|| Dependence::compute(&self.thread))
     }
 
     /// Replaces loops and count rows by those of the paper's reading of loop facts: the loops of the warp-level graph
@@ -68,14 +77,14 @@ impl KernelFlow {
             loops,
             ..
         } = &self;
-        let state = |node| warp.state(node);
-        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &state));
+        let pending = |node| pending_entries(warp, node);
+        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &pending));
         self
     }
 
     /// Returns the bound in warp instructions for these bounds of loops (one per element of [`Loops::sites`]), without
     /// functions outside the file; `None` if there is no bound.
-    pub fn bound(&self, loops: &[Option<u64>]) -> Option<i128> {
+    pub fn bound(&self, loops: &[Option<u64>]) -> Option<UpperBound<Instructions>> {
         let stated = StatedCounts {
             bounds: loops,
             ..StatedCounts::default()
@@ -88,10 +97,10 @@ impl KernelFlow {
         &self,
         stated: StatedCounts<'_>,
         call: impl Fn(NodeId) -> u64,
-    ) -> Option<i128> {
+    ) -> Option<UpperBound<Instructions>> {
         let cost = |node| {
             let instructions = self.thread.space.block(node).instructions;
-            instructions.saturating_add(call(node))
+            Instructions(u128::from(instructions) + u128::from(call(node)))
         };
         let ipet = Ipet::with_facts(&self.counts, cost, stated).ok()?;
         // Without branch and bound the relaxation is solved once; its bound is sound (SOUNDNESS 5.11).
@@ -99,8 +108,8 @@ impl KernelFlow {
             nodes: 0,
             ..Effort::default()
         };
-        match solve(&ipet.model, effort) {
-            SolveOutcome::Bounded(certified) => Some(certified.bound),
+        match ipet.solve(effort) {
+            Ok(Verdict::Bounded(bound)) => Some(bound.upper_bound()),
             _ => None,
         }
     }
@@ -194,12 +203,19 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<KernelFlow, Diagnostic> {
         let flow = KernelFlow::analyse(&prepared.code, launch, &options.model, &Limits::default());
-        flow.map_err(|refusal| {
-            let source = prepared.source(refusal.at);
-            let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
-            diagnostic.location.source = source;
-            self.locate(diagnostic)
-        })
+        flow.map_err(|refusal| self.refusal_diagnostic(prepared, refusal))
+    }
+
+    /// Returns the diagnostic of a refused kernel, with its location.
+    pub(crate) fn refusal_diagnostic(
+        &self,
+        prepared: &Prepared<'_>,
+        refusal: Refusal,
+    ) -> Diagnostic {
+        let source = prepared.source(refusal.at);
+        let mut diagnostic = Diagnostic::from(refusal).in_kernel(prepared.kernel.demangled());
+        diagnostic.location.source = source;
+        self.locate(diagnostic)
     }
 }
 
@@ -209,7 +225,7 @@ fn count_input<'a>(
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
     loops: &'a Loops,
-    state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+    pending: &'a dyn Fn(NodeId) -> &'a [EntryId],
 ) -> CountInput<'a> {
     CountInput {
         lanes: launch.live_lanes(),
@@ -217,10 +233,15 @@ fn count_input<'a>(
         lane_limits: &[],
         entry: thread.entry,
         thread: &thread.steps,
-        warp: &warp.steps,
+        warp: &warp.graph.steps,
         entries: &thread.space.entries,
         loops: &loops.loops,
         shared_returns: &loops.shared_returns,
-        state,
+        pending,
     }
+}
+
+/// Returns the entries that may be pending while the warp executes a node.
+fn pending_entries(warp: &WarpCfg, node: NodeId) -> &[EntryId] {
+    warp.state(node).map_or(&[], AbstractState::pending)
 }

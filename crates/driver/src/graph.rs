@@ -40,7 +40,7 @@ impl Session {
         let flow = self.flow(&prepared, &launch, options)?;
         let steps = match level {
             CfgLevel::Thread => &flow.thread.steps,
-            CfgLevel::Warp => &flow.warp.steps,
+            CfgLevel::Warp => &flow.warp.graph.steps,
         };
         let reached = |node: &NodeId| match level {
             CfgLevel::Thread => flow.thread.is_reached(*node),

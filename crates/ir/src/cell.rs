@@ -1,30 +1,85 @@
 use std::fmt;
 
-use warpbound_isa::instr::Reg;
+use warpbound_isa::{Reg, RegisterKind};
 
-/// Storage cell private to a lane, as a dense number below [`Cell::COUNT`].
+/// Storage cell of a register, as a dense number below [`Cell::COUNT`].
+///
+/// Each kind of register file has a range of numbers, whatever the instruction set: sets and tables of cells need no
+/// description of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u16);
 
+/// First cell of a kind of register file.
+const fn base(kind: RegisterKind) -> u16 {
+    let mut first = 0;
+    let mut at = 0;
+    while at < RegisterKind::ALL.len() {
+        if RegisterKind::ALL[at] as u8 == kind as u8 {
+            return first;
+        }
+        first += RegisterKind::ALL[at].capacity();
+        at += 1;
+    }
+    first
+}
+
 impl Cell {
     /// Number of cells.
-    pub const COUNT: usize = 272;
+    pub const COUNT: usize = {
+        let last = RegisterKind::Scalar;
+        (base(last) + last.capacity()) as usize
+    };
     /// Condition code.
-    pub const CC: Cell = Cell(271);
+    pub const CC: Cell = Cell(base(RegisterKind::Flag));
 
-    /// General register `Rn`.
-    pub fn gpr(n: u8) -> Cell {
-        Cell(u16::from(n))
+    /// Cell of a register.
+    pub const fn of(register: Reg) -> Cell {
+        // Table files have no more registers than their kind may have, which `RegisterFiles::parse` checks.
+        Cell(base(register.kind) + register.number as u16 % register.kind.capacity())
+    }
+
+    /// Vector register `Rn`.
+    pub const fn gpr(n: u8) -> Cell {
+        Cell(n as u16)
     }
 
     /// Predicate `Pn`.
-    pub fn pred(n: u8) -> Cell {
-        Cell(256 + u16::from(n & 7))
+    pub const fn pred(n: u8) -> Cell {
+        Cell::of(Reg::predicate(n))
+    }
+
+    /// Register of the cell.
+    pub fn register(self) -> Reg {
+        let kinds = RegisterKind::ALL.iter().rev();
+        let kind = kinds
+            .copied()
+            .find(|&kind| base(kind) <= self.0)
+            .unwrap_or(RegisterKind::Vector);
+        Reg {
+            kind,
+            // A kind has at most 256 registers.
+            number: (self.0 - base(kind)) as u8,
+        }
     }
 
     /// Whether the cell is a predicate, which holds 0 or 1.
     pub fn is_predicate(self) -> bool {
-        (256..264).contains(&self.0)
+        self.predicate_number().is_some()
+    }
+
+    /// Number of the predicate; `None` for other cells.
+    #[inline]
+    pub fn predicate_number(self) -> Option<u8> {
+        const FIRST: u16 = base(RegisterKind::Predicate);
+        let number = self.0.checked_sub(FIRST)?;
+        (number < RegisterKind::Predicate.capacity()).then_some(number as u8)
+    }
+
+    /// Whether each lane has a value of its own; if not, all lanes of a warp read the same value.
+    #[inline]
+    pub fn is_per_lane(self) -> bool {
+        const FIRST_OF_WARP: u16 = base(RegisterKind::Mask);
+        self.0 < FIRST_OF_WARP
     }
 
     /// Index of the cell, below [`Cell::COUNT`].
@@ -39,27 +94,42 @@ impl Cell {
 }
 
 impl From<Reg> for Cell {
-    fn from(reg: Reg) -> Cell {
-        match reg {
-            Reg::Gpr(n) => Cell::gpr(n),
-            Reg::Pred(n) => Cell::pred(n),
-            Reg::Cc => Cell::CC,
-        }
+    fn from(register: Reg) -> Cell {
+        Cell::of(register)
     }
 }
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n < 256 => write!(f, "R{n}"),
-            n if n < 264 => write!(f, "P{}", n - 256),
-            _ => f.write_str("CC"),
-        }
+        fmt::Display::fmt(&self.register(), f)
     }
 }
 
 impl fmt::Debug for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order of the kinds is that of the ranges, and the registers of a warp are last.
+    #[test]
+    fn each_cell_is_of_one_register() {
+        let cells = (0..Cell::COUNT).filter_map(Cell::from_index);
+        for cell in cells {
+            let register = cell.register();
+            assert_eq!(Cell::of(register), cell);
+            assert_eq!(cell.is_per_lane(), register.kind.is_per_lane());
+            let predicate = register.kind == RegisterKind::Predicate;
+            assert_eq!(
+                cell.predicate_number(),
+                predicate.then_some(register.number)
+            );
+        }
+        assert_eq!(Cell::from_index(Cell::COUNT), None);
+        assert_eq!(Cell::CC.to_string(), "CC");
     }
 }

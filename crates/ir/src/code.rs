@@ -1,5 +1,6 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 
 use crate::{Cell, Meaning, WordHalf};
@@ -24,7 +25,8 @@ impl OpIndex {
 /// Condition under which an operation takes effect in a lane: guard AND condition-code test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
-    /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true.
+    /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true. A cell of the warp (a scalar
+    /// flag, or a mask, of which it is asked whether any lane is in it) holds for all lanes or for none.
     pub guard: Option<Cell>,
     /// Whether the guard is negated.
     pub negated: bool,
@@ -62,6 +64,11 @@ impl ExecCondition {
             .chain(self.tests_cc().then_some(Cell::CC))
     }
 
+    /// Whether the condition holds for all lanes of a warp or for none, as it depends on cells of the warp only.
+    pub fn is_of_warp(self) -> bool {
+        self.cells().all(|cell| !cell.is_per_lane())
+    }
+
     /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
     /// holds agree on the cell, and so do the other lanes.
     pub fn decided_by(self) -> Option<Cell> {
@@ -97,6 +104,9 @@ pub enum ControlEffect {
     },
     /// Reconverges lanes that diverged at a branch (synchronisation frames).
     Reconverge,
+    /// Replaces the mask of the active lanes by the value of a mask register, and falls through (machines whose
+    /// operations write the mask: AMD's EXEC).
+    SetActive(Cell),
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
         /// Register; `None` is zero.
@@ -127,17 +137,29 @@ pub enum ValueDependence {
     Function,
     /// Value loaded from this space at an address that is a function of the cells read.
     Load(MemorySpace),
-    /// Special register with this number.
-    Special(u8),
+    /// Special register.
+    Special(SpecialReg),
     /// Equal in all lanes that execute the operation together.
     Uniform,
     /// Possibly different in every lane, whatever is read.
     Lane,
 }
 
+/// Extent of an operation: for whom it takes effect.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum OpScope {
+    /// In each active lane for which the condition holds.
+    #[default]
+    Lane,
+    /// Once for the warp, whichever lanes are active, if the condition holds; it reads and writes registers of the warp
+    /// ([`Cell::is_per_lane`] is false for them), and so does its condition.
+    Warp,
+}
+
 /// Operation: an instruction as analyses and simulators read it.
 ///
-/// `writes` happen only in lanes where the condition holds; other lanes keep the old values.
+/// `writes` happen only in lanes where the condition holds, of an operation of scope [`OpScope::Lane`]; other lanes keep
+/// the old values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Op {
     /// Address of the instruction.
@@ -154,6 +176,8 @@ pub struct Op {
     pub control: ControlEffect,
     /// Whether it waits for other warps of the block (BAR).
     pub barrier: bool,
+    /// Extent: the lanes, or the warp as a whole.
+    pub scope: OpScope,
     /// Effect on cells and memory; `None` if unknown.
     pub meaning: Option<Meaning>,
 }

@@ -10,6 +10,7 @@
 mod atomic;
 mod cell;
 mod code;
+mod eval;
 pub mod float;
 mod image;
 mod lift;
@@ -23,8 +24,9 @@ pub use atomic::{AtomicKind, AtomicOp};
 pub use cell::Cell;
 pub use code::{
     AddressWord, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex,
-    ValueDependence,
+    OpScope, ValueDependence,
 };
+pub use eval::{ValueDomain, eval};
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};

@@ -1,4 +1,5 @@
 use smallvec::{SmallVec, smallvec};
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
 
 use crate::Cell;
@@ -219,8 +220,8 @@ pub enum Expr {
     ThreadId,
     /// Word of constant memory, `c[bank][address]`, address in bytes.
     Constant(u8, Box<Expr>),
-    /// Special register, by its number.
-    Special(u8),
+    /// Special register.
+    Special(SpecialReg),
     /// Unary operation.
     Unary(UnaryOp, Box<Expr>),
     /// Binary operation.
@@ -471,6 +472,11 @@ pub struct Address {
 }
 
 impl Meaning {
+    /// Meaning of an operation without an effect on data.
+    pub fn nothing() -> Meaning {
+        Meaning::Set(SmallVec::new())
+    }
+
     /// Assignment of a value to one cell.
     pub fn set(dest: Cell, value: Expr) -> Meaning {
         Meaning::Set(smallvec![(dest, value)])

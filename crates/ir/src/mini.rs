@@ -10,7 +10,7 @@ use warpbound_load::Kernel;
 
 use crate::{
     Address, BarrierArrival, BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget,
-    ExecCondition, Expr, Meaning, Op, OpIndex, ValueDependence, Width,
+    ExecCondition, Expr, Meaning, Op, OpIndex, OpScope, ValueDependence, Width,
 };
 
 /// Memory of mini-SIMT: words shared by all threads of the block.
@@ -51,6 +51,7 @@ fn empty_op(addr: CodeAddr) -> Op {
         value: ValueDependence::Function,
         control: ControlEffect::Next,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: None,
     }
 }

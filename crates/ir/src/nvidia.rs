@@ -9,7 +9,7 @@ use warpbound_load::{AddressHalf, Kernel, Relocation};
 
 use crate::{
     AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Meaning,
-    Op, OpIndex, ValueDependence, WordHalf, maxwell,
+    Op, OpIndex, OpScope, ValueDependence, WordHalf, maxwell,
 };
 
 /// Bytes of a fetch group: a control word and three instructions.
@@ -111,6 +111,7 @@ impl Lifter<'_> {
             value: value_dependence(&effects),
             control: self.control_effect(instr, effects.flow, relocation),
             barrier: effects.barrier,
+            scope: OpScope::Lane,
             meaning: None,
         }
     }
@@ -147,7 +148,7 @@ impl Lifter<'_> {
             return None;
         }
         let mut view = self.program.view(instr)?;
-        if !view.mnemonic.ends_with("32I") {
+        if !view.opcode.has_long_immediate() {
             return None;
         }
         // The first integer is the immediate; modifiers that are numbers follow it.
@@ -211,8 +212,8 @@ impl Lifter<'_> {
             InstrFlow::Pop(token) => ControlEffect::Pop(token),
             InstrFlow::Exit => ControlEffect::Exit,
             InstrFlow::Unsupported => {
-                ControlEffect::Unsupported(match self.program.mnemonic(instr) {
-                    Some(mnemonic) => mnemonic.to_owned(),
+                ControlEffect::Unsupported(match self.program.opcode(instr) {
+                    Some(opcode) => opcode.to_string(),
                     None => format!("word 0x{:016x}", instr.word),
                 })
             }

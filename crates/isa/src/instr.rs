@@ -2,16 +2,7 @@
 
 use warpbound_base::{CodeAddr, Named};
 
-/// Storage cell private to a lane, as analyses track it. `RZ` and `PT` are constants, not cells.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Reg {
-    /// General register `R0`..`R254`.
-    Gpr(u8),
-    /// Predicate register `P0`..`P6`.
-    Pred(u8),
-    /// The condition code (carry, overflow, sign, zero) as one cell.
-    Cc,
-}
+use crate::{Reg, SpecialReg};
 
 /// Guard predicate of an instruction: `@P0`, `@!P0`, `@!PT`; no guard is `@PT`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,8 +172,8 @@ pub enum ValueSource {
     Function,
     /// Loaded value: a function of the address and the memory contents ([`Effects::access`]).
     Memory,
-    /// Special register with this number (S2R, CS2R).
-    Special(u8),
+    /// Special register (S2R, CS2R).
+    Special(SpecialReg),
     /// Equal in all lanes that execute the instruction together (VOTE).
     Uniform,
     /// Lane-dependent or unknown (SHFL, atomics, textures, clocks, anything not modelled).
@@ -194,7 +185,7 @@ pub enum ValueSource {
 pub struct Effects {
     /// Guard predicate (its register is *not* repeated in `reads`).
     pub guard: Guard,
-    /// Condition-code test; other than [`CcTest::TRUE`], the instruction also depends on [`Reg::Cc`].
+    /// Condition-code test; other than [`CcTest::TRUE`], the instruction also depends on [`Reg::CC`].
     pub cc_test: CcTest,
     /// Registers read as operands: every register of a 64/128-bit group, and implicit ones.
     pub reads: Vec<Reg>,

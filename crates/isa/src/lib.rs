@@ -1,16 +1,20 @@
 //! Instruction sets: decoding, printing, reads and writes, control flow, all from tables.
 //!
-//! [`instr`] has the types that instruction sets share; [`nvidia`] decodes Maxwell and Pascal by the rows of
+//! [`encoding`] finds the row of a table that matches a word of machine code; [`instr`] has the types that instruction
+//! sets share; [`nvidia`] decodes Maxwell and Pascal by the rows of
 //! `isa/nvidia/`, [`mini`] parses the text of mini-SIMT by those of `isa/mini-simt/`. Neither gives instructions a
 //! meaning: that is `ir`.
 
+pub mod encoding;
 pub mod instr;
 pub mod mini;
 pub mod nvidia;
 mod program;
+mod registers;
+mod special;
 
 pub use instr::{
-    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, Reg, StackToken,
+    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, MemorySpace, StackToken,
     ValueSource,
 };
 pub use nvidia::{
@@ -18,3 +22,5 @@ pub use nvidia::{
     View,
 };
 pub use program::Program;
+pub use registers::{Reg, RegisterFile, RegisterFiles, RegisterKind};
+pub use special::{Axis, SpecialReg};

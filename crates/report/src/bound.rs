@@ -1,20 +1,115 @@
 //! Report of the bound of a kernel: the verdict, the worst path, the loops and the assumptions.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
 
-/// Verdict on a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
+/// Unit of the bounds of kernels.
+const UNIT: &str = "instructions";
+
+/// Verdict on a kernel: its bound, or the reason why it has none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BoundVerdict {
     /// The kernel has a bound.
-    Bounded,
+    Bounded {
+        /// Upper bound of the warp instructions that a warp issues.
+        bound: u128,
+        /// Warp instructions of the worst path: the objective of an integral solution of all count rows, if one was
+        /// found.
+        worst_path_value: Option<u128>,
+    },
     /// The control flow is known, but flow facts are missing.
-    Unbounded,
-    /// The control flow cannot be followed.
-    Refused,
+    Unbounded {
+        /// Reason why there is no bound.
+        reason: String,
+    },
+    /// The control flow cannot be followed, or nothing was established.
+    Refused {
+        /// Reason why there is no bound.
+        reason: String,
+        /// Address of the instruction that the reason names; for an unreadable kernel, the position in the cubin.
+        at: Option<String>,
+        /// Source line of that instruction.
+        source: Option<String>,
+    },
+}
+
+/// Keys of a verdict in JSON.
+#[derive(Serialize)]
+struct VerdictKeys<'a> {
+    status: &'static str,
+    reason: Option<&'a str>,
+    reason_at: Option<&'a str>,
+    reason_source: Option<&'a str>,
+    bound: Option<u128>,
+    unit: &'static str,
+    worst_path_value: Option<u128>,
+    integrality_gap: Option<u128>,
+}
+
+impl Serialize for BoundVerdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys = |status| VerdictKeys {
+            status,
+            reason: self.reason(),
+            reason_at: None,
+            reason_source: None,
+            bound: None,
+            unit: UNIT,
+            worst_path_value: None,
+            integrality_gap: None,
+        };
+        match self {
+            BoundVerdict::Bounded {
+                bound,
+                worst_path_value,
+            } => VerdictKeys {
+                bound: Some(*bound),
+                worst_path_value: *worst_path_value,
+                integrality_gap: self.integrality_gap(),
+                ..keys("bounded")
+            },
+            BoundVerdict::Unbounded { .. } => keys("unbounded"),
+            BoundVerdict::Refused { at, source, .. } => VerdictKeys {
+                reason_at: at.as_deref(),
+                reason_source: source.as_deref(),
+                ..keys("refused")
+            },
+        }
+        .serialize(serializer)
+    }
+}
+
+impl BoundVerdict {
+    /// Returns the bound, if there is one.
+    pub fn bound(&self) -> Option<u128> {
+        match self {
+            BoundVerdict::Bounded { bound, .. } => Some(*bound),
+            BoundVerdict::Unbounded { .. } | BoundVerdict::Refused { .. } => None,
+        }
+    }
+
+    /// Returns the reason why there is no bound.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            BoundVerdict::Bounded { .. } => None,
+            BoundVerdict::Unbounded { reason } | BoundVerdict::Refused { reason, .. } => {
+                Some(reason)
+            }
+        }
+    }
+
+    /// Returns the bound less the instructions of the worst path; `None` if no integral solution was found.
+    pub fn integrality_gap(&self) -> Option<u128> {
+        match self {
+            BoundVerdict::Bounded {
+                bound,
+                worst_path_value,
+            } => bound.checked_sub((*worst_path_value)?),
+            BoundVerdict::Unbounded { .. } | BoundVerdict::Refused { .. } => None,
+        }
+    }
 }
 
 /// The result for one kernel.
@@ -28,22 +123,10 @@ pub struct KernelBound {
     pub image: Option<usize>,
     /// Architecture: `sm_61`.
     pub isa: String,
-    /// Verdict.
-    pub status: Status,
-    /// Reason why there is no bound.
-    pub reason: Option<String>,
-    /// Address of the instruction that the reason names; for an unreadable kernel, the position in the cubin.
-    pub reason_at: Option<String>,
-    /// Source line of that instruction.
-    pub reason_source: Option<String>,
-    /// Upper bound of the warp instructions that a warp issues.
-    pub bound: Option<u128>,
-    /// Always `instructions`.
-    pub unit: &'static str,
-    /// Warp instructions of the worst path below: the objective of an integral solution of all count rows.
-    pub worst_path_value: Option<u128>,
-    /// `bound - worst_path_value`; `None` if no integral solution was found.
-    pub integrality_gap: Option<u128>,
+    /// Verdict. Its keys are `status`, `reason`, `reason_at`, `reason_source`, `bound`, `unit`, `worst_path_value` and
+    /// `integrality_gap`.
+    #[serde(flatten)]
+    pub verdict: BoundVerdict,
     /// Live lanes of a warp; 0 for an unreadable kernel.
     pub lanes: u64,
     /// Threads of a block in x, y, z, if stated by the user or recorded in the file.
@@ -54,13 +137,13 @@ pub struct KernelBound {
     pub loops: Vec<LoopReport>,
     /// Calls of functions outside the file.
     pub external_calls: Vec<ExternalCall>,
-    /// Blocks of the worst path, in order of address.
+    /// Blocks of the worst path, in order of address; empty without a bound.
     pub worst_path: Vec<BlockCount>,
     /// Branches at which the lanes of a warp may diverge.
     pub divergent_branches: Vec<CodePlace>,
     /// Divergence edges of the warp-level graph: the warp resumes lanes that a divergent branch left pending.
     pub divergence_edges: Vec<PathEdge>,
-    /// Assumptions of the bound besides the machine code.
+    /// Assumptions of the bound besides the machine code; empty without a bound.
     pub assumptions: Vec<BoundAssumption>,
     /// Sources of overestimation.
     pub notes: Vec<String>,

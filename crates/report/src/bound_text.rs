@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::bound::{BlockCount, KernelBound, LoopReport, Origin, Status};
+use crate::bound::{BlockCount, BoundVerdict, KernelBound, LoopReport, Origin};
 use crate::table::{Align, counted, table};
 
 /// Maximum of worst-path blocks that the text lists.
@@ -17,31 +17,7 @@ impl KernelBound {
             .image
             .map_or(String::new(), |number| format!(" image {number}"));
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
-        match (self.status, self.bound) {
-            (Status::Bounded, Some(bound)) => {
-                let condition = self.conditions().clause();
-                out.push_str(&format!(
-                    "  bound: a warp issues at most {bound} instructions{condition}\n"
-                ));
-                out.push_str("  re-checked in exact arithmetic; ");
-                out.push_str(&match self.integrality_gap {
-                    Some(0) => "the worst path below reaches it\n".to_owned(),
-                    Some(gap) => format!("the worst path below stays {gap} under it\n"),
-                    None => "no worst path was found\n".to_owned(),
-                });
-            }
-            _ => {
-                let location = self.reason_at.as_ref().map_or(String::new(), |at| {
-                    let source = self
-                        .reason_source
-                        .as_ref()
-                        .map_or(String::new(), |s| format!(" ({s})"));
-                    format!("{at}{source}: ")
-                });
-                let reason = self.reason.as_deref().unwrap_or("unknown reason");
-                out.push_str(&format!("  no bound: {location}{reason}\n"));
-            }
-        }
+        self.write_verdict(&mut out);
         if !self.missing_facts.is_empty() {
             out.push_str("  lines for the facts file (`warpbound facts` prints all of it), to be completed:\n");
             for line in &self.missing_facts {
@@ -75,13 +51,41 @@ impl KernelBound {
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
         }
-        if self.status == Status::Bounded {
+        if self.verdict.bound().is_some() {
             out.push_str("  assumed:\n");
             for assumption in &self.assumptions {
                 out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
             }
         }
         out
+    }
+
+    /// Appends the bound, or the reason why there is none.
+    fn write_verdict(&self, out: &mut String) {
+        match &self.verdict {
+            BoundVerdict::Bounded { bound, .. } => {
+                let condition = self.conditions().clause();
+                out.push_str(&format!(
+                    "  bound: a warp issues at most {bound} instructions{condition}\n"
+                ));
+                out.push_str("  re-checked in exact arithmetic; ");
+                out.push_str(&match self.verdict.integrality_gap() {
+                    Some(0) => "the worst path below reaches it\n".to_owned(),
+                    Some(gap) => format!("the worst path below stays {gap} under it\n"),
+                    None => "no worst path was found\n".to_owned(),
+                });
+            }
+            BoundVerdict::Unbounded { reason } => {
+                out.push_str(&format!("  no bound: {reason}\n"));
+            }
+            BoundVerdict::Refused { reason, at, source } => {
+                let location = at.as_ref().map_or(String::new(), |at| {
+                    let source = source.as_ref().map_or(String::new(), |s| format!(" ({s})"));
+                    format!("{at}{source}: ")
+                });
+                out.push_str(&format!("  no bound: {location}{reason}\n"));
+            }
+        }
     }
 
     /// Appends the heaviest blocks of the worst path as a table.

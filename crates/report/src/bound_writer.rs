@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Read, Seek, Write};
 
-use crate::bound::{BoundConditions, KernelBound, SCHEMA, Status};
+use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
 use crate::table::{Align, table};
 use crate::to_json;
 
@@ -148,13 +148,14 @@ impl<W: Write> BoundWriter<W> {
 
 impl Summary {
     fn add(&mut self, kernel: &KernelBound) {
-        let bound = match (kernel.status, kernel.bound) {
-            (Status::Bounded, Some(bound)) => {
+        let bound = match &kernel.verdict {
+            BoundVerdict::Bounded { bound, .. } => {
                 self.bounded += 1;
+                self.conditions = self.conditions.and(kernel.conditions());
                 bound.to_string()
             }
-            (Status::Refused, _) => "refused".to_owned(),
-            _ => "no bound".to_owned(),
+            BoundVerdict::Unbounded { .. } => "no bound".to_owned(),
+            BoundVerdict::Refused { .. } => "refused".to_owned(),
         };
         self.rows.push(Row {
             bound,
@@ -162,9 +163,6 @@ impl Summary {
             image: kernel.image,
             kernel: kernel.name.clone(),
         });
-        if kernel.bound.is_some() {
-            self.conditions = self.conditions.and(kernel.conditions());
-        }
     }
 
     fn text(self, file: &str) -> String {

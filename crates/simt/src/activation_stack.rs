@@ -1,7 +1,7 @@
 //! Concrete activation stack of one warp (`warp-cfg-2023` 2; SOUNDNESS 3.1).
 //!
-//! *Divergence* is [`ActivationStack::diverge`]: the running entry is split into NIL entries.
-//! *Reconvergence* is [`ActivationStack::pop`]: SYNC, BRK, CONT and RET remove lanes from the entries above
+//! *Divergence* is `ActivationStack::diverge`: the running entry is split into NIL entries.
+//! *Reconvergence* is `ActivationStack::pop`: SYNC, BRK, CONT and RET remove lanes from the entries above
 //! the matching entry, which keeps them; when it becomes the top, the lanes it still has run on together.
 //!
 //! Invariants: no entry is empty; the top is NIL; lanes nest as SOUNDNESS 3.2 says.
@@ -9,10 +9,10 @@
 //! Generic over the program point `P`: a simulator uses instruction indices, the audit of the analyses uses
 //! points with calling contexts.
 
-use crate::Tag;
+use crate::warp::DivergenceOrder;
+use crate::{ControlTransfer, ExecutionModel, Tag, TransferError};
 
-/// Set of lanes of a warp, bit `i` for lane `i`; warps have 1 to 64 lanes.
-pub type Mask = u64;
+pub use crate::Mask;
 
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,23 +27,61 @@ pub struct StackEntry<P> {
     pub pushed_by: P,
 }
 
-/// Stack underflow: lanes executed SYNC, BRK, CONT or RET and no entry of that tag is on the stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoMatchingEntry {
-    /// The missing tag.
-    pub tag: Tag,
-}
-
 /// Activation stack; empty when all lanes have exited.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActivationStack<P> {
     /// Entries, bottom first; the last is the running one.
     entries: Vec<StackEntry<P>>,
+    /// Order of the sides of a divergent jump.
+    order: DivergenceOrder,
+}
+
+impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
+    #[inline]
+    fn running(&self) -> Option<(P, Mask)> {
+        self.top().map(|top| (top.next, top.mask))
+    }
+
+    #[inline]
+    fn apply(
+        &mut self,
+        transfer: &ControlTransfer<'_, P>,
+        taken: Mask,
+        next: P,
+    ) -> Result<bool, TransferError> {
+        match *transfer {
+            ControlTransfer::Next => self.advance(next),
+            ControlTransfer::Jump(target) => return Ok(self.jump(target, taken, next)),
+            ControlTransfer::Indirect([(target, _)]) => self.advance(*target),
+            ControlTransfer::Indirect(sides) => {
+                self.diverge(sides);
+                return Ok(true);
+            }
+            // Pushes apply to all active lanes, whatever their guard.
+            ControlTransfer::Push { tag, resume } => self.push(tag, resume, next),
+            ControlTransfer::Call(callee) => self.push(Tag::Ret, next, callee),
+            ControlTransfer::Pop(tag) => {
+                let splits = taken != 0 && self.others(taken) != 0;
+                self.pop(tag, taken, next)?;
+                return Ok(splits);
+            }
+            ControlTransfer::Exit => {
+                let splits = taken != 0 && self.others(taken) != 0;
+                self.exit(taken, next);
+                return Ok(splits);
+            }
+            ControlTransfer::Branch { .. }
+            | ControlTransfer::Reconverge
+            | ControlTransfer::SetActive(_) => return Err(TransferError::NotInModel),
+        }
+        Ok(false)
+    }
 }
 
 impl<P: Copy + PartialEq> ActivationStack<P> {
-    /// The stack of a warp about to execute `start` with the lanes `mask`; an empty mask is a finished warp.
-    pub fn new(start: P, mask: Mask) -> Self {
+    /// The stack of a warp about to execute `start` with the lanes `mask`; an empty mask is a finished warp. `order` is
+    /// that of the sides of a divergent jump; [`DivergenceOrder::Any`] runs the taken side first.
+    pub fn new(start: P, mask: Mask, order: DivergenceOrder) -> Self {
         let entry = StackEntry {
             next: start,
             tag: Tag::Nil,
@@ -52,12 +90,14 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         };
         ActivationStack {
             entries: if mask == 0 { vec![] } else { vec![entry] },
+            order,
         }
     }
 
-    /// A stack of these entries, bottom first; empty ones are dropped and the top becomes NIL.
-    pub fn from_entries(entries: Vec<StackEntry<P>>) -> Self {
-        let mut stack = ActivationStack { entries };
+    /// A stack of these entries, bottom first; empty ones are dropped and the top becomes NIL. `order` as in
+    /// [`ActivationStack::new`].
+    pub fn from_entries(entries: Vec<StackEntry<P>>, order: DivergenceOrder) -> Self {
+        let mut stack = ActivationStack { entries, order };
         stack.remove_lanes(0, 0);
         stack
     }
@@ -78,8 +118,15 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         self.entries.split_last().map_or(&[], |(_, rest)| rest)
     }
 
+    /// The active lanes that are not `taken`.
+    #[inline]
+    fn others(&self, taken: Mask) -> Mask {
+        self.top().map_or(0, |top| top.mask & !taken)
+    }
+
     /// Moves the active lanes to `next` (fall-through, uniform branch).
-    pub fn advance(&mut self, next: P) {
+    #[inline]
+    fn advance(&mut self, next: P) {
         if let Some(top) = self.entries.last_mut() {
             top.next = next;
         }
@@ -87,7 +134,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
 
     /// Executes SSY, PBK, PCNT, PRET (`next` is the following instruction) or CAL (`next` is the callee):
     /// the running entry becomes the tagged one that resumes at `resume`, and a copy of it runs on.
-    pub fn push(&mut self, tag: Tag, resume: P, next: P) {
+    fn push(&mut self, tag: Tag, resume: P, next: P) {
         if let Some(top) = self.entries.last_mut() {
             // Both entries have the active lanes, so the tagged one covers all that is pushed above it (SOUNDNESS 3.2).
             let here = top.next;
@@ -104,9 +151,32 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         }
     }
 
+    /// Moves the `taken` lanes to `target` and the others to `next`; returns whether the lanes diverge.
+    #[inline]
+    fn jump(&mut self, target: P, taken: Mask, next: P) -> bool {
+        let others = self.others(taken);
+        match (taken, others) {
+            (0, _) => self.advance(next),
+            (_, 0) => self.advance(target),
+            // Both successors are one instruction: the lanes stay converged.
+            _ if target == next => self.advance(next),
+            _ => {
+                let (taken, others) = ((target, taken), (next, others));
+                match self.order {
+                    DivergenceOrder::FallThroughFirst => self.diverge(&[others, taken]),
+                    DivergenceOrder::TakenFirst | DivergenceOrder::Any => {
+                        self.diverge(&[taken, others]);
+                    }
+                }
+                return true;
+            }
+        }
+        false
+    }
+
     /// Splits the active lanes at a divergent branch. `sides` are in the order in which they run; sides
     /// without lanes are skipped; the masks must partition the active lanes.
-    pub fn diverge(&mut self, sides: &[(P, Mask)]) {
+    fn diverge(&mut self, sides: &[(P, Mask)]) {
         if let Some(top) = self.entries.pop() {
             // The side pushed last runs first. NIL entries share no lane (SOUNDNESS 3.2).
             for &(next, mask) in sides.iter().rev() {
@@ -128,8 +198,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     ///
     /// # Errors
     ///
-    /// [`NoMatchingEntry`] if no entry has the tag; the stack is unchanged.
-    pub fn pop(&mut self, tag: Tag, leaving: Mask, next: P) -> Result<(), NoMatchingEntry> {
+    /// [`TransferError::MissingEntry`] if no entry has the tag; the stack is unchanged.
+    fn pop(&mut self, tag: Tag, leaving: Mask, next: P) -> Result<(), TransferError> {
         if leaving == 0 {
             self.advance(next);
             return Ok(());
@@ -139,7 +209,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
         // The top is NIL, so the target is never the running entry.
         let found = self.entries.iter().rposition(|s| s.tag == tag);
         let Some(target) = found else {
-            return Err(NoMatchingEntry { tag });
+            return Err(TransferError::MissingEntry(tag));
         };
         // Before the removal: if all active lanes leave, the new top resumes at its own point.
         self.advance(next);
@@ -148,7 +218,7 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     }
 
     /// Executes EXIT in the `leaving` lanes; the others continue at `next`.
-    pub fn exit(&mut self, leaving: Mask, next: P) {
+    fn exit(&mut self, leaving: Mask, next: P) {
         self.advance(next);
         self.remove_lanes(0, leaving);
     }
@@ -174,10 +244,12 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
 mod tests {
     use super::*;
 
+    const ORDER: DivergenceOrder = DivergenceOrder::TakenFirst;
+
     /// `pastis-2022` Figures 5 to 7: SSY 0x70 at 0x08, BRA 0x48 at 0x10 taken by two lanes.
     #[test]
     fn if_else_of_pastis_figures_5_to_7() {
-        let mut s = ActivationStack::new(0x08, 0xffff_ffff);
+        let mut s = ActivationStack::new(0x08, 0xffff_ffff, ORDER);
         s.push(Tag::Sync, 0x70, 0x10);
         assert_eq!(s.pending()[0].next, 0x70);
         s.diverge(&[(0x48, 0xc000_0000), (0x18, 0x3fff_ffff)]);
@@ -195,7 +267,7 @@ mod tests {
     /// BRK removes lanes from an SSY entry that was pushed inside the PBK region.
     #[test]
     fn brk_pops_through_ssy() {
-        let mut s = ActivationStack::new(0, 0b11);
+        let mut s = ActivationStack::new(0, 0b11, ORDER);
         s.push(Tag::Brk, 100, 1);
         s.push(Tag::Sync, 50, 2);
         s.diverge(&[(10, 0b01), (3, 0b10)]);
@@ -214,7 +286,7 @@ mod tests {
 
     #[test]
     fn predicated_sync_lets_the_others_continue() {
-        let mut s = ActivationStack::new(0, 0b111);
+        let mut s = ActivationStack::new(0, 0b111, ORDER);
         s.push(Tag::Sync, 9, 1);
         s.pop(Tag::Sync, 0b010, 2).unwrap();
         assert_eq!(s.top().map(|t| (t.next, t.mask)), Some((2, 0b101)));
@@ -226,10 +298,36 @@ mod tests {
 
     #[test]
     fn sync_without_ssy_is_an_error() {
-        let mut s = ActivationStack::new(0, 1);
+        let mut s = ActivationStack::new(0, 1, ORDER);
         assert_eq!(
             s.pop(Tag::Sync, 1, 0),
-            Err(NoMatchingEntry { tag: Tag::Sync })
+            Err(TransferError::MissingEntry(Tag::Sync))
         );
+    }
+
+    #[test]
+    fn sides_of_a_jump_run_in_the_order_of_the_stack() {
+        let sides = [
+            (DivergenceOrder::TakenFirst, (9, 0b01)),
+            (DivergenceOrder::FallThroughFirst, (1, 0b10)),
+        ];
+        for (order, first) in sides {
+            let mut s = ActivationStack::new(0, 0b11, order);
+            assert_eq!(s.apply(&ControlTransfer::Jump(9), 0b01, 1), Ok(true));
+            assert_eq!(s.running(), Some(first));
+        }
+        let mut s = ActivationStack::new(0, 0b11, ORDER);
+        assert_eq!(s.apply(&ControlTransfer::Jump(1), 0b01, 1), Ok(false));
+        assert_eq!(s.running(), Some((1, 0b11)));
+    }
+
+    #[test]
+    fn transfers_of_other_models_are_errors() {
+        let mut s = ActivationStack::new(0, 0b11, ORDER);
+        let before = s.clone();
+        for transfer in [ControlTransfer::Reconverge, ControlTransfer::SetActive(1)] {
+            assert_eq!(s.apply(&transfer, 0b11, 1), Err(TransferError::NotInModel));
+        }
+        assert_eq!(s, before);
     }
 }

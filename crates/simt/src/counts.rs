@@ -14,10 +14,14 @@
 //! `warp-cfg-2023` 4 has the flow of the warp alone ([`CountSystem::of_paper`]). SOUNDNESS 5 argues that each row holds
 //! in every run.
 
+mod row;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::warp::{Via, WarpState, WarpStep};
+use crate::warp::{Via, WarpStep};
 use crate::{EntryId, EntryTable, NodeId};
+
+pub use row::{CountRow, Factor, RowFamily, RowRelation};
 
 /// Index of a variable of a [`CountSystem`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,90 +38,6 @@ pub enum CountKind {
     ThreadStart,
     /// Lanes take a step.
     ThreadStep(NodeId, WarpStep),
-}
-
-/// Coefficient: a number, or a number times a value of a flow fact.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Factor {
-    /// This number.
-    Number(i64),
-    /// This number times the bound of the fact.
-    TimesBound(i64, usize),
-    /// This number times the total of the fact.
-    TimesTotal(i64, usize),
-}
-
-/// Relation of the sum of a row's terms to its right side.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RowRelation {
-    /// At most.
-    AtMost,
-    /// Exactly.
-    Exactly,
-}
-
-/// Rule that a row follows from (subsections of SOUNDNESS 5).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum RowFamily {
-    /// The warp or its lanes start once.
-    Start,
-    /// Each node is left as often as it is entered.
-    Flow,
-    /// A warp step carries at least one lane.
-    ThreadFlow,
-    /// An entry is resumed at most as often as it was pushed.
-    Pops,
-    /// Loop fact, per thread.
-    LoopPerThread,
-    /// Loop fact, per entry of the loop by the warp, for lanes in lockstep.
-    LoopLockstep,
-    /// Loop fact read as a bound of the warp-level loop.
-    LoopOfWarp,
-    /// Total of a loop, per thread.
-    TotalPerThread,
-    /// Total of a loop whose lanes are in lockstep over the whole run.
-    TotalLockstep,
-    /// Lanes that satisfy a guard on the thread index.
-    GuardedLanes,
-}
-
-impl RowFamily {
-    /// The reason why rows of this family hold, in one clause.
-    pub fn reason(self) -> &'static str {
-        match self {
-            RowFamily::Start => "the kernel is entered once by the live lanes",
-            RowFamily::Flow => "what enters a node leaves it",
-            RowFamily::ThreadFlow => "each warp step carries at least one lane",
-            RowFamily::Pops => "an entry is resumed at most as often as it was pushed",
-            RowFamily::LoopPerThread => "loop fact: header executions per entry of each thread",
-            RowFamily::LoopLockstep => {
-                "lanes that iterate in lockstep: the fact holds for the warp"
-            }
-            RowFamily::LoopOfWarp => "loop fact, taken as a bound of the warp-level loop",
-            RowFamily::TotalPerThread => "total of a loop: header executions of each thread",
-            RowFamily::TotalLockstep => {
-                "lanes that leave the loop do not come back: the total holds for the warp"
-            }
-            RowFamily::GuardedLanes => {
-                "the thread index decides which lanes take this side, each at most once"
-            }
-        }
-    }
-}
-
-/// Row `Σ factor·variable  relation  constant`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CountRow {
-    /// Terms of the sum.
-    pub terms: Vec<(CountVar, Factor)>,
-    /// Relation of the sum to the constant.
-    pub relation: RowRelation,
-    /// Right side.
-    pub constant: i64,
-    /// Rule that the row follows from.
-    pub family: RowFamily,
-    /// Subject of the row: the node, edge, entry or loop.
-    pub label: String,
 }
 
 /// Loop of the thread-level graph, with the fact that bounds it.
@@ -166,8 +86,8 @@ pub struct CountInput<'a> {
     pub loops: &'a [CountedLoop],
     /// Return entries of calls into a context that other calls enter as well.
     pub shared_returns: &'a BTreeSet<EntryId>,
-    /// State of the warp at a node; `None` if it never executes the node.
-    pub state: &'a dyn Fn(NodeId) -> Option<&'a WarpState>,
+    /// Entries that may be pending while the warp executes a node; none if it never does.
+    pub pending: &'a dyn Fn(NodeId) -> &'a [EntryId],
 }
 
 /// Variables and rows.
@@ -451,12 +371,9 @@ impl Builder<'_, '_> {
     fn iterates_in_lockstep(&self, counted: &CountedLoop) -> bool {
         let entries = self.input.entries;
         counted.headers.iter().all(|&header| {
-            // A header that the warp never reaches has no state and no pending entries.
-            (self.input.state)(header).is_none_or(|state| {
-                state.stack().ids().iter().all(|&id| {
-                    let entry = entries.get(id);
-                    !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
-                })
+            (self.input.pending)(header).iter().all(|&id| {
+                let entry = entries.get(id);
+                !(counted.contains(entry.pushed_by) && counted.contains(entry.resume))
             })
         })
     }
@@ -534,11 +451,8 @@ impl Builder<'_, '_> {
         predecessors: &BTreeMap<NodeId, Vec<NodeId>>,
     ) -> bool {
         let entries = self.input.entries;
-        let states = headers.iter().filter_map(|&h| (self.input.state)(h));
-        let resumed: BTreeSet<NodeId> = states
-            .flat_map(|state| state.stack().ids())
-            .map(|&id| entries.get(id).resume)
-            .collect();
+        let pending = headers.iter().flat_map(|&h| (self.input.pending)(h));
+        let resumed: BTreeSet<NodeId> = pending.map(|&id| entries.get(id).resume).collect();
         if resumed.is_empty() {
             return true;
         }

@@ -1,11 +1,11 @@
 //! Concrete synchronisation frames of one warp: the execution model of mini-SIMT (`abstract-cta-2014` 4; the
 //! rules that the paper leaves open are in `isa/mini-simt/README.md`).
 //!
-//! *Divergence* is [`FrameStack::branch`], *reconvergence* is [`FrameStack::reconverge`]. Frames reconverge from
+//! *Divergence* is `FrameStack::branch`, *reconvergence* is `FrameStack::reconverge`. Frames reconverge from
 //! the top, since reconvergence points are immediate postdominators (SOUNDNESS 3.3).
 
-use crate::activation_stack::Mask;
 use crate::warp::DivergenceOrder;
+use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
 /// Synchronisation frame: a divergence whose lanes have not all reconverged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,26 +28,49 @@ pub struct FrameStack<P> {
     next: P,
     active: Mask,
     frames: Vec<Frame<P>>,
+    /// Order of the sides of a divergent branch.
+    order: DivergenceOrder,
+}
+
+impl<P: Copy + PartialEq> ExecutionModel<P> for FrameStack<P> {
+    #[inline]
+    fn running(&self) -> Option<(P, Mask)> {
+        (self.active != 0).then_some((self.next, self.active))
+    }
+
+    #[inline]
+    fn apply(
+        &mut self,
+        transfer: &ControlTransfer<'_, P>,
+        taken: Mask,
+        next: P,
+    ) -> Result<bool, TransferError> {
+        let all = taken == self.active;
+        match *transfer {
+            ControlTransfer::Next => self.next = next,
+            ControlTransfer::Branch {
+                target,
+                reconvergence,
+            } => return Ok(self.branch(taken, target, next, reconvergence)),
+            ControlTransfer::Jump(target) if all => self.next = target,
+            ControlTransfer::Reconverge if all => self.reconverge(next),
+            ControlTransfer::Exit if all => self.exit(),
+            _ => return Err(TransferError::NotInModel),
+        }
+        Ok(false)
+    }
 }
 
 impl<P: Copy + PartialEq> FrameStack<P> {
-    /// The state of a warp about to execute `start` with the lanes `active`.
-    pub fn new(start: P, active: Mask) -> Self {
+    /// The state of a warp about to execute `start` with the lanes `active`. `order` is that of the sides of a divergent
+    /// branch; [`DivergenceOrder::Any`] runs the taken side first.
+    pub fn new(start: P, active: Mask, order: DivergenceOrder) -> Self {
         FrameStack {
             next: start,
             active,
             frames: Vec::new(),
+            order,
         }
-    }
-
-    /// The next instruction.
-    pub fn next(&self) -> P {
-        self.next
-    }
-
-    /// The active lanes; none when the warp has finished.
-    pub fn active(&self) -> Mask {
-        self.active
     }
 
     /// The frames, bottom first.
@@ -61,28 +84,17 @@ impl<P: Copy + PartialEq> FrameStack<P> {
         topmost.is_some_and(|frame| frame.reconvergence == Some(at))
     }
 
-    /// Moves the active lanes to `next`.
-    pub fn advance(&mut self, next: P) {
-        self.next = next;
-    }
-
     /// Executes a branch: the lanes `taken` (a subset of the active ones) jump to `target`, the others continue at
-    /// `next`. If both are the same point, the lanes stay together.
-    pub fn branch(
-        &mut self,
-        taken: Mask,
-        target: P,
-        next: P,
-        reconvergence: Option<P>,
-        order: DivergenceOrder,
-    ) {
+    /// `next`. If both are the same point, the lanes stay together. Returns whether they diverge.
+    #[inline]
+    fn branch(&mut self, taken: Mask, target: P, next: P, reconvergence: Option<P>) -> bool {
         let others = self.active & !taken;
         if taken == 0 {
             self.next = next;
         } else if others == 0 || target == next {
             self.next = target;
         } else {
-            let fall_through_first = order == DivergenceOrder::FallThroughFirst;
+            let fall_through_first = self.order == DivergenceOrder::FallThroughFirst;
             let (first, deferred) = if fall_through_first {
                 ((next, others), (target, taken))
             } else {
@@ -98,12 +110,16 @@ impl<P: Copy + PartialEq> FrameStack<P> {
                 to_do: deferred.1,
             });
             (self.next, self.active) = first;
+            return true;
         }
+        false
     }
 
-    /// Executes the reconvergence point `at`, which is followed by `next`: pops each frame on top that reconverges here
-    /// and has no lanes to do, else runs the lanes to do.
-    pub fn reconverge(&mut self, at: P, next: P) {
+    /// Executes the reconvergence point at which the active lanes are, followed by `next`: pops each frame on top that
+    /// reconverges here and has no lanes to do, else runs the lanes to do.
+    #[inline]
+    fn reconverge(&mut self, next: P) {
+        let at = self.next;
         while let Some(frame) = self.frames.last_mut()
             && frame.reconvergence == Some(at)
         {
@@ -122,7 +138,7 @@ impl<P: Copy + PartialEq> FrameStack<P> {
     }
 
     /// Ends the active lanes at the end of the kernel. Pending lanes, if there are any, become active.
-    pub fn exit(&mut self) {
+    fn exit(&mut self) {
         self.active = 0;
         while let Some(frame) = self.frames.last_mut() {
             if frame.to_do != 0 {
@@ -150,27 +166,36 @@ impl<P: Copy + PartialEq> FrameStack<P> {
 mod tests {
     use super::*;
 
-    const TAKEN: DivergenceOrder = DivergenceOrder::TakenFirst;
+    /// A warp whose taken sides run first.
+    fn warp_at<P: Copy + PartialEq>(start: P, lanes: Mask) -> FrameStack<P> {
+        FrameStack::new(start, lanes, DivergenceOrder::TakenFirst)
+    }
+
+    /// Executes the reconvergence point `at`.
+    fn reconverge<P: Copy + PartialEq>(warp: &mut FrameStack<P>, at: P, next: P) {
+        warp.next = at;
+        warp.reconverge(next);
+    }
 
     /// The loop branch of TriangleSum at 8, which reconverges at 23: lanes leave one after the other.
     #[test]
     fn lanes_that_leave_a_loop_wait_for_the_last() {
-        let mut warp = FrameStack::new(8, 0b111);
-        warp.branch(0b001, 23, 9, Some(23), TAKEN);
-        assert_eq!((warp.next(), warp.active()), (23, 0b001));
-        warp.reconverge(23, 24);
-        assert_eq!((warp.next(), warp.active()), (9, 0b110));
+        let mut warp = warp_at(8, 0b111);
+        warp.branch(0b001, 23, 9, Some(23));
+        assert_eq!((warp.next, warp.active), (23, 0b001));
+        reconverge(&mut warp, 23, 24);
+        assert_eq!((warp.next, warp.active), (9, 0b110));
         // A uniform branch inside, and its reconvergence point.
-        warp.reconverge(12, 13);
-        assert_eq!((warp.next(), warp.active()), (13, 0b110));
-        warp.advance(8);
-        warp.branch(0b010, 23, 9, Some(23), TAKEN);
-        warp.reconverge(23, 24);
-        assert_eq!((warp.next(), warp.active()), (9, 0b100));
-        warp.advance(8);
-        warp.branch(0b100, 23, 9, Some(23), TAKEN);
-        warp.reconverge(23, 24);
-        assert_eq!((warp.next(), warp.active()), (24, 0b111));
+        reconverge(&mut warp, 12, 13);
+        assert_eq!((warp.next, warp.active), (13, 0b110));
+        warp.next = 8;
+        warp.branch(0b010, 23, 9, Some(23));
+        reconverge(&mut warp, 23, 24);
+        assert_eq!((warp.next, warp.active), (9, 0b100));
+        warp.next = 8;
+        warp.branch(0b100, 23, 9, Some(23));
+        reconverge(&mut warp, 23, 24);
+        assert_eq!((warp.next, warp.active), (24, 0b111));
         assert!(warp.frames().is_empty());
     }
 
@@ -178,27 +203,42 @@ mod tests {
     #[test]
     fn nested_branches_of_figure_1() {
         let (b, c) = (0b1100_0011, 0b0011_1100);
-        let mut warp = FrameStack::new('A', b | c);
-        warp.branch(b, 'B', 'C', Some('D'), TAKEN);
-        assert_eq!((warp.next(), warp.active()), ('B', b));
-        warp.branch(0b1100_0000, '1', '2', Some('e'), TAKEN);
-        warp.reconverge('e', 'f');
-        assert_eq!((warp.next(), warp.active()), ('2', 0b11));
-        warp.reconverge('e', 'f');
-        assert_eq!((warp.next(), warp.active()), ('f', b));
-        warp.reconverge('D', 'd');
-        assert_eq!((warp.next(), warp.active()), ('C', c));
-        warp.reconverge('D', 'd');
-        assert_eq!((warp.next(), warp.active()), ('d', b | c));
+        let mut warp = warp_at('A', b | c);
+        warp.branch(b, 'B', 'C', Some('D'));
+        assert_eq!((warp.next, warp.active), ('B', b));
+        warp.branch(0b1100_0000, '1', '2', Some('e'));
+        reconverge(&mut warp, 'e', 'f');
+        assert_eq!((warp.next, warp.active), ('2', 0b11));
+        reconverge(&mut warp, 'e', 'f');
+        assert_eq!((warp.next, warp.active), ('f', b));
+        reconverge(&mut warp, 'D', 'd');
+        assert_eq!((warp.next, warp.active), ('C', c));
+        reconverge(&mut warp, 'D', 'd');
+        assert_eq!((warp.next, warp.active), ('d', b | c));
     }
 
     #[test]
     fn lanes_that_end_early_leave_the_others() {
-        let mut warp = FrameStack::new(0, 0b11);
-        warp.branch(0b01, 9, 1, None, TAKEN);
+        let mut warp = warp_at(0, 0b11);
+        warp.branch(0b01, 9, 1, None);
         warp.exit();
-        assert_eq!((warp.next(), warp.active()), (1, 0b10));
+        assert_eq!((warp.next, warp.active), (1, 0b10));
         warp.exit();
-        assert_eq!(warp.active(), 0);
+        assert_eq!(warp.active, 0);
+    }
+
+    #[test]
+    fn transfers_of_other_models_are_errors() {
+        let mut warp = warp_at(0, 0b11);
+        let before = warp.clone();
+        for (transfer, taken) in [
+            (ControlTransfer::Pop(crate::Tag::Sync), 0b11),
+            (ControlTransfer::SetActive(1), 0b11),
+            (ControlTransfer::Jump(5), 0b01),
+        ] {
+            let result = warp.apply(&transfer, taken, 1);
+            assert_eq!(result, Err(TransferError::NotInModel));
+        }
+        assert_eq!(warp, before);
     }
 }

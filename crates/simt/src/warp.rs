@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 use crate::groups::{ACTIVE, GroupRelation, Groups, Halting};
 use crate::slots::SlotMap;
 use crate::stack::{BOTTOM, Fate, StackGraph};
-use crate::{EntryId, EntrySite, EntryTable, NodeId, Tag};
+use crate::{AbstractModel, AbstractState, EntryId, EntrySite, EntryTable, NodeId, Tag};
 
 /// Number of storage cells of one lane that a [`CellSet`] can contain.
-pub const CELLS: usize = 320;
+pub const CELLS: usize = 384;
 
 /// Set of storage cells (registers, predicates, condition code), by numbers below [`CELLS`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -242,17 +242,6 @@ pub struct WarpState {
 }
 
 impl WarpState {
-    /// The state of a warp at the kernel's entry, whose lanes agree on `agree`.
-    pub fn entry(agree: CellSet, model: &WarpModel) -> Self {
-        let mut state = WarpState {
-            stack: StackGraph::empty(),
-            groups: Groups::active_only(),
-            agree: vec![agree],
-        };
-        state.apply_domain_limits(model);
-        state
-    }
-
     /// Pending stacks.
     pub fn stack(&self) -> &StackGraph {
         &self.stack
@@ -266,40 +255,6 @@ impl WarpState {
     /// Cells on which the lanes of a group agree (of each entry, if the slot stands for several).
     pub fn agreement(&self, group: usize) -> &CellSet {
         &self.agree[group]
-    }
-
-    /// Whether the active lanes agree on all of `cells`.
-    pub fn active_agree(&self, cells: impl IntoIterator<Item = usize>) -> bool {
-        cells.into_iter().all(|c| self.agree[ACTIVE].contains(c))
-    }
-
-    /// Updates agreement for a write of `cells` by the active lanes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
-    ///
-    /// `agrees`: all lanes that write, write equal values. `guarded`: under a condition, so that old values may stay.
-    pub fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
-        for &cell in cells {
-            // A guarded write of equal values keeps agreement that was there, and cannot establish it.
-            if !agrees {
-                self.agree[ACTIVE].remove(cell);
-            } else if !guarded {
-                self.agree[ACTIVE].insert(cell);
-            }
-        }
-        // After the active lanes: a group equal to them takes over their new agreement.
-        for group in 1..self.agree.len() {
-            // Strong update of groups equal to the active lanes, weak update of those that intersect them.
-            if self.groups.disjoint(group, ACTIVE) {
-                continue;
-            }
-            let same = self.groups.equal(group, ACTIVE);
-            for &cell in cells {
-                if !(same && self.agree[ACTIVE].contains(cell)) {
-                    self.agree[group].remove(cell);
-                } else if !guarded {
-                    self.agree[group].insert(cell);
-                }
-            }
-        }
     }
 
     /// Reduces every component of the state to what the domains of `model` can express.
@@ -459,28 +414,99 @@ impl WarpState {
         self.apply_domain_limits(model);
         !self.stack.is_infeasible()
     }
+}
 
-    /// Joins `other` into this state; returns whether this state grew.
-    pub fn join(&mut self, other: &WarpState, model: &WarpModel) -> bool {
+impl AbstractState for WarpState {
+    fn active_agree(&self, cells: impl IntoIterator<Item = usize>) -> bool {
+        cells.into_iter().all(|c| self.agree[ACTIVE].contains(c))
+    }
+
+    fn write(&mut self, cells: &[usize], agrees: bool, guarded: bool) {
+        for &cell in cells {
+            // A guarded write of equal values keeps agreement that was there, and cannot establish it.
+            if !agrees {
+                self.agree[ACTIVE].remove(cell);
+            } else if !guarded {
+                self.agree[ACTIVE].insert(cell);
+            }
+        }
+        // After the active lanes: a group equal to them takes over their new agreement.
+        for group in 1..self.agree.len() {
+            // Strong update of groups equal to the active lanes, weak update of those that intersect them.
+            if self.groups.disjoint(group, ACTIVE) {
+                continue;
+            }
+            let same = self.groups.equal(group, ACTIVE);
+            for &cell in cells {
+                if !(same && self.agree[ACTIVE].contains(cell)) {
+                    self.agree[group].remove(cell);
+                } else if !guarded {
+                    self.agree[group].insert(cell);
+                }
+            }
+        }
+    }
+
+    fn pending(&self) -> &[EntryId] {
+        self.stack.ids()
+    }
+}
+
+/// Activation stacks and synchronisation frames, in one state.
+impl AbstractModel for WarpModel {
+    type State = WarpState;
+    type Control = ControlOp;
+
+    fn may_diverge(&self) -> bool {
+        self.may_diverge
+    }
+
+    fn has_agreement(&self) -> bool {
+        self.agreement != AgreementDomain::Off
+    }
+
+    fn entry(&self, agree: CellSet) -> WarpState {
+        let mut state = WarpState {
+            stack: StackGraph::empty(),
+            groups: Groups::active_only(),
+            agree: vec![agree],
+        };
+        state.apply_domain_limits(self);
+        state
+    }
+
+    fn step(
+        &self,
+        state: WarpState,
+        op: &ControlOp,
+        condition: KnownCondition,
+        position: (NodeId, Option<NodeId>),
+        entries: &mut EntryTable,
+        emit: &mut dyn FnMut(WarpStep, Option<WarpState>),
+    ) -> Result<(), MayUnderflow> {
+        state.step(op, condition, position, self, entries, emit)
+    }
+
+    fn join(&self, state: &mut WarpState, other: &WarpState) -> bool {
         let mut grew = false;
-        if self.stack.ids() != other.stack.ids() {
-            let slots = self.stack.slots();
-            self.add_slots(other.stack.ids());
-            grew = slots < self.stack.slots();
+        if state.stack.ids() != other.stack.ids() {
+            let slots = state.stack.slots();
+            state.add_slots(other.stack.ids());
+            grew = slots < state.stack.slots();
         }
         // Facts about slots that `other` lacks hold vacuously in `other`, so they are kept.
-        let moves = other.stack.slot_map_into(&self.stack);
-        grew |= self.stack.union(&other.stack, &moves);
-        grew |= self.groups.join(&other.groups, &moves);
+        let moves = other.stack.slot_map_into(&state.stack);
+        grew |= state.stack.union(&other.stack, &moves);
+        grew |= state.groups.join(&other.groups, &moves);
         for run in moves.runs() {
-            let mine = self.agree[run.new..].iter_mut();
+            let mine = state.agree[run.new..].iter_mut();
             for (mine, theirs) in mine.zip(&other.agree[run.old..run.old + run.length]) {
                 grew |= mine.intersect(theirs);
             }
         }
         // A state that did not grow is still within the limits.
         if grew {
-            self.apply_domain_limits(model);
+            state.apply_domain_limits(self);
         }
         grew
     }

@@ -1,9 +1,9 @@
 //! Functional simulation of a launch, without time: executes all blocks one after the other (`pastis-2022` 4, the
 //! instruction set simulator).
 //!
-//! Each operation is compiled once per launch to steps on values of 32 lanes, and then executed for all lanes of a warp
-//! together. Where lanes diverge, the activation stack of `simt` selects those that continue. A warp runs until it
-//! waits at a barrier or exits.
+//! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
+//! warp together. The instruction set decides the number of lanes: Maxwell and Pascal have 32. Where lanes diverge, the
+//! activation stack of `simt` selects those that continue. A warp runs until it waits at a barrier or exits.
 
 mod access;
 mod barrier;
@@ -21,6 +21,8 @@ mod steps;
 mod surface;
 mod texture;
 mod warp;
+#[cfg(test)]
+mod wide_warps;
 
 use std::num::NonZero;
 
@@ -29,11 +31,14 @@ use warpbound_launch::{GlobalMemory, Launch, Size};
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
-pub use listen::{AccessKind, ExecutionListener, Issue, MemoryAccess, NoListener};
+pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};
 
 pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;
 pub(crate) use program::{ClockRegister, Program};
+
+/// Lanes of a warp of Maxwell and Pascal.
+pub(crate) const NVIDIA_LANES: usize = 32;
 
 /// Executes all blocks of a launch.
 ///
@@ -55,11 +60,21 @@ pub fn launch_with_listener(
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener,
 ) -> Result<Counts, Fault> {
-    let program = Program::untimed(code, launch);
-    let mut counts = Counts::new(code.ops.len());
+    let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+    run_blocks(&program, launch, memory, listener)
+}
+
+/// Executes all blocks of a compiled launch.
+fn run_blocks<const W: usize>(
+    program: &Program<'_, W>,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut impl ExecutionListener,
+) -> Result<Counts, Fault> {
+    let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
     for index in launch.blocks() {
-        let block = Block::new(&program, launch, index);
+        let block = Block::new(program, launch, index);
         block.run(&mut ExecContext {
             memory,
             counts: &mut counts,
@@ -87,7 +102,7 @@ pub fn launch_parallel(
 ) -> Result<Counts, Fault> {
     if threads.get() > 1 {
         return parallel::run(
-            &Program::untimed(code, launch),
+            &Program::<NVIDIA_LANES>::untimed(code, launch),
             launch,
             memory,
             threads,
@@ -112,5 +127,5 @@ impl ExecutionListener for Progress<'_> {
 
 /// The operations of a code that cannot be executed without time, ascending.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
-    Program::untimed(code, launch).unsupported_ops()
+    Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops()
 }

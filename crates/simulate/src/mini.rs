@@ -10,9 +10,8 @@ mod scheduler;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::{BinaryOp, Cell, Code, OpIndex};
 use warpbound_machine::mini::{AfterBarrier, Machine};
-use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::frame_stack::FrameStack;
-use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of, lowest_lanes};
 
 use crate::UnsupportedOp;
 use compiled::{Effect, Flow, MiniOp, MiniOperand, compile};
@@ -63,7 +62,7 @@ pub enum CycleEvent {
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
     /// Cycles from the first issue to the last, inclusive.
-    pub cycles: Observed,
+    pub cycles: Observed<Cycles>,
     /// Cycles with an issue.
     pub issued: u64,
     /// Cycles without an issue.
@@ -163,7 +162,11 @@ impl<'a> Simulation<'a> {
                 cycle = at;
                 continue;
             };
-            let at = run.warps[warp].frames.next();
+            let Some((at, active)) = run.warps[warp].frames.running() else {
+                // Not reached: a warp that has finished is suspended (`Run::resume`).
+                scheduler.suspend(warp);
+                continue;
+            };
             if cycle >= limit {
                 return Err(run.too_long(OpIndex(at), limit));
             }
@@ -171,12 +174,12 @@ impl<'a> Simulation<'a> {
                 cycle,
                 warp,
                 op: OpIndex(at),
-                active: run.warps[warp].frames.active(),
+                active,
             });
             run.executions[at as usize] += 1;
             issued += 1;
             cycles = cycle + 1;
-            run.step(warp, cycle, &mut scheduler, &mut buffers)?;
+            run.step(warp, (at, active), cycle, &mut scheduler, &mut buffers)?;
             cycle += 1;
         }
         Ok(FinishedRun {
@@ -241,7 +244,11 @@ impl<'a> Run<'a> {
             let first_thread = (warp * width) as u32;
             let lanes = (start.threads - first_thread).min(width as u32);
             Warp {
-                frames: FrameStack::new(simulation.entry.0, lowest_lanes(lanes)),
+                frames: FrameStack::new(
+                    simulation.entry.0,
+                    lowest_lanes(lanes),
+                    simulation.machine.order,
+                ),
                 first_thread,
                 last_issued: simulation.entry.0,
             }
@@ -302,23 +309,32 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Executes the next instruction of a warp and schedules its next issue.
+    /// Executes the instruction `at` of a warp in its `active` lanes and schedules its next issue.
     #[inline(always)]
     fn step(
         &mut self,
         warp: usize,
+        (at, active): (u32, Mask),
         cycle: u64,
         scheduler: &mut Scheduler,
         buffers: &mut OperandBuffers,
     ) -> Result<(), Fault> {
-        let at = self.warps[warp].frames.next();
         let simulation = self.simulation;
         let Some(MiniOp { effect, flow }) = simulation.code.get(at as usize) else {
             return Ok(());
         };
         self.warps[warp].last_issued = at;
-        let next = self.apply_effect(warp, cycle, effect, buffers)?;
-        self.apply_flow(warp, at, flow, &mut buffers.a);
+        let next = self.apply_effect(warp, active, cycle, effect, buffers)?;
+        if !self.apply_flow(warp, (at, active), flow, &mut buffers.a) {
+            let at = OpIndex(at);
+            let kind = FaultKind::UnsupportedControl;
+            return Err(Fault {
+                at,
+                cycle,
+                thread: None,
+                kind,
+            });
+        }
         // Only now are the frames those of the next issue, at which lanes may exit.
         let machine = simulation.machine;
         match next {
@@ -342,12 +358,12 @@ impl<'a> Run<'a> {
     fn apply_effect(
         &mut self,
         warp: usize,
+        active: Mask,
         cycle: u64,
         effect: &Effect,
         buffers: &mut OperandBuffers,
     ) -> Result<NextIssue, Fault> {
         let OperandBuffers { a, b, out } = buffers;
-        let active = self.warps[warp].frames.active();
         let machine = self.simulation.machine;
         let fault = |lane: usize, kind| Fault {
             at: OpIndex(self.warps[warp].last_issued),
@@ -370,14 +386,15 @@ impl<'a> Run<'a> {
                 self.read_operand(warp, x, a);
                 self.read_operand(warp, y, b);
                 if apply_binary(op, a, b, out, self.width, active).is_none() {
-                    let by_zero = lanes(active).find(|&lane| op.apply(a[lane], b[lane]).is_none());
+                    let by_zero =
+                        lanes_of(active).find(|&lane| op.apply(a[lane], b[lane]).is_none());
                     return Err(fault(by_zero.unwrap_or(0), FaultKind::DivisionByZero));
                 }
                 self.write_cell(warp, dest, active, out);
             }
             Effect::Load { dest, address } => {
                 self.read_operand(warp, address, a);
-                for lane in lanes(active) {
+                for lane in lanes_of(active) {
                     match self.memory.get(a[lane] as usize) {
                         Some(&word) => out[lane] = word,
                         None => return Err(fault(lane, self.out_of_range(a[lane]))),
@@ -390,7 +407,7 @@ impl<'a> Run<'a> {
             Effect::Store { address, value } => {
                 self.read_operand(warp, address, a);
                 self.read_operand(warp, value, b);
-                for lane in lanes(active) {
+                for lane in lanes_of(active) {
                     if a[lane] as usize >= self.memory.len() {
                         return Err(fault(lane, self.out_of_range(a[lane])));
                     }
@@ -400,37 +417,33 @@ impl<'a> Run<'a> {
             Effect::Barrier { number, threads } => {
                 self.read_operand(warp, number, a);
                 self.read_operand(warp, threads, b);
-                return self.arrive(warp, cycle, (a, b));
+                return self.arrive(warp, active, cycle, (a, b));
             }
         }
         Ok(NextIssue::After(machine.plain.most.0))
     }
 
-    /// Applies the control effect of an instruction to the warp's synchronisation frames (`abstract-cta-2014` 4).
+    /// Applies the control effect of an instruction to the warp's synchronisation frames (`abstract-cta-2014` 4);
+    /// returns whether frames have it.
     #[inline(always)]
-    fn apply_flow(&mut self, warp: usize, at: u32, flow: &Flow, buffer: &mut [u32; LANES]) {
-        match *flow {
-            Flow::Next => self.warps[warp].frames.advance(at + 1),
-            Flow::Jump(to) => self.warps[warp].frames.advance(to),
-            Flow::Branch {
-                cell,
-                if_zero,
-                to,
-                reconvergence,
-            } => {
-                self.read_operand(warp, MiniOperand::Cell(cell), buffer);
-                let mut taken = 0;
-                for (lane, &value) in buffer[..self.width].iter().enumerate() {
-                    taken |= Mask::from((value == 0) == if_zero) << lane;
-                }
-                let order: DivergenceOrder = self.simulation.machine.order;
-                let frames = &mut self.warps[warp].frames;
-                taken &= frames.active();
-                frames.branch(taken, to, at + 1, reconvergence, order);
+    fn apply_flow(
+        &mut self,
+        warp: usize,
+        (at, active): (u32, Mask),
+        flow: &Flow,
+        buffer: &mut [u32; LANES],
+    ) -> bool {
+        let mut taken = active;
+        if let Some((cell, if_zero)) = flow.condition {
+            self.read_operand(warp, MiniOperand::Cell(cell), buffer);
+            let mut holds = 0;
+            for (lane, &value) in buffer[..self.width].iter().enumerate() {
+                holds |= Mask::from((value == 0) == if_zero) << lane;
             }
-            Flow::Reconverge => self.warps[warp].frames.reconverge(at, at + 1),
-            Flow::End => {}
+            taken &= holds;
         }
+        let frames = &mut self.warps[warp].frames;
+        frames.apply(&flow.transfer, taken, at + 1).is_ok()
     }
 
     /// Makes a warp ready `latency` cycles after `cycle`, unless all its lanes have exited.
@@ -451,10 +464,10 @@ impl<'a> Run<'a> {
     fn arrive(
         &mut self,
         warp: usize,
+        active: Mask,
         cycle: u64,
         (numbers, threads): (&[u32; LANES], &[u32; LANES]),
     ) -> Result<NextIssue, Fault> {
-        let active = self.warps[warp].frames.active();
         let fault = |kind| Fault {
             at: OpIndex(self.warps[warp].last_issued),
             cycle,
@@ -463,7 +476,7 @@ impl<'a> Run<'a> {
         };
         let first = active.trailing_zeros() as usize % LANES;
         let (number, expected) = (numbers[first], threads[first]);
-        if lanes(active).any(|lane| (numbers[lane], threads[lane]) != (number, expected)) {
+        if lanes_of(active).any(|lane| (numbers[lane], threads[lane]) != (number, expected)) {
             return Err(fault(FaultKind::BarrierDisagreement));
         }
         let known = self.barriers.iter().position(|b| b.number == number);
@@ -502,16 +515,14 @@ impl<'a> Run<'a> {
     fn retire(&mut self, warp: usize) -> bool {
         let frames = &mut self.warps[warp].frames;
         // The lanes that continue after an exit may be at the end of the kernel as well.
-        while let Some(MiniOp {
-            flow: Flow::End, ..
-        }) = self.simulation.code.get(frames.next() as usize)
-        {
-            frames.exit();
-            if frames.active() == 0 {
-                return true;
+        while let Some((at, active)) = frames.running() {
+            let op = self.simulation.code.get(at as usize);
+            let ends = op.is_some_and(|op| matches!(op.flow.transfer, ControlTransfer::Exit));
+            if !ends || frames.apply(&ControlTransfer::Exit, active, at).is_err() {
+                return false;
             }
         }
-        false
+        true
     }
 
     /// Kind of the fault of an access at `address`.
@@ -550,25 +561,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Mask of the lowest `count` lanes.
-fn lowest_lanes(count: u32) -> Mask {
-    match count {
-        0 => 0,
-        count => u64::MAX >> (64 - count.min(64)),
-    }
-}
-
-/// Iterates over the lanes of a mask, ascending.
-fn lanes(mut mask: Mask) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lane
-        })
-    })
-}
-
 /// Applies an operation in all lanes; `None` if an active lane divides by zero. Only division needs the active lanes:
 /// inactive ones may hold a zero divisor.
 #[inline(always)]
@@ -590,7 +582,7 @@ fn apply_binary(
                     }
                 })*
                 BinaryOp::DivS | BinaryOp::RemS => {
-                    for lane in lanes(active) {
+                    for lane in lanes_of(active) {
                         out[lane] = op.apply(a[lane], b[lane])?;
                     }
                 }

@@ -34,7 +34,7 @@ mod streams;
 mod tlb;
 mod warp;
 
-use warpbound_base::{Named, Observed};
+use warpbound_base::{Cycles, Named, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_launch::{GlobalMemory, Launch, StartCaches};
@@ -83,7 +83,7 @@ impl Named for Interlock {
 #[derive(Clone, Debug)]
 pub struct TimedResult {
     /// Cycles from the launch to the end of the kernel.
-    pub cycles: Observed,
+    pub cycles: Observed<Cycles>,
     /// Execution counts.
     pub counts: Counts,
     /// Parameters of the machine that the run used, in the order of [`Parameter::ALL`].

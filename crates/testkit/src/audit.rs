@@ -10,11 +10,10 @@ use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::NodeId;
-use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::warp::WarpModel;
+use warpbound_simt::{Mask, NodeId, lanes_of};
 
-use crate::execute::{Ending, Labels, NoLabels, RunSeed, Warp, WarpEvent, mix};
+use crate::execute::{Ending, Labels, NoLabels, Point, RunSeed, Warp, WarpEvent, mix};
 
 /// Analysis results of one program, with the errors planted in them.
 pub struct Analysed<'a> {
@@ -65,7 +64,7 @@ pub struct WarpFindings {
     pub mismatches: Vec<String>,
     /// Executed warp instructions and the bound with the run's own loop facts, for a run that finished. A function
     /// outside the file counts [`CALL_COST`] instructions in both.
-    pub executed_and_bound: Option<(u64, Option<i128>)>,
+    pub executed_and_bound: Option<(u64, Option<u128>)>,
     /// Whether the run was cut off and its executed instructions were still compared with the bound.
     pub cut_and_bounded: bool,
     /// End of the run.
@@ -78,17 +77,21 @@ pub struct WarpFindings {
 pub const CALL_COST: u64 = 50;
 
 /// Labels of operations by calling context.
-struct ContextLabels {
+struct ContextLabels<'a> {
+    claims: &'a Claims<'a>,
     contexts: Contexts,
 }
 
-impl Labels for ContextLabels {
+impl Labels for ContextLabels<'_> {
     type Label = ContextId;
     fn start(&self) -> ContextId {
         Contexts::KERNEL
     }
     fn call(&mut self, caller: ContextId, site: OpIndex, callee: OpIndex) -> ContextId {
         self.contexts.enter(caller, site, callee).context()
+    }
+    fn jump(&self, at: Point<ContextId>, to: OpIndex) -> ContextId {
+        self.claims.context_after_jump(at, to)
     }
 }
 
@@ -110,6 +113,7 @@ impl Analysed<'_> {
     pub fn audit(&self, run: RunSeed, solo_lanes: usize, with_bound: bool) -> WarpFindings {
         let mut findings = WarpFindings::default();
         let labels = ContextLabels {
+            claims: &self.claims,
             contexts: self.claims.flow.thread.space.contexts.clone(),
         };
         let Claims {
@@ -126,7 +130,7 @@ impl Analysed<'_> {
         };
         let ending = warp.run(|event| {
             if let Some(top) = event.before.top() {
-                for lane in lanes(top.mask) {
+                for lane in lanes_of(top.mask) {
                     counts.traces[lane].push(top.next.op);
                     if let Some(node) = self.claims.node_of(top.next) {
                         let from = counters[lane].count(&self.claims, node, |fact, count| {
@@ -180,7 +184,7 @@ impl Analysed<'_> {
         // A single lane never depends on the stack rules, so its trace is right even when the machine has a planted
         // fault.
         let alone = RunSeed { fault: None, ..run };
-        let live: Vec<usize> = lanes(run.lanes).collect();
+        let live: Vec<usize> = lanes_of(run.lanes).collect();
         for turn in 0..solo_lanes.min(live.len()) {
             let lane = live[(run.seed as usize).wrapping_add(turn * 7) % live.len()];
             let trace = &counts.traces[lane];
@@ -230,7 +234,11 @@ impl Analysed<'_> {
             bounds: &facts,
             ..StatedCounts::default()
         };
-        let bound = flow.bound_with(stated, calls);
+        let bound_with = |stated: StatedCounts<'_>| {
+            let bound = flow.bound_with(stated, calls);
+            bound.map(|bound| bound.limit().0)
+        };
+        let bound = bound_with(stated);
         match ending {
             Ending::Finished => findings.executed_and_bound = Some((executed, bound)),
             _ => findings.cut_and_bounded = true,
@@ -249,10 +257,10 @@ impl Analysed<'_> {
                 never: &never,
             };
             let used = "totals, steps never taken and facts";
-            (flow.bound_with(stated, calls), used)
+            (bound_with(stated), used)
         });
         for (bound, with) in [(bound, "facts")].into_iter().chain(more) {
-            if bound.is_none_or(|b| i128::from(executed) > b) {
+            if bound.is_none_or(|b| u128::from(executed) > b) {
                 findings.violations.push(format!(
                     "{executed} warp instructions executed, bound {bound:?} with {with} {facts:?} {totals:?}"
                 ));
@@ -316,7 +324,7 @@ impl Analysed<'_> {
     fn check_step_claims(&self, event: &WarpEvent<'_, ContextId>, violations: &mut Vec<String>) {
         let mut found = Vec::new();
         let agree = |cell: Cell, mask: Mask| {
-            let mut values = lanes(mask).map(|lane| event.cells[lane][cell.index()]);
+            let mut values = lanes_of(mask).map(|lane| event.cells[lane][cell.index()]);
             let first = values.next();
             values.all(|value| Some(value) == first)
         };
@@ -334,15 +342,4 @@ fn statement_key(never: &Never) -> u64 {
         Never::Block(at) => at.0.into(),
         Never::Step { from, to } => u64::from(from.0) << 32 | u64::from(to.0),
     }
-}
-
-pub(crate) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        (rest != 0).then(|| {
-            rest &= rest - 1;
-            lane
-        })
-    })
 }

@@ -12,8 +12,8 @@ use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_r
 use warpbound_analyse::{Dependence, Divergence, LaunchContext};
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, OpIndex};
+use warpbound_simt::lanes_of;
 
-use crate::audit::lanes;
 use crate::execute::{NoLabels, RunSeed, Warp};
 
 /// Divergence analysis of a program, with the reconvergence that it assumes and that is not established.
@@ -77,7 +77,7 @@ impl<'a> DivergenceClaims<'a> {
                 if item.divergent.is_empty() {
                     broken.tested += usize::from(!top.mask.is_power_of_two());
                     for &cell in &item.cells {
-                        let mut found = lanes(top.mask).map(|l| event.cells[l][cell.index()]);
+                        let mut found = lanes_of(top.mask).map(|l| event.cells[l][cell.index()]);
                         let first = found.next();
                         if found.any(|value| Some(value) != first) {
                             let text = format!("{name}: {cell} is not uniform");

@@ -12,15 +12,18 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Op, OpIndex, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
-use warpbound_simt::Tag;
-use warpbound_simt::activation_stack::{ActivationStack, Mask, NoMatchingEntry, StackEntry};
-
-use crate::audit::lanes;
+use warpbound_isa::{Axis, SpecialReg};
+use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
 
 pub use warpbound_driver::audit::Point;
 
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
+
+/// Order of the sides of a jump on the stack: not used, as each run chooses an order for each divergence.
+const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Planted faults of the machine, to show that the checks catch them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +74,8 @@ pub trait Labels {
     fn start(&self) -> Self::Label;
     /// Returns the label inside `callee` when it is called from `site`.
     fn call(&mut self, caller: Self::Label, site: OpIndex, callee: OpIndex) -> Self::Label;
+    /// Returns the label after the indirect jump at a point to an operation.
+    fn jump(&self, at: Point<Self::Label>, to: OpIndex) -> Self::Label;
 }
 
 /// Empty labels.
@@ -80,6 +85,7 @@ impl Labels for NoLabels {
     type Label = ();
     fn start(&self) {}
     fn call(&mut self, _: (), _: OpIndex, _: OpIndex) {}
+    fn jump(&self, _: Point<()>, _: OpIndex) {}
 }
 
 /// One executed warp step, as shown to observers.
@@ -126,7 +132,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         Warp {
             code,
             launch,
-            stack: ActivationStack::new(start, run.lanes),
+            stack: ActivationStack::new(start, run.lanes, ORDER),
             // Registers are not initialised: each lane starts with other values, so that they agree in no cell by
             // default.
             cells: (0..width)
@@ -214,15 +220,15 @@ impl<'a, L: Labels> Warp<'a, L> {
                 matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit) || external;
             let exhausted = removes_lanes && taken == top.mask;
             match outcome {
-                Some(Ok(())) => observe(&WarpEvent {
+                Some(Ok(_)) => observe(&WarpEvent {
                     before: &before,
                     after: &self.stack,
                     taken,
                     exhausted,
                     cells: &self.cells,
                 }),
-                Some(Err(NoMatchingEntry { tag })) => return Ending::Underflow(tag),
-                None => return Ending::Stuck,
+                Some(Err(TransferError::MissingEntry(tag))) => return Ending::Underflow(tag),
+                Some(Err(TransferError::NotInModel)) | None => return Ending::Stuck,
             }
             let calls_outside =
                 matches!(op.control, ControlEffect::Call(ControlTarget::External(_)));
@@ -242,7 +248,9 @@ impl<'a, L: Labels> Warp<'a, L> {
                 || mix(&[self.run.seed, 2, op.addr.0.into(), cells[Cell::CC.index()]]) & 1 == 0;
             (guard != op.condition.negated) && cc
         };
-        lanes(active).filter(holds).fold(0, |m, lane| m | 1 << lane)
+        lanes_of(active)
+            .filter(holds)
+            .fold(0, |m, lane| m | 1 << lane)
     }
 
     fn apply_control_effect(
@@ -251,76 +259,70 @@ impl<'a, L: Labels> Warp<'a, L> {
         here: Point<L::Label>,
         active: Mask,
         taken: Mask,
-    ) -> Option<Result<(), NoMatchingEntry>> {
+    ) -> Option<Result<bool, TransferError>> {
         let point = |op, label| Point { op, label };
         let next = point(OpIndex(here.op.0 + 1), here.label);
-        match &op.control {
-            ControlEffect::Next => self.stack.advance(next),
+        let transfer = match &op.control {
+            ControlEffect::Next => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
-                self.diverge(vec![(to, taken), (next, active & !taken)]);
+                let sides = self.sides(vec![(to, taken), (next, active & !taken)]);
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
             }
             // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
-                return Some(self.stack.pop(Tag::Ret, taken, next));
+                return Some(
+                    self.stack
+                        .apply(&ControlTransfer::Pop(Tag::Ret), taken, next),
+                );
             }
             ControlEffect::Indirect { base, anchor, .. } => {
                 let mut targets: Vec<(Point<L::Label>, Mask)> = vec![(next, active & !taken)];
-                for lane in lanes(taken) {
+                for lane in lanes_of(taken) {
                     let to = self.indirect_target(*base, *anchor, lane)?;
-                    // An indirect jump to a function after a PRET is a call.
-                    let is_call = self.code.function_at(to).is_some() && self.return_is_pushed();
-                    let label = if is_call {
-                        self.labels.call(here.label, here.op, to)
-                    } else {
-                        here.label
-                    };
-                    let to = point(to, label);
+                    let to = point(to, self.labels.jump(here, to));
                     match targets.iter_mut().find(|(p, _)| *p == to) {
                         Some((_, mask)) => *mask |= 1 << lane,
                         None => targets.push((to, 1 << lane)),
                     }
                 }
-                self.diverge(targets);
+                let sides = self.sides(targets);
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
-                self.stack.push(Tag::Ret, next, point(*callee, label));
+                ControlTransfer::Call(point(*callee, label))
             }
             // An external function returns with all lanes and an unchanged stack.
-            ControlEffect::Call(ControlTarget::External(_)) => self.stack.advance(next),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                self.stack
-                    .push(tag_of_token(*token)?, point(*to, here.label), next);
-            }
-            ControlEffect::Pop(token) => {
-                return Some(self.unwind(tag_of_token(*token)?, taken, next));
-            }
-            ControlEffect::Exit if self.run.fault == Some(PlantedFault::ExitKeepsPending) => {
-                self.leave_running(taken, next);
-            }
-            ControlEffect::Exit => self.stack.exit(taken, next),
+            ControlEffect::Call(ControlTarget::External(_)) => ControlTransfer::Next,
+            ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
+                tag: tag_of_token(*token)?,
+                resume: point(*to, here.label),
+            },
+            ControlEffect::Pop(token) => ControlTransfer::Pop(tag_of_token(*token)?),
+            ControlEffect::Exit => ControlTransfer::Exit,
             _ => return None,
-        }
-        Some(Ok(()))
+        };
+        Some(self.apply(&transfer, taken, next))
     }
 
-    fn unwind(
+    /// Applies a transfer to the stack, with the planted fault of the run.
+    fn apply(
         &mut self,
-        tag: Tag,
+        transfer: &ControlTransfer<'_, Point<L::Label>>,
         taken: Mask,
         next: Point<L::Label>,
-    ) -> Result<(), NoMatchingEntry> {
-        match self.run.fault {
-            Some(PlantedFault::LosesTaggedEntry) => {
-                self.stack.exit(taken, next);
-                Ok(())
+    ) -> Result<bool, TransferError> {
+        match (self.run.fault, transfer) {
+            (Some(PlantedFault::LosesTaggedEntry), ControlTransfer::Pop(_)) => {
+                self.stack.apply(&ControlTransfer::Exit, taken, next)
             }
-            Some(PlantedFault::KeepsEntriesAbove) => {
+            (Some(PlantedFault::KeepsEntriesAbove), ControlTransfer::Pop(_))
+            | (Some(PlantedFault::ExitKeepsPending), ControlTransfer::Exit) => {
                 self.leave_running(taken, next);
-                Ok(())
+                Ok(false)
             }
-            _ => self.stack.pop(tag, taken, next),
+            _ => self.stack.apply(transfer, taken, next),
         }
     }
 
@@ -335,15 +337,14 @@ impl<'a, L: Labels> Warp<'a, L> {
             mask: top.mask & !taken,
             ..top
         });
-        self.stack = ActivationStack::from_entries(stages);
+        self.stack = ActivationStack::from_entries(stages, ORDER);
     }
 
-    /// Splits the running entry among several targets, in an order determined by the run.
-    fn diverge(&mut self, mut targets: Vec<(Point<L::Label>, Mask)>) {
+    /// The targets with lanes, in an order determined by the run.
+    fn sides<P>(&self, mut targets: Vec<(P, Mask)>) -> Vec<(P, Mask)> {
         targets.retain(|(_, mask)| *mask != 0);
-        if let [(to, _)] = targets[..] {
-            self.stack.advance(to);
-            return;
+        if targets.len() < 2 {
+            return targets;
         }
         let random = mix(&[self.run.seed, 3, self.steps as u64]);
         match self.run.fall_through_first {
@@ -357,7 +358,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                 }
             }
         }
-        self.stack.diverge(&targets);
+        targets
     }
 
     /// Whether an indirect jump leaves the file: to an absolute address, or by a call whose targets are no code of the
@@ -372,7 +373,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             return false;
         };
         let has_no_target = |lane| self.indirect_target(base, anchor, lane).is_none();
-        !relative || self.return_is_pushed() && lanes(taken).all(has_no_target)
+        !relative || self.return_is_pushed() && lanes_of(taken).all(has_no_target)
     }
 
     /// Whether the topmost pushed entry is a return entry, as for an indirect call.
@@ -393,12 +394,12 @@ impl<'a, L: Labels> Warp<'a, L> {
             _ => None,
         };
         let pointer = |lane: usize| base.map(|cell| self.cells[lane][cell.index()]);
-        lanes(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
+        lanes_of(taken).map(pointer).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Overwrites all cells of the lanes `taken`: a function outside the file may change any of them.
     fn clobber(&mut self, at: OpIndex, taken: Mask) {
-        for lane in lanes(taken) {
+        for lane in lanes_of(taken) {
             for cell in 0..Cell::COUNT {
                 let old = self.cells[lane][cell];
                 let new = mix(&[self.run.seed, 8, at.0.into(), lane as u64, cell as u64, old]);
@@ -409,15 +410,12 @@ impl<'a, L: Labels> Warp<'a, L> {
 
     /// Value of SR_TID.X, SR_TID.Y or SR_TID.Z in a lane; `None` for other operations or an unknown block shape.
     fn thread_index_value(&self, value: ValueDependence, lane: usize) -> Option<u64> {
-        let ValueDependence::Special(register @ 33..=35) = value else {
+        let ValueDependence::Special(SpecialReg::ThreadIndex(axis)) = value else {
             return None;
         };
         let number = self.run.first_thread + lane as u32;
         let index = thread_index(self.launch.block?, number)?;
-        index
-            .get(usize::from(register - 33))
-            .copied()
-            .map(u64::from)
+        index.get(usize::from(axis.index())).copied().map(u64::from)
     }
 
     /// Applies the data effect of an operation in the lanes `taken`.
@@ -427,7 +425,7 @@ impl<'a, L: Labels> Warp<'a, L> {
         }
         let seed = self.run.seed;
         let site = u64::from(at.0);
-        for lane in lanes(taken) {
+        for lane in lanes_of(taken) {
             let id = lane as u64;
             let mut inputs = vec![seed, 4, site];
             match op.value {
@@ -442,7 +440,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                     inputs.push(vote);
                 }
                 ValueDependence::Special(register) => {
-                    inputs.push(register.into());
+                    inputs.push(number_of(register));
                     let agrees = LaunchContext {
                         global_is_stable: true,
                         ..*self.launch
@@ -505,14 +503,32 @@ fn thread_index([dx, dy, dz]: [u32; 3], number: u32) -> Option<[u32; 3]> {
     all.into_iter().nth(number as usize)
 }
 
+/// Number that stands for a special register in random values: the one of S2R.
+fn number_of(register: SpecialReg) -> u64 {
+    match register {
+        SpecialReg::LaneId => 0,
+        SpecialReg::ThreadIndex(axis) => 33 + u64::from(axis.index()),
+        SpecialReg::BlockIndex(axis) => 37 + u64::from(axis.index()),
+        SpecialReg::Other(number) => number.into(),
+        // No generated program reads another.
+        _ => 255,
+    }
+}
+
 /// Whether all lanes of a warp read the same value of a special register. A second definition on purpose: the analysis
 /// must not define the machine for its own oracle.
-fn is_warp_uniform(register: u8, launch: &LaunchContext) -> bool {
+fn is_warp_uniform(register: SpecialReg, launch: &LaunchContext) -> bool {
     let rows = |n: u64| n > 0 && n.is_multiple_of(u64::from(launch.warp_width));
     match (register, launch.block) {
-        (3 | 37 | 38 | 39 | 40 | 50, _) => true,
-        (34, Some([x, ..])) => rows(x.into()),
-        (35, Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
+        (
+            SpecialReg::VirtualId
+            | SpecialReg::BlockIndex(_)
+            | SpecialReg::BlockSize
+            | SpecialReg::SharedSize,
+            _,
+        ) => true,
+        (SpecialReg::ThreadIndex(Axis::Y), Some([x, ..])) => rows(x.into()),
+        (SpecialReg::ThreadIndex(Axis::Z), Some([x, y, _])) => rows(u64::from(x) * u64::from(y)),
         _ => false,
     }
 }
@@ -559,7 +575,7 @@ fn evaluate(expr: &Expr, cells: &[u64], code: &Code, seed: u64, small: bool) -> 
         }
         // No generated program reads it.
         Expr::ThreadId => 0,
-        Expr::Special(register) => mix(&[seed, 9, (*register).into()]) as u32,
+        Expr::Special(register) => mix(&[seed, 9, number_of(*register)]) as u32,
         Expr::Unary(op, a) => op.apply(eval(a)),
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).unwrap_or(0),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),

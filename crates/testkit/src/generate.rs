@@ -10,18 +10,28 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     BinaryOp, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning,
-    Op, OpIndex, ValueDependence,
+    Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_isa::{Axis, SpecialReg};
 
 pub use shapes::{
-    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
+    divergent_external_call, jump_or_call, selected_targets, two_calls, two_headers,
+    unwound_from_outside,
 };
 pub use thread_index::by_thread_index;
 
 /// Numbers of general registers and of predicates that random programs use.
 const REGISTERS: u8 = 6;
 const PREDICATES: u8 = 3;
+/// Special registers, the one that agrees in a warp twice.
+const SPECIAL_REGISTERS: [SpecialReg; 5] = [
+    SpecialReg::LaneId,
+    SpecialReg::ThreadIndex(Axis::X),
+    SpecialReg::ThreadIndex(Axis::Y),
+    SpecialReg::BlockIndex(Axis::X),
+    SpecialReg::BlockIndex(Axis::X),
+];
 /// Offset that indirect jumps add to table words, so that tests cover a non-zero anchor.
 const ANCHOR: i64 = 16;
 
@@ -263,6 +273,7 @@ impl<'r> ProgramWriter<'r> {
             value: ValueDependence::Function,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
     }
@@ -340,6 +351,7 @@ impl<'r> ProgramWriter<'r> {
             value,
             control: ControlEffect::Next,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
     }
@@ -371,7 +383,7 @@ impl<'r> ProgramWriter<'r> {
                 MemorySpace::Generic,
             ];
             let load = ValueDependence::Load(spaces[self.rng.usize(0..5)]);
-            let special = ValueDependence::Special([0, 33, 34, 37, 37][self.rng.usize(0..5)]);
+            let special = ValueDependence::Special(SPECIAL_REGISTERS[self.rng.usize(0..5)]);
             let (reads, writes, value): (Vec<Cell>, Vec<Cell>, ValueDependence) =
                 match self.rng.u8(0..12) {
                     0..=2 => (vec![a, b], vec![d], ValueDependence::Function),
@@ -437,6 +449,7 @@ impl<'r> ProgramWriter<'r> {
                 },
                 control: ControlEffect::Next,
                 barrier: false,
+                scope: OpScope::Lane,
                 meaning: Some(Meaning::set(register, value)),
             });
         }

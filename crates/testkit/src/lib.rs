@@ -12,6 +12,7 @@
 pub mod audit;
 pub mod cycle_accounting;
 pub mod divergence;
+pub mod exec_mask;
 pub mod execute;
 pub mod expressions;
 pub mod generate;

@@ -6,13 +6,14 @@ use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::Code;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 use warpbound_simt::warp::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
 
 use crate::audit::Analysed;
 use crate::execute::{Ending, RunSeed, mix};
 use crate::generate::{
-    by_thread_index, exotic, structured, two_headers, unstructured, unwound_from_outside,
+    by_thread_index, exotic, jump_or_call, structured, two_headers, unstructured,
+    unwound_from_outside,
 };
 
 /// Totals of a campaign over random programs of the activation-stack model.
@@ -67,6 +68,8 @@ pub fn campaign(seed: u64, runs: usize) -> WarpCampaign {
             9 => ("thread-index", by_thread_index(&mut rng)),
             0..=1 => ("unstructured", unstructured(&mut rng)),
             2..=3 => ("exotic", exotic(&mut rng)),
+            // By number: a further draw would change the programs of the other kinds.
+            4 if program.is_multiple_of(3) => ("jump-or-call", jump_or_call(&mut rng)),
             4 if rng.bool() => ("two-headed", two_headers(&mut rng)),
             4 => ("unwound", unwound_from_outside(&mut rng)),
             _ => ("structured", structured(&mut rng)),

@@ -229,7 +229,7 @@ fn audit(
             never: &[],
         };
         let bound = claims.flow.bound_with(counts, |_| 0);
-        let bound = bound.and_then(|bound| u128::try_from(bound).ok());
+        let bound = bound.map(|bound| bound.limit().0);
         let stated = StatedFacts {
             loops,
             totals,

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_isa::nvidia::{OperandRole, OperandValue, SassProgram};
-use warpbound_isa::{Arch, Effects, InstrFlow, MemorySpace, Reg, SassInstr, TargetStyle};
+use warpbound_isa::nvidia::{Opcode, OperandRole, OperandValue, SassProgram};
+use warpbound_isa::{
+    Arch, Effects, InstrFlow, MemorySpace, Reg, RegisterKind, SassInstr, TargetStyle,
+};
 
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
@@ -192,7 +194,7 @@ impl LifeRangeTally {
             return;
         }
         let mut reads: BTreeSet<Reg> = effects.reads.iter().copied().collect();
-        reads.extend(effects.guard.pred.map(Reg::Pred));
+        reads.extend(effects.guard.pred.map(Reg::predicate));
         let writes: BTreeSet<Reg> = effects.writes.iter().copied().collect();
         let mut registers = Vec::new();
         for (kind, from, to) in [
@@ -290,7 +292,7 @@ fn exception_rule(
     kind: Kind,
     register: Reg,
 ) -> Option<&'static str> {
-    if register == Reg::Cc {
+    if register == Reg::CC {
         return Some("the condition code, which has no column");
     }
     if matches!(kind, Kind::WeMissRead | Kind::WeMissWrite) {
@@ -302,7 +304,7 @@ fn exception_rule(
         .operands
         .iter()
         .any(|operand| operand.role == OperandRole::ReadWrite)
-        || matches!(view.mnemonic, "MOV" | "MOV32I");
+        || matches!(view.opcode, Opcode::Mov | Opcode::Mov32i);
     let all_predicates = view
         .operands
         .iter()
@@ -314,7 +316,7 @@ fn exception_rule(
         Some("registers of an invalid size")
     } else if kind == Kind::OnlyWeRead && stays_in_part && effects.writes.contains(&register) {
         Some("the old value of a register that is written in part")
-    } else if matches!(register, Reg::Pred(_)) && all_predicates {
+    } else if register.kind == RegisterKind::Predicate && all_predicates {
         Some("the predicates that PR stands for")
     } else if kind == Kind::OnlyWeRead && texture {
         Some("coordinates of textures and surfaces after the marked ones")

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_driver::{BoundOptions, ImageSelection, Kernel, KernelFlow, Session, Sm};
-use warpbound_report::bound::Status;
 use warpbound_testkit::targets::compare;
 
 use self::growth::Growth;
@@ -134,26 +133,24 @@ impl Survey {
         let size = prepared.code.ops.len();
         self.cfg.push((cfg_time, size, name.clone()));
         self.bound.push((bound_time, size, name.clone()));
-        let reason = report.reason.as_deref().unwrap_or_default();
+        let reason = report.verdict.reason().unwrap_or_default();
         if report.external_calls.is_empty() && !reason.starts_with(NEVER_ENDS) {
             self.ending += 1;
-            self.ending_bounded += usize::from(report.status == Status::Bounded);
+            self.ending_bounded += usize::from(report.verdict.bound().is_some());
         }
         self.divergence_edges += report.divergence_edges.len();
-        if report.status == Status::Bounded {
+        if let Some(bound) = report.verdict.bound() {
             self.bounded += 1;
-            if report.integrality_gap != Some(0) {
-                let number =
-                    |number: Option<u128>| number.map_or("?".to_owned(), |n| n.to_string());
-                let (bound, gap) = (number(report.bound), number(report.integrality_gap));
+            let gap = report.verdict.integrality_gap();
+            if gap != Some(0) {
+                let gap = gap.map_or("?".to_owned(), |n| n.to_string());
                 self.gaps.push(format!("{name}: bound {bound}, {gap} less"));
             }
         } else {
-            let reason = report.reason.unwrap_or_default();
             // Reasons about unknown callees differ by the address of the call only.
             let kind = match reason.split_once(" at 0x") {
                 Some((kind, _)) => kind.to_owned(),
-                None => reason,
+                None => reason.to_owned(),
             };
             self.others.entry(kind).or_default().push(name.clone());
         }

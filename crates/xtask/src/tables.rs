@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
 use warpbound_driver::{
     AgreementDomain, BoundOptions, GroupDomain, ImageSelection, KernelFlow, LaunchContext,
     Prepared, Sm, StackDomain, WarpModel,
@@ -24,7 +23,7 @@ number of divergence edges; the time of the construction of the warp-level graph
   --sm SM     only images for this architecture";
 
 /// Factor by which a bound must grow to count as severely degraded (section 4.2).
-const SEVERE: i128 = 10;
+const SEVERE: u128 = 10;
 
 /// Header executions of every loop (section 4.1).
 const LOOP_BOUND: u64 = 10;
@@ -81,25 +80,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 
 /// Bounds of one kernel for a model, by reading of loop facts; `None` if there is none.
 struct Bounds {
-    simt: Option<i128>,
-    paper: Option<i128>,
+    simt: Option<u128>,
+    paper: Option<u128>,
 }
 
 fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
     let code = &prepared.code;
     let value = |flow: &KernelFlow| {
-        let cost = |node| flow.thread.space.block(node).instructions;
         let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
-        let ipet = Ipet::new(&flow.counts, cost, &facts).ok()?;
-        // No worst path is needed.
-        let effort = Effort {
-            nodes: 0,
-            ..Effort::default()
-        };
-        match solve(&ipet.model, effort) {
-            SolveOutcome::Bounded(certified) => Some(certified.bound),
-            _ => None,
-        }
+        flow.bound(&facts).map(|bound| bound.limit().0)
     };
     let simt = value(&flow);
     let paper = value(&flow.with_paper_reading(code, &LaunchContext::default()));
@@ -115,7 +104,7 @@ struct Degraded {
 }
 
 impl Degraded {
-    fn add(&mut self, full: Option<i128>, less: Option<i128>) {
+    fn add(&mut self, full: Option<u128>, less: Option<u128>) {
         let Some(full) = full else { return };
         self.bounded += 1;
         match less {

@@ -8,7 +8,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, Divergence, LaunchContext, ThreadCfg, WarpCfg};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_simt::warp::WarpModel;
@@ -38,6 +38,7 @@ impl Program {
             value,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
         self

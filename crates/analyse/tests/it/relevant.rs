@@ -9,7 +9,7 @@ use warpbound_analyse::values::{AbstractValue, Values};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex,
-    ValueDependence,
+    OpScope, ValueDependence,
 };
 use warpbound_simt::warp::CellSet;
 
@@ -33,6 +33,7 @@ fn op(at: u32, guard: Option<u8>, control: ControlEffect, write: Option<(u8, Exp
         value: ValueDependence::Function,
         control,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: write.map(|(register, value)| Meaning::set(Cell::gpr(register), value)),
     }
 }

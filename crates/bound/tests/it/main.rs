@@ -7,3 +7,4 @@ mod generate;
 mod known;
 mod networks;
 mod random;
+mod warp_bound;

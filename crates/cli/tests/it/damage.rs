@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, CfgLevel, Session};
-use warpbound_report::bound::Status;
 use warpbound_report::{BoundFormat, BoundWriter};
 
 use crate::support::built;
@@ -39,8 +38,10 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
     };
     for kernel in kernels {
         let report = session.bound(kernel, &options)?;
-        assert_eq!(report.bound.is_some(), report.status == Status::Bounded);
-        assert_eq!(report.reason.is_none(), report.status == Status::Bounded);
+        assert_eq!(
+            report.verdict.bound().is_none(),
+            report.verdict.reason().is_some()
+        );
         for format in [BoundFormat::Text, BoundFormat::Json] {
             let mut writer = BoundWriter::new(Vec::new(), format, "damaged.cubin");
             writer.kernel(&report).expect("memory");

@@ -1,13 +1,14 @@
 //! Every kernel of the repository: a bound, or a refusal that is listed here.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 use warpbound_driver::{
     AgreementDomain, BoundOptions, DivergenceOrder, FactReading, GroupDomain, Session, StackDomain,
     WarpModel,
 };
 use warpbound_report::KernelBound;
-use warpbound_report::bound::Status;
+use warpbound_report::bound::BoundVerdict;
 
 use crate::support::{built, cubins};
 
@@ -55,18 +56,16 @@ fn bounded_or_refused_by_name() {
     for file in &files {
         for kernel in bounds(file, &options(full())) {
             let what = format!("{file}: {}", kernel.name);
-            if kernel.status == Status::Bounded {
-                bounded += 1;
-                check(&kernel, &what);
-                continue;
-            }
-            assert_eq!(
-                (kernel.status, kernel.bound),
-                (Status::Refused, None),
-                "{what}"
-            );
-            assert!(kernel.reason_at.is_some(), "{what}");
-            let reason = kernel.reason.expect("a reason");
+            let (reason, at) = match &kernel.verdict {
+                BoundVerdict::Bounded { .. } => {
+                    bounded += 1;
+                    check(&kernel, &what);
+                    continue;
+                }
+                BoundVerdict::Refused { reason, at, .. } => (reason, at),
+                BoundVerdict::Unbounded { reason } => panic!("{what}: {reason}"),
+            };
+            assert!(at.is_some(), "{what}");
             let known = REFUSED.iter().find(|(name, _)| *name == kernel.name);
             assert!(
                 known.is_some_and(|(_, why)| reason.contains(why)),
@@ -90,17 +89,16 @@ fn bounded_or_refused_by_name() {
 
 /// The parts of a report agree with each other.
 fn check(kernel: &KernelBound, what: &str) {
-    let bound = kernel.bound.expect(what);
-    assert!(
-        kernel.missing_facts.is_empty() && kernel.reason.is_none(),
-        "{what}"
-    );
-    let witness = kernel.worst_path_value.expect(what);
-    assert_eq!(
-        bound - witness,
-        kernel.integrality_gap.expect(what),
-        "{what}"
-    );
+    let BoundVerdict::Bounded {
+        bound,
+        worst_path_value: Some(witness),
+    } = kernel.verdict
+    else {
+        panic!("{what}: {:?}", kernel.verdict);
+    };
+    assert!(kernel.missing_facts.is_empty(), "{what}");
+    let gap = kernel.verdict.integrality_gap().expect(what);
+    assert_eq!(bound - witness, gap, "{what}");
     let path: u128 = kernel.worst_path.iter().map(|block| block.total).sum();
     assert_eq!(path, witness, "{what}");
     for block in &kernel.worst_path {
@@ -111,12 +109,9 @@ fn check(kernel: &KernelBound, what: &str) {
         );
     }
     // The gap is the overestimation by fractional executions.
-    assert!(
-        kernel.integrality_gap.expect(what) * 50 <= bound,
-        "{what}: {bound} over {witness}"
-    );
+    assert!(gap * 50 <= bound, "{what}: {bound} over {witness}");
     assert!(kernel.loops.iter().all(|l| l.bound == Some(10)), "{what}");
-    assert_eq!((kernel.lanes, kernel.unit), (32, "instructions"), "{what}");
+    assert_eq!(kernel.lanes, 32, "{what}");
     assert!(kernel.cfg_seconds.is_some(), "{what}");
 }
 
@@ -206,12 +201,12 @@ fn compare<'a>(
     for (fine, coarse) in fine.iter().zip(coarse) {
         assert_eq!(fine.symbol, coarse.symbol);
         let at = format!("{file}: {}: {what}", fine.name);
-        match (fine.bound, coarse.bound) {
+        match (fine.verdict.bound(), coarse.verdict.bound()) {
             (Some(fine), Some(coarse)) => assert!(fine <= coarse, "{at}: {fine} and {coarse}"),
             (None, Some(_)) => panic!("{at}: a bound where less is known, none where more is"),
-            (_, None) => assert!(coarse.reason.is_some(), "{at}"),
+            (_, None) => assert!(coarse.verdict.reason().is_some(), "{at}"),
         }
-        if fine.bound != coarse.bound {
+        if fine.verdict.bound() != coarse.verdict.bound() {
             *larger.entry(what).or_insert(0) += 1;
         }
     }
@@ -231,8 +226,13 @@ fn the_papers_reading() {
             .iter()
             .zip(bounds(&file, &paper))
         {
-            assert_eq!(simt.status, paper.status, "{file}: {}", simt.name);
-            if paper.bound < simt.bound {
+            assert_eq!(
+                discriminant(&simt.verdict),
+                discriminant(&paper.verdict),
+                "{file}: {}",
+                simt.name
+            );
+            if paper.verdict.bound() < simt.verdict.bound() {
                 lower.push(paper.name);
             }
         }

@@ -10,7 +10,7 @@ use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::activation_stack::{ActivationStack, Mask, StackEntry};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};
-use warpbound_simt::warp::{CellSet, Via, WarpState};
+use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpState};
 use warpbound_simt::{EntryId, EntrySite, NodeId, Tag};
 
 use super::loops::LoopIndex;
@@ -197,6 +197,25 @@ impl<'a> Claims<'a> {
         self.node_of(Point { op, ..point })
     }
 
+    /// Returns the calling context of the lanes that the indirect jump at a point takes to an operation.
+    ///
+    /// A context is a name that the graph gives to what follows a jump (SOUNDNESS 5.10), so it is the one of the
+    /// node of that operation among the jump's targets; without such a node it stays, and there is no edge.
+    pub fn context_after_jump(&self, at: ClaimPoint, to: OpIndex) -> ContextId {
+        let space = &self.flow.thread.space;
+        let resolved = self
+            .node_around(at)
+            .and_then(|here| self.flow.thread.resolved.get(here.index())?.as_ref());
+        let targets: &[NodeId] = match resolved.map(|control| &control.op) {
+            Some(ControlOp::IndirectJump { targets, .. }) => targets,
+            _ => &[],
+        };
+        targets
+            .iter()
+            .find(|&&node| space.block(node).first == to)
+            .map_or(at.label, |&node| space.node(node).context)
+    }
+
     /// Whether the next operation lies in the same block.
     pub(crate) fn is_inside(&self, op: OpIndex) -> bool {
         self.first
@@ -348,7 +367,7 @@ impl<'a> Claims<'a> {
                 }
             }
         }
-        let steps = self.flow.warp.steps.get(here.index());
+        let steps = self.flow.warp.graph.steps.get(here.index());
         let steps = || steps.into_iter().flatten();
         let matches_edge = |step: &&_| is_step(step, to, via);
         let known = steps()

@@ -10,15 +10,19 @@ use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_launch::Size;
-use warpbound_simt::Tag;
-use warpbound_simt::activation_stack::{ActivationStack, Mask};
-use warpbound_simulate::functional::{ExecutionListener, Issue};
+use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag};
+use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue};
 
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
 use super::loops::{HeaderMaximum, LoopCounter};
 
 /// Lanes of a warp.
 const LANES: usize = 32;
+
+/// Order of the sides of a jump on the monitor's stacks: not used, as the sides are moved in the simulator's order.
+const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Maximum of distinct violations that are recorded; further ones are only counted.
 const MAX_VIOLATIONS: usize = 200;
@@ -133,7 +137,7 @@ impl<'a> ClaimMonitor<'a> {
                 label: Contexts::KERNEL,
             };
             MonitoredWarp {
-                stack: ActivationStack::new(start, live),
+                stack: ActivationStack::new(start, live, ORDER),
                 last: None,
                 issued: 0,
                 lanes: vec![LoopCounter::new(self.claims); LANES],
@@ -175,8 +179,9 @@ impl<'a> ClaimMonitor<'a> {
             // Inside a block there is no edge to check, so the stack is not copied.
             (Some(op), Some(top)) if op.control == ControlEffect::Next && claims.is_inside(at) => {
                 let op = top.next.op.next();
-                warp.stack.advance(Point { op, ..top.next });
-                true
+                let next = Point { op, ..top.next };
+                let transfer = ControlTransfer::Next;
+                warp.stack.apply(&transfer, taken, next).is_ok()
             }
             (Some(op), Some(top)) => {
                 // `check_step` compares the stacks on both sides of the step, so the old one is kept.
@@ -245,7 +250,7 @@ impl ExecutionListener for ClaimMonitor<'_> {
             warp: issue.first_thread() / LANES as u32,
         };
         let key = (warp_id.block, warp_id.warp);
-        let mut warp = self.take_warp(key, issue.active.into());
+        let mut warp = self.take_warp(key, issue.active);
         warp.issued += 1;
         self.seen.issued += 1;
         let mut found = Vec::new();
@@ -253,20 +258,20 @@ impl ExecutionListener for ClaimMonitor<'_> {
             self.advance_warp(&mut warp, issue.stack(), &mut found);
         }
         if !warp.is_lost {
-            let agree = |cell: Cell, mask: Mask| all_equal(&issue.cell(cell), mask);
+            let agree = |cell: Cell, mask: Mask| all_equal(issue.cell(cell), mask);
             self.claims.check_state(&warp.stack, &agree, &mut found);
             self.count_loops(&mut warp, issue);
-            warp.last = Some((issue.at, issue.taken.into()));
+            warp.last = Some((issue.at, issue.taken));
         }
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
         // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
         let mut entries = issue.stack().pending().iter().chain(issue.stack().top());
-        let all_leave = entries.all(|entry| entry.mask & !Mask::from(issue.taken) == 0);
+        let all_leave = entries.all(|entry| entry.mask & !issue.taken == 0);
         if leaves && all_leave {
             if !warp.is_lost {
-                self.advance_warp(&mut warp, &ActivationStack::new(0, 0), &mut found);
+                self.advance_warp(&mut warp, &ActivationStack::new(0, 0, ORDER), &mut found);
             }
             self.seen.ended_warps += 1;
             let new = WorstWarp {
@@ -316,8 +321,8 @@ fn apply_control(
         ..here
     };
     let to = |op: OpIndex, label: ContextId| Point { op, label };
-    match &op.control {
-        ControlEffect::Next => stack.advance(next),
+    let transfer = match &op.control {
+        ControlEffect::Next => ControlTransfer::Next,
         ControlEffect::Jump(ControlTarget::Op(target)) => {
             let others = top.mask & !taken;
             let mut expected = match *target == next.op {
@@ -333,41 +338,38 @@ fn apply_control(
             if found != expected {
                 return false;
             }
-            split_lanes(stack, lane_targets, |op| to(op, here.label));
+            return split_lanes(stack, lane_targets, |op| to(op, here.label));
         }
         ControlEffect::Indirect { .. } => {
-            // A jump to a function after a PRET is a call.
-            let behind_pret = stack.topmost_tag() == Some(Tag::Ret);
             let lane_targets = lane_targets(stack, now);
             // Lanes whose guard fails must continue; `check_step` compares the targets of the others with the edges.
             let jumps_without = |&(op, mask): &(OpIndex, Mask)| op != next.op && mask & !taken != 0;
             if lane_targets.iter().any(jumps_without) {
                 return false;
             }
-            split_lanes(stack, lane_targets, |op| {
-                let is_call = behind_pret && claims.code.function_at(op).is_some();
-                let label = match is_call {
-                    true => contexts.enter(here.label, here.op, op).context(),
-                    false => here.label,
-                };
-                to(op, label)
+            return split_lanes(stack, lane_targets, |op| {
+                to(op, claims.context_after_jump(here, op))
             });
         }
         ControlEffect::Call(ControlTarget::Op(callee)) => {
             let label = contexts.enter(here.label, here.op, *callee).context();
-            stack.push(Tag::Ret, next, to(*callee, label));
+            ControlTransfer::Call(to(*callee, label))
         }
         ControlEffect::Push(token, ControlTarget::Op(target)) => match tag(*token) {
-            Some(tag) => stack.push(tag, to(*target, here.label), next),
+            Some(tag) => ControlTransfer::Push {
+                tag,
+                resume: to(*target, here.label),
+            },
             None => return false,
         },
-        ControlEffect::Pop(token) => {
-            return tag(*token).is_some_and(|tag| stack.pop(tag, taken, next).is_ok());
-        }
-        ControlEffect::Exit => stack.exit(taken, next),
+        ControlEffect::Pop(token) => match tag(*token) {
+            Some(tag) => ControlTransfer::Pop(tag),
+            None => return false,
+        },
+        ControlEffect::Exit => ControlTransfer::Exit,
         _ => return false,
-    }
-    true
+    };
+    stack.apply(&transfer, taken, next).is_ok()
 }
 
 /// Returns the targets of the active lanes after an operation, in the order in which they run.
@@ -384,20 +386,22 @@ fn lane_targets(
     lane_targets
 }
 
-/// Moves the active lanes to their targets: one entry, or one per group of lanes.
+/// Moves the active lanes to their targets: one entry, or one per group of lanes. Returns whether there is a target.
 fn split_lanes(
     stack: &mut ActivationStack<ClaimPoint>,
     lane_targets: Vec<(OpIndex, Mask)>,
     mut point_of: impl FnMut(OpIndex) -> ClaimPoint,
-) {
+) -> bool {
     let lane_targets: Vec<(ClaimPoint, Mask)> = lane_targets
         .into_iter()
         .map(|(op, mask)| (point_of(op), mask))
         .collect();
-    match lane_targets.as_slice() {
-        [(to, _)] => stack.advance(*to),
-        lane_targets => stack.diverge(lane_targets),
-    }
+    let Some(&(first, _)) = lane_targets.first() else {
+        return false;
+    };
+    let all = lane_targets.iter().fold(0, |all, (_, mask)| all | mask);
+    let transfer = ControlTransfer::Indirect(&lane_targets);
+    stack.apply(&transfer, all, first).is_ok()
 }
 
 /// Whether two stacks are equal except for calling contexts.
@@ -412,14 +416,24 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
 }
 
 /// Whether the lanes of a mask have equal values.
-fn all_equal(row: &[u32; LANES], mask: Mask) -> bool {
+fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
+    let row = match values {
+        CellValues::Words(row) => row,
+        CellValues::Truths(truths) => return truths & mask == 0 || !truths & mask == 0,
+    };
     let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
         return true;
     };
-    let differs = |lane: usize, value: u32| mask >> lane & 1 == 1 && value != first;
-    !row.iter()
-        .enumerate()
-        .any(|(lane, &value)| differs(lane, value))
+    // A warp has 32 lanes or 64. Groups of a constant size, so that the compiler vectorizes the comparisons.
+    let masks = [mask as u32, (mask >> 32) as u32];
+    let mut groups = row.as_chunks::<32>().0.iter().zip(masks);
+    groups.all(|(values, mask)| {
+        let mut differ = 0;
+        for (lane, &value) in values.iter().enumerate() {
+            differ |= u32::from(value != first) << lane;
+        }
+        differ & mask == 0
+    })
 }
 
 fn tag(token: StackToken) -> Option<Tag> {

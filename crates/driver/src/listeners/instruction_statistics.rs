@@ -121,6 +121,7 @@ impl<'a> InstructionStatistics<'a> {
             ControlEffect::Next
             | ControlEffect::Push(..)
             | ControlEffect::Reconverge
+            | ControlEffect::SetActive(_)
             | ControlEffect::End => false,
             ControlEffect::Indirect { .. } => true,
             _ => !op.condition.is_always(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Reason, ThreadCfg, WarpCfg};
-use warpbound_base::Deadline;
-use warpbound_bound::{Effort, Ipet, SolveOutcome, solve};
+use warpbound_base::{Deadline, Instructions};
+use warpbound_bound::{Effort, Ipet, Verdict};
 use warpbound_driver::{BoundOptions, KernelFlow, Session};
 
 fn past() -> Deadline {
@@ -40,19 +40,19 @@ fn each_stage_gives_up() {
     let flow =
         KernelFlow::analyse(&prepared.code, &launch, &model, &Limits::default()).expect("a flow");
     let bounds = vec![Some(10); flow.loops.sites.len()];
-    let ipet = Ipet::new(&flow.counts, |_| 1, &bounds).expect("a model");
+    let ipet = Ipet::new(&flow.counts, |_| Instructions(1), &bounds).expect("a model");
     let solved = |deadline| {
         let effort = Effort {
             deadline,
             ..Effort::default()
         };
-        solve(&ipet.model, effort)
+        ipet.solve(effort)
     };
     assert!(matches!(
         solved(Deadline::default()),
-        SolveOutcome::Bounded(_)
+        Ok(Verdict::Bounded(_))
     ));
-    assert!(matches!(solved(past()), SolveOutcome::SolverFailed(_)));
+    assert!(matches!(solved(past()), Ok(Verdict::Refused(_))));
     // A deadline beyond the range of the clock is no deadline.
     assert!(!Deadline::after(Duration::MAX).is_past());
 }

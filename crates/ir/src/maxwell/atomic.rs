@@ -2,23 +2,21 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::{Operand, OperandValue, View};
+use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord};
+use warpbound_isa::{Operand, OperandValue};
 
 use super::memory::{address, registers};
 use super::operands::Operands;
 use crate::float::Flush;
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    // ATOM and RED take generic addresses: compilers emit them for pointers of unknown space.
-    let space = match view.mnemonic {
-        "ATOM" | "RED" => MemorySpace::Generic,
-        "ATOMS" => MemorySpace::Shared,
-        _ => return None,
-    };
-    let modifiers = view.modifiers.as_slice();
+pub(super) fn atomic(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+    space: MemorySpace,
+) -> Option<Meaning> {
     let (long, modifiers) = match modifiers {
-        [".E", rest @ ..] => (true, rest),
+        [M::E, rest @ ..] => (true, rest),
         rest => (false, rest),
     };
     let (op, kind) = operation(modifiers)?;
@@ -45,31 +43,31 @@ pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// Operation and number type; `None` if the operation does not exist for the type.
-fn operation(modifiers: &[&str]) -> Option<(AtomicOp, AtomicKind)> {
+fn operation(modifiers: &[Modifier]) -> Option<(AtomicOp, AtomicKind)> {
     let (op, kinds) = modifiers.split_first()?;
     let op = match *op {
-        ".ADD" => AtomicOp::Add,
-        ".MIN" => AtomicOp::Min,
-        ".MAX" => AtomicOp::Max,
-        ".INC" => AtomicOp::Increment,
-        ".DEC" => AtomicOp::Decrement,
-        ".AND" => AtomicOp::And,
-        ".OR" => AtomicOp::Or,
-        ".XOR" => AtomicOp::Xor,
-        ".EXCH" => AtomicOp::Exchange,
-        ".CAS" => AtomicOp::CompareSwap,
+        M::Add => AtomicOp::Add,
+        M::Min => AtomicOp::Min,
+        M::Max => AtomicOp::Max,
+        M::Inc => AtomicOp::Increment,
+        M::Dec => AtomicOp::Decrement,
+        M::And => AtomicOp::And,
+        M::Or => AtomicOp::Or,
+        M::Xor => AtomicOp::Xor,
+        M::Exch => AtomicOp::Exchange,
+        M::Cas => AtomicOp::CompareSwap,
         _ => return None,
     };
     let kind = match kinds {
         [] => AtomicKind::U32,
-        [".S32"] => AtomicKind::S32,
-        [".U64"] => AtomicKind::U64,
-        [".64"] if op == AtomicOp::CompareSwap => AtomicKind::U64,
-        [".S64"] => AtomicKind::S64,
-        [".F32.FTZ.RN"] => AtomicKind::F32,
-        [".F16x2.RN"] => AtomicKind::F16x2(Flush::Keep),
-        [".F16x2.FTZ.RN"] => AtomicKind::F16x2(Flush::Ftz),
-        [".F64.RN"] => AtomicKind::F64,
+        [M::S32] => AtomicKind::S32,
+        [M::U64] => AtomicKind::U64,
+        [M::B64] if op == AtomicOp::CompareSwap => AtomicKind::U64,
+        [M::S64] => AtomicKind::S64,
+        [M::F32, M::Ftz, M::Rn] => AtomicKind::F32,
+        [M::F16x2, M::Rn] => AtomicKind::F16x2(Flush::Keep),
+        [M::F16x2, M::Ftz, M::Rn] => AtomicKind::F16x2(Flush::Ftz),
+        [M::F64, M::Rn] => AtomicKind::F64,
         _ => return None,
     };
     // `apply` returns `None` if the operation does not exist for the type.
@@ -96,7 +94,10 @@ fn operand_values(
             }
             OperandValue::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),
             // One of a compare-and-swap's operands is 0.
-            OperandValue::Word("RZ") => values.extend((0..words).map(|_| Expr::Const(0))),
+            OperandValue::Word {
+                word: OperandWord::Zero,
+                ..
+            } => values.extend((0..words).map(|_| Expr::Const(0))),
             OperandValue::Reg(_) => {
                 let value = |register: Option<u8>| match register {
                     Some(n) => Expr::Cell(Cell::gpr(n)),

@@ -1,127 +1,137 @@
 //! Integer comparisons and operations on predicates.
 
 use smallvec::SmallVec;
-use warpbound_isa::{OperandValue, View};
+use warpbound_isa::OperandValue;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::{CarrySum, cc_test_named, set_with_flags};
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let modifiers = view.modifiers.as_slice();
-    match view.mnemonic {
-        "ISETP" => {
-            let (truth, combine) = comparison(modifiers, operands)?;
-            set_predicates(truth, combine, operands.predicate(2)?, operands)
-        }
-        "ISET" => {
-            let (yes, modifiers) = match modifiers {
-                [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
-                rest => (u32::MAX, rest),
-            };
-            let (truth, combine) = comparison(modifiers, operands)?;
-            // Unknown: the condition code after a chain of comparisons.
-            if operands.sets_cc() && view.has(".X") {
-                return None;
-            }
-            let truth = combine_predicates(combine, truth, operands.predicate(2)?)?;
-            set_with_flags(mask(truth, yes), false, operands)
-        }
-        "ICMP" => {
-            let (op, modifiers) = modifiers.split_first()?;
-            let signed = match modifiers {
-                [] => true,
-                [".U32"] => false,
-                _ => return None,
-            };
-            let truth = relation(op, signed, operands.word(2)?, Expr::Const(0))?;
-            let (a, b) = (operands.word(0)?, operands.word(1)?);
-            operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
-        }
-        "PSETP" => {
-            let [first, second] = modifiers else {
-                return None;
-            };
-            let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
-            set_predicates(truth, second, operands.predicate(2)?, operands)
-        }
-        "CSET" => {
-            let (yes, modifiers) = match modifiers {
-                [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
-                rest => (u32::MAX, rest),
-            };
-            let [test, combine] = modifiers else {
-                return None;
-            };
-            let truth = combine_predicates(combine, cc_test_named(test)?, operands.predicate(0)?)?;
-            set_with_flags(mask(truth, yes), false, operands)
-        }
-        "CSETP" => {
-            let [test, combine] = modifiers else {
-                return None;
-            };
-            set_predicates(
-                cc_test_named(test)?,
-                combine,
-                operands.predicate(0)?,
-                operands,
-            )
-        }
-        "P2R" => predicates_to_register(modifiers, operands),
-        "R2P" => register_to_predicates(operands),
-        "PSET" => {
-            let (yes, modifiers) = match modifiers {
-                [".BF", rest @ ..] => (1.0f32.to_bits(), rest),
-                rest => (u32::MAX, rest),
-            };
-            let [first, second] = modifiers else {
-                return None;
-            };
-            let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
-            let truth = combine_predicates(second, truth, operands.predicate(2)?)?;
-            set_with_flags(mask(truth, yes), false, operands)
-        }
-        _ => None,
+/// ISETP: two predicates by a comparison.
+pub(super) fn integer_set_predicates(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let (truth, combine) = comparison(modifiers, operands)?;
+    set_predicates(truth, combine, operands.predicate(2)?, operands)
+}
+
+/// ISET: a mask by a comparison.
+pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    // Unknown: the condition code after a chain of comparisons.
+    if operands.sets_cc() && modifiers.contains(&M::X) {
+        return None;
+    }
+    let (yes, modifiers) = truth_value(modifiers);
+    let (truth, combine) = comparison(modifiers, operands)?;
+    let truth = combine_predicates(combine, truth, operands.predicate(2)?)?;
+    set_with_flags(mask(truth, yes), false, operands)
+}
+
+/// ICMP: the first operand if the third one compares with 0 as asked for, else the second.
+pub(super) fn integer_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (&op, modifiers) = modifiers.split_first()?;
+    let signed = match modifiers {
+        [] => true,
+        [M::U32] => false,
+        _ => return None,
+    };
+    let truth = relation(op, signed, operands.word(2)?, Expr::Const(0))?;
+    let (a, b) = (operands.word(0)?, operands.word(1)?);
+    operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
+}
+
+/// PSETP: two predicates from three.
+pub(super) fn predicate_set_predicates(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let &[first, second] = modifiers else {
+        return None;
+    };
+    let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
+    set_predicates(truth, second, operands.predicate(2)?, operands)
+}
+
+/// PSET: a mask from three predicates.
+pub(super) fn predicate_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (yes, modifiers) = truth_value(modifiers);
+    let &[first, second] = modifiers else {
+        return None;
+    };
+    let truth = combine_predicates(first, operands.predicate(0)?, operands.predicate(1)?)?;
+    let truth = combine_predicates(second, truth, operands.predicate(2)?)?;
+    set_with_flags(mask(truth, yes), false, operands)
+}
+
+/// CSET: a mask by a test of the condition code.
+pub(super) fn code_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (yes, modifiers) = truth_value(modifiers);
+    let &[test, combine] = modifiers else {
+        return None;
+    };
+    let truth = combine_predicates(combine, cc_test_named(test)?, operands.predicate(0)?)?;
+    set_with_flags(mask(truth, yes), false, operands)
+}
+
+/// CSETP: two predicates by a test of the condition code.
+pub(super) fn code_set_predicates(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let &[test, combine] = modifiers else {
+        return None;
+    };
+    let third = operands.predicate(0)?;
+    set_predicates(cc_test_named(test)?, combine, third, operands)
+}
+
+/// Value of a mask that stands for true: 1.0 with `.BF`, else all ones; and the modifiers after it.
+fn truth_value(modifiers: &[Modifier]) -> (u32, &[Modifier]) {
+    match modifiers {
+        [M::Bf, rest @ ..] => (1.0f32.to_bits(), rest),
+        rest => (u32::MAX, rest),
     }
 }
 
 /// Truth of the comparison of the first two operands, and the operator that combines it with a predicate.
-fn comparison<'m>(modifiers: &[&'m str], operands: &Operands<'_>) -> Option<(Expr, &'m str)> {
-    let (op, rest) = modifiers.split_first()?;
-    let (combine, rest) = rest.split_last()?;
+fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<(Expr, Modifier)> {
+    let (&op, rest) = modifiers.split_first()?;
+    let (&combine, rest) = rest.split_last()?;
     let (signed, rest) = match rest {
-        [".U32", rest @ ..] => (false, rest),
+        [M::U32, rest @ ..] => (false, rest),
         rest => (true, rest),
     };
     let truth = match rest {
         [] => relation(op, signed, operands.word(0)?, operands.word(1)?)?,
-        [".X"] => chained_relation(op, signed, operands)?,
+        [M::X] => chained_relation(op, signed, operands)?,
         _ => return None,
     };
     Some((truth, combine))
 }
 
 /// 1 if `a op b`, else 0.
-fn relation(op: &str, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
+fn relation(op: Modifier, signed: bool, a: Expr, b: Expr) -> Option<Expr> {
     let (less, not_more) = match signed {
         true => (BinaryOp::LtS, BinaryOp::LeS),
         false => (BinaryOp::LtU, BinaryOp::LeU),
     };
     Some(match op {
-        ".F" => Expr::Const(0),
-        ".T" => Expr::Const(1),
-        ".LT" => Expr::binary(less, a, b),
-        ".LE" => Expr::binary(not_more, a, b),
-        ".GT" => Expr::binary(less, b, a),
-        ".GE" => Expr::binary(not_more, b, a),
-        ".EQ" => Expr::binary(BinaryOp::Eq, a, b),
-        ".NE" => Expr::binary(BinaryOp::Ne, a, b),
+        M::F => Expr::Const(0),
+        M::T => Expr::Const(1),
+        M::Lt => Expr::binary(less, a, b),
+        M::Le => Expr::binary(not_more, a, b),
+        M::Gt => Expr::binary(less, b, a),
+        M::Ge => Expr::binary(not_more, b, a),
+        M::Eq => Expr::binary(BinaryOp::Eq, a, b),
+        M::Ne => Expr::binary(BinaryOp::Ne, a, b),
         _ => return None,
     })
 }
 
 /// Comparison of multi-word numbers: the condition code holds the flags of the difference of the lower words.
-fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<Expr> {
+fn chained_relation(op: Modifier, signed: bool, operands: &Operands<'_>) -> Option<Expr> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
     if a.1 || b.1 {
         return None;
@@ -137,25 +147,25 @@ fn chained_relation(op: &str, signed: bool, operands: &Operands<'_>) -> Option<E
 }
 
 /// Truth of a comparison, from whether the first operand is less and whether both are equal.
-pub(super) fn relation_of(op: &str, less: Expr, equal: Expr) -> Option<Expr> {
+pub(super) fn relation_of(op: Modifier, less: Expr, equal: Expr) -> Option<Expr> {
     Some(match op {
-        ".F" => Expr::Const(0),
-        ".T" => Expr::Const(1),
-        ".LT" => less,
-        ".GE" => logical_not(less),
-        ".EQ" => equal,
-        ".NE" => logical_not(equal),
-        ".LE" => or(less, equal),
-        ".GT" => logical_not(or(less, equal)),
+        M::F => Expr::Const(0),
+        M::T => Expr::Const(1),
+        M::Lt => less,
+        M::Ge => logical_not(less),
+        M::Eq => equal,
+        M::Ne => logical_not(equal),
+        M::Le => or(less, equal),
+        M::Gt => logical_not(or(less, equal)),
         _ => return None,
     })
 }
 
-pub(super) fn combine_predicates(op: &str, a: Expr, b: Expr) -> Option<Expr> {
+pub(super) fn combine_predicates(op: Modifier, a: Expr, b: Expr) -> Option<Expr> {
     Some(match op {
-        ".AND" => and(a, b),
-        ".OR" => or(a, b),
-        ".XOR" => Expr::binary(BinaryOp::Xor, a, b),
+        M::And => and(a, b),
+        M::Or => or(a, b),
+        M::Xor => Expr::binary(BinaryOp::Xor, a, b),
         _ => return None,
     })
 }
@@ -163,7 +173,7 @@ pub(super) fn combine_predicates(op: &str, a: Expr, b: Expr) -> Option<Expr> {
 /// Assigns `truth op third` to the first predicate and `!truth op third` to the second.
 pub(super) fn set_predicates(
     truth: Expr,
-    combine: &str,
+    combine: Modifier,
     third: Expr,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
@@ -202,21 +212,26 @@ fn predicate_count<'o>(
 }
 
 /// First bit of a selected byte.
-fn byte_at(select: &str) -> Option<u32> {
-    Some(match select {
-        "" => 0,
-        ".B1" => 8,
-        ".B2" => 16,
-        ".B3" => 24,
+fn byte_at(part: Part) -> Option<u32> {
+    Some(match part {
+        Part::Whole => 0,
+        Part::B1 => 8,
+        Part::B2 => 16,
+        Part::B3 => 24,
         _ => return None,
     })
 }
 
 /// P2R: inserts the predicates, or the flags, in the mask into a byte of the register.
-fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn predicates_to_register(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
     let from = match modifiers {
         [] => 0,
-        [select] => byte_at(select)?,
+        [M::B1] => 8,
+        [M::B2] => 16,
+        [M::B3] => 24,
         _ => return None,
     };
     let count = predicate_count(operands.reads.iter().copied())?;
@@ -238,10 +253,10 @@ fn predicates_to_register(modifiers: &[&str], operands: &Operands<'_>) -> Option
 }
 
 /// R2P: assigns the bits of a byte of the register to the predicates, or the flags, in the mask.
-fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn register_to_predicates(operands: &Operands<'_>) -> Option<Meaning> {
     let count = predicate_count(operands.writes.iter().copied())?;
-    let (value, select) = operands.selected(0)?;
-    let from = byte_at(select)?;
+    let (value, part) = operands.selected(0)?;
+    let from = byte_at(part)?;
     let mask = operands.word(1)?;
     if count == FLAGS {
         let mask = and(mask, Expr::Const(15));

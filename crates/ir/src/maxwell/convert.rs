@@ -1,70 +1,72 @@
 //! Conversions with a floating-point side: F2F, F2I, I2F. (I2I is in [`super::resize`].)
 
-use warpbound_isa::{Operand, OperandValue, View};
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
+use warpbound_isa::{Operand, OperandValue};
 
-use super::float::Modifiers;
+use super::modifier_reader::ModifierReader;
 use super::operands::{Operands, and, shr, with_sign, word_of};
 use crate::float::convert::{IntegerType, IntegralRounding};
 use crate::float::{FloatOp, Format};
 use crate::{Expr, Meaning};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    if operands.sets_cc() {
-        return None;
-    }
-    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
+/// F2F: between floating-point formats, or to an integral value of the same format.
+pub(super) fn float_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let operand = operands.reads.first()?;
-    match view.mnemonic {
-        "F2F" => {
-            let flush = modifiers.flush();
-            let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
-            let op = match integral(&mut modifiers) {
-                Some(integral) if from == to => FloatOp::ToIntegral {
-                    format: to,
-                    integral,
-                    flush,
-                    saturate: modifiers.take(".SAT"),
-                },
-                Some(_) => return None,
-                None => FloatOp::ToFormat {
-                    from,
-                    to,
-                    rounding: modifiers.rounding(),
-                    flush,
-                    saturate: modifiers.take(".SAT"),
-                },
-            };
-            modifiers.finish()?;
-            result(op, float_words(operand, from)?, to.width(), operands)
-        }
-        "F2I" => {
-            let flush = modifiers.flush();
-            let (to, from) = (integer(modifiers.next()?)?, format(modifiers.next()?)?);
-            let integral = integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest);
-            modifiers.finish()?;
-            let op = FloatOp::ToInteger {
-                from,
-                to,
-                integral,
-                flush,
-            };
-            result(op, float_words(operand, from)?, to.width(), operands)
-        }
-        "I2F" => {
-            let (to, from) = (format(modifiers.next()?)?, integer(modifiers.next()?)?);
-            let rounding = modifiers.rounding();
-            modifiers.finish()?;
-            let op = FloatOp::FromInteger {
-                from,
-                to,
-                rounding,
-                absolute: operand.absolute,
-                negate: operand.negate,
-            };
-            result(op, integer_words(operand, from)?, to.width(), operands)
-        }
-        _ => None,
-    }
+    let flush = modifiers.flush();
+    let (to, from) = (format(modifiers.next()?)?, format(modifiers.next()?)?);
+    let op = match integral(&mut modifiers) {
+        Some(integral) if from == to => FloatOp::ToIntegral {
+            format: to,
+            integral,
+            flush,
+            saturate: modifiers.take(M::Sat),
+        },
+        Some(_) => return None,
+        None => FloatOp::ToFormat {
+            from,
+            to,
+            rounding: modifiers.rounding(),
+            flush,
+            saturate: modifiers.take(M::Sat),
+        },
+    };
+    modifiers.finish()?;
+    result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// F2I.
+pub(super) fn float_to_integer(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let operand = operands.reads.first()?;
+    let flush = modifiers.flush();
+    let (to, from) = (integer(modifiers.next()?)?, format(modifiers.next()?)?);
+    let integral = integral(&mut modifiers).unwrap_or(IntegralRounding::Nearest);
+    modifiers.finish()?;
+    let op = FloatOp::ToInteger {
+        from,
+        to,
+        integral,
+        flush,
+    };
+    result(op, float_words(operand, from)?, to.width(), operands)
+}
+
+/// I2F.
+pub(super) fn integer_to_float(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let operand = operands.reads.first()?;
+    let (to, from) = (format(modifiers.next()?)?, integer(modifiers.next()?)?);
+    let rounding = modifiers.rounding();
+    modifiers.finish()?;
+    let op = FloatOp::FromInteger {
+        from,
+        to,
+        rounding,
+        absolute: operand.absolute,
+        negate: operand.negate,
+    };
+    result(op, integer_words(operand, from)?, to.width(), operands)
 }
 
 /// Assigns a result of 32 or 64 bits to one or two registers.
@@ -75,29 +77,29 @@ fn result(op: FloatOp, words: Vec<Expr>, width: u32, operands: &Operands<'_>) ->
     }
 }
 
-fn format(name: &str) -> Option<Format> {
-    Some(match name {
-        ".F16" => Format::Half,
-        ".F32" => Format::Single,
-        ".F64" => Format::Double,
+fn format(modifier: Modifier) -> Option<Format> {
+    Some(match modifier {
+        M::F16 => Format::Half,
+        M::F32 => Format::Single,
+        M::F64 => Format::Double,
         _ => return None,
     })
 }
 
-fn integer(name: &str) -> Option<IntegerType> {
-    const NAMES: [&str; 8] = [".U8", ".U16", ".U32", ".U64", ".S8", ".S16", ".S32", ".S64"];
-    let number = NAMES.iter().position(|spelled| *spelled == name)?;
+fn integer(modifier: Modifier) -> Option<IntegerType> {
+    const TYPES: [Modifier; 8] = [M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64];
+    let number = TYPES.iter().position(|known| *known == modifier)?;
     IntegerType::ALL.get(number).copied()
 }
 
-fn integral(modifiers: &mut Modifiers<'_>) -> Option<IntegralRounding> {
+fn integral(modifiers: &mut ModifierReader<'_>) -> Option<IntegralRounding> {
     let names = [
-        (".ROUND", IntegralRounding::Nearest),
-        (".FLOOR", IntegralRounding::Floor),
-        (".CEIL", IntegralRounding::Ceil),
-        (".TRUNC", IntegralRounding::Trunc),
+        (M::Round, IntegralRounding::Nearest),
+        (M::Floor, IntegralRounding::Floor),
+        (M::Ceil, IntegralRounding::Ceil),
+        (M::Trunc, IntegralRounding::Trunc),
     ];
-    let found = names.iter().find(|(name, _)| modifiers.take(name));
+    let found = names.iter().find(|(name, _)| modifiers.take(*name));
     found.map(|(_, integral)| *integral)
 }
 
@@ -112,9 +114,9 @@ fn float_words(operand: &Operand, format: Format) -> Option<Vec<Expr>> {
         (_, Format::Double) => vec![word_of(operand, 0)?, word_of(operand, 1)?],
         _ => vec![word_of(operand, 0)?],
     };
-    let words = match (operand.select, format) {
-        ("", _) => words,
-        (".H1", Format::Half) => words
+    let words = match (operand.part, format) {
+        (Part::Whole, _) => words,
+        (Part::H1, Format::Half) => words
             .into_iter()
             .map(|word| shr(word, Expr::Const(16)))
             .collect(),
@@ -139,12 +141,12 @@ fn integer_words(operand: &Operand, kind: IntegerType) -> Option<Vec<Expr>> {
             .map(|number| word_of(operand, number))
             .collect::<Option<Vec<Expr>>>()?,
     };
-    let shift = match (operand.select, kind.width()) {
-        ("", _) => return Some(words),
-        (".B1", 8) => 8,
-        (".B2", 8) => 16,
-        (".B3", 8) => 24,
-        (".H1", 16) => 16,
+    let shift = match (operand.part, kind.width()) {
+        (Part::Whole, _) => return Some(words),
+        (Part::B1, 8) => 8,
+        (Part::B2, 8) => 16,
+        (Part::B3, 8) => 24,
+        (Part::H1, 16) => 16,
         _ => return None,
     };
     let used = Expr::Const(u32::MAX >> (32 - kind.width()));

@@ -4,6 +4,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use warpbound_isa::CcTest;
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
@@ -81,15 +82,44 @@ pub fn cc_test(test: CcTest) -> Option<Expr> {
     })
 }
 
-/// Names of the tests, by number.
-const TESTS: [&str; 32] = [
-    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
-    ".NEU", ".GEU", ".T", ".OFF", ".LO", ".SFF", ".LS", ".HI", ".SFT", ".HS", ".OFT", ".CSM_TA",
-    ".CSM_TR", ".CSM_MX", ".FCSM_TA", ".FCSM_TR", ".FCSM_MX", ".RLE", ".RGT",
+/// Modifiers of the tests, by number.
+const TESTS: [Modifier; 32] = [
+    M::F,
+    M::Lt,
+    M::Eq,
+    M::Le,
+    M::Gt,
+    M::Ne,
+    M::Ge,
+    M::Num,
+    M::Nan,
+    M::Ltu,
+    M::Equ,
+    M::Leu,
+    M::Gtu,
+    M::Neu,
+    M::Geu,
+    M::T,
+    M::Off,
+    M::Lo,
+    M::Sff,
+    M::Ls,
+    M::Hi,
+    M::Sft,
+    M::Hs,
+    M::Oft,
+    M::CsmTa,
+    M::CsmTr,
+    M::CsmMx,
+    M::FcsmTa,
+    M::FcsmTr,
+    M::FcsmMx,
+    M::Rle,
+    M::Rgt,
 ];
 
 /// Truth of the test with this modifier.
-pub(super) fn cc_test_named(name: &str) -> Option<Expr> {
+pub(super) fn cc_test_named(name: Modifier) -> Option<Expr> {
     let number = TESTS.iter().position(|&test| test == name)?;
     cc_test(CcTest(u8::try_from(number).ok()?))
 }

@@ -1,97 +1,126 @@
 //! Single- and double-precision arithmetic and comparisons, MUFU, RRO, FCHK.
 
-use warpbound_isa::View;
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::compare::{combine_predicates, mask, set_predicates};
 use super::flags::result_flags;
+use super::modifier_reader::ModifierReader;
 use super::operands::Operands;
 use crate::float::special::SpecialFunction;
-use crate::float::{Comparison, FloatOp, Flush, Rounding, single};
+use crate::float::{Comparison, FloatOp, Rounding};
 use crate::{Cell, Expr, Meaning, TernaryOp};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    // Unknown: the condition code of a float result. FSET and DSET write a mask, whose flags are those of an integer.
-    if operands.sets_cc() && !matches!(view.mnemonic, "FSET" | "DSET") {
-        return None;
-    }
-    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
-    match view.mnemonic {
-        "FADD" | "FADD32I" | "FMUL" | "FMUL32I" | "FFMA" | "FFMA32I" => {
-            single_arithmetic(view.mnemonic, modifiers, operands)
-        }
-        "FMNMX" => single_min_max(modifiers, operands),
-        "FCMP" => single_select(modifiers, operands),
-        "FSET" | "FSETP" => {
-            let as_float = modifiers.take(".BF");
-            let comparison = modifiers.comparison()?;
-            let op = FloatOp::CompareSingle(comparison, modifiers.flush());
-            let truth = Expr::float(op, [operands.single(0)?, operands.single(1)?]);
-            set(view, truth, as_float, modifiers, operands)
-        }
-        "DSET" | "DSETP" => {
-            let as_float = modifiers.take(".BF");
-            let op = FloatOp::CompareDouble(modifiers.comparison()?);
-            let truth = Expr::float(op, doubles::<2>(operands)?);
-            set(view, truth, as_float, modifiers, operands)
-        }
-        "DADD" | "DMUL" | "DFMA" => double_arithmetic(view.mnemonic, modifiers, operands),
-        "DMNMX" => {
-            modifiers.finish()?;
-            double_min_max(operands)
-        }
-        "MUFU" => special_function(modifiers, operands),
-        "RRO" => {
-            let op = match modifiers.next()? {
-                ".SINCOS" => FloatOp::ReduceAngle,
-                ".EX2" => FloatOp::ReduceExponent,
-                _ => return None,
-            };
-            operands.set_register(Expr::float(op, [operands.single(0)?]))
-        }
-        "FCHK" => {
-            let [".DIVIDE"] = view.modifiers.as_slice() else {
-                return None;
-            };
-            let words = [operands.single(0)?, operands.single(1)?];
-            let truth = Expr::float(FloatOp::NeedsSlowPath, words);
-            let predicate = operands.predicates().first().copied().flatten();
-            Some(Meaning::Set(
-                predicate.map(|cell| (cell, truth)).into_iter().collect(),
-            ))
-        }
-        _ => None,
-    }
+/// FSET: a mask by the comparison of two singles.
+pub(super) fn single_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let as_float = modifiers.take(M::Bf);
+    let truth = single_comparison(&mut modifiers, operands)?;
+    set_mask(truth, as_float, modifiers, operands)
 }
 
-/// FADD, FMUL, FFMA.
-fn single_arithmetic(
-    mnemonic: &str,
-    mut modifiers: Modifiers<'_>,
+/// FSETP: two predicates by the comparison of two singles.
+pub(super) fn single_set_predicates(
+    modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let truth = single_comparison(&mut modifiers, operands)?;
+    combine_and_set(truth, modifiers, operands)
+}
+
+/// DSET: a mask by the comparison of two doubles.
+pub(super) fn double_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let as_float = modifiers.take(M::Bf);
+    let truth = double_comparison(&mut modifiers, operands)?;
+    set_mask(truth, as_float, modifiers, operands)
+}
+
+/// DSETP: two predicates by the comparison of two doubles.
+pub(super) fn double_set_predicates(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let truth = double_comparison(&mut modifiers, operands)?;
+    combine_and_set(truth, modifiers, operands)
+}
+
+fn single_comparison(modifiers: &mut ModifierReader<'_>, operands: &Operands<'_>) -> Option<Expr> {
+    let comparison = modifiers.comparison()?;
+    let op = FloatOp::CompareSingle(comparison, modifiers.flush());
+    Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]))
+}
+
+fn double_comparison(modifiers: &mut ModifierReader<'_>, operands: &Operands<'_>) -> Option<Expr> {
+    let op = FloatOp::CompareDouble(modifiers.comparison()?);
+    Some(Expr::float(op, doubles::<2>(operands)?))
+}
+
+/// RRO: range reduction for a special function.
+pub(super) fn range_reduction(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let op = match modifiers {
+        [M::Sincos] => FloatOp::ReduceAngle,
+        [M::Ex2] => FloatOp::ReduceExponent,
+        _ => return None,
+    };
+    operands.set_register(Expr::float(op, [operands.single(0)?]))
+}
+
+/// FCHK: whether a division needs the slow path.
+pub(super) fn division_check(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [M::Divide] = modifiers else {
+        return None;
+    };
+    let words = [operands.single(0)?, operands.single(1)?];
+    let truth = Expr::float(FloatOp::NeedsSlowPath, words);
+    let predicate = operands.predicates().first().copied().flatten();
+    Some(Meaning::Set(
+        predicate.map(|cell| (cell, truth)).into_iter().collect(),
+    ))
+}
+
+/// FADD.
+pub(super) fn single_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let flush = modifiers.flush();
+    let op = FloatOp::AddSingle(modifiers.rounding(), flush);
+    single_result(op, 2, modifiers, operands)
+}
+
+/// FMUL.
+pub(super) fn single_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     // Modifiers are taken in the order in which they are printed.
-    let scale = match mnemonic {
-        "FMUL" | "FMUL32I" => modifiers.scale(),
-        _ => single::Scale::One,
-    };
-    let rounding = modifiers.rounding();
-    let saturates = modifiers.take(".SAT");
+    let (flush, scale) = (modifiers.flush(), modifiers.scale());
+    let op = FloatOp::MulSingle(scale, modifiers.rounding(), flush);
+    single_result(op, 2, modifiers, operands)
+}
+
+/// FFMA.
+pub(super) fn single_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let flush = modifiers.flush();
+    let op = FloatOp::FmaSingle(modifiers.rounding(), flush);
+    single_result(op, 3, modifiers, operands)
+}
+
+/// Assigns the result of an operation on the first `count` operands, possibly clamped.
+fn single_result(
+    op: FloatOp,
+    count: usize,
+    mut modifiers: ModifierReader<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let saturates = modifiers.take(M::Sat);
     modifiers.finish()?;
-    let mut words = vec![operands.single(0)?, operands.single(1)?];
-    let op = match mnemonic {
-        "FADD" | "FADD32I" => FloatOp::AddSingle(rounding, flush),
-        "FMUL" | "FMUL32I" => FloatOp::MulSingle(scale, rounding, flush),
-        _ => {
-            words.push(operands.single(2)?);
-            FloatOp::FmaSingle(rounding, flush)
-        }
-    };
-    operands.set_register(saturated(Expr::float(op, words), saturates))
+    let words: Option<Vec<Expr>> = (0..count).map(|index| operands.single(index)).collect();
+    operands.set_register(saturated(Expr::float(op, words?), saturates))
 }
 
 /// FMNMX: the minimum if the predicate holds, else the maximum.
-fn single_min_max(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn single_min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let flush = modifiers.flush();
     modifiers.finish()?;
     let of = |op| Some(Expr::float(op, [operands.single(0)?, operands.single(1)?]));
@@ -104,7 +133,8 @@ fn single_min_max(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Opti
 }
 
 /// FCMP: the first operand if the third one compares with 0 as asked for, else the second.
-fn single_select(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn single_select(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     // The text has no modifier for `.GT`.
     let comparison = modifiers.comparison().unwrap_or(Comparison::Gt);
     let flush = modifiers.flush();
@@ -115,24 +145,38 @@ fn single_select(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Optio
     operands.set_register(Expr::ternary(TernaryOp::Select, truth, a, b))
 }
 
-/// DADD, DMUL, DFMA.
-fn double_arithmetic(
-    mnemonic: &str,
-    mut modifiers: Modifiers<'_>,
-    operands: &Operands<'_>,
-) -> Option<Meaning> {
+/// DADD.
+pub(super) fn double_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let op = FloatOp::AddDouble(only_rounding(modifiers)?);
+    double_result(op, doubles::<2>(operands)?, operands)
+}
+
+/// DMUL.
+pub(super) fn double_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let op = FloatOp::MulDouble(only_rounding(modifiers)?);
+    double_result(op, doubles::<2>(operands)?, operands)
+}
+
+/// DFMA.
+pub(super) fn double_fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let op = FloatOp::FmaDouble(only_rounding(modifiers)?);
+    double_result(op, doubles::<3>(operands)?, operands)
+}
+
+/// Rounding of an instruction without other modifiers.
+fn only_rounding(modifiers: &[Modifier]) -> Option<Rounding> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let rounding = modifiers.rounding();
     modifiers.finish()?;
-    let (op, words) = match mnemonic {
-        "DADD" => (FloatOp::AddDouble(rounding), doubles::<2>(operands)?),
-        "DMUL" => (FloatOp::MulDouble(rounding), doubles::<2>(operands)?),
-        _ => (FloatOp::FmaDouble(rounding), doubles::<3>(operands)?),
-    };
+    Some(rounding)
+}
+
+fn double_result(op: FloatOp, words: Vec<Expr>, operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register_pair(|half| Expr::Float(op, words.clone().into(), half))
 }
 
 /// DMNMX: the minimum if the predicate holds, else the maximum.
-fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
     let words = doubles::<2>(operands)?;
     let choice = operands.predicate(2)?;
     operands.set_register_pair(|half| {
@@ -151,10 +195,11 @@ fn double_min_max(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// MUFU: a special function of a single, or of the high word of a double.
-fn special_function(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn special_function(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let name = modifiers.next()?;
-    let function = FUNCTIONS.iter().find(|(spelled, _)| *spelled == name)?.1;
-    let saturates = modifiers.take(".SAT");
+    let function = FUNCTIONS.iter().find(|(known, _)| *known == name)?.1;
+    let saturates = modifiers.take(M::Sat);
     modifiers.finish()?;
     // The high word of a double is not a single, so it cannot be clamped.
     if saturates && matches!(function, SpecialFunction::Rcp64h | SpecialFunction::Rsq64h) {
@@ -165,96 +210,16 @@ fn special_function(mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Op
 }
 
 /// Functions of MUFU by modifier.
-const FUNCTIONS: [(&str, SpecialFunction); 9] = [
-    (".COS", SpecialFunction::Cos),
-    (".SIN", SpecialFunction::Sin),
-    (".EX2", SpecialFunction::Ex2),
-    (".LG2", SpecialFunction::Lg2),
-    (".RCP", SpecialFunction::Rcp),
-    (".RSQ", SpecialFunction::Rsq),
-    (".RCP64H", SpecialFunction::Rcp64h),
-    (".RSQ64H", SpecialFunction::Rsq64h),
-    (".SQRT", SpecialFunction::Sqrt),
-];
-
-/// Modifiers of an instruction, consumed from the left.
-pub(super) struct Modifiers<'m> {
-    rest: &'m [&'static str],
-}
-
-impl<'m> Modifiers<'m> {
-    pub(super) fn of(rest: &'m [&'static str]) -> Modifiers<'m> {
-        Modifiers { rest }
-    }
-
-    /// Takes the next modifier.
-    pub(super) fn next(&mut self) -> Option<&'static str> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
-    }
-
-    /// Takes the next modifier if it is `name`; returns whether it was.
-    pub(super) fn take(&mut self, name: &str) -> bool {
-        let is = self.rest.first() == Some(&name);
-        if is {
-            self.rest = self.rest.get(1..).unwrap_or_default();
-        }
-        is
-    }
-
-    /// Fails unless all modifiers have been taken.
-    pub(super) fn finish(&self) -> Option<()> {
-        self.rest.is_empty().then_some(())
-    }
-
-    /// Takes the next modifier if it is one of several, and returns its value, else `otherwise`.
-    fn one_of<T: Copy>(&mut self, spellings: &[(&str, T)], otherwise: T) -> T {
-        for &(name, value) in spellings {
-            if self.take(name) {
-                return value;
-            }
-        }
-        otherwise
-    }
-
-    pub(super) fn flush(&mut self) -> Flush {
-        let names = [(".FTZ", Flush::Ftz), (".FMZ", Flush::Fmz)];
-        self.one_of(&names, Flush::Keep)
-    }
-
-    pub(super) fn rounding(&mut self) -> Rounding {
-        let names = [
-            (".RM", Rounding::Down),
-            (".RP", Rounding::Up),
-            (".RZ", Rounding::Zero),
-        ];
-        self.one_of(&names, Rounding::Nearest)
-    }
-
-    fn scale(&mut self) -> single::Scale {
-        use single::Scale;
-        let names = [
-            (".D2", Scale::D2),
-            (".D4", Scale::D4),
-            (".D8", Scale::D8),
-            (".M2", Scale::M2),
-            (".M4", Scale::M4),
-            (".M8", Scale::M8),
-        ];
-        self.one_of(&names, Scale::One)
-    }
-
-    pub(super) fn comparison(&mut self) -> Option<Comparison> {
-        let number = COMPARISONS.iter().position(|spelled| self.take(spelled))?;
-        Comparison::ALL.get(number).copied()
-    }
-}
-
-/// Modifiers of the comparisons, by number.
-const COMPARISONS: [&str; 16] = [
-    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
-    ".NEU", ".GEU", ".T",
+const FUNCTIONS: [(Modifier, SpecialFunction); 9] = [
+    (M::Cos, SpecialFunction::Cos),
+    (M::Sin, SpecialFunction::Sin),
+    (M::Ex2, SpecialFunction::Ex2),
+    (M::Lg2, SpecialFunction::Lg2),
+    (M::Rcp, SpecialFunction::Rcp),
+    (M::Rsq, SpecialFunction::Rsq),
+    (M::Rcp64h, SpecialFunction::Rcp64h),
+    (M::Rsq64h, SpecialFunction::Rsq64h),
+    (M::Sqrt, SpecialFunction::Sqrt),
 ];
 
 pub(super) fn saturated(value: Expr, saturates: bool) -> Expr {
@@ -273,25 +238,33 @@ fn doubles<const N: usize>(operands: &Operands<'_>) -> Option<Vec<Expr>> {
     Some(words)
 }
 
-/// FSET, FSETP, DSET, DSETP: assigns a truth value combined with a predicate to a register or to two predicates.
-fn set(
-    view: &View,
+/// Assigns a truth value combined with a predicate to two predicates.
+fn combine_and_set(
+    truth: Expr,
+    mut modifiers: ModifierReader<'_>,
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let combine = modifiers.next()?;
+    modifiers.finish()?;
+    set_predicates(truth, combine, operands.predicate(2)?, operands)
+}
+
+/// Assigns a truth value combined with a predicate to a register, as a mask or as a float.
+fn set_mask(
     truth: Expr,
     as_float: bool,
-    mut modifiers: Modifiers<'_>,
+    mut modifiers: ModifierReader<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     let combine = modifiers.next()?;
     modifiers.finish()?;
     let third = operands.predicate(2)?;
-    if view.mnemonic.ends_with('P') {
-        return set_predicates(truth, combine, third, operands);
-    }
     let yes = if as_float { 1.0f32.to_bits() } else { u32::MAX };
     let value = mask(combine_predicates(combine, truth, third)?, yes);
     if !operands.sets_cc() {
         return operands.set_register(value);
     }
+    // The flags of a mask are those of an integer.
     let register = operands.only_register()?.map(|cell| (cell, value.clone()));
     let flags = (Cell::CC, result_flags(value));
     Some(Meaning::Set(register.into_iter().chain([flags]).collect()))

@@ -4,48 +4,28 @@
 //! by `cvt.f32.f16`. Unknown: which half of the pair that is; so it has a meaning only if both are the same.
 //! Results merged into one half of a register (`.MRG_H0`, `.MRG_H1`) have no meaning yet.
 
-use warpbound_isa::{Operand, OperandValue, View};
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
+use warpbound_isa::{Operand, OperandValue};
 
 use super::compare::{combine_predicates, mask, set_predicates};
-use super::float::Modifiers;
+use super::modifier_reader::ModifierReader;
 use super::operands::{Operands, SINGLE_SIGN, and, or, shl, shr, with_sign, word_of};
 use crate::float::{Comparison, FloatOp, Flush};
 use crate::{Expr, Meaning};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let mut modifiers = Modifiers::of(view.modifiers.as_slice());
-    let (arithmetic, count) = match view.mnemonic {
-        "HADD2" | "HADD2_32I" => (ADD, 2),
-        "HMUL2" | "HMUL2_32I" => (MUL, 2),
-        "HFMA2" | "HFMA2_32I" => (FMA, 3),
-        "HSET2" | "HSETP2" => return set(view, modifiers, operands),
-        _ => return None,
-    };
-    let to_single = modifiers.take(".F32");
-    let flush = modifiers.flush();
-    let saturates = modifiers.take(".SAT");
-    modifiers.finish()?;
-    let (pairs, _) = pairs(operands, count)?;
-    let of = |lane: fn(&HalfPair) -> &Component| {
-        let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
-        let value = arithmetic.of(&numbers, flush);
-        match saturates {
-            true => Expr::float(FloatOp::SaturateHalf, [value]),
-            false => value,
-        }
-    };
-    let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
-    if to_single {
-        let is_half =
-            |pair: &HalfPair| pair.low == pair.high && matches!(pair.low, Component::Half(_));
-        let widen = FloatOp::WidenHalf(Flush::Keep);
-        return pairs
-            .iter()
-            .all(is_half)
-            .then(|| operands.set_register(Expr::float(widen, [low])))
-            .flatten();
-    }
-    operands.set_register(or(low, shl(high, Expr::Const(16))))
+/// HADD2.
+pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    ADD.meaning(2, modifiers, operands)
+}
+
+/// HMUL2.
+pub(super) fn product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    MUL.meaning(2, modifiers, operands)
+}
+
+/// HFMA2.
+pub(super) fn fma(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    FMA.meaning(3, modifiers, operands)
 }
 
 /// One component of an operand: a half in the low bits of a word, or a single.
@@ -90,6 +70,41 @@ const FMA: Arithmetic = Arithmetic {
 };
 
 impl Arithmetic {
+    /// Applies the operation to the halves of the first `count` operands.
+    fn meaning(
+        &self,
+        count: usize,
+        modifiers: &[Modifier],
+        operands: &Operands<'_>,
+    ) -> Option<Meaning> {
+        let mut modifiers = ModifierReader::of(modifiers);
+        let to_single = modifiers.take(M::F32);
+        let flush = modifiers.flush();
+        let saturates = modifiers.take(M::Sat);
+        modifiers.finish()?;
+        let (pairs, _) = pairs(operands, count)?;
+        let of = |lane: fn(&HalfPair) -> &Component| {
+            let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
+            let value = self.of(&numbers, flush);
+            match saturates {
+                true => Expr::float(FloatOp::SaturateHalf, [value]),
+                false => value,
+            }
+        };
+        let (low, high) = (of(|pair| &pair.low), of(|pair| &pair.high));
+        if to_single {
+            let is_half =
+                |pair: &HalfPair| pair.low == pair.high && matches!(pair.low, Component::Half(_));
+            let widen = FloatOp::WidenHalf(Flush::Keep);
+            return pairs
+                .iter()
+                .all(is_half)
+                .then(|| operands.set_register(Expr::float(widen, [low])))
+                .flatten();
+        }
+        operands.set_register(or(low, shl(high, Expr::Const(16))))
+    }
+
     fn of(&self, numbers: &[&Component], flush: Flush) -> Expr {
         match all_halves(numbers) {
             Some(halves) => Expr::float((self.halves)(flush), halves),
@@ -109,38 +124,41 @@ fn all_halves(numbers: &[&Component]) -> Option<Vec<Expr>> {
     halves.collect()
 }
 
-/// HSET2: a mask for each half. HSETP2: a predicate for each half, or with `.H_AND` one predicate for both.
-fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let as_float = modifiers.take(".BF");
-    let comparison = modifiers.comparison()?;
-    let both = modifiers.take(".H_AND");
-    let flush = modifiers.flush();
-    let combine = modifiers.next()?;
-    modifiers.finish()?;
-    let (pairs, next) = pairs(operands, 2)?;
-    let third = operands.predicate(next)?;
-    let truth = |lane: fn(&HalfPair) -> &Component| {
-        let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
-        comparison_result(comparison, &numbers, flush)
+/// HSET2: a mask for each half.
+pub(super) fn set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let yes = match modifiers.take(M::Bf) {
+        true => 0x3c00,
+        false => 0xffff,
     };
-    let (low, high) = (truth(|pair| &pair.low), truth(|pair| &pair.high));
-    if view.mnemonic == "HSET2" {
-        let yes = if as_float { 0x3c00 } else { 0xffff };
-        let low = mask(combine_predicates(combine, low, third.clone())?, yes);
-        let high = mask(combine_predicates(combine, high, third)?, yes);
-        return operands.set_register(or(low, shl(high, Expr::Const(16))));
+    let halves = HalfComparison::of(&mut modifiers, operands)?;
+    if halves.both {
+        return None;
     }
+    let low = mask(halves.combined(halves.low.clone())?, yes);
+    let high = mask(halves.combined(halves.high.clone())?, yes);
+    operands.set_register(or(low, shl(high, Expr::Const(16))))
+}
+
+/// HSETP2: a predicate for each half, or with `.H_AND` one predicate for both.
+pub(super) fn set_predicate_pair(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let halves = HalfComparison::of(&mut modifiers, operands)?;
     let predicates = operands.predicates();
-    if both {
+    if halves.both {
         // Unknown: the value of the second predicate.
         let first_only = predicates.get(1).is_none_or(Option::is_none);
+        let truth = and(halves.low, halves.high);
         return first_only
-            .then(|| set_predicates(and(low, high), combine, third, operands))
+            .then(|| set_predicates(truth, halves.combine, halves.third, operands))
             .flatten();
     }
     let truths = [
-        combine_predicates(combine, low, third.clone())?,
-        combine_predicates(combine, high, third)?,
+        halves.combined(halves.low.clone())?,
+        halves.combined(halves.high.clone())?,
     ];
     Some(Meaning::Set(
         predicates
@@ -149,6 +167,42 @@ fn set(view: &View, mut modifiers: Modifiers<'_>, operands: &Operands<'_>) -> Op
             .filter_map(|(cell, truth)| Some((cell?, truth)))
             .collect(),
     ))
+}
+
+/// Comparison of both halves, to be combined with a predicate.
+struct HalfComparison {
+    low: Expr,
+    high: Expr,
+    /// `.H_AND`: the comparison must hold for both halves.
+    both: bool,
+    combine: Modifier,
+    third: Expr,
+}
+
+impl HalfComparison {
+    fn of(modifiers: &mut ModifierReader<'_>, operands: &Operands<'_>) -> Option<HalfComparison> {
+        let comparison = modifiers.comparison()?;
+        let both = modifiers.take(M::HAnd);
+        let flush = modifiers.flush();
+        let combine = modifiers.next()?;
+        modifiers.finish()?;
+        let (pairs, next) = pairs(operands, 2)?;
+        let truth = |lane: fn(&HalfPair) -> &Component| {
+            let numbers: Vec<&Component> = pairs.iter().map(lane).collect();
+            comparison_result(comparison, &numbers, flush)
+        };
+        Some(HalfComparison {
+            low: truth(|pair| &pair.low),
+            high: truth(|pair| &pair.high),
+            both,
+            combine,
+            third: operands.predicate(next)?,
+        })
+    }
+
+    fn combined(&self, truth: Expr) -> Option<Expr> {
+        combine_predicates(self.combine, truth, self.third.clone())
+    }
 }
 
 fn comparison_result(comparison: Comparison, numbers: &[&Component], flush: Flush) -> Expr {
@@ -189,7 +243,7 @@ fn pair(operand: &Operand) -> Option<HalfPair> {
     const SIGN: u32 = 1 << 15;
     let word = word_of(operand, 0)?;
     // A constant operand is a single (experiment: for the half 0x2e33 the compiler stores 0x3dc66000).
-    if matches!(operand.value, OperandValue::Const { .. }) && operand.select.is_empty() {
+    if matches!(operand.value, OperandValue::Const { .. }) && operand.part == Part::Whole {
         let single = Component::Single(with_sign(word, operand, SINGLE_SIGN));
         return Some(HalfPair {
             low: single.clone(),
@@ -201,13 +255,13 @@ fn pair(operand: &Operand) -> Option<HalfPair> {
         let half = shr(word.clone(), Expr::Const(16));
         Component::Half(with_sign(half, operand, SIGN))
     };
-    let (low, high) = match operand.select {
+    let (low, high) = match operand.part {
         // RZ is a pair of zeros.
-        "" if operand.value == OperandValue::Reg(None) => (low(), low()),
-        "" => (low(), high()),
-        ".H0_H0" => (low(), low()),
-        ".H1_H1" => (high(), high()),
-        ".F32" => {
+        Part::Whole if operand.value == OperandValue::Reg(None) => (low(), low()),
+        Part::Whole => (low(), high()),
+        Part::LowTwice => (low(), low()),
+        Part::HighTwice => (high(), high()),
+        Part::Single => {
             let single = Component::Single(with_sign(word, operand, SINGLE_SIGN));
             (single.clone(), single)
         }

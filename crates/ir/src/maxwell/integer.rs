@@ -1,7 +1,8 @@
 //! Integer addition (IADD, IADD3), scaled addresses (ISCADD, LEA), minimum and maximum (IMNMX).
 
 use smallvec::smallvec;
-use warpbound_isa::{OperandValue, View};
+use warpbound_isa::OperandValue;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::{
     CarrySum, carry, carry_count_flags, flags_write, order_flags, overflow, sign, zero,
@@ -10,35 +11,27 @@ use super::number::{RangedInt, SIGNED};
 use super::operands::{Operands, add, low_half, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let modifiers = view.modifiers.as_slice();
-    match view.mnemonic {
-        "IADD" | "IADD32I" => sum(modifiers, operands),
-        "IADD3" => sum_of_three(modifiers, operands),
-        "ISCADD" | "ISCADD32I" => {
-            let (a, minus) = operands.signed(0)?;
-            let shifted = shl(a, Expr::Const(operands.immediate(2)?));
-            let b = operands.signed(1)?;
-            match modifiers {
-                [] => CarrySum::of((shifted, minus), b, false)?.result(operands),
-                [".PO"] => CarrySum::plus_one(shifted, b.0).result(operands),
-                _ => None,
-            }
-        }
-        "LEA" => scaled_address(modifiers, operands),
-        "IMNMX" => min_max(modifiers, operands),
+/// ISCADD: the sum of a shifted operand and another.
+pub(super) fn scaled_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (a, minus) = operands.signed(0)?;
+    let shifted = shl(a, Expr::Const(operands.immediate(2)?));
+    let b = operands.signed(1)?;
+    match modifiers {
+        [] => CarrySum::of((shifted, minus), b, false)?.result(operands),
+        [M::Po] => CarrySum::plus_one(shifted, b.0).result(operands),
         _ => None,
     }
 }
 
-fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+/// IADD.
+pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
     match modifiers {
         [] => CarrySum::of(a, b, false)?.result(operands),
-        [".X"] => CarrySum::of(a, b, true)?.result(operands),
-        [".PO"] => CarrySum::plus_one(a.0, b.0).result(operands),
+        [M::X] => CarrySum::of(a, b, true)?.result(operands),
+        [M::Po] => CarrySum::plus_one(a.0, b.0).result(operands),
         // Clamped to signed 32 bits (PTX manual, `add.sat`).
-        [".SAT"] if !operands.sets_cc() => {
+        [M::Sat] if !operands.sets_cc() => {
             let [x, y] = [&a.0, &b.0].map(|value| RangedInt::word(value.clone(), true));
             let sum = match (a.1, b.1) {
                 (false, false) => x.plus(&y),
@@ -56,9 +49,9 @@ fn sum(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 ///
 /// For 64-bit numbers the high words are compared first (`.XHI`); their order goes to the condition code, by which the
 /// low words are chosen (`.XLO`; experiment: the compiler's 64-bit minimum).
-fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, part) = match modifiers {
-        [".U32", rest @ ..] => (false, rest),
+        [M::U32, rest @ ..] => (false, rest),
         rest => (true, rest),
     };
     let (a, b) = (operands.word(0)?, operands.word(1)?);
@@ -77,7 +70,7 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
     let plain = either(of(smaller), of(larger))?;
     match part {
         [] => operands.set_register(plain),
-        [".XHI"] => {
+        [M::Xhi] => {
             let register = operands.only_register()?;
             let mut writes = smallvec![];
             writes.extend(register.map(|cell| (cell, plain)));
@@ -91,7 +84,7 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
             Some(Meaning::Set(writes))
         }
         // Low words are always compared as unsigned numbers.
-        [".XLO"] if !signed => {
+        [M::Xlo] if !signed => {
             let by_high_words = either(
                 Expr::ternary(TernaryOp::Select, sign(), a.clone(), b.clone()),
                 Expr::ternary(TernaryOp::Select, sign(), b.clone(), a.clone()),
@@ -108,7 +101,7 @@ fn min_max(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// IADD3: the sum of the first two operands, possibly shifted by 16 to either side, and the third.
-fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn sum_of_three(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let mut parts = Vec::with_capacity(3);
     let mut minus = [false; 3];
     for (index, minus) in minus.iter_mut().enumerate() {
@@ -120,9 +113,9 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             (value, _) => value,
         };
         let value = match part {
-            "" => value,
-            ".H0" => low_half(value, false),
-            ".H1" => shr(value, Expr::Const(16)),
+            Part::Whole => value,
+            Part::H0 => low_half(value, false),
+            Part::H1 => shr(value, Expr::Const(16)),
             _ => return None,
         };
         *minus = operand.negate;
@@ -135,12 +128,12 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
     let [a, b, c] = <[Expr; 3]>::try_from(parts).ok()?;
     let first = add(a.clone(), b.clone());
     match modifiers {
-        [".X"] if !negated => sum_with_carries([a, b, c], None, operands),
+        [M::X] if !negated => sum_with_carries([a, b, c], None, operands),
         [] if !negated => sum_with_carries([a, b, c], Some(0), operands),
         [] if !operands.sets_cc() => operands.set_register(add(first, c)),
         // A difference is the sum with the complement and a carry in of 1 to the lowest word only: compilers subtract
         // 64-bit numbers this way (experiment: a + b - c of `long long`).
-        [] | [".X"] => {
+        [] | [M::X] => {
             let mut inverted = [a, b, c];
             let mut count = 0;
             for (value, minus) in inverted.iter_mut().zip(minus) {
@@ -153,10 +146,10 @@ fn sum_of_three(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> 
             // With three complements the carry in would be 3, which two flags cannot hold.
             (count < 3).then(|| sum_with_carries(inverted, carried, operands))?
         }
-        [".LS"] => operands.set_register(add(shl(first, Expr::Const(16)), c)),
+        [M::Ls] => operands.set_register(add(shl(first, Expr::Const(16)), c)),
         // The sum of the first two has 33 bits: compilers compute high words of products with it, which are right
         // only if the carry is kept (experiment: unsigned division).
-        [".RS"] if !minus[0] && !minus[1] => {
+        [M::Rs] if !minus[0] && !minus[1] => {
             let carry = Expr::ternary(TernaryOp::Carry, a, b, Expr::Const(0));
             let shifted = or(shr(first, Expr::Const(16)), shl(carry, Expr::Const(16)));
             operands.set_register(add(shifted, c))
@@ -201,7 +194,7 @@ fn sum_with_carries(
 }
 
 /// LEA: `(a << s) + b`, or with `.HI` the high word of that for a pair of words.
-fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn scaled_address(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (a, minus) = operands.signed(0)?;
     match modifiers {
         [] => {
@@ -209,7 +202,7 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             CarrySum::of((shifted, minus), operands.signed(1)?, false)?.result(operands)
         }
         // High word of the negated pair, shifted. How it chains with `.X` or with flags is unknown.
-        [".HI"] if minus && !operands.sets_cc() => {
+        [M::Hi] if minus && !operands.sets_cc() => {
             let shift = Expr::Const(operands.immediate(3)?);
             let borrow = Expr::binary(BinaryOp::Eq, a.clone(), Expr::Const(0));
             let high = add(not(operands.word(2)?), borrow);
@@ -217,7 +210,7 @@ fn scaled_address(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning
             let high = Expr::ternary(TernaryOp::FunnelLeft, low, high, shift);
             operands.set_register(add(high, operands.word(1)?))
         }
-        [".HI"] | [".HI", ".X"] if !minus => {
+        [M::Hi] | [M::Hi, M::X] if !minus => {
             let shift = Expr::Const(operands.immediate(3)?);
             let high = Expr::ternary(TernaryOp::FunnelLeft, a, operands.word(2)?, shift);
             let extended = modifiers.len() == 2;

@@ -1,77 +1,79 @@
 //! Bitwise logic, shifts, bit fields, permutations and moves.
 
-use warpbound_isa::View;
+use warpbound_isa::SpecialReg;
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::flags::{flags_write, set_with_flags, zero};
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, TernaryOp, UnaryOp};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let modifiers = view.modifiers.as_slice();
-    match (view.mnemonic, modifiers) {
-        ("MOV" | "MOV32I", []) => mov(operands),
-        ("SEL", []) => {
-            let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
-            operands.set_register(Expr::ternary(TernaryOp::Select, choice, a, b))
-        }
-        ("LOP" | "LOP32I", [op, rest @ ..]) => bitwise(op, rest, operands),
-        ("LOP3", [".LUT", rest @ ..]) => {
-            let (chained, test) = split_chained(rest);
-            let table = u8::try_from(operands.immediate(3)?).ok()?;
-            let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
-            set_with_test(
-                Expr::ternary(TernaryOp::Lut(table), a, b, c),
-                chained,
-                test,
-                operands,
-            )
-        }
-        ("SHL", rest) => {
-            let amount = shift_amount(operands.word(1)?, rest)?;
-            operands.set_register(shl(operands.word(0)?, amount))
-        }
-        ("SHR", rest) => shift_right(rest, operands),
-        ("SHF", [".L", rest @ ..]) => funnel(TernaryOp::FunnelLeft, rest, operands),
-        ("SHF", [".R", rest @ ..]) => funnel(TernaryOp::FunnelRight, rest, operands),
-        ("BFE", rest) => field_extract(rest, operands),
-        ("BFI", []) => field_insert(operands),
-        ("POPC", []) => operands.set_register(Expr::unary(UnaryOp::Popc, operands.bits(0)?)),
-        ("FLO", rest) => find_leading_one(rest, operands),
-        ("PRMT", mode) => {
-            let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
-            let choice = match mode {
-                [] => choice,
-                [mode] => permute_selector(mode, choice)?,
-                _ => return None,
-            };
-            operands.set_register(Expr::ternary(TernaryOp::Permute, a, choice, b))
-        }
-        _ => None,
-    }
+/// SEL: one of two values, by a predicate.
+pub(super) fn select(operands: &Operands<'_>) -> Option<Meaning> {
+    let (choice, a, b) = (operands.predicate(2)?, operands.word(0)?, operands.word(1)?);
+    operands.set_register(Expr::ternary(TernaryOp::Select, choice, a, b))
+}
+
+/// LOP3: look-up table of three values.
+pub(super) fn look_up(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [M::Lut, rest @ ..] = modifiers else {
+        return None;
+    };
+    let (chained, test) = split_chained(rest);
+    let table = u8::try_from(operands.immediate(3)?).ok()?;
+    let [a, b, c] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+    set_with_test(
+        Expr::ternary(TernaryOp::Lut(table), a, b, c),
+        chained,
+        test,
+        operands,
+    )
+}
+
+/// SHL.
+pub(super) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let amount = shift_amount(operands.word(1)?, modifiers)?;
+    operands.set_register(shl(operands.word(0)?, amount))
+}
+
+/// POPC.
+pub(super) fn population(operands: &Operands<'_>) -> Option<Meaning> {
+    operands.set_register(Expr::unary(UnaryOp::Popc, operands.bits(0)?))
+}
+
+/// PRMT: permutation of bytes.
+pub(super) fn permute(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [a, choice, b] = [operands.word(0)?, operands.word(1)?, operands.word(2)?];
+    let choice = match modifiers {
+        [] => choice,
+        [mode] => permute_selector(*mode, choice)?,
+        _ => return None,
+    };
+    operands.set_register(Expr::ternary(TernaryOp::Permute, a, choice, b))
 }
 
 /// LOP: a bitwise operation on two operands, possibly inverted.
-fn bitwise(op: &str, modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn bitwise(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, modifiers) = modifiers.split_first()?;
     let (chained, test) = split_chained(modifiers);
     let (a, b) = (operands.bits(0)?, operands.bits(1)?);
     let value = match op {
-        ".AND" => and(a, b),
-        ".OR" => or(a, b),
-        ".XOR" => Expr::binary(BinaryOp::Xor, a, b),
-        ".PASS_B" => b,
+        M::And => and(a, b),
+        M::Or => or(a, b),
+        M::Xor => Expr::binary(BinaryOp::Xor, a, b),
+        M::PassB => b,
         _ => return None,
     };
     set_with_test(value, chained, test, operands)
 }
 
 /// SHR: logical or arithmetic right shift, with `.BREV` of the reversed bits.
-fn shift_right(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
-        [".U32", rest @ ..] => (BinaryOp::Shr, rest),
+        [M::U32, rest @ ..] => (BinaryOp::Shr, rest),
         rest => (BinaryOp::Sar, rest),
     };
     let (value, rest) = match rest {
-        [rest @ .., ".BREV"] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
+        [rest @ .., M::Brev] => (Expr::unary(UnaryOp::Reverse, operands.word(0)?), rest),
         rest => (operands.word(0)?, rest),
     };
     let amount = shift_amount(operands.word(1)?, rest)?;
@@ -79,21 +81,21 @@ fn shift_right(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// BFE: bit field of the first operand, with `.BREV` of its reversed bits.
-fn field_extract(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn field_extract(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (signed, rest) = match modifiers {
-        [".U32", rest @ ..] => (false, rest),
+        [M::U32, rest @ ..] => (false, rest),
         rest => (true, rest),
     };
     let a = match rest {
         [] => operands.word(0)?,
-        [".BREV"] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
+        [M::Brev] => Expr::unary(UnaryOp::Reverse, operands.word(0)?),
         _ => return None,
     };
     set_with_flags(extract_field(a, operands.word(1)?, signed), false, operands)
 }
 
 /// BFI: the third operand with a bit field replaced by the first.
-fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
     let (position, length) = field(operands.word(1)?);
     let mask = shl(ones(length), position.clone());
     let kept = and(operands.word(2)?, not(mask.clone()));
@@ -102,16 +104,16 @@ fn field_insert(operands: &Operands<'_>) -> Option<Meaning> {
 }
 
 /// FLO: position of the highest one, or of the highest bit that differs from the sign.
-fn find_leading_one(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn find_leading_one(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
-        [".U32", rest @ ..] => (UnaryOp::HighestOne, rest),
+        [M::U32, rest @ ..] => (UnaryOp::HighestOne, rest),
         rest => (UnaryOp::HighestNonSign, rest),
     };
     let found = Expr::unary(op, operands.bits(0)?);
     operands.set_register(match rest {
         [] => found,
         // Shift amount that moves the bit to the top.
-        [".SH"] => {
+        [M::Sh] => {
             let none = Expr::binary(BinaryOp::Eq, found.clone(), Expr::Const(u32::MAX));
             let shift = Expr::binary(BinaryOp::Sub, Expr::Const(31), found.clone());
             Expr::ternary(TernaryOp::Select, none, found, shift)
@@ -121,7 +123,7 @@ fn find_leading_one(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meani
 }
 
 /// MOV: the second operand is the mask of the lanes of each quad that are written.
-fn mov(operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     let value = operands.word(0)?;
     let lanes = match operands.reads.get(1) {
         Some(_) => operands.immediate(1)?,
@@ -130,7 +132,7 @@ fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     if lanes == 15 {
         return operands.set_register(value);
     }
-    let position = and(Expr::Special(LANE), Expr::Const(3));
+    let position = and(Expr::Special(SpecialReg::LaneId), Expr::Const(3));
     let written = and(shr(Expr::Const(lanes), position), Expr::Const(1));
     let old = match operands.register()? {
         Some(cell) => Expr::Cell(cell),
@@ -139,19 +141,16 @@ fn mov(operands: &Operands<'_>) -> Option<Meaning> {
     operands.set_register(Expr::ternary(TernaryOp::Select, written, value, old))
 }
 
-/// Special register with the lane number.
-const LANE: u8 = 0;
-
 /// Selector digits of PRMT with a mode: four digits for each value of the two low bits of its operand
 /// (PTX manual, `prmt`).
-fn permute_selector(mode: &str, operand: Expr) -> Option<Expr> {
+fn permute_selector(mode: Modifier, operand: Expr) -> Option<Expr> {
     let by_value: [u32; 4] = match mode {
-        ".F4E" => [0x3210, 0x4321, 0x5432, 0x6543],
-        ".B4E" => [0x5670, 0x6701, 0x7012, 0x0123],
-        ".RC8" => [0x0000, 0x1111, 0x2222, 0x3333],
-        ".ECL" => [0x3210, 0x3211, 0x3222, 0x3333],
-        ".ECR" => [0x0000, 0x1110, 0x2210, 0x3210],
-        ".RC16" => [0x1010, 0x3232, 0x1010, 0x3232],
+        M::F4e => [0x3210, 0x4321, 0x5432, 0x6543],
+        M::B4e => [0x5670, 0x6701, 0x7012, 0x0123],
+        M::Rc8 => [0x0000, 0x1111, 0x2222, 0x3333],
+        M::Ecl => [0x3210, 0x3211, 0x3222, 0x3333],
+        M::Ecr => [0x0000, 0x1110, 0x2210, 0x3210],
+        M::Rc16 => [0x1010, 0x3232, 0x1010, 0x3232],
         _ => return None,
     };
     let [zero, one, two, three] = by_value.map(Expr::Const);
@@ -166,9 +165,9 @@ fn permute_selector(mode: &str, operand: Expr) -> Option<Expr> {
 }
 
 /// Splits off `.X`, which chains the condition code of the lower words.
-fn split_chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
+fn split_chained(modifiers: &[Modifier]) -> (bool, &[Modifier]) {
     match modifiers {
-        [".X", rest @ ..] => (true, rest),
+        [M::X, rest @ ..] => (true, rest),
         rest => (false, rest),
     }
 }
@@ -177,7 +176,7 @@ fn split_chained<'m, 's>(modifiers: &'m [&'s str]) -> (bool, &'m [&'s str]) {
 fn set_with_test(
     value: Expr,
     chained: bool,
-    test: &[&str],
+    test: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
     if test.is_empty() {
@@ -188,9 +187,9 @@ fn set_with_test(
     // A chained test includes the lower words: compilers test 64-bit numbers this way (`xtask expressions`).
     let is_zero = if chained { and(own, zero()) } else { own };
     let truth = match test {
-        [".T"] => Expr::Const(1),
-        [".Z"] => is_zero,
-        [".NZ"] => logical_not(is_zero),
+        [M::T] => Expr::Const(1),
+        [M::Z] => is_zero,
+        [M::Nz] => logical_not(is_zero),
         _ => return None,
     };
     let flags = flags_write(value.clone(), chained, operands);
@@ -203,26 +202,31 @@ fn set_with_test(
 }
 
 /// Shift amount: with `.W` only its low five bits.
-fn shift_amount(amount: Expr, modifiers: &[&str]) -> Option<Expr> {
+fn shift_amount(amount: Expr, modifiers: &[Modifier]) -> Option<Expr> {
     match modifiers {
         [] => Some(amount),
-        [".W"] => Some(and(amount, Expr::Const(31))),
+        [M::W] => Some(and(amount, Expr::Const(31))),
         _ => None,
     }
 }
 
 /// SHF: funnel shift of a pair of words. The amount saturates at 32, or at 64 for 64-bit types, unless `.W` takes its
 /// low bits (PTX manual, `shf`; experiment: 64-bit shifts).
-fn funnel(op: TernaryOp, modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let (wrapped, rest) = match modifiers {
-        [".W", rest @ ..] => (true, rest),
+pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, rest) = match modifiers {
+        [M::L, rest @ ..] => (TernaryOp::FunnelLeft, rest),
+        [M::R, rest @ ..] => (TernaryOp::FunnelRight, rest),
+        _ => return None,
+    };
+    let (wrapped, rest) = match rest {
+        [M::W, rest @ ..] => (true, rest),
         rest => (false, rest),
     };
     let (long, signed) = match rest {
         [] => (false, false),
-        [".U64"] => (true, false),
+        [M::U64] => (true, false),
         // The sign makes no difference to a left shift.
-        [".S64"] => (true, op == TernaryOp::FunnelRight),
+        [M::S64] => (true, op == TernaryOp::FunnelRight),
         _ => return None,
     };
     let given = operands.word(1)?;

@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::{Operand, OperandValue, View};
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
+use warpbound_isa::{Operand, OperandValue};
 
 use super::operands::{Operands, add, and, shl, shr};
 use crate::{
@@ -10,64 +11,63 @@ use crate::{
     WordHalf,
 };
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let (space, loads) = match view.mnemonic {
-        // Control operations, fences and waits have no effect on data.
-        "NOP" | "MEMBAR" | "DEPBAR" | "BRA" | "SSY" | "SYNC" | "PBK" | "BRK" | "PCNT" | "CONT"
-        | "CAL" | "PRET" | "RET" | "EXIT" | "BRX" | "JMX" | "TEXDEPBAR" => {
-            return Some(Meaning::Set(SmallVec::new()));
-        }
-        // Meanings have no caches; timing models them.
-        "CCTL" | "CCTLL" | "CCTLT" if !view.has(".QRY1") => {
-            return Some(Meaning::Set(SmallVec::new()));
-        }
-        "BAR" => return barrier(view, operands),
-        "B2R" if view.modifiers == [".RESULT"] => {
-            return Some(Meaning::BarrierResult {
-                dest: operands.register()?,
-                truth: operands.predicates().first().copied().flatten(),
-            });
-        }
-        "BPT" if view.modifiers == [".TRAP"] => return Some(Meaning::Trap),
-        "LDC" => return constants(view, operands),
-        "LD" => (MemorySpace::Generic, true),
-        "ST" => (MemorySpace::Generic, false),
-        "LDG" => (MemorySpace::Global, true),
-        "LDS" => (MemorySpace::Shared, true),
-        "LDL" => (MemorySpace::Local, true),
-        "STG" => (MemorySpace::Global, false),
-        "STS" => (MemorySpace::Shared, false),
-        "STL" => (MemorySpace::Local, false),
-        _ => return None,
-    };
-    access(view, operands, space, loads)
+/// Meaning of a cache control (CCTL and its variants).
+pub(super) fn cache_control(modifiers: &[Modifier]) -> Option<Meaning> {
+    // Meanings have no caches; timing models them. A query writes a register.
+    let is_query = modifiers.contains(&M::Qry1);
+    (!is_query).then(Meaning::nothing)
 }
 
-/// Load or store: LD, ST and their variants for one memory space.
-fn access(
-    view: &View,
-    operands: &Operands<'_>,
-    space: MemorySpace,
-    loads: bool,
-) -> Option<Meaning> {
+/// B2R: result of a barrier with a reduction.
+pub(super) fn barrier_result(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let [M::Result] = modifiers else {
+        return None;
+    };
+    Some(Meaning::BarrierResult {
+        dest: operands.register()?,
+        truth: operands.predicates().first().copied().flatten(),
+    })
+}
+
+/// BPT: the trap has a meaning, other breakpoints have none.
+pub(super) fn breakpoint(modifiers: &[Modifier]) -> Option<Meaning> {
+    match modifiers {
+        [M::Trap] => Some(Meaning::Trap),
+        _ => None,
+    }
+}
+
+/// Width of an access, and whether its address has 64 bits.
+fn width(modifiers: &[Modifier]) -> Option<(Width, bool)> {
     let mut width = Width::Words;
     let mut long = false;
-    for modifier in &view.modifiers {
-        width = match *modifier {
-            ".E" => {
+    for modifier in modifiers {
+        width = match modifier {
+            M::E => {
                 long = true;
                 width
             }
             // Cache operators do not change the data; nor does `.U`, which promises that no other lane writes the word.
-            ".CG" | ".CI" | ".CV" | ".LU" | ".CS" | ".WT" => width,
-            ".64" | ".128" | ".U.32" | ".U.64" | ".U.128" => Width::Words,
-            ".U8" | ".U.U8" => Width::U8,
-            ".S8" | ".U.S8" => Width::S8,
-            ".U16" | ".U.U16" => Width::U16,
-            ".S16" | ".U.S16" => Width::S16,
+            M::Cg | M::Ci | M::Cv | M::Lu | M::Cs | M::Wt | M::U => width,
+            M::B32 | M::B64 | M::B128 => Width::Words,
+            M::U8 => Width::U8,
+            M::S8 => Width::S8,
+            M::U16 => Width::U16,
+            M::S16 => Width::S16,
             _ => return None,
         };
     }
+    Some((width, long))
+}
+
+/// Load or store: LD, ST and their variants for one memory space.
+pub(super) fn access(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+    space: MemorySpace,
+    loads: bool,
+) -> Option<Meaning> {
+    let (width, long) = width(modifiers)?;
     // LD and ST read a predicate computed with the address (`LEA.HI.X P0, ...`), a hint of its memory space. It is not
     // needed: the space of a generic address follows from the address.
     let mut reads = operands.reads.as_slice();
@@ -107,14 +107,14 @@ fn access(
 }
 
 /// BAR: arrival at a barrier.
-fn barrier(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn barrier(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let reduce = |reduction| Some(BarrierArrival::Reduce(reduction, operands.predicate(2)?));
-    let arrival = match view.modifiers.as_slice() {
-        [".SYNC"] => BarrierArrival::Wait,
-        [".ARV"] => BarrierArrival::Arrive,
-        [".RED", ".POPC"] => reduce(BarrierReduction::Count)?,
-        [".RED", ".AND"] => reduce(BarrierReduction::All)?,
-        [".RED", ".OR"] => reduce(BarrierReduction::Any)?,
+    let arrival = match modifiers {
+        [M::Sync] => BarrierArrival::Wait,
+        [M::Arv] => BarrierArrival::Arrive,
+        [M::Red, M::Popc] => reduce(BarrierReduction::Count)?,
+        [M::Red, M::And] => reduce(BarrierReduction::All)?,
+        [M::Red, M::Or] => reduce(BarrierReduction::Any)?,
         _ => return None,
     };
     let [number, threads] = barrier_operands(operands)?;
@@ -186,7 +186,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
 }
 
 /// LDC: loads one word, two, or a part of one from `c[bank][base+offset]`.
-fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn constants(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let OperandValue::ConstIndexed { bank, base, offset } = operands.reads.first()?.value else {
         return None;
     };
@@ -205,16 +205,16 @@ fn constants(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
         shr(Expr::Constant(bank, aligned.into()), shift)
     };
     let signed = |op, value| Expr::unary(op, value);
-    match view.modifiers.as_slice() {
+    match modifiers {
         [] => operands.set_register(word(0)),
-        [".64"] => operands.set_register_pair(|half| match half {
+        [M::B64] => operands.set_register_pair(|half| match half {
             WordHalf::Low => word(0),
             WordHalf::High => word(4),
         }),
-        [".U8"] => operands.set_register(and(part(3), Expr::Const(0xff))),
-        [".S8"] => operands.set_register(signed(UnaryOp::SignExtend8, part(3))),
-        [".U16"] => operands.set_register(and(part(2), Expr::Const(0xffff))),
-        [".S16"] => operands.set_register(signed(UnaryOp::SignExtend16, part(2))),
+        [M::U8] => operands.set_register(and(part(3), Expr::Const(0xff))),
+        [M::S8] => operands.set_register(signed(UnaryOp::SignExtend8, part(3))),
+        [M::U16] => operands.set_register(and(part(2), Expr::Const(0xffff))),
+        [M::S16] => operands.set_register(signed(UnaryOp::SignExtend16, part(2))),
         _ => None,
     }
 }

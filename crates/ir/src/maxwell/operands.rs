@@ -1,6 +1,7 @@
 //! Operands of an instruction as expressions.
 
 use smallvec::{SmallVec, smallvec};
+use warpbound_isa::nvidia::Part;
 use warpbound_isa::{Operand, OperandRole, OperandValue, View};
 
 use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
@@ -23,7 +24,8 @@ impl<'v> Operands<'v> {
     /// Source operand as an integer, with its sign.
     pub(super) fn word(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
-        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        let plain =
+            unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.invert)?;
         Some(match operand.negate {
             true => Expr::unary(UnaryOp::Neg, plain),
             false => plain,
@@ -33,7 +35,8 @@ impl<'v> Operands<'v> {
     /// Source operand as a bit pattern, possibly inverted.
     pub(super) fn bits(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
-        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.negate)?;
+        let plain =
+            unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.negate)?;
         Some(match operand.invert {
             true => Expr::unary(UnaryOp::Not, plain),
             false => plain,
@@ -43,27 +46,28 @@ impl<'v> Operands<'v> {
     /// Source operand without its sign, and whether it is negated.
     pub(super) fn signed(&self, index: usize) -> Option<(Expr, bool)> {
         let operand = self.reads.get(index)?;
-        let plain = unmodified(operand).filter(|_| operand.select.is_empty() && !operand.invert)?;
+        let plain =
+            unmodified(operand).filter(|_| operand.part == Part::Whole && !operand.invert)?;
         Some((plain, operand.negate))
     }
 
     /// Source operand as a whole, and the part of it that is selected.
-    pub(super) fn selected(&self, index: usize) -> Option<(Expr, &'static str)> {
+    pub(super) fn selected(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         Some((
             unmodified(operand).filter(|_| !operand.negate && !operand.invert)?,
-            operand.select,
+            operand.part,
         ))
     }
 
     /// Source operand as a whole and the part that is selected; absolute value and negation are left to the caller.
-    pub(super) fn part_without_sign(&self, index: usize) -> Option<(Expr, &'static str)> {
+    pub(super) fn part_without_sign(&self, index: usize) -> Option<(Expr, Part)> {
         let operand = self.reads.get(index)?;
         let bare = Operand {
             absolute: false,
             ..**operand
         };
-        Some((unmodified(&bare)?, operand.select))
+        Some((unmodified(&bare)?, operand.part))
     }
 
     /// Whether a source operand is negated.
@@ -74,7 +78,7 @@ impl<'v> Operands<'v> {
     /// Source operand as a single, with absolute value and negation.
     pub(super) fn single(&self, index: usize) -> Option<Expr> {
         let operand = self.reads.get(index)?;
-        if operand.invert || !operand.select.is_empty() || operand.count > 1 {
+        if operand.invert || operand.part != Part::Whole || operand.count > 1 {
             return None;
         }
         let value = match operand.value {
@@ -87,7 +91,7 @@ impl<'v> Operands<'v> {
     /// Words of a source operand as a double, the low one first, with absolute value and negation.
     pub(super) fn double(&self, index: usize) -> Option<[Expr; 2]> {
         let operand = self.reads.get(index)?;
-        if operand.invert || !operand.select.is_empty() {
+        if operand.invert || operand.part != Part::Whole {
             return None;
         }
         let (low, high) = match operand.value {

@@ -1,42 +1,40 @@
 //! Integer multiplication: XMAD, IMUL, IMAD.
 
-use warpbound_isa::View;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::CarrySum;
 use super::number::{RangedInt, SIGNED};
 use super::operands::{Operands, add, and, low_half, or, shl, shr};
 use crate::{BinaryOp, Expr, Meaning, UnaryOp};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let modifiers = view.modifiers.as_slice();
-    match view.mnemonic {
-        "XMAD" => multiply_halves(modifiers, operands),
-        "IMUL" | "IMUL32I" => operands.set_register(product(modifiers, operands)?),
-        "IMAD" | "IMAD32I" => multiply_and_add(modifiers, operands),
-        _ => None,
-    }
+/// IMUL: low or high word of a product.
+pub(super) fn multiply(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    operands.set_register(product(modifiers, operands)?)
 }
 
 /// XMAD: product of two 16-bit halves plus a third operand.
-fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn multiply_halves(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (mut shifted, mut merged) = (false, false);
-    let (mut signed_a, mut signed_b, mut mode) = (false, false, "");
-    for &modifier in modifiers {
+    let (signed_a, signed_b, rest) = match modifiers {
+        [M::S16, M::U16, rest @ ..] => (true, false, rest),
+        [M::U16, M::S16, rest @ ..] => (false, true, rest),
+        [M::S16, M::S16, rest @ ..] => (true, true, rest),
+        rest => (false, false, rest),
+    };
+    let mut mode = None;
+    for &modifier in rest {
         match modifier {
-            ".PSL" => shifted = true,
-            ".MRG" => merged = true,
-            ".S16.U16" => signed_a = true,
-            ".U16.S16" => signed_b = true,
-            ".S16.S16" => (signed_a, signed_b) = (true, true),
-            ".CLO" | ".CHI" | ".CBCC" | ".CSFU" => mode = modifier,
+            M::Psl => shifted = true,
+            M::Mrg => merged = true,
+            M::Clo | M::Chi | M::Cbcc | M::Csfu => mode = Some(modifier),
             _ => return None,
         }
     }
     let half = |index, signed| {
         let (value, part) = operands.selected(index)?;
         let value = match part {
-            "" => value,
-            ".H1" => shr(value, Expr::Const(16)),
+            Part::Whole => value,
+            Part::H1 => shr(value, Expr::Const(16)),
             _ => return None,
         };
         Some(low_half(value, signed))
@@ -54,11 +52,13 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
         return None;
     }
     let third = match mode {
-        "" => third,
-        ".CLO" => low_half(third, false),
-        ".CHI" => shr(third, Expr::Const(16)),
-        ".CSFU" if signed_a && signed_b && !shifted && !merged => sign_correction(third, operands)?,
-        ".CSFU" => return None,
+        None => third,
+        Some(M::Clo) => low_half(third, false),
+        Some(M::Chi) => shr(third, Expr::Const(16)),
+        Some(M::Csfu) if signed_a && signed_b && !shifted && !merged => {
+            sign_correction(third, operands)?
+        }
+        Some(M::Csfu) => return None,
         _ => add(third, b_high.clone()),
     };
     let sum = add(product, third);
@@ -77,7 +77,7 @@ fn multiply_halves(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meanin
 /// multiplies the high halves.)
 fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
     let ((a, a_part), (b, b_part)) = (operands.selected(0)?, operands.selected(1)?);
-    if a_part != ".H1" || b_part != ".H1" {
+    if (a_part, b_part) != (Part::H1, Part::H1) {
         return None;
     }
     let excess = |high: Expr, low: Expr| {
@@ -89,16 +89,16 @@ fn sign_correction(third: Expr, operands: &Operands<'_>) -> Option<Expr> {
 }
 
 /// Low or high word of the product of the first two operands.
-fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
+fn product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Expr> {
     let (signs, rest) = match modifiers {
-        [".U32.U32", rest @ ..] => ([false; 2], rest),
-        [".U32.S32", rest @ ..] => ([false, true], rest),
-        [".S32.U32", rest @ ..] => ([true, false], rest),
+        [M::U32, M::U32, rest @ ..] => ([false; 2], rest),
+        [M::U32, M::S32, rest @ ..] => ([false, true], rest),
+        [M::S32, M::U32, rest @ ..] => ([true, false], rest),
         rest => ([true; 2], rest),
     };
     let high = match rest {
         [] => false,
-        [".HI"] => true,
+        [M::Hi] => true,
         _ => return None,
     };
     let (a, b) = (operands.signed(0)?, operands.signed(1)?);
@@ -128,18 +128,18 @@ fn product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Expr> {
 }
 
 /// IMAD: product plus third operand, plus the carry flag with `.X` (PTX manual, `mad.cc`, `madc`).
-fn multiply_and_add(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    if let [".HI", ".SAT"] = modifiers {
+pub(super) fn multiply_and_add(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    if let [M::Hi, M::Sat] = modifiers {
         let third = operands.signed(2)?;
         if third.1 || operands.sets_cc() {
             return None;
         }
-        let product = RangedInt::word(product(&[".HI"], operands)?, true);
+        let product = RangedInt::word(product(&[M::Hi], operands)?, true);
         let sum = product.plus(&RangedInt::word(third.0, true))?;
         return operands.set_register(sum.clamped(SIGNED)?.low());
     }
     let (extended, rest) = match modifiers {
-        [rest @ .., ".X"] => (true, rest),
+        [rest @ .., M::X] => (true, rest),
         rest => (false, rest),
     };
     let third = operands.signed(2)?;

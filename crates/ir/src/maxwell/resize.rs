@@ -1,6 +1,6 @@
 //! I2I: conversion of a part of a register to an integer of another size.
 
-use warpbound_isa::View;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::flags::set_with_flags;
 use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
@@ -8,35 +8,33 @@ use super::operands::{Operands, and};
 use crate::{Expr, Meaning, UnaryOp};
 
 /// Width in bits and signedness of an integer type.
-fn format(name: &str) -> Option<(u32, bool)> {
-    Some(match name {
-        ".U8" => (8, false),
-        ".S8" => (8, true),
-        ".U16" => (16, false),
-        ".S16" => (16, true),
-        ".U32" => (32, false),
-        ".S32" => (32, true),
+fn format(modifier: Modifier) -> Option<(u32, bool)> {
+    Some(match modifier {
+        M::U8 => (8, false),
+        M::S8 => (8, true),
+        M::U16 => (16, false),
+        M::S16 => (16, true),
+        M::U32 => (32, false),
+        M::S32 => (32, true),
         _ => return None,
     })
 }
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    if view.mnemonic != "I2I" {
-        return None;
-    }
-    let (to, from, saturated) = match view.modifiers.as_slice() {
+/// I2I.
+pub(super) fn resize(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (to, from, saturated) = match modifiers {
         [to, from] => (*to, *from, false),
-        [to, from, ".SAT"] => (*to, *from, true),
+        [to, from, M::Sat] => (*to, *from, true),
         _ => return None,
     };
     let ((to_bits, to_signed), (bits, signed)) = (format(to)?, format(from)?);
     let operand = operands.reads.first()?;
-    let (value, select) = operands.part_without_sign(0)?;
-    let at = match (select, bits) {
-        ("", _) => 0,
-        (".B1", 8) => 8,
-        (".B2", 8) | (".H1", 16) => 16,
-        (".B3", 8) => 24,
+    let (value, part) = operands.part_without_sign(0)?;
+    let at = match (part, bits) {
+        (Part::Whole, _) => 0,
+        (Part::B1, 8) => 8,
+        (Part::B2, 8) | (Part::H1, 16) => 16,
+        (Part::B3, 8) => 24,
         _ => return None,
     };
     let mut value = extract_part(value, at, bits, signed);

@@ -4,7 +4,8 @@
 //! have SUATOM, which PTX cannot express, and `1D_BUFFER`.
 
 use smallvec::SmallVec;
-use warpbound_isa::{OperandValue, View};
+use warpbound_isa::OperandValue;
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::memory::registers;
 use super::operands::Operands;
@@ -13,106 +14,117 @@ use crate::{
     Width,
 };
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    if !matches!(view.mnemonic, "SULD" | "SUST" | "SURED") {
-        return None;
-    }
-    // A destination predicate is for sparse surfaces, which are not supported.
-    if operands.predicates().iter().any(Option::is_some) {
-        return None;
-    }
-    let [".D", ".BA", dimension, rest @ ..] = view.modifiers.as_slice() else {
+/// SULD.
+pub(super) fn load(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
+    // A first destination is a predicate, PT.
+    let ([dest] | [_, dest]) = operands.writes.as_slice() else {
         return None;
     };
-    let kind = match *dimension {
-        ".1D" => ImageKind::D1,
-        ".1D_ARRAY" => ImageKind::Layered1,
-        ".2D" => ImageKind::D2,
-        ".2D_ARRAY" => ImageKind::Layered2,
-        ".3D" => ImageKind::D3,
-        _ => return None,
-    };
-    let (outside, rest) = match rest {
-        [rest @ .., ".IGN"] => (OutOfBounds::Zero, rest),
-        [rest @ .., ".TRAP"] => (OutOfBounds::Trap, rest),
-        rest => (OutOfBounds::Clamp, rest),
-    };
-    let mut sources = operands.reads.iter();
-    let base = sources.find_map(|operand| match operand.value {
-        OperandValue::Memory { base, offset: 0 } => Some(base),
-        _ => None,
-    })?;
-    let mut coordinates = SmallVec::new();
-    for number in 0..kind.dimensions() as u8 {
-        coordinates.push(register(base, number)?);
-    }
-    let layer = match kind.is_layered() {
-        true => Some(register(base, kind.dimensions() as u8)?),
-        false => None,
-    };
-    // The surface object is in a register, or in constant bank 0 at a word index.
-    let handle = match operands.reads.last()?.value {
-        OperandValue::Reg(first) => register(first, 0)?,
-        OperandValue::Int(slot) => {
-            let slot = u32::try_from(slot).ok()?;
-            Expr::Constant(0, Expr::Const(slot.checked_mul(4)?).into())
-        }
-        _ => return None,
-    };
-    let (op, width) = match view.mnemonic {
-        "SULD" => {
-            let [dest] = operands.writes.as_slice() else {
-                // With a predicate that is PT.
-                let [_, dest] = operands.writes.as_slice() else {
-                    return None;
-                };
-                return access(
-                    SurfaceOp::Load(registers(dest)?.map(|r| r.map(Cell::gpr)).collect()),
-                    size(rest)?,
-                    (kind, outside, handle, coordinates, layer),
-                );
-            };
-            let dests = registers(dest)?.map(|register| register.map(Cell::gpr));
-            (SurfaceOp::Load(dests.collect()), size(rest)?)
-        }
-        name => {
-            let values = operands.reads.iter().skip(1).find_map(|operand| {
-                let list = registers(operand)?;
-                let value = |r: Option<u8>| r.map_or(Expr::Const(0), |r| Expr::Cell(Cell::gpr(r)));
-                Some(list.map(value).collect::<SmallVec<[Expr; 4]>>())
-            })?;
-            match name {
-                "SUST" => (SurfaceOp::Store(values), size(rest)?),
-                _ => {
-                    let (op, kind) = reduction(rest)?;
-                    let words = values.into_iter().take(kind.size() / 4).collect();
-                    (SurfaceOp::Reduce(op, kind, words), Width::Words)
-                }
-            }
-        }
-    };
-    access(op, width, (kind, outside, handle, coordinates, layer))
+    let dests = registers(dest)?.map(|register| register.map(Cell::gpr));
+    Some(target.access(SurfaceOp::Load(dests.collect()), size(rest)?))
 }
 
-type Target = (
-    ImageKind,
-    OutOfBounds,
-    Expr,
-    SmallVec<[Expr; 3]>,
-    Option<Expr>,
-);
+/// SUST.
+pub(super) fn store(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
+    Some(target.access(SurfaceOp::Store(values(operands)?), size(rest)?))
+}
 
-fn access(op: SurfaceOp, width: Width, target: Target) -> Option<Meaning> {
-    let (kind, outside, handle, coordinates, layer) = target;
-    Some(Meaning::Surface(Box::new(SurfaceAccess {
-        op,
-        width,
-        kind,
-        handle,
-        coordinates,
-        layer,
-        out_of_bounds: outside,
-    })))
+/// SURED.
+pub(super) fn reduce(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (target, rest) = SurfaceTarget::of(modifiers, operands)?;
+    let (op, kind) = reduction(rest)?;
+    let words = values(operands)?.into_iter().take(kind.size() / 4);
+    let op = SurfaceOp::Reduce(op, kind, words.collect());
+    Some(target.access(op, Width::Words))
+}
+
+/// Values that a store or reduction takes.
+fn values(operands: &Operands<'_>) -> Option<SmallVec<[Expr; 4]>> {
+    let value = |r: Option<u8>| r.map_or(Expr::Const(0), |r| Expr::Cell(Cell::gpr(r)));
+    let mut sources = operands.reads.iter().skip(1);
+    sources.find_map(|operand| Some(registers(operand)?.map(value).collect()))
+}
+
+/// Surface and place in it.
+struct SurfaceTarget {
+    kind: ImageKind,
+    out_of_bounds: OutOfBounds,
+    handle: Expr,
+    coordinates: SmallVec<[Expr; 3]>,
+    layer: Option<Expr>,
+}
+
+impl SurfaceTarget {
+    /// Returns the target and the modifiers that do not belong to it.
+    fn of<'m>(
+        modifiers: &'m [Modifier],
+        operands: &Operands<'_>,
+    ) -> Option<(SurfaceTarget, &'m [Modifier])> {
+        // A destination predicate is for sparse surfaces, which are not supported.
+        if operands.predicates().iter().any(Option::is_some) {
+            return None;
+        }
+        let [M::D, M::Ba, dimension, rest @ ..] = modifiers else {
+            return None;
+        };
+        let kind = match dimension {
+            M::Dim1 => ImageKind::D1,
+            M::Dim1Array => ImageKind::Layered1,
+            M::Dim2 => ImageKind::D2,
+            M::Dim2Array => ImageKind::Layered2,
+            M::Dim3 => ImageKind::D3,
+            _ => return None,
+        };
+        let (out_of_bounds, rest) = match rest {
+            [rest @ .., M::Ign] => (OutOfBounds::Zero, rest),
+            [rest @ .., M::Trap] => (OutOfBounds::Trap, rest),
+            rest => (OutOfBounds::Clamp, rest),
+        };
+        let mut sources = operands.reads.iter();
+        let base = sources.find_map(|operand| match operand.value {
+            OperandValue::Memory { base, offset: 0 } => Some(base),
+            _ => None,
+        })?;
+        let mut coordinates = SmallVec::new();
+        for number in 0..kind.dimensions() as u8 {
+            coordinates.push(register(base, number)?);
+        }
+        let layer = match kind.is_layered() {
+            true => Some(register(base, kind.dimensions() as u8)?),
+            false => None,
+        };
+        // The surface object is in a register, or in constant bank 0 at a word index.
+        let handle = match operands.reads.last()?.value {
+            OperandValue::Reg(first) => register(first, 0)?,
+            OperandValue::Int(slot) => {
+                let slot = u32::try_from(slot).ok()?;
+                Expr::Constant(0, Expr::Const(slot.checked_mul(4)?).into())
+            }
+            _ => return None,
+        };
+        let target = SurfaceTarget {
+            kind,
+            out_of_bounds,
+            handle,
+            coordinates,
+            layer,
+        };
+        Some((target, rest))
+    }
+
+    fn access(self, op: SurfaceOp, width: Width) -> Meaning {
+        Meaning::Surface(Box::new(SurfaceAccess {
+            op,
+            width,
+            kind: self.kind,
+            handle: self.handle,
+            coordinates: self.coordinates,
+            layer: self.layer,
+            out_of_bounds: self.out_of_bounds,
+        }))
+    }
 }
 
 /// Register `number` registers after `first`.
@@ -123,37 +135,37 @@ fn register(first: Option<u8>, number: u8) -> Option<Expr> {
     })
 }
 
-fn size(modifiers: &[&str]) -> Option<Width> {
+fn size(modifiers: &[Modifier]) -> Option<Width> {
     let mut width = Width::Words;
     for modifier in modifiers {
         width = match *modifier {
             // Cache operators do not change the data.
-            ".CG" | ".CI" | ".CS" | ".CV" | ".WT" => width,
-            ".64" | ".128" => Width::Words,
-            ".U8" => Width::U8,
-            ".S8" => Width::S8,
-            ".U16" => Width::U16,
-            ".S16" => Width::S16,
+            M::Cg | M::Ci | M::Cs | M::Cv | M::Wt => width,
+            M::B64 | M::B128 => Width::Words,
+            M::U8 => Width::U8,
+            M::S8 => Width::S8,
+            M::U16 => Width::U16,
+            M::S16 => Width::S16,
             _ => return None,
         };
     }
     Some(width)
 }
 
-fn reduction(modifiers: &[&str]) -> Option<(AtomicOp, AtomicKind)> {
+fn reduction(modifiers: &[Modifier]) -> Option<(AtomicOp, AtomicKind)> {
     let (op, kinds) = modifiers.split_first()?;
     let op = match *op {
-        ".ADD" => AtomicOp::Add,
-        ".MIN" => AtomicOp::Min,
-        ".MAX" => AtomicOp::Max,
-        ".AND" => AtomicOp::And,
-        ".OR" => AtomicOp::Or,
+        M::Add => AtomicOp::Add,
+        M::Min => AtomicOp::Min,
+        M::Max => AtomicOp::Max,
+        M::And => AtomicOp::And,
+        M::Or => AtomicOp::Or,
         _ => return None,
     };
     let kind = match kinds {
         [] => AtomicKind::U32,
-        [".S32"] => AtomicKind::S32,
-        [".U64"] => AtomicKind::U64,
+        [M::S32] => AtomicKind::S32,
+        [M::U64] => AtomicKind::U64,
         _ => return None,
     };
     // `apply` returns `None` if the operation does not exist for the type.

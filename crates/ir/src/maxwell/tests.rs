@@ -149,7 +149,7 @@ fn check(word: u64, expected: impl Fn(u32, u32, u32) -> u32) {
         assert_eq!(
             got, expected,
             "{} {:?} of {a:#x}, {b:#x}, {c:#x}",
-            view.mnemonic, view.modifiers
+            view.opcode, view.modifiers
         );
     });
 }

@@ -6,7 +6,8 @@
 //! comparisons depend on the sampler's comparison, which CUDA cannot express.
 
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::{Operand, OperandValue, View};
+use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord, TextureDimension};
+use warpbound_isa::{Operand, OperandValue};
 
 use super::operands::{Operands, and};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
@@ -63,17 +64,17 @@ struct TextureModifiers {
 }
 
 impl TextureModifiers {
-    fn of(modifiers: &[&str]) -> Option<TextureModifiers> {
+    fn of(modifiers: &[Modifier]) -> Option<TextureModifiers> {
         let mut flags = TextureModifiers::default();
-        for name in modifiers.iter().flat_map(|text| text.split('.').skip(1)) {
-            match name {
-                "B" => flags.bindless = true,
-                "AOFFI" => flags.offsets = true,
-                "LL" => flags.level = true,
-                "LB" => flags.bias = true,
-                "CL" => flags.clamps = true,
+        for modifier in modifiers {
+            match modifier {
+                M::B => flags.bindless = true,
+                M::Aoffi => flags.offsets = true,
+                M::Ll => flags.level = true,
+                M::Lb => flags.bias = true,
+                M::Cl => flags.clamps = true,
                 // Level 0, issue hints, no derivatives: no effect on the result.
-                "LZ" | "NODEP" | "T" | "P" | "NDV" => {}
+                M::Lz | M::Nodep | M::T | M::P | M::Ndv => {}
                 _ => return None,
             }
         }
@@ -81,51 +82,99 @@ impl TextureModifiers {
     }
 }
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let mut modifiers = view.modifiers.as_slice();
-    let mut component = 0;
-    if matches!(view.mnemonic, "TLD4" | "TLD4S") {
-        let (first, rest) = modifiers.split_first()?;
-        component = [".R", ".G", ".B", ".A"].iter().position(|c| c == first)? as u8;
-        modifiers = rest;
-    }
-    let flags = TextureModifiers::of(modifiers)?;
-    // A destination predicate is for sparse textures, which are not supported.
-    if operands.predicates().iter().any(Option::is_some) {
-        return None;
-    }
-    let texture = TextureOperands::of(view, operands, &flags)?;
-    match view.mnemonic {
-        "TEX" | "TXD" | "TLD" | "TLD4" => long_form(view, &flags, component, texture, operands),
-        "TEXS" | "TLDS" | "TLD4S" => short_form(view, &flags, component, texture, operands),
-        "TXQ" => size_query(texture, operands),
-        _ => None,
-    }
+/// Form of a texture instruction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextureForm {
+    /// All operands in two groups of registers, without derivatives (TEX, TLD, TLD4, TXQ).
+    Long,
+    /// The same with derivatives (TXD).
+    Gradient,
+    /// Two groups of two registers, and a component list in place of a mask (TEXS, TLDS, TLD4S).
+    Short,
+}
+
+/// TEX.
+pub(super) fn sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    long_form(TextureOp::Sample, TextureForm::Long, modifiers, operands)
+}
+
+/// TXD.
+pub(super) fn sample_gradient(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    long_form(
+        TextureOp::Sample,
+        TextureForm::Gradient,
+        modifiers,
+        operands,
+    )
+}
+
+/// TLD.
+pub(super) fn texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    long_form(TextureOp::Texel, TextureForm::Long, modifiers, operands)
+}
+
+/// TLD4.
+pub(super) fn gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, modifiers) = gather_op(modifiers)?;
+    long_form(op, TextureForm::Long, modifiers, operands)
+}
+
+/// TEXS.
+pub(super) fn short_sample(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    short_form(TextureOp::Sample, modifiers, operands)
+}
+
+/// TLDS.
+pub(super) fn short_texel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    short_form(TextureOp::Texel, modifiers, operands)
+}
+
+/// TLD4S.
+pub(super) fn short_gather(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (op, modifiers) = gather_op(modifiers)?;
+    short_form(op, modifiers, operands)
+}
+
+/// Operation of a gather by the component in its first modifier, and the other modifiers.
+fn gather_op(modifiers: &[Modifier]) -> Option<(TextureOp, &[Modifier])> {
+    let (first, rest) = modifiers.split_first()?;
+    let component = match first {
+        M::R => 0,
+        M::G => 1,
+        M::B => 2,
+        M::A => 3,
+        _ => return None,
+    };
+    Some((TextureOp::Gather(component), rest))
 }
 
 /// Source operands of a texture instruction.
-struct TextureOperands<'v> {
+struct TextureOperands {
     /// Texture object in constant bank 0; `None` if it is in a register.
     constant: Option<Expr>,
     first: RegisterSequence,
     second: Option<RegisterSequence>,
     /// Words such as the dimension and the components.
-    words: SmallVec<[&'v str; 3]>,
+    words: SmallVec<[OperandWord; 3]>,
     /// Last integer: the component mask of all but the short forms.
     mask: u32,
 }
 
-impl<'v> TextureOperands<'v> {
+impl TextureOperands {
     fn of(
-        view: &View,
-        operands: &Operands<'v>,
-        modifiers: &TextureModifiers,
-    ) -> Option<TextureOperands<'v>> {
+        form: TextureForm,
+        flags: &TextureModifiers,
+        operands: &Operands<'_>,
+    ) -> Option<TextureOperands> {
+        // A destination predicate is for sparse textures, which are not supported.
+        if operands.predicates().iter().any(Option::is_some) {
+            return None;
+        }
         let words = operands
             .reads
             .iter()
             .filter_map(|operand| match operand.value {
-                OperandValue::Word(text) if !text.is_empty() => Some(text),
+                OperandValue::Word { word, .. } if word != OperandWord::Absent => Some(word),
                 _ => None,
             })
             .collect();
@@ -137,11 +186,11 @@ impl<'v> TextureOperands<'v> {
                 _ => None,
             })
             .collect();
-        let short = matches!(view.mnemonic, "TEXS" | "TLDS" | "TLD4S");
+        let short = form == TextureForm::Short;
         let slot = match numbers.as_slice() {
             [slot] if short => Some(*slot),
-            [slot, _] if !short && !modifiers.bindless => Some(*slot),
-            [_] if modifiers.bindless => None,
+            [slot, _] if !short && !flags.bindless => Some(*slot),
+            [_] if flags.bindless => None,
             _ => return None,
         };
         let mut groups = operands
@@ -160,10 +209,12 @@ impl<'v> TextureOperands<'v> {
 }
 
 /// TXQ: size of a texture.
-fn size_query(mut texture: TextureOperands<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    if texture.words.as_slice() != ["TEX_HEADER_DIMENSION"] {
+pub(super) fn size_query(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let flags = TextureModifiers::of(modifiers)?;
+    let mut texture = TextureOperands::of(TextureForm::Long, &flags, operands)?;
+    let [OperandWord::TextureSize] = texture.words.as_slice() else {
         return None;
-    }
+    };
     let handle = match texture.constant {
         Some(constant) => constant,
         None => texture.first.take()?,
@@ -178,20 +229,16 @@ fn size_query(mut texture: TextureOperands<'_>, operands: &Operands<'_>) -> Opti
 /// Meaning of the forms with all operands in two register groups: the first has the coordinates, the second the rest;
 /// with derivatives (TXD) the second has these and the first all others.
 fn long_form(
-    view: &View,
-    flags: &TextureModifiers,
-    component: u8,
-    texture: TextureOperands<'_>,
+    op: TextureOp,
+    form: TextureForm,
+    modifiers: &[Modifier],
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
+    let flags = TextureModifiers::of(modifiers)?;
+    let texture = TextureOperands::of(form, &flags, operands)?;
     let (mut first, mut second) = (texture.first, texture.second?);
-    let kind = kind(texture.words.first()?)?;
-    let gradient = view.mnemonic == "TXD";
-    let op = match view.mnemonic {
-        "TLD" => TextureOp::Texel,
-        "TLD4" => TextureOp::Gather(component),
-        _ => TextureOp::Sample,
-    };
+    let kind = kind(*texture.words.first()?)?;
+    let gradient = form == TextureForm::Gradient;
     // Unknown: the result of a level out of range without `.CL`; compilers do not emit it.
     if op == TextureOp::Texel && flags.level && !flags.clamps {
         return None;
@@ -245,18 +292,21 @@ fn long_form(
 }
 
 /// Meaning of the short forms, whose two groups of two registers have a different layout for each combination.
-fn short_form(
-    view: &View,
-    flags: &TextureModifiers,
-    component: u8,
-    texture: TextureOperands<'_>,
-    operands: &Operands<'_>,
-) -> Option<Meaning> {
+fn short_form(op: TextureOp, modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let flags = TextureModifiers::of(modifiers)?;
+    let texture = TextureOperands::of(TextureForm::Short, &flags, operands)?;
     let (mut a, mut b) = (texture.first, texture.second?);
-    let (op, kind) = match view.mnemonic {
-        "TEXS" => (TextureOp::Sample, kind(texture.words.first()?)?),
-        "TLDS" => (TextureOp::Texel, kind(texture.words.first()?)?),
-        _ => (TextureOp::Gather(component), ImageKind::D2),
+    // A gather prints neither dimension nor components: it is always of a plane, and writes all.
+    let (kind, components) = match op {
+        TextureOp::Gather(_) => (ImageKind::D2, 0b1111),
+        TextureOp::Sample | TextureOp::Texel => {
+            let (Some(&dimension), Some(&OperandWord::Components(components))) =
+                (texture.words.first(), texture.words.last())
+            else {
+                return None;
+            };
+            (kind(dimension)?, components)
+        }
     };
     let mut layer = None;
     let mut level = None;
@@ -299,18 +349,23 @@ fn short_form(
         layer: layer.map(short_layer),
         level,
         offsets,
-        dests: short_form_dests(view, operands, &texture.words)?,
+        dests: short_form_dests(components, operands)?,
     })))
 }
 
-fn kind(name: &str) -> Option<ImageKind> {
-    Some(match name {
-        "1D" => ImageKind::D1,
-        "2D" => ImageKind::D2,
-        "3D" => ImageKind::D3,
-        "ARRAY_1D" => ImageKind::Layered1,
-        "ARRAY_2D" => ImageKind::Layered2,
-        _ => return None,
+fn kind(word: OperandWord) -> Option<ImageKind> {
+    let OperandWord::Dimension(dimension) = word else {
+        return None;
+    };
+    Some(match dimension {
+        TextureDimension::One => ImageKind::D1,
+        TextureDimension::Two => ImageKind::D2,
+        TextureDimension::Three => ImageKind::D3,
+        TextureDimension::OneArray => ImageKind::Layered1,
+        TextureDimension::TwoArray => ImageKind::Layered2,
+        TextureDimension::ThreeArray | TextureDimension::Cube | TextureDimension::CubeArray => {
+            return None;
+        }
     })
 }
 
@@ -360,19 +415,8 @@ fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cel
 
 /// Destinations of the short forms: the first two components go to the pair of registers printed last, the others to
 /// the pair printed first.
-fn short_form_dests(
-    view: &View,
-    operands: &Operands<'_>,
-    words: &[&str],
-) -> Option<SmallVec<[(u8, Cell); 4]>> {
-    let names = match view.mnemonic {
-        "TLD4S" => "RGBA",
-        _ => words.last()?,
-    };
-    let components: SmallVec<[u8; 4]> = names
-        .chars()
-        .map(|name| "RGBA".find(name).map(|index| index as u8))
-        .collect::<Option<_>>()?;
+fn short_form_dests(components: u8, operands: &Operands<'_>) -> Option<SmallVec<[(u8, Cell); 4]>> {
+    let components = (0..4u8).filter(|component| components >> component & 1 == 1);
     let mut registers = operands.writes.iter().filter_map(|o| match o.value {
         OperandValue::Reg(register) => Some(register),
         _ => None,
@@ -383,7 +427,7 @@ fn short_form_dests(
         _ => (others, n as u8 - 2),
     };
     let mut dests = SmallVec::new();
-    for (n, &component) in components.iter().enumerate() {
+    for (n, component) in components.enumerate() {
         if let (Some(register), offset) = destination(n) {
             let register = register.checked_add(offset).filter(|&r| r < 255)?;
             dests.push((component, Cell::gpr(register)));

@@ -5,71 +5,38 @@
 //! destination type, the manual leaves open whether the value is truncated before the comparison: such a form has no
 //! meaning.
 
-use warpbound_isa::View;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
 
 use super::compare::{relation_of, set_predicates};
+use super::modifier_reader::ModifierReader;
 use super::number::{RangedInt, SIGNED, UNSIGNED, extract_part};
 use super::operands::{Operands, add, and, or, shl};
 use crate::{BinaryOp, Expr, Meaning};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let mut modifiers = VideoModifiers {
-        rest: view.modifiers.as_slice(),
-    };
-    match view.mnemonic {
-        "VADD" => sum(&mut modifiers, operands),
-        "VABSDIFF" => difference(&mut modifiers, operands),
-        "VMNMX" => min_max(&mut modifiers, operands),
-        "VSHL" | "VSHR" => shifted(view.mnemonic == "VSHL", &mut modifiers, operands),
-        "VSET" => comparison(&mut modifiers, operands),
-        "VSETP" => predicate(&mut modifiers, operands),
-        "VMAD" => product_and_sum(&mut modifiers, operands),
-        "VABSDIFF4" => differences_of_bytes(&view.modifiers, operands),
-        "IDP" => dot_product(&view.modifiers, operands),
-        _ => None,
-    }
-}
-
-/// Modifiers, consumed in the order of printing.
-struct VideoModifiers<'m> {
-    rest: &'m [&'static str],
-}
-
-impl VideoModifiers<'_> {
-    /// Takes the next modifier if it is `modifier`; returns whether it was.
-    fn take(&mut self, modifier: &str) -> bool {
-        let found = self.rest.first() == Some(&modifier);
-        if found {
-            self.rest = self.rest.get(1..).unwrap_or_default();
-        }
-        found
-    }
-
-    fn next(&mut self) -> Option<&'static str> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
-    }
-
-    /// Formats of both operands; without modifiers they are 32 bits with the given signs.
-    fn formats(&mut self, operands: &Operands<'_>, signs: [bool; 2]) -> Option<[IntFormat; 2]> {
-        let whole = |signed| IntFormat { bits: 32, signed };
-        let Some(first) = self.rest.first().and_then(|text| IntFormat::named(text)) else {
-            // An immediate operand has 16 bits.
-            let second = match operands.immediate(1) {
-                Some(_) => IntFormat {
-                    bits: 16,
-                    signed: signs[1],
-                },
-                None => whole(signs[1]),
-            };
-            return Some([whole(signs[0]), second]);
+/// Formats of both operands; without modifiers they are 32 bits with the given signs.
+fn formats(
+    modifiers: &mut ModifierReader<'_>,
+    operands: &Operands<'_>,
+    signs: [bool; 2],
+) -> Option<[IntFormat; 2]> {
+    let whole = |signed| IntFormat { bits: 32, signed };
+    let first = modifiers.rest().first().copied();
+    let Some(first) = first.and_then(IntFormat::of_modifier) else {
+        // An immediate operand has 16 bits.
+        let second = match operands.immediate(1) {
+            Some(_) => IntFormat {
+                bits: 16,
+                signed: signs[1],
+            },
+            None => whole(signs[1]),
         };
-        self.next();
-        Some([first, IntFormat::named(self.next()?)?])
-    }
+        return Some([whole(signs[0]), second]);
+    };
+    modifiers.next();
+    Some([first, IntFormat::of_modifier(modifiers.next()?)?])
 }
 
+/// Integer format of an operand.
 #[derive(Clone, Copy)]
 struct IntFormat {
     bits: u32,
@@ -77,16 +44,14 @@ struct IntFormat {
 }
 
 impl IntFormat {
-    fn named(text: &str) -> Option<IntFormat> {
-        let (signed, bits) = match text.split_at_checked(2)? {
-            (".U", bits) => (false, bits),
-            (".S", bits) => (true, bits),
-            _ => return None,
-        };
-        let bits = match bits {
-            "8" => 8,
-            "16" => 16,
-            "32" => 32,
+    fn of_modifier(modifier: Modifier) -> Option<IntFormat> {
+        let (bits, signed) = match modifier {
+            M::U8 => (8, false),
+            M::S8 => (8, true),
+            M::U16 => (16, false),
+            M::S16 => (16, true),
+            M::U32 => (32, false),
+            M::S32 => (32, true),
             _ => return None,
         };
         Some(IntFormat { bits, signed })
@@ -94,13 +59,13 @@ impl IntFormat {
 
     /// Selected part of an operand, extended.
     fn of(self, operands: &Operands<'_>, index: usize) -> Option<RangedInt> {
-        let (value, select) = operands.part_without_sign(index)?;
-        let from = match (select, self.bits) {
-            ("", _) => 0,
-            (".B1", 8) => 8,
-            (".B2", 8) => 16,
-            (".B3", 8) => 24,
-            (".H1", 16) => 16,
+        let (value, part) = operands.part_without_sign(index)?;
+        let from = match (part, self.bits) {
+            (Part::Whole, _) => 0,
+            (Part::B1, 8) => 8,
+            (Part::B2, 8) => 16,
+            (Part::B3, 8) => 24,
+            (Part::H1, 16) => 16,
             _ => return None,
         };
         if let Expr::Const(n) = value
@@ -121,19 +86,19 @@ fn write_result(
     value: RangedInt,
     signed: bool,
     saturated: bool,
-    modifiers: &VideoModifiers<'_>,
+    modifiers: &ModifierReader<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
-    let after = match modifiers.rest {
-        [] => "",
-        [after] => *after,
+    let after = match modifiers.rest() {
+        [] => None,
+        [after] => Some(*after),
         _ => return None,
     };
     let range = match (after, signed) {
-        (".MRG_16H" | ".MRG_16L", true) => (i16::MIN.into(), i16::MAX.into()),
-        (".MRG_16H" | ".MRG_16L", false) => (0, u16::MAX.into()),
-        (".MRG_8B0" | ".MRG_8B2", true) => (i8::MIN.into(), i8::MAX.into()),
-        (".MRG_8B0" | ".MRG_8B2", false) => (0, u8::MAX.into()),
+        (Some(M::Mrg16h | M::Mrg16l), true) => (i16::MIN.into(), i16::MAX.into()),
+        (Some(M::Mrg16h | M::Mrg16l), false) => (0, u16::MAX.into()),
+        (Some(M::Mrg8b0 | M::Mrg8b2), true) => (i8::MIN.into(), i8::MAX.into()),
+        (Some(M::Mrg8b0 | M::Mrg8b2), false) => (0, u8::MAX.into()),
         (_, true) => SIGNED,
         (_, false) => UNSIGNED,
     };
@@ -151,82 +116,98 @@ fn write_result(
         or(and(third.clone(), Expr::Const(!(mask << at))), part)
     };
     operands.set_register(match after {
-        "" => value.low(),
-        ".ACC" => add(value.low(), third),
-        ".MIN" | ".MAX" if !value.fits(range) => return None,
-        ".MIN" => value.smaller(&RangedInt::word(third, signed))?.low(),
-        ".MAX" => value.larger(&RangedInt::word(third, signed))?.low(),
-        ".MRG_16H" => inserted(16, 0xffff),
-        ".MRG_16L" => inserted(0, 0xffff),
-        ".MRG_8B0" => inserted(0, 0xff),
-        ".MRG_8B2" => inserted(16, 0xff),
+        None => value.low(),
+        Some(M::Acc) => add(value.low(), third),
+        Some(M::Min | M::Max) if !value.fits(range) => return None,
+        Some(M::Min) => value.smaller(&RangedInt::word(third, signed))?.low(),
+        Some(M::Max) => value.larger(&RangedInt::word(third, signed))?.low(),
+        Some(M::Mrg16h) => inserted(16, 0xffff),
+        Some(M::Mrg16l) => inserted(0, 0xffff),
+        Some(M::Mrg8b0) => inserted(0, 0xff),
+        Some(M::Mrg8b2) => inserted(16, 0xff),
         _ => return None,
     })
 }
 
 fn both(
-    modifiers: &mut VideoModifiers<'_>,
+    modifiers: &mut ModifierReader<'_>,
     operands: &Operands<'_>,
     signs: [bool; 2],
 ) -> Option<[RangedInt; 2]> {
-    let [first, second] = modifiers.formats(operands, signs)?;
+    let [first, second] = formats(modifiers, operands, signs)?;
     Some([first.of(operands, 0)?, second.of(operands, 1)?])
 }
 
-fn sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let signed = !modifiers.take(".UD");
-    let [a, b] = both(modifiers, operands, [true; 2])?;
-    let saturated = modifiers.take(".SAT");
+/// VADD.
+pub(super) fn sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let signed = !modifiers.take(M::Ud);
+    let [a, b] = both(&mut modifiers, operands, [true; 2])?;
+    let saturated = modifiers.take(M::Sat);
     let value = match (operands.is_negated(0), operands.is_negated(1)) {
         (false, false) => a.plus(&b),
         (false, true) => a.minus(&b),
         (true, false) => b.minus(&a),
         (true, true) => None,
     };
-    write_result(value?, signed, saturated, modifiers, operands)
+    write_result(value?, signed, saturated, &modifiers, operands)
 }
 
-fn difference(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let signed = modifiers.take(".SD");
-    let [a, b] = both(modifiers, operands, [true; 2])?;
-    let saturated = modifiers.take(".SAT");
+/// VABSDIFF.
+pub(super) fn difference(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let signed = modifiers.take(M::Sd);
+    let [a, b] = both(&mut modifiers, operands, [true; 2])?;
+    let saturated = modifiers.take(M::Sat);
     let value = a.minus(&b)?.magnitude()?;
-    write_result(value, signed, saturated, modifiers, operands)
+    write_result(value, signed, saturated, &modifiers, operands)
 }
 
-fn min_max(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let signed = !modifiers.take(".UD");
-    let [a, b] = both(modifiers, operands, [true; 2])?;
-    let value = match modifiers.take(".MX") {
+/// VMNMX.
+pub(super) fn min_max(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let signed = !modifiers.take(M::Ud);
+    let [a, b] = both(&mut modifiers, operands, [true; 2])?;
+    let value = match modifiers.take(M::Mx) {
         true => a.larger(&b)?,
         false => a.smaller(&b)?,
     };
-    let saturated = modifiers.take(".SAT");
-    write_result(value, signed, saturated, modifiers, operands)
+    let saturated = modifiers.take(M::Sat);
+    write_result(value, signed, saturated, &modifiers, operands)
 }
 
-/// VSHL, VSHR: shift by at most 32, or with `.W` by the low five bits.
+/// VSHL.
+pub(super) fn shift_left(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    shifted(true, ModifierReader::of(modifiers), operands)
+}
+
+/// VSHR.
+pub(super) fn shift_right(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    shifted(false, ModifierReader::of(modifiers), operands)
+}
+
+/// Shift by at most 32, or with `.W` by the low five bits.
 fn shifted(
     left: bool,
-    modifiers: &mut VideoModifiers<'_>,
+    mut modifiers: ModifierReader<'_>,
     operands: &Operands<'_>,
 ) -> Option<Meaning> {
-    let signed = !modifiers.take(".UD");
-    let [format, amount_format] = modifiers.formats(operands, [true, false])?;
+    let signed = !modifiers.take(M::Ud);
+    let [format, amount_format] = formats(&mut modifiers, operands, [true, false])?;
     let amount = amount_format.of(operands, 1)?.low();
-    let amount = match modifiers.take(".W") {
+    let amount = match modifiers.take(M::W) {
         true => and(amount, Expr::Const(31)),
         false => amount,
     };
-    let saturated = modifiers.take(".SAT");
+    let saturated = modifiers.take(M::Sat);
     let a = format.of(operands, 0)?;
     if left {
         // Unknown: the number of bits kept for the comparison with the bounds.
-        let ranged = matches!(modifiers.rest, [".MIN" | ".MAX"]);
+        let ranged = matches!(modifiers.rest(), [M::Min | M::Max]);
         let value = RangedInt::word(shl(a.low(), amount), signed);
         return match saturated || ranged {
             true => None,
-            false => write_result(value, signed, false, modifiers, operands),
+            false => write_result(value, signed, false, &modifiers, operands),
         };
     }
     let op = match format.signed {
@@ -239,42 +220,42 @@ fn shifted(
         32 => RangedInt::word(value, format.signed),
         bits => RangedInt::narrow(value, bits, format.signed),
     };
-    write_result(value, signed, saturated, modifiers, operands)
+    write_result(value, signed, saturated, &modifiers, operands)
 }
 
-fn comparison(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+/// VSET: the truth of a comparison.
+pub(super) fn comparison(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let op = modifiers.next()?;
-    let [a, b] = both(modifiers, operands, [true; 2])?;
+    let [a, b] = both(&mut modifiers, operands, [true; 2])?;
     let truth = relation_of(op, a.less(&b), a.equals(&b))?;
     let value = RangedInt::narrow(truth, 1, false);
-    write_result(value, false, false, modifiers, operands)
+    write_result(value, false, false, &modifiers, operands)
 }
 
-fn predicate(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
+/// VSETP: two predicates by a comparison.
+pub(super) fn predicate(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
     let op = modifiers.next()?;
-    let [a, b] = both(modifiers, operands, [true; 2])?;
+    let [a, b] = both(&mut modifiers, operands, [true; 2])?;
     let combine = modifiers.next()?;
     let truth = relation_of(op, a.less(&b), a.equals(&b))?;
     set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
 /// VMAD: product plus third operand; signed if any operand is signed or negated.
-fn product_and_sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) -> Option<Meaning> {
-    let [first, second] = modifiers.formats(operands, [true; 2])?;
+pub(super) fn product_and_sum(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mut modifiers = ModifierReader::of(modifiers);
+    let [first, second] = formats(&mut modifiers, operands, [true; 2])?;
     let (minus_product, minus_third) = (operands.is_negated(0), operands.is_negated(2));
-    let plus_one = modifiers.take(".PO");
-    let scale = match modifiers.rest {
-        [".SHR_7", ..] => 7,
-        [".SHR_15", ..] => 15,
-        _ => 0,
+    let plus_one = modifiers.take(M::Po);
+    let scale = match (modifiers.take(M::Shr7), modifiers.take(M::Shr15)) {
+        (true, _) => 7,
+        (_, true) => 15,
+        (false, false) => 0,
     };
-    if scale > 0 {
-        modifiers.next();
-    }
-    let saturated = modifiers.take(".SAT");
-    if !modifiers.rest.is_empty() {
-        return None;
-    }
+    let saturated = modifiers.take(M::Sat);
+    modifiers.finish()?;
     let signed = first.signed || second.signed || minus_product || minus_third;
     let product = first.of(operands, 0)?.times(&second.of(operands, 1)?)?;
     let product = match minus_product {
@@ -301,16 +282,19 @@ fn product_and_sum(modifiers: &mut VideoModifiers<'_>, operands: &Operands<'_>) 
 
 /// VABSDIFF4 of all bytes in order: the low bytes of the absolute differences, or with `.ACC` their sum plus the third
 /// operand. The compiler emits no other form.
-fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn differences_of_bytes(
+    modifiers: &[Modifier],
+    operands: &Operands<'_>,
+) -> Option<Meaning> {
     let (signs, modifiers) = match modifiers {
-        [".U8.U8", rest @ ..] => ([false; 2], rest),
-        [".U8.S8", rest @ ..] => ([false, true], rest),
-        [".S8.U8", rest @ ..] => ([true, false], rest),
+        [M::U8, M::U8, rest @ ..] => ([false; 2], rest),
+        [M::U8, M::S8, rest @ ..] => ([false, true], rest),
+        [M::S8, M::U8, rest @ ..] => ([true, false], rest),
         rest => ([true; 2], rest),
     };
     let accumulated = match modifiers {
         [] => false,
-        [".ACC"] => true,
+        [M::Acc] => true,
         _ => return None,
     };
     if operands.immediate(1).is_some() {
@@ -333,17 +317,18 @@ fn differences_of_bytes(modifiers: &[&str], operands: &Operands<'_>) -> Option<M
 }
 
 /// IDP: dot product of bytes, or of halves and bytes, plus the third operand (PTX manual, `dp4a`, `dp2a`).
-fn dot_product(modifiers: &[&str], operands: &Operands<'_>) -> Option<Meaning> {
-    let [mode, a_format, b_format] = modifiers else {
-        return None;
-    };
-    let (width, b_from) = match *mode {
-        ".4A" => (8, 0),
-        ".2A.LO" => (16, 0),
-        ".2A.HI" => (16, 16),
+pub(super) fn dot_product(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let (width, b_from, formats) = match modifiers {
+        [M::A4, formats @ ..] => (8, 0, formats),
+        [M::A2, M::Lo, formats @ ..] => (16, 0, formats),
+        [M::A2, M::Hi, formats @ ..] => (16, 16, formats),
         _ => return None,
     };
-    let (a_format, b_format) = (IntFormat::named(a_format)?, IntFormat::named(b_format)?);
+    let &[a_format, b_format] = formats else {
+        return None;
+    };
+    let a_format = IntFormat::of_modifier(a_format)?;
+    let b_format = IntFormat::of_modifier(b_format)?;
     if a_format.bits != width || b_format.bits != 8 {
         return None;
     }

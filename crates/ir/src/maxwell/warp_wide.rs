@@ -1,40 +1,41 @@
 //! Warp-wide operations: SHFL and VOTE.
 
-use warpbound_isa::View;
+use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::operands::Operands;
 use crate::{Meaning, ShuffleMode, VoteMode};
 
-pub(super) fn meaning(view: &View, operands: &Operands<'_>) -> Option<Meaning> {
-    let [modifier] = view.modifiers.as_slice() else {
-        return None;
+/// SHFL.
+pub(super) fn shuffle(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mode = match modifiers {
+        [M::Idx] => ShuffleMode::Index,
+        [M::Up] => ShuffleMode::Up,
+        [M::Down] => ShuffleMode::Down,
+        [M::Bfly] => ShuffleMode::Butterfly,
+        _ => return None,
     };
-    match view.mnemonic {
-        "SHFL" => Some(Meaning::Shuffle {
-            dest: operands.register()?,
-            in_range: operands.predicates().first().copied().flatten(),
-            mode: match *modifier {
-                ".IDX" => ShuffleMode::Index,
-                ".UP" => ShuffleMode::Up,
-                ".DOWN" => ShuffleMode::Down,
-                ".BFLY" => ShuffleMode::Butterfly,
-                _ => return None,
-            },
-            value: operands.word(0)?,
-            lane: operands.word(1)?,
-            limit: operands.word(2)?,
-        }),
-        "VOTE" => Some(Meaning::Vote {
-            ballot: operands.register()?,
-            result: operands.predicates().first().copied().flatten(),
-            mode: match *modifier {
-                ".ALL" => VoteMode::All,
-                ".ANY" => VoteMode::Any,
-                ".EQ" => VoteMode::Same,
-                _ => return None,
-            },
-            predicate: operands.predicate(0)?,
-        }),
-        _ => None,
-    }
+    Some(Meaning::Shuffle {
+        dest: operands.register()?,
+        in_range: operands.predicates().first().copied().flatten(),
+        mode,
+        value: operands.word(0)?,
+        lane: operands.word(1)?,
+        limit: operands.word(2)?,
+    })
+}
+
+/// VOTE.
+pub(super) fn vote(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
+    let mode = match modifiers {
+        [M::All] => VoteMode::All,
+        [M::Any] => VoteMode::Any,
+        [M::Eq] => VoteMode::Same,
+        _ => return None,
+    };
+    Some(Meaning::Vote {
+        ballot: operands.register()?,
+        result: operands.predicates().first().copied().flatten(),
+        mode,
+        predicate: operands.predicate(0)?,
+    })
 }

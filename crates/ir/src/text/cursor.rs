@@ -1,8 +1,9 @@
 //! Reading position in the tokens of a line.
 
 use warpbound_base::Named;
+use warpbound_isa::{Reg, SpecialReg};
 
-use super::lexer::{self, Placed, Token};
+use super::lexer::{Placed, Token};
 use crate::{Cell, ValueDependence};
 
 /// Problem in a line.
@@ -220,7 +221,7 @@ impl<'a> Cursor<'a> {
 
     /// Dependence of values.
     pub(super) fn value(&mut self) -> Result<ValueDependence, Problem> {
-        let hint = "dependences are function, load.SPACE, special.NUMBER, uniform and lane";
+        let hint = "dependences are function, load.SPACE, special.NAME, uniform and lane";
         let found = self.peek_word().and_then(value);
         let found = found.ok_or_else(|| self.expected("a dependence", hint))?;
         self.advance();
@@ -230,27 +231,12 @@ impl<'a> Cursor<'a> {
 
 /// Cell with a name.
 pub(super) fn cell(word: &str) -> Option<Cell> {
-    if word == "CC" {
-        return Some(Cell::CC);
-    }
-    // `parse` would accept a sign.
-    let number = |digits: &str| match digits.starts_with(|c: char| c.is_ascii_digit()) {
-        true => digits.parse::<u8>().ok(),
-        false => None,
-    };
-    match word.strip_prefix('R') {
-        Some(digits) => number(digits).map(Cell::gpr),
-        None => {
-            let number = number(word.strip_prefix('P')?)?;
-            (number < 8).then(|| Cell::pred(number))
-        }
-    }
+    Reg::named(word).map(Cell::of)
 }
 
-/// Number of a special register with a name.
-pub(super) fn special(word: &str) -> Option<u8> {
-    let number = lexer::number(word.strip_prefix("special.")?)?;
-    u8::try_from(number).ok()
+/// Special register with a name.
+pub(super) fn special(word: &str) -> Option<SpecialReg> {
+    SpecialReg::named(word.strip_prefix("special.")?)
 }
 
 /// Dependence with a name.

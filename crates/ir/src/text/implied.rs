@@ -29,6 +29,7 @@ pub(super) fn unstated_meaning(control: &ControlEffect) -> Option<Meaning> {
         ControlEffect::Next
         | ControlEffect::Branch { .. }
         | ControlEffect::Reconverge
+        | ControlEffect::SetActive(_)
         | ControlEffect::End
         | ControlEffect::Unsupported(_) => None,
         ControlEffect::Jump(_)

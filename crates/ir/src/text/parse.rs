@@ -12,7 +12,7 @@ use super::lexer::{self, Placed, Token};
 use super::parse_meaning::{Body, starts_meaning};
 use crate::{
     AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op,
-    OpIndex, ValueDependence,
+    OpIndex, OpScope, ValueDependence,
 };
 
 /// Parses the text of a code; `file` names it in errors.
@@ -191,6 +191,10 @@ impl Line<'_> {
             true => self.condition()?,
             false => ExecCondition::ALWAYS,
         };
+        let scope = match self.cursor.accept_word("warp") {
+            true => OpScope::Warp,
+            false => OpScope::Lane,
+        };
         let body = match starts_meaning(&self.cursor) {
             true => Some(Body::parse(&mut self.cursor)?),
             false => None,
@@ -211,6 +215,7 @@ impl Line<'_> {
             value: stated.value.unwrap_or(implied.value),
             control,
             barrier: stated.barrier.unwrap_or(implied.barrier),
+            scope,
             meaning,
         })
     }
@@ -272,12 +277,13 @@ impl Line<'_> {
         if self.cursor.is_at_end() {
             return Ok(ControlEffect::Next);
         }
-        let hint = "control effects are jump, branch, reconverge, indirect, call, push, pop, exit, end and unsupported";
+        let hint = "control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, exit, end and unsupported";
         let keyword = self.cursor.word("a control effect", hint)?;
         Ok(match keyword {
             "jump" => ControlEffect::Jump(self.target()?),
             "branch" => self.branch()?,
             "reconverge" => ControlEffect::Reconverge,
+            "set_active" => ControlEffect::SetActive(self.cursor.cell()?),
             "indirect" => self.indirect()?,
             "call" => ControlEffect::Call(self.target()?),
             "push" => {

@@ -32,8 +32,8 @@ pub(super) fn starts_meaning(cursor: &Cursor<'_>) -> bool {
         None => !cursor.is_at_end(),
         Some("reads" | "writes" | "value" | "barrier") => false,
         Some(
-            "jump" | "branch" | "reconverge" | "indirect" | "call" | "push" | "pop" | "exit"
-            | "end" | "unsupported",
+            "jump" | "branch" | "reconverge" | "set_active" | "indirect" | "call" | "push" | "pop"
+            | "exit" | "end" | "unsupported",
         ) => false,
         Some(_) => true,
     }
@@ -484,7 +484,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     if let Some(Token::Number(_)) = cursor.peek() {
         return cursor.number("a word").map(Expr::Const);
     }
-    let hint = "expressions are numbers, cells, tid, special.NUMBER, c[BANK][ADDRESS] and NAME(EXPRESSION, …)";
+    let hint = "expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)";
     let name = cursor.word("an expression", hint)?;
     if name == "c" {
         cursor.expect('[')?;
@@ -507,7 +507,7 @@ fn nested_expr(cursor: &mut Cursor<'_>, depth: usize) -> Result<Expr, Problem> {
     }
     match (cursor::cell(name), cursor::special(name)) {
         (Some(cell), _) => Ok(Expr::Cell(cell)),
-        (None, Some(number)) => Ok(Expr::Special(number)),
+        (None, Some(register)) => Ok(Expr::Special(register)),
         (None, None) if name == "tid" => Ok(Expr::ThreadId),
         (None, None) => Err(cursor.problem_before(format!("`{name}` is no expression"), hint)),
     }

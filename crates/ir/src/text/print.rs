@@ -8,7 +8,7 @@ use super::implied::{Implied, unstated_meaning};
 use super::{float, names};
 use crate::{
     Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
-    Meaning, Op, OpIndex, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
+    Meaning, Op, OpIndex, OpScope, SurfaceAccess, SurfaceOp, TernaryOp, TextureOp, TextureRead,
     ValueDependence, Width, WordHalf,
 };
 
@@ -118,6 +118,9 @@ impl Display for OpText<'_> {
         if !op.condition.is_always() {
             write!(f, "  if {}", ConditionText(op.condition))?;
         }
+        if op.scope == OpScope::Warp {
+            f.write_str("  warp")?;
+        }
         let implied = Implied::by(op.meaning.as_ref(), &op.control);
         match &op.meaning {
             Some(meaning) => {
@@ -184,6 +187,7 @@ impl OpText<'_> {
                 }
             }
             ControlEffect::Reconverge => f.write_str("  reconverge"),
+            ControlEffect::SetActive(mask) => write!(f, "  set_active {mask}"),
             ControlEffect::Indirect {
                 base,
                 anchor,
@@ -249,7 +253,7 @@ impl Display for ValueText {
         match self.0 {
             ValueDependence::Function => f.write_str("function"),
             ValueDependence::Load(space) => write!(f, "load.{}", space.name()),
-            ValueDependence::Special(number) => write!(f, "special.{number}"),
+            ValueDependence::Special(register) => write!(f, "special.{register}"),
             ValueDependence::Uniform => f.write_str("uniform"),
             ValueDependence::Lane => f.write_str("lane"),
         }
@@ -267,7 +271,7 @@ impl Display for Expr {
                 Expr::Const(offset) => write!(f, "c[{bank}][0x{offset:x}]"),
                 _ => write!(f, "c[{bank}][{address}]"),
             },
-            Expr::Special(number) => write!(f, "special.{number}"),
+            Expr::Special(register) => write!(f, "special.{register}"),
             Expr::Unary(op, a) => write!(f, "{}({a})", op.name()),
             Expr::Binary(op, a, b) => write!(f, "{}({a}, {b})", op.name()),
             Expr::Ternary(op, a, b, c) => {

@@ -123,7 +123,7 @@ address_word low "table" + 0x20
 address_word high "table" - 0x8000000000000000
 agreed R0, P6, CC
 0x0008:  if never  nop
-0x0010:  if !P0 & cc(2)  R4 = add(R2, 0xffffffff), CC = select(P1, special.33, tid)
+0x0010:  if !P0 & cc(2)  R4 = add(R2, 0xffffffff), CC = select(P1, special.thread_x, tid)
 0x0018:  if never & cc(31)  trap
 0x0020:  if cc(0)  R1 = c[32][R255]  value(load.constant)
 0x0028:  ?

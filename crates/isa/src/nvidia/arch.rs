@@ -1,4 +1,5 @@
-use super::span::Span;
+use crate::encoding::ArchSet;
+use crate::encoding::span::Span;
 use std::fmt;
 
 /// Instruction-set architecture: chips with the same encoding and timing classes.
@@ -40,6 +41,18 @@ impl Arch {
         }
     }
 
+    /// Numbers of all architectures, by which the tables name them.
+    pub(crate) const NUMBERS: [u32; Arch::ALL.len()] = {
+        let mut numbers = [0; Arch::ALL.len()];
+        let mut at = 0;
+        while at < numbers.len() {
+            numbers[at] = Arch::ALL[at].sm();
+            at += 1;
+        }
+        numbers
+    };
+
+    /// Index in [`Arch::ALL`].
     pub(crate) const fn index(self) -> usize {
         match self {
             Arch::Sm50 => 0,
@@ -52,47 +65,23 @@ impl Arch {
 
 /// Set of architectures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Archs(u8);
+pub(crate) struct Archs(ArchSet);
 
 impl Archs {
     /// Every architecture.
-    pub(crate) const ALL: Archs = Archs(0b1111);
+    pub(crate) const ALL: Archs = Archs(ArchSet::first(Arch::ALL.len()));
 
     /// Whether the set contains the architecture.
     pub(crate) const fn has(self, arch: Arch) -> bool {
-        self.0 >> arch.index() & 1 == 1
+        self.0.has(arch.index())
     }
 
     /// Parses `all`, `52+` (from sm_52 on) or a list `50,52`; `None` for anything else.
     pub(crate) const fn parse(file: &str, text: Span) -> Option<Archs> {
-        if text.equals(file, "all") {
-            return Some(Archs::ALL);
+        match ArchSet::parse(file, text, &Arch::NUMBERS) {
+            Some(set) => Some(Archs(set)),
+            None => None,
         }
-        let (first, plus) = text.split(file, b'+');
-        let is_open = plus.start > first.end;
-        let mut set = 0;
-        let mut rest = first;
-        while !rest.is_blank(file) {
-            let (sm, after) = rest.split(file, b',');
-            let Some(sm) = sm.number(file, 10) else {
-                return None;
-            };
-            let mut at = 0;
-            let mut is_known = false;
-            while at < Arch::ALL.len() {
-                let arch = Arch::ALL[at];
-                is_known |= arch.sm() as u64 == sm;
-                if arch.sm() as u64 == sm || is_open && arch.sm() as u64 > sm {
-                    set |= 1 << arch.index();
-                }
-                at += 1;
-            }
-            if !is_known {
-                return None;
-            }
-            rest = after;
-        }
-        if set == 0 { None } else { Some(Archs(set)) }
     }
 }
 

@@ -1,32 +1,20 @@
 //! Statistics classes of instructions, and access sizes in bytes.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use warpbound_base::Named;
 
+use super::modifier::Modifier;
+use super::opcode::InstrClass;
 use super::operand::OperandValue;
 use super::program::{SassInstr, SassProgram};
 use crate::instr::MemorySpace;
 
-static CLASSES: &str = include_str!("../../../../isa/nvidia/maxwell.classes");
-
-/// Class of words that are not an instruction, and of opcodes without a class of their own.
-pub(crate) const OTHER: &str = "other";
-
-/// Pairs of class and opcode, in the order of the file.
-pub fn classes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = CLASSES.lines().filter(|line| !line.starts_with('#'));
-    rows.filter_map(|line| line.split_once(':'))
-        .flat_map(|(class, opcodes)| opcodes.split_whitespace().map(move |name| (class, name)))
-}
-
 impl SassProgram {
     /// Statistics class of an instruction: `integer`, `load/store`.
     pub fn class(&self, instr: &SassInstr) -> &'static str {
-        static TABLE: OnceLock<HashMap<&str, &str>> = OnceLock::new();
-        let table = TABLE.get_or_init(|| classes().map(|(class, name)| (name, class)).collect());
-        let name = self.mnemonic(instr);
-        name.and_then(|name| table.get(name).copied())
-            .unwrap_or(OTHER)
+        let opcode = self.form(instr).map(|form| form.opcode());
+        opcode
+            .map_or(InstrClass::Other, |opcode| opcode.class())
+            .name()
     }
 
     /// Bytes that each lane loads or stores; for textures and surfaces without a size modifier, the bytes of the data
@@ -37,14 +25,17 @@ impl SassProgram {
             return None;
         }
         let view = self.view(instr)?;
-        let words = view.modifiers.iter().flat_map(|text| text.split('.'));
-        let sized = words.rev().find_map(|word| match word {
-            "U8" | "S8" => Some(1),
-            "U16" | "S16" => Some(2),
-            "64" | "U64" | "S64" | "F64" => Some(8),
-            "128" | "U128" => Some(16),
-            _ => None,
-        });
+        let sized = view
+            .modifiers
+            .iter()
+            .rev()
+            .find_map(|modifier| match modifier {
+                Modifier::U8 | Modifier::S8 => Some(1),
+                Modifier::U16 | Modifier::S16 => Some(2),
+                Modifier::B64 | Modifier::U64 | Modifier::S64 | Modifier::F64 => Some(8),
+                Modifier::B128 | Modifier::U128 => Some(16),
+                _ => None,
+            });
         let registers = || {
             let mut data = view.operands.iter();
             let data = data.find(|operand| matches!(operand.value, OperandValue::Reg(_)))?;

@@ -8,9 +8,8 @@ use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
 use super::program::{SassInstr, SassProgram};
 use super::template::{Item, ItemKind, Piece};
-use crate::instr::{
-    BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, Reg, ValueSource,
-};
+use crate::instr::{BranchTarget, CcTest, Effects, Guard, InstrFlow, MemoryEffect, ValueSource};
+use crate::{Reg, RegisterKind, SpecialReg};
 use warpbound_base::Bits;
 
 impl SassProgram {
@@ -77,7 +76,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
             loads,
             stores,
         }),
-        source: source(form, word),
+        source: source(form, names, word),
         barrier: declared.barrier,
     };
     let mut target = None;
@@ -85,14 +84,14 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
         match piece {
             Piece::Flag { bit, reads_cc, .. } => {
                 if *reads_cc && word.bit(*bit) {
-                    out.reads.push(Reg::Cc);
+                    out.reads.push(Reg::CC);
                 }
             }
             Piece::Name {
                 field, reads_cc, ..
             } => {
                 if *reads_cc && field.get(word) != 0 {
-                    out.reads.push(Reg::Cc);
+                    out.reads.push(Reg::CC);
                 }
             }
             Piece::Item(item) => {
@@ -106,14 +105,14 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                 }
                 add_operand_cells(item, names, &operand, word, &mut out);
                 if operand.sets_cc {
-                    out.writes.push(Reg::Cc);
+                    out.writes.push(Reg::CC);
                 }
             }
-            Piece::Literal(_) => {}
+            Piece::Literal { .. } => {}
         }
     }
     if declared.reads_cc {
-        out.reads.push(Reg::Cc);
+        out.reads.push(Reg::CC);
     }
     restrict_pred_mask(form, word, &mut out);
     if let Some(range) = declared.quad_mask {
@@ -136,13 +135,17 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
     out
 }
 
-fn source(form: &Form, word: u128) -> ValueSource {
+fn source(form: &Form, names: &Names, word: u128) -> ValueSource {
     match &form.effects.origin {
         Origin::Operands => ValueSource::Function,
         Origin::Memory => ValueSource::Memory,
         Origin::Lane => ValueSource::Lane,
         Origin::Uniform => ValueSource::Uniform,
-        Origin::Special(field) => ValueSource::Special(word.field(*field) as u8),
+        Origin::Special(list, field) => {
+            let number = word.field(*field);
+            let name = names.text(*list, number).unwrap_or_default();
+            ValueSource::Special(SpecialReg::of_mnemonic(name, number as u8))
+        }
     }
 }
 
@@ -160,9 +163,9 @@ fn add_operand_cells(
         OperandValue::RegPair(first) => {
             push_registers(first, operand.count.saturating_mul(2), &mut cells);
         }
-        OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::Pred(p)),
-        OperandValue::AllPreds => cells.extend((0..7).map(Reg::Pred)),
-        OperandValue::ConditionCode => cells.push(Reg::Cc),
+        OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::predicate(p)),
+        OperandValue::AllPreds => cells.extend((0..7).map(Reg::predicate)),
+        OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
             push_registers(base, operand::count(item, names, word), &mut cells);
         }
@@ -185,7 +188,7 @@ fn add_operand_cells(
 fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {
     if let Some(first) = first {
         let last = first.saturating_add(count);
-        cells.extend((first..last).map(Reg::Gpr));
+        cells.extend((first..last).map(Reg::vector));
     }
 }
 
@@ -208,9 +211,11 @@ fn restrict_pred_mask(form: &Form, word: u128, out: &mut Effects) {
         .filter_map(|item| item.select.as_ref())
         .any(|(_, field)| field.get(word) != 0);
     match mask {
-        Some(mask) if !byte_selected && !out.writes.contains(&Reg::Cc) => out
-            .writes
-            .retain(|cell| !matches!(cell, Reg::Pred(p) if mask >> p & 1 == 0)),
+        Some(mask) if !byte_selected && !out.writes.contains(&Reg::CC) => {
+            out.writes.retain(|register| {
+                register.kind != RegisterKind::Predicate || mask >> register.number & 1 == 1
+            })
+        }
         _ => out.reads.extend(out.writes.iter().copied()),
     }
 }

@@ -1,9 +1,11 @@
 //! Encoding forms: the rows of `maxwell.forms` (format: `isa/nvidia/README.md`).
 
-use super::arch::{Arch, Archs};
-use super::names::{self, TimingId};
-use super::rows::Head;
+use super::arch::Arch;
+use super::names::{self, NamesId, TimingId};
+use super::opcode::Opcode;
+use super::rows::{ENCODINGS, OPCODES};
 use super::template::{Field, Piece, Template};
+use crate::encoding::ArchSet;
 use crate::instr::{MemorySpace, StackToken};
 use warpbound_base::{BitRange, Named};
 
@@ -19,8 +21,8 @@ pub(crate) enum Origin {
     Memory,
     Lane,
     Uniform,
-    /// Special register, with its number in this field.
-    Special(BitRange),
+    /// Special register: the list of their names, and the field with the number.
+    Special(NamesId, BitRange),
 }
 
 /// Control-flow kind of a row; the target comes from the operand.
@@ -65,18 +67,24 @@ pub struct Form {
     pub mask: u64,
     /// Values of the fixed bits.
     pub value: u64,
-    archs: Archs,
+    archs: ArchSet,
+    opcode: Opcode,
     pub(crate) timing: Vec<TimingChoice>,
     pub(crate) effects: RowEffects,
     pub(crate) template: Template,
     /// Fields printed by a list of names; a value without a name makes the word illegal.
-    pub(crate) name_fields: Vec<(super::names::NamesId, Field)>,
+    pub(crate) name_fields: Vec<(NamesId, Field)>,
 }
 
 impl Form {
+    /// Opcode.
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
     /// Opcode name, without modifiers: `FFMA`.
     pub fn mnemonic(&self) -> &'static str {
-        self.template.mnemonic
+        self.opcode.name()
     }
 
     /// Whether the row encodes an instruction; otherwise it excludes words that a less specific row matches.
@@ -86,22 +94,32 @@ impl Form {
 
     /// Whether the architecture has the form.
     pub fn exists_on(&self, arch: Arch) -> bool {
-        self.archs.has(arch)
+        self.archs.has(arch.index())
     }
 
-    /// Parses a row; the error names the column that cannot be parsed.
-    pub(crate) fn parse(head: &Head) -> Result<Form, String> {
-        let mut columns = head.line().splitn(3, '|').skip(1);
+    /// Parses the row with an index; the error names the column that cannot be parsed.
+    pub(crate) fn parse(row: usize) -> Result<Form, String> {
+        let (Some(head), Some(pattern), Some(opcode)) = (
+            ENCODINGS.heads().get(row),
+            ENCODINGS.pattern(row),
+            OPCODES.get(row),
+        ) else {
+            return Err(format!("no row {row}"));
+        };
+        let mut columns = ENCODINGS.line(head).splitn(3, '|').skip(1);
         let (Some(effects), Some(template)) = (columns.next(), columns.next()) else {
             return Err("three columns expected".to_string());
         };
-        let template = Template::parse(template.trim_ascii())?;
+        let template = template.trim_ascii();
+        let template = template.strip_prefix(opcode.name()).unwrap_or(template);
+        let template = Template::parse(template)?;
         let spelled = name_fields(&template);
-        let timing = head.timing();
+        let timing = ENCODINGS.timing(head);
         Ok(Form {
-            mask: head.mask,
-            value: head.value,
-            archs: head.archs,
+            mask: pattern.mask,
+            value: pattern.value,
+            archs: pattern.archs,
+            opcode: *opcode,
             timing: parse_timing(timing).ok_or_else(|| format!("bad timing `{timing}`"))?,
             effects: parse_effects(effects)?,
             template,
@@ -110,7 +128,7 @@ impl Form {
     }
 }
 
-fn name_fields(template: &Template) -> Vec<(super::names::NamesId, Field)> {
+fn name_fields(template: &Template) -> Vec<(NamesId, Field)> {
     let mut out = Vec::new();
     for piece in template.pieces() {
         let (id, field) = match piece {
@@ -171,7 +189,10 @@ fn parse_effect(word: &str, effects: &mut RowEffects) -> Option<()> {
         "lane" => effects.origin = Origin::Lane,
         "memory" => effects.origin = Origin::Memory,
         "uniform" => effects.origin = Origin::Uniform,
-        "special" => effects.origin = Origin::Special(parse_range(value)?),
+        "special" => {
+            let (list, field) = value.split_once(':')?;
+            effects.origin = Origin::Special(names::names_id(list)?, parse_range(field)?);
+        }
         "rcc" => effects.reads_cc = true,
         "refuse" => effects.refuse_bit = Some(value.parse().ok()?),
         "zero" => effects.zero_bits = Some(parse_range(value)?),

@@ -3,14 +3,14 @@
 use super::arch::Arch;
 use super::form::{Form, FormId};
 use super::names::{Names, NamesId};
-use super::rows::{self, HEADS, ROWS};
+use super::rows::{ENCODINGS, ROWS};
 use super::template::Field;
 use std::sync::OnceLock;
 use warpbound_base::Bits;
 
 /// Instruction table of Maxwell and Pascal.
 ///
-/// Masks and values of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when a word
+/// Masks, values and opcodes of the rows are parsed at compile time (module `rows`). The rest of a row is parsed when a word
 /// first matches it: a short listing needs few rows, and parsing all of them would take most of its time.
 #[derive(Debug)]
 pub struct FormTable {
@@ -22,7 +22,6 @@ pub struct FormTable {
 /// Part of the table that depends on the architecture.
 #[derive(Debug)]
 pub(crate) struct ArchTable {
-    arch: Arch,
     names: Names,
     /// For each row, the fields with values that are not an instruction.
     partial_fields: [OnceLock<Vec<(NamesId, Field)>>; ROWS],
@@ -31,7 +30,6 @@ pub(crate) struct ArchTable {
 impl ArchTable {
     const fn new(arch: Arch) -> ArchTable {
         ArchTable {
-            arch,
             names: Names::new(arch),
             partial_fields: [const { OnceLock::new() }; ROWS],
         }
@@ -77,9 +75,9 @@ impl FormTable {
         for arch in Arch::ALL {
             self.for_arch(arch).names().check()?;
         }
-        for (row, head) in HEADS.iter().enumerate() {
+        for (row, head) in ENCODINGS.heads().iter().enumerate() {
             if let Some(Err(error)) = self.row(row) {
-                return Err(format!("forms: {error}: {}", head.line()));
+                return Err(format!("forms: {error}: {}", ENCODINGS.line(head)));
             }
         }
         Ok(())
@@ -87,8 +85,8 @@ impl FormTable {
 
     /// Returns the row with index `row`, parsed on first use.
     fn row(&self, row: usize) -> Option<Result<&Form, &String>> {
-        let (form, head) = (self.forms.get(row)?, HEADS.get(row)?);
-        let form = form.get_or_init(|| Form::parse(head).map(Box::new));
+        let form = self.forms.get(row)?;
+        let form = form.get_or_init(|| Form::parse(row).map(Box::new));
         Some(form.as_ref().map(|form| &**form))
     }
 
@@ -117,12 +115,13 @@ impl FormTable {
     /// Finds the form that encodes `word` on `arch`: the most specific mask that matches. `None` if
     /// no row matches or a field has a value that the chip does not accept.
     pub fn find(&self, arch: Arch, word: u64) -> Option<FormId> {
-        self.find_in(self.for_arch(arch), word)
+        let row = ENCODINGS.find(arch.index(), word)?;
+        self.accept(self.for_arch(arch), row, word)
     }
 
-    /// [`Table::find`] with the architecture already looked up.
-    pub(crate) fn find_in(&self, on: &ArchTable, word: u64) -> Option<FormId> {
-        let id = FormId(rows::find(on.arch, word)?);
+    /// Form of a word that a row matches; `None` if a field has a value that the chip does not accept.
+    pub(crate) fn accept(&self, on: &ArchTable, row: u16, word: u64) -> Option<FormId> {
+        let id = FormId(row);
         let form = self.form(id)?;
         on.accepts(usize::from(id.0), form, word).then_some(id)
     }
@@ -157,7 +156,7 @@ mod tests {
             (0x5c10_0000_0017_0000, true),
             (0xffff_ffff_ffff_ffff, false),
         ] {
-            assert_eq!(table.find_in(on, word).is_some(), is_instruction);
+            assert_eq!(table.find(Arch::Sm61, word).is_some(), is_instruction);
         }
         let rows = table.forms.iter().filter(|form| form.get().is_some());
         assert_eq!(rows.count(), 1);

@@ -1,6 +1,7 @@
 //! Value lists of `maxwell.names`: spellings, register counts, timing classes.
 
 use super::arch::{Arch, Archs};
+use super::modifier::{Modifier, Modifiers};
 use super::span::{Lines, Span};
 use super::timing::Timing;
 use std::sync::OnceLock;
@@ -161,6 +162,7 @@ pub(crate) fn timing_id(name: &str) -> Option<TimingId> {
 pub(crate) struct Names {
     arch: Arch,
     names: Lists<Option<&'static str>>,
+    modifiers: Lists<Modifiers>,
     counts: Lists<u8>,
     timings: [OnceLock<Option<Timing>>; COUNT],
 }
@@ -173,6 +175,7 @@ impl Names {
         Names {
             arch,
             names: [const { OnceLock::new() }; COUNT],
+            modifiers: [const { OnceLock::new() }; COUNT],
             counts: [const { OnceLock::new() }; COUNT],
             timings: [const { OnceLock::new() }; COUNT],
         }
@@ -239,6 +242,18 @@ impl Names {
         list.get(usize::try_from(value).ok()?).copied().flatten()
     }
 
+    /// Modifiers that `value` stands for.
+    pub(crate) fn modifiers(&self, id: NamesId, value: u64) -> &[Modifier] {
+        let read = || {
+            self.list(id.0, |word| Some(parse_modifiers(word)))
+                .unwrap_or_default()
+        };
+        let list = self.modifiers.get(id.0).map(|list| list.get_or_init(read));
+        let value = usize::try_from(value).ok();
+        let found = list.and_then(|list| list.get(value?));
+        found.map_or(&[], Modifiers::as_slice)
+    }
+
     /// Whether the list has values that are not an instruction.
     pub(crate) fn has_invalid_values(&self, id: NamesId) -> bool {
         self.names(id)
@@ -273,6 +288,14 @@ fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
         "!" => None,
         text => Some(text),
     })
+}
+
+/// Parses the modifiers of a spelling.
+fn parse_modifiers(word: &'static str) -> Modifiers {
+    parse_spelling(word)
+        .flatten()
+        .map(Modifier::parse)
+        .unwrap_or_default()
 }
 
 /// Parses a number of registers.

@@ -1,9 +1,66 @@
-//! Opcodes of Maxwell and Pascal, as the rows of `maxwell.forms` spell them.
+//! Opcodes of Maxwell and Pascal, as the rows of `maxwell.forms` spell them, and their statistics classes.
 
 use std::fmt;
 
+use warpbound_base::Named;
+
+/// Class under which statistics of runs count an opcode. Comparisons have the class of the numbers that they compare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum InstrClass {
+    /// Integer arithmetic, comparison and bit operations.
+    Integer,
+    /// Single precision.
+    Fp32,
+    /// Double precision.
+    Fp64,
+    /// Half precision.
+    Fp16,
+    /// Conversion between number formats.
+    Conversion,
+    /// Special functions and their range reduction.
+    SpecialFunction,
+    /// Operations on predicates and the condition code.
+    Predicate,
+    /// Moves, selections and reads of special registers.
+    Move,
+    /// Exchange between lanes and votes.
+    ShuffleVote,
+    /// Loads and stores.
+    LoadStore,
+    /// Atomic operations.
+    Atomic,
+    /// Barriers of blocks and memory.
+    Barrier,
+    /// Control flow.
+    Control,
+    /// Textures and surfaces.
+    TextureSurface,
+    /// Everything else, words that are no instruction among it.
+    Other,
+}
+
+impl Named for InstrClass {
+    const ALL: &[(Self, &str)] = &[
+        (InstrClass::Integer, "integer"),
+        (InstrClass::Fp32, "fp32"),
+        (InstrClass::Fp64, "fp64"),
+        (InstrClass::Fp16, "fp16"),
+        (InstrClass::Conversion, "conversion"),
+        (InstrClass::SpecialFunction, "special function"),
+        (InstrClass::Predicate, "predicate"),
+        (InstrClass::Move, "move"),
+        (InstrClass::ShuffleVote, "shuffle/vote"),
+        (InstrClass::LoadStore, "load/store"),
+        (InstrClass::Atomic, "atomic"),
+        (InstrClass::Barrier, "barrier"),
+        (InstrClass::Control, "control"),
+        (InstrClass::TextureSurface, "texture/surface"),
+        (InstrClass::Other, "other"),
+    ];
+}
+
 macro_rules! opcodes {
-    ($($variant:ident = $name:literal,)+) => {
+    ($($variant:ident = $name:literal, $class:ident;)+) => {
         /// Opcode of an instruction: the operation apart from its modifiers and operands.
         ///
         /// Each mnemonic of `maxwell.forms` is one of these, and each of these has a row: the first is checked when the
@@ -24,165 +81,215 @@ macro_rules! opcodes {
                     $(Opcode::$variant => $name,)+
                 }
             }
+
+            /// Statistics class.
+            pub const fn class(self) -> InstrClass {
+                match self {
+                    $(Opcode::$variant => InstrClass::$class,)+
+                }
+            }
+
+            /// Opcode with a mnemonic.
+            pub(crate) const fn with_name(name: &str) -> Option<Opcode> {
+                let mut at = 0;
+                while at < Opcode::ALL.len() {
+                    if is_equal(Opcode::ALL[at].name(), name) {
+                        return Some(Opcode::ALL[at]);
+                    }
+                    at += 1;
+                }
+                None
+            }
         }
     };
 }
 
 opcodes! {
-    Ffma = "FFMA",
-    Ffma32i = "FFMA32I",
-    Fadd = "FADD",
-    Fadd32i = "FADD32I",
-    Fcmp = "FCMP",
-    Fswzadd = "FSWZADD",
-    Fmul = "FMUL",
-    Fmul32i = "FMUL32I",
-    Fmnmx = "FMNMX",
-    Fset = "FSET",
-    Fsetp = "FSETP",
-    Ipa = "IPA",
-    Rro = "RRO",
-    Mufu = "MUFU",
-    Fchk = "FCHK",
-    Dfma = "DFMA",
-    Dadd = "DADD",
-    Dmul = "DMUL",
-    Dmnmx = "DMNMX",
-    Dset = "DSET",
-    Dsetp = "DSETP",
-    Imad = "IMAD",
-    Imad32i = "IMAD32I",
-    Imadsp = "IMADSP",
-    Imul = "IMUL",
-    Imul32i = "IMUL32I",
-    Iadd = "IADD",
-    Iadd3 = "IADD3",
-    Iadd32i = "IADD32I",
-    Iscadd = "ISCADD",
-    Iscadd32i = "ISCADD32I",
-    Imnmx = "IMNMX",
-    Bfe = "BFE",
-    Bfi = "BFI",
-    Shr = "SHR",
-    Shl = "SHL",
-    Shf = "SHF",
-    Lop = "LOP",
-    Lop32i = "LOP32I",
-    Lop3 = "LOP3",
-    Flo = "FLO",
-    Iset = "ISET",
-    Isetp = "ISETP",
-    Icmp = "ICMP",
-    Popc = "POPC",
-    Xmad = "XMAD",
-    Vmad = "VMAD",
-    Vadd = "VADD",
-    Vabsdiff = "VABSDIFF",
-    Vmnmx = "VMNMX",
-    Vset = "VSET",
-    Vsetp = "VSETP",
-    Vshl = "VSHL",
-    Vshr = "VSHR",
-    Vabsdiff4 = "VABSDIFF4",
-    F2f = "F2F",
-    F2i = "F2I",
-    I2f = "I2F",
-    I2i = "I2I",
-    Mov = "MOV",
-    Mov32i = "MOV32I",
-    Sel = "SEL",
-    Prmt = "PRMT",
-    Shfl = "SHFL",
-    P2r = "P2R",
-    R2p = "R2P",
-    Cset = "CSET",
-    Csetp = "CSETP",
-    Pset = "PSET",
-    Psetp = "PSETP",
-    Stp = "STP",
-    Tex = "TEX",
-    Texs = "TEXS",
-    Tlds = "TLDS",
-    Tld4s = "TLD4S",
-    Tld = "TLD",
-    Tld4 = "TLD4",
-    Tmml = "TMML",
-    Txd = "TXD",
-    Txq = "TXQ",
-    Txa = "TXA",
-    Depbar = "DEPBAR",
-    Al2p = "AL2P",
-    Ald = "ALD",
-    Ast = "AST",
-    Out = "OUT",
-    Pixld = "PIXLD",
-    Isberd = "ISBERD",
-    Ldc = "LDC",
-    Ld = "LD",
-    Ldg = "LDG",
-    Ldl = "LDL",
-    Lds = "LDS",
-    St = "ST",
-    Stg = "STG",
-    Stl = "STL",
-    Sts = "STS",
-    Lea = "LEA",
-    Atom = "ATOM",
-    Atoms = "ATOMS",
-    Red = "RED",
-    Cctl = "CCTL",
-    Cctll = "CCTLL",
-    Cctlt = "CCTLT",
-    Membar = "MEMBAR",
-    Suld = "SULD",
-    Sust = "SUST",
-    Sured = "SURED",
-    Suatom = "SUATOM",
-    Bra = "BRA",
-    Brx = "BRX",
-    Jmp = "JMP",
-    Jmx = "JMX",
-    Cal = "CAL",
-    Pret = "PRET",
-    Jcal = "JCAL",
-    Ssy = "SSY",
-    Plongjmp = "PLONGJMP",
-    Pbk = "PBK",
-    Pcnt = "PCNT",
-    Ret = "RET",
-    Longjmp = "LONGJMP",
-    Kil = "KIL",
-    Brk = "BRK",
-    Cont = "CONT",
-    Sync = "SYNC",
-    Exit = "EXIT",
-    Pexit = "PEXIT",
-    Sam = "SAM",
-    Ram = "RAM",
-    Bpt = "BPT",
-    Rtt = "RTT",
-    Ide = "IDE",
-    Nop = "NOP",
-    S2r = "S2R",
-    Cs2r = "CS2R",
-    B2r = "B2R",
-    R2b = "R2B",
-    Lepc = "LEPC",
-    Bar = "BAR",
-    Vote = "VOTE",
-    Setcrsptr = "SETCRSPTR",
-    Getcrsptr = "GETCRSPTR",
-    Setlmembase = "SETLMEMBASE",
-    Getlmembase = "GETLMEMBASE",
-    Hfma2 = "HFMA2",
-    Hfma2_32i = "HFMA2_32I",
-    Hadd2 = "HADD2",
-    Hadd2_32i = "HADD2_32I",
-    Hmul2 = "HMUL2",
-    Hmul2_32i = "HMUL2_32I",
-    Hset2 = "HSET2",
-    Hsetp2 = "HSETP2",
-    Idp = "IDP",
+    Ffma = "FFMA", Fp32;
+    Ffma32i = "FFMA32I", Fp32;
+    Fadd = "FADD", Fp32;
+    Fadd32i = "FADD32I", Fp32;
+    Fcmp = "FCMP", Fp32;
+    Fswzadd = "FSWZADD", Fp32;
+    Fmul = "FMUL", Fp32;
+    Fmul32i = "FMUL32I", Fp32;
+    Fmnmx = "FMNMX", Fp32;
+    Fset = "FSET", Fp32;
+    Fsetp = "FSETP", Fp32;
+    Ipa = "IPA", Other;
+    Rro = "RRO", SpecialFunction;
+    Mufu = "MUFU", SpecialFunction;
+    Fchk = "FCHK", Fp32;
+    Dfma = "DFMA", Fp64;
+    Dadd = "DADD", Fp64;
+    Dmul = "DMUL", Fp64;
+    Dmnmx = "DMNMX", Fp64;
+    Dset = "DSET", Fp64;
+    Dsetp = "DSETP", Fp64;
+    Imad = "IMAD", Integer;
+    Imad32i = "IMAD32I", Integer;
+    Imadsp = "IMADSP", Integer;
+    Imul = "IMUL", Integer;
+    Imul32i = "IMUL32I", Integer;
+    Iadd = "IADD", Integer;
+    Iadd3 = "IADD3", Integer;
+    Iadd32i = "IADD32I", Integer;
+    Iscadd = "ISCADD", Integer;
+    Iscadd32i = "ISCADD32I", Integer;
+    Imnmx = "IMNMX", Integer;
+    Bfe = "BFE", Integer;
+    Bfi = "BFI", Integer;
+    Shr = "SHR", Integer;
+    Shl = "SHL", Integer;
+    Shf = "SHF", Integer;
+    Lop = "LOP", Integer;
+    Lop32i = "LOP32I", Integer;
+    Lop3 = "LOP3", Integer;
+    Flo = "FLO", Integer;
+    Iset = "ISET", Integer;
+    Isetp = "ISETP", Integer;
+    Icmp = "ICMP", Integer;
+    Popc = "POPC", Integer;
+    Xmad = "XMAD", Integer;
+    Vmad = "VMAD", Integer;
+    Vadd = "VADD", Integer;
+    Vabsdiff = "VABSDIFF", Integer;
+    Vmnmx = "VMNMX", Integer;
+    Vset = "VSET", Integer;
+    Vsetp = "VSETP", Integer;
+    Vshl = "VSHL", Integer;
+    Vshr = "VSHR", Integer;
+    Vabsdiff4 = "VABSDIFF4", Integer;
+    F2f = "F2F", Conversion;
+    F2i = "F2I", Conversion;
+    I2f = "I2F", Conversion;
+    I2i = "I2I", Conversion;
+    Mov = "MOV", Move;
+    Mov32i = "MOV32I", Move;
+    Sel = "SEL", Move;
+    Prmt = "PRMT", Integer;
+    Shfl = "SHFL", ShuffleVote;
+    P2r = "P2R", Predicate;
+    R2p = "R2P", Predicate;
+    Cset = "CSET", Predicate;
+    Csetp = "CSETP", Predicate;
+    Pset = "PSET", Predicate;
+    Psetp = "PSETP", Predicate;
+    Stp = "STP", Other;
+    Tex = "TEX", TextureSurface;
+    Texs = "TEXS", TextureSurface;
+    Tlds = "TLDS", TextureSurface;
+    Tld4s = "TLD4S", TextureSurface;
+    Tld = "TLD", TextureSurface;
+    Tld4 = "TLD4", TextureSurface;
+    Tmml = "TMML", TextureSurface;
+    Txd = "TXD", TextureSurface;
+    Txq = "TXQ", TextureSurface;
+    Txa = "TXA", TextureSurface;
+    Depbar = "DEPBAR", Other;
+    Al2p = "AL2P", Other;
+    Ald = "ALD", Other;
+    Ast = "AST", Other;
+    Out = "OUT", Other;
+    Pixld = "PIXLD", Other;
+    Isberd = "ISBERD", Other;
+    Ldc = "LDC", LoadStore;
+    Ld = "LD", LoadStore;
+    Ldg = "LDG", LoadStore;
+    Ldl = "LDL", LoadStore;
+    Lds = "LDS", LoadStore;
+    St = "ST", LoadStore;
+    Stg = "STG", LoadStore;
+    Stl = "STL", LoadStore;
+    Sts = "STS", LoadStore;
+    Lea = "LEA", Integer;
+    Atom = "ATOM", Atomic;
+    Atoms = "ATOMS", Atomic;
+    Red = "RED", Atomic;
+    Cctl = "CCTL", Other;
+    Cctll = "CCTLL", Other;
+    Cctlt = "CCTLT", Other;
+    Membar = "MEMBAR", Barrier;
+    Suld = "SULD", TextureSurface;
+    Sust = "SUST", TextureSurface;
+    Sured = "SURED", TextureSurface;
+    Suatom = "SUATOM", TextureSurface;
+    Bra = "BRA", Control;
+    Brx = "BRX", Control;
+    Jmp = "JMP", Control;
+    Jmx = "JMX", Control;
+    Cal = "CAL", Control;
+    Pret = "PRET", Control;
+    Jcal = "JCAL", Control;
+    Ssy = "SSY", Control;
+    Plongjmp = "PLONGJMP", Control;
+    Pbk = "PBK", Control;
+    Pcnt = "PCNT", Control;
+    Ret = "RET", Control;
+    Longjmp = "LONGJMP", Control;
+    Kil = "KIL", Control;
+    Brk = "BRK", Control;
+    Cont = "CONT", Control;
+    Sync = "SYNC", Control;
+    Exit = "EXIT", Control;
+    Pexit = "PEXIT", Control;
+    Sam = "SAM", Other;
+    Ram = "RAM", Other;
+    Bpt = "BPT", Other;
+    Rtt = "RTT", Other;
+    Ide = "IDE", Other;
+    Nop = "NOP", Other;
+    S2r = "S2R", Move;
+    Cs2r = "CS2R", Move;
+    B2r = "B2R", Other;
+    R2b = "R2B", Other;
+    Lepc = "LEPC", Other;
+    Bar = "BAR", Barrier;
+    Vote = "VOTE", ShuffleVote;
+    Setcrsptr = "SETCRSPTR", Other;
+    Getcrsptr = "GETCRSPTR", Other;
+    Setlmembase = "SETLMEMBASE", Other;
+    Getlmembase = "GETLMEMBASE", Other;
+    Hfma2 = "HFMA2", Fp16;
+    Hfma2_32i = "HFMA2_32I", Fp16;
+    Hadd2 = "HADD2", Fp16;
+    Hadd2_32i = "HADD2_32I", Fp16;
+    Hmul2 = "HMUL2", Fp16;
+    Hmul2_32i = "HMUL2_32I", Fp16;
+    Hset2 = "HSET2", Fp16;
+    Hsetp2 = "HSETP2", Fp16;
+    Idp = "IDP", Integer;
+}
+
+impl Opcode {
+    /// Whether its forms have an immediate of 32 bits, to which the linker can write half of an address.
+    pub const fn has_long_immediate(self) -> bool {
+        matches!(
+            self,
+            Opcode::Ffma32i
+                | Opcode::Fadd32i
+                | Opcode::Fmul32i
+                | Opcode::Imad32i
+                | Opcode::Imul32i
+                | Opcode::Iadd32i
+                | Opcode::Iscadd32i
+                | Opcode::Lop32i
+                | Opcode::Mov32i
+                | Opcode::Hfma2_32i
+                | Opcode::Hadd2_32i
+                | Opcode::Hmul2_32i
+        )
+    }
+}
+
+/// Whether two texts are equal; `==` is not available at compile time.
+const fn is_equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 impl fmt::Display for Opcode {

@@ -1,9 +1,12 @@
 //! Operands of a decoded instruction as values, for lifting and printing.
 
 use super::form::{Form, GUARD, GUARD_NOT};
+use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
+use super::opcode::Opcode;
 use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
 use crate::instr::{BranchTarget, CcTest, Guard};
+use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
 
 /// Role of an operand: source or destination.
@@ -79,7 +82,12 @@ pub enum OperandValue {
         offset: i64,
     },
     /// Fixed word, such as a texture dimension or a special register name.
-    Word(&'static str),
+    Word {
+        /// The word as a value.
+        word: OperandWord,
+        /// Its text; empty if nothing is printed.
+        text: &'static str,
+    },
 }
 
 /// Operand with its modifiers.
@@ -95,7 +103,9 @@ pub struct Operand {
     pub absolute: bool,
     /// Whether its bits are inverted: `~R0`, or `.INV` after an immediate.
     pub invert: bool,
-    /// Part that is used: `.H1`, `.B2`, `.H0_H0`; empty for all of it.
+    /// Part that is used.
+    pub part: Part,
+    /// Text of the part, for printing: `.H1`, `.B2`, `.H0_H0`; empty for all of it.
     pub select: &'static str,
     /// Number of registers: 2 for 64 bits, 4 for 128 bits; may be 0.
     pub count: u8,
@@ -110,10 +120,10 @@ pub struct Operand {
 /// Decoded instruction: opcode, modifiers, guard and operands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
-    /// Opcode name: `FFMA`.
-    pub mnemonic: &'static str,
-    /// Modifiers in order of printing, with the dot: `.FTZ`.
-    pub modifiers: Vec<&'static str>,
+    /// Opcode.
+    pub opcode: Opcode,
+    /// Modifiers in order of printing.
+    pub modifiers: SmallVec<[Modifier; 6]>,
     /// Guard predicate.
     pub guard: Guard,
     /// Operands in order of printing, including those that the text leaves out.
@@ -121,10 +131,19 @@ pub struct View {
 }
 
 impl View {
-    /// Whether a modifier (with its dot) is present.
-    pub fn has(&self, modifier: &str) -> bool {
+    /// Whether a modifier is present.
+    pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
     }
+}
+
+/// Opcode and modifiers as the disassembler prints them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spelling {
+    /// Opcode name: `FFMA`.
+    pub mnemonic: &'static str,
+    /// Modifiers in order of printing, with the dot: `.FTZ`.
+    pub modifiers: Vec<&'static str>,
 }
 
 /// Decodes the guard of a word of a form.
@@ -153,12 +172,10 @@ pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
 /// Decodes an instruction of a form.
 pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> View {
     let template = &form.template;
-    let modifiers = template
-        .opcode
-        .iter()
-        .map(|piece| modifier(piece, names, word))
-        .filter(|text| !text.is_empty() && text.starts_with('.'))
-        .collect();
+    let mut modifiers = Modifiers::new();
+    for piece in &template.opcode {
+        push_modifiers(piece, names, word, &mut modifiers);
+    }
     let opcode_items = template
         .opcode
         .iter()
@@ -172,22 +189,49 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
             Piece::Item(item) => Some(operand(item, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
-            Piece::Literal("RZ") => Some(word_operand("RZ")),
-            Piece::Literal(_) | Piece::Flag { .. } => None,
+            Piece::Literal { text: "RZ", .. } => Some(word_operand("RZ")),
+            Piece::Literal { .. } | Piece::Flag { .. } => None,
         })
         .collect();
     View {
-        mnemonic: form.mnemonic(),
+        opcode: form.opcode(),
         modifiers,
         guard: guard(form, word),
         operands,
     }
 }
 
+/// Opcode and modifiers of an instruction of a form as text.
+pub(crate) fn spelling(form: &Form, names: &Names, word: u128) -> Spelling {
+    let texts = form.template.opcode.iter();
+    Spelling {
+        mnemonic: form.mnemonic(),
+        modifiers: texts
+            .map(|piece| modifier(piece, names, word))
+            .filter(|text| text.starts_with('.'))
+            .collect(),
+    }
+}
+
+/// Appends the modifiers of a piece of the opcode.
+fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers) {
+    match piece {
+        Piece::Literal { modifiers, .. } => out.extend_from_slice(modifiers),
+        Piece::Flag { modifiers, bit, .. } if word.bit(*bit) => out.extend_from_slice(modifiers),
+        Piece::Name {
+            names: id,
+            field,
+            hide,
+            ..
+        } if !hide.holds(word) => out.extend_from_slice(names.modifiers(*id, field.get(word))),
+        Piece::Flag { .. } | Piece::Name { .. } | Piece::Item(_) => {}
+    }
+}
+
 /// Text of a modifier piece; empty for operands.
 pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str {
     match piece {
-        Piece::Literal(text) => text,
+        Piece::Literal { text, .. } => text,
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {
@@ -207,11 +251,15 @@ pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str
 
 fn word_operand(text: &'static str) -> Operand {
     Operand {
-        value: OperandValue::Word(text),
+        value: OperandValue::Word {
+            word: OperandWord::parse(text),
+            text,
+        },
         role: OperandRole::Read,
         negate: false,
         absolute: false,
         invert: false,
+        part: Part::Whole,
         select: "",
         count: 0,
         sets_cc: false,
@@ -249,6 +297,11 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
         OperandValue::Int(n) => item.omit.is_some_and(|omit| i64::try_from(omit) == Ok(n)),
         _ => false,
     };
+    let select = item
+        .select
+        .as_ref()
+        .and_then(|(id, field)| names.text(*id, field.get(word)))
+        .unwrap_or("");
     Operand {
         value,
         role: match (item.writes, holds(&item.rmw)) {
@@ -259,11 +312,8 @@ pub(crate) fn operand(item: &Item, names: &Names, word: u128, addr: CodeAddr) ->
         negate: holds(&item.neg),
         absolute: holds(&item.abs),
         invert: holds(&item.inv),
-        select: item
-            .select
-            .as_ref()
-            .and_then(|(id, field)| names.text(*id, field.get(word)))
-            .unwrap_or(""),
+        part: Part::parse(select),
+        select,
         count: count(item, names, word),
         sets_cc: holds(&item.cc),
         slot: item.reuse.and_then(|bit| bit.checked_sub(FIRST_REUSE_BIT)),

@@ -5,12 +5,12 @@ use super::control::ControlWord;
 use super::form::{Form, FormId};
 use super::lookup::{ArchTable, FormTable, table};
 use super::names::Names;
-use super::operand::{self, View};
+use super::opcode::Opcode;
+use super::operand::{self, Spelling, View};
+use super::rows::ENCODINGS;
 use super::timing::Timing;
+use crate::encoding::GROUP;
 use warpbound_base::{Bits, CodeAddr, Diagnostic};
-
-/// Bytes of a group: a control word and three instructions.
-const GROUP: usize = 32;
 
 /// Decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,31 +55,18 @@ impl SassProgram {
     pub fn decode(arch: Arch, code: &[u8]) -> Result<SassProgram, Diagnostic> {
         let table = table();
         let on = table.for_arch(arch);
-        let (groups, rest) = code.as_chunks::<GROUP>();
-        if !rest.is_empty() {
-            return Err(Diagnostic::new(format!(
-                "code ends inside an instruction group: {} bytes are not a multiple of {GROUP}",
-                code.len()
-            ))
-            .hint("the file is truncated or the section is not Maxwell/Pascal code"));
-        }
-        if u32::try_from(code.len()).is_err() {
-            return Err(Diagnostic::new("code section is longer than 4 GiB"));
-        }
-        let mut instrs = Vec::with_capacity(groups.len() * 3);
-        for (number, group) in groups.iter().enumerate() {
-            let (words, _) = group.as_chunks::<8>();
-            let mut words = words.iter().map(|bytes| u64::from_le_bytes(*bytes));
-            let control = words.next().unwrap_or_default();
-            for (slot, word) in (0u32..).zip(words) {
-                instrs.push(SassInstr {
-                    addr: CodeAddr((number * GROUP) as u32 + 8 + 8 * slot),
-                    word: word.into(),
-                    control: ControlWord::of_slot(control, slot),
-                    form: table.find_in(on, word),
-                });
-            }
-        }
+        let mut instrs = Vec::with_capacity(code.len() / GROUP * 3);
+        ENCODINGS.decode(arch.index(), code, |instr| {
+            let (control, slot) = instr.control.unwrap_or_default();
+            instrs.push(SassInstr {
+                addr: instr.addr,
+                word: instr.word,
+                control: ControlWord::of_slot(control, slot),
+                form: instr
+                    .row
+                    .and_then(|row| table.accept(on, row, instr.word as u64)),
+            });
+        })?;
         Ok(SassProgram {
             arch,
             table,
@@ -125,6 +112,11 @@ impl SassProgram {
         self.table.form(instr.form?)
     }
 
+    /// Opcode; `None` for a word that is not an instruction.
+    pub fn opcode(&self, instr: &SassInstr) -> Option<Opcode> {
+        Some(self.form(instr)?.opcode())
+    }
+
     /// Opcode name; `None` for a word that is not an instruction.
     pub fn mnemonic(&self, instr: &SassInstr) -> Option<&'static str> {
         Some(self.form(instr)?.mnemonic())
@@ -134,6 +126,12 @@ impl SassProgram {
     pub fn view(&self, instr: &SassInstr) -> Option<View> {
         let form = self.form(instr)?;
         Some(operand::view(form, self.names(), instr.bits(), instr.addr))
+    }
+
+    /// Opcode and modifiers as text; `None` for a word that is not an instruction.
+    pub fn spelling(&self, instr: &SassInstr) -> Option<Spelling> {
+        let form = self.form(instr)?;
+        Some(operand::spelling(form, self.names(), instr.bits()))
     }
 
     /// Timing class; `None` for a word that is not an instruction.

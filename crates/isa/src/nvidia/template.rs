@@ -1,6 +1,7 @@
 //! Templates: the last column of a form row, with the text and the operands of an instruction (syntax:
 //! `isa/nvidia/README.md`).
 
+use super::modifier::{Modifier, Modifiers};
 use super::names::{self, CountId, NamesId};
 
 /// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
@@ -256,10 +257,14 @@ pub(crate) struct Item {
 /// Piece of a template: literal text, text chosen by bits, or an operand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Piece {
-    Literal(&'static str),
+    Literal {
+        text: &'static str,
+        modifiers: Modifiers,
+    },
     /// Text printed if the bit is set.
     Flag {
         text: &'static str,
+        modifiers: Modifiers,
         bit: u8,
         reads_cc: bool,
     },
@@ -274,21 +279,18 @@ pub(crate) enum Piece {
     Item(Box<Item>),
 }
 
-/// Parsed template: the opcode with its modifiers, then the operands.
+/// Parsed template: the modifiers of the opcode, then the operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Template {
-    pub(crate) mnemonic: &'static str,
     /// Pieces between the mnemonic and the first blank.
     pub(crate) opcode: Vec<Piece>,
     pub(crate) operands: Vec<Vec<Piece>>,
 }
 
 impl Template {
-    /// Parses a template; the error names the part that cannot be parsed.
+    /// Parses a template without its mnemonic; the error names the part that cannot be parsed.
     pub(crate) fn parse(text: &'static str) -> Result<Template, String> {
         let (opcode, operands) = split_opcode(text);
-        let end = opcode.find(['.', '{', '[']).unwrap_or(opcode.len());
-        let (mnemonic, rest) = opcode.split_at(end);
         let operands: Result<Vec<_>, _> = operands
             .map(split_operands)
             .unwrap_or_default()
@@ -296,8 +298,7 @@ impl Template {
             .map(parse_pieces)
             .collect();
         Ok(Template {
-            mnemonic,
-            opcode: parse_pieces(rest)?,
+            opcode: parse_pieces(opcode)?,
             operands: operands?,
         })
     }
@@ -366,12 +367,12 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     while !rest.is_empty() {
         match split(rest, b'{') {
             None => {
-                out.push(Piece::Literal(rest));
+                out.push(literal_piece(rest));
                 break;
             }
             Some((literal, tail)) => {
                 if !literal.is_empty() {
-                    out.push(Piece::Literal(literal));
+                    out.push(literal_piece(literal));
                 }
                 let (inside, after) =
                     split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
@@ -381,6 +382,13 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
         }
     }
     Ok(out)
+}
+
+fn literal_piece(text: &'static str) -> Piece {
+    Piece::Literal {
+        text,
+        modifiers: Modifier::parse(text),
+    }
 }
 
 fn parse_piece(text: &'static str) -> Option<Piece> {
@@ -413,6 +421,7 @@ fn parse_piece(text: &'static str) -> Option<Piece> {
         },
         None => Piece::Flag {
             text: head,
+            modifiers: Modifier::parse(head),
             bit: bits.parse().ok()?,
             reads_cc,
         },

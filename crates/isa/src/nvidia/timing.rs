@@ -13,7 +13,104 @@ pub enum LatencyKind {
     Branch,
 }
 
-/// Timing class of a form, from the machine descriptions inside NVIDIA's tools.
+/// Execution unit of a sub-partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ExecUnit {
+    /// None that is ever busy.
+    None,
+    /// Pipe of comparisons, shifts and moves.
+    Fxu,
+    /// Pipe of multiplications and additions.
+    Fmai,
+    /// Either pipe, `Fmai` if it is free.
+    Math,
+    /// Special functions and conversions.
+    Xu,
+    /// Double precision.
+    Fp64,
+    /// Half precision.
+    Fp16,
+    /// Load/store lanes.
+    Lsu,
+}
+
+impl ExecUnit {
+    /// Number of units.
+    pub const COUNT: usize = 8;
+
+    fn parse(word: &str) -> Option<ExecUnit> {
+        Some(match word {
+            "none" => ExecUnit::None,
+            "fxu" => ExecUnit::Fxu,
+            "fmai" => ExecUnit::Fmai,
+            "math" => ExecUnit::Math,
+            "xu" => ExecUnit::Xu,
+            "fp64" => ExecUnit::Fp64,
+            "fp16" => ExecUnit::Fp16,
+            "lsu" => ExecUnit::Lsu,
+            _ => return None,
+        })
+    }
+}
+
+/// Class of the latency of an instruction: what completes it. A timing model has a parameter, or a path of its memory
+/// system, for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum LatencyClass {
+    /// Fixed latency, which control words account for.
+    Fixed,
+    /// Double precision.
+    Fp64,
+    /// Half precision.
+    Fp16,
+    /// Special function unit.
+    Xu,
+    /// Conversions in the special function unit.
+    Conversion,
+    /// Integer multiplication (IMUL, IMAD).
+    Imad,
+    /// Exchange between lanes (SHFL).
+    Shuffle,
+    /// Special register (S2R).
+    SpecialRegister,
+    /// Access of memory other than constant memory.
+    Memory,
+    /// Load from constant memory (LDC).
+    Constant,
+    /// Texture or surface.
+    Texture,
+    /// Memory barrier (MEMBAR): the completion of the warp's accesses.
+    Fence,
+    /// Wait for scoreboards (DEPBAR).
+    Depbar,
+    /// Variable latency of any other instruction.
+    Other,
+}
+
+impl LatencyClass {
+    fn parse(word: &str) -> Option<LatencyClass> {
+        Some(match word {
+            "fixed" => LatencyClass::Fixed,
+            "fp64" => LatencyClass::Fp64,
+            "fp16" => LatencyClass::Fp16,
+            "xu" => LatencyClass::Xu,
+            "conversion" => LatencyClass::Conversion,
+            "imad" => LatencyClass::Imad,
+            "shuffle" => LatencyClass::Shuffle,
+            "special" => LatencyClass::SpecialRegister,
+            "memory" => LatencyClass::Memory,
+            "constant" => LatencyClass::Constant,
+            "texture" => LatencyClass::Texture,
+            "fence" => LatencyClass::Fence,
+            "depbar" => LatencyClass::Depbar,
+            "other" => LatencyClass::Other,
+            _ => return None,
+        })
+    }
+}
+
+/// Timing class of a form: the first four from the machine descriptions inside NVIDIA's tools, the unit and the latency
+/// class derived from them (docs/timing-model.md).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Latency kind.
@@ -24,11 +121,15 @@ pub struct Timing {
     pub queue: &'static str,
     /// Execution pipes the instruction may use.
     pub pipes: Vec<&'static str>,
+    /// Execution unit that it occupies.
+    pub unit: ExecUnit,
+    /// Class of its latency.
+    pub completion: LatencyClass,
 }
 
 impl Timing {
     pub(crate) fn parse(words: &[&'static str]) -> Option<Timing> {
-        let [latency, min_wait, queue, pipes] = words else {
+        let [latency, min_wait, queue, pipes, unit, completion] = words else {
             return None;
         };
         let latency = match *latency {
@@ -44,6 +145,8 @@ impl Timing {
             min_wait: min_wait.parse().ok()?,
             queue: if *queue == "-" { "" } else { queue },
             pipes: pipes.split(',').collect(),
+            unit: ExecUnit::parse(unit)?,
+            completion: LatencyClass::parse(completion)?,
         })
     }
 }

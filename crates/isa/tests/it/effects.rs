@@ -2,11 +2,11 @@
 //! Words and spellings were checked with NVIDIA's disassembler.
 
 use warpbound_base::CodeAddr;
-use warpbound_isa::Arch;
 use warpbound_isa::instr::{
-    BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, Reg, StackToken, ValueSource,
+    BranchTarget, CcTest, Effects, InstrFlow, MemorySpace, StackToken, ValueSource,
 };
 use warpbound_isa::nvidia::SassProgram;
+use warpbound_isa::{Arch, Axis, Reg, SpecialReg};
 
 const NOP: u64 = 0x50b0_0000_0007_0f00;
 
@@ -29,14 +29,7 @@ fn program(words: &[u64]) -> SassProgram {
 
 /// `R0-R3 P0 CC` for lists of cells.
 fn cells(list: &[Reg]) -> String {
-    let names: Vec<String> = list
-        .iter()
-        .map(|reg| match reg {
-            Reg::Gpr(n) => format!("R{n}"),
-            Reg::Pred(n) => format!("P{n}"),
-            Reg::Cc => "CC".to_string(),
-        })
-        .collect();
+    let names: Vec<String> = list.iter().map(Reg::to_string).collect();
     names.join(" ")
 }
 
@@ -152,7 +145,10 @@ fn results_that_are_not_a_function_of_the_operands() {
     check(0x50d8_e380_0007_0005, "", "R5");
     // S2R R2, SR_TID.X
     let special = check(0xf0c8_0000_0217_0002, "", "R2");
-    assert_eq!(special.source, ValueSource::Special(33));
+    assert_eq!(
+        special.source,
+        ValueSource::Special(SpecialReg::ThreadIndex(Axis::X))
+    );
     // B2R.RESULT R6, P3
     let result = check(0xf0b8_6001_0007_ff06, "", "R6 P3");
     assert_eq!(result.source, ValueSource::Lane);
@@ -410,13 +406,17 @@ fn stack_and_call_forms_have_neither_guard_nor_test() {
 
 #[test]
 fn branches_in_all_their_variants() {
-    let view = |word| {
+    let has = |word, modifier| {
         let program = program(&[word]);
-        program.view(&program.instrs[0]).expect("an instruction")
+        let spelling = program.spelling(&program.instrs[0]);
+        spelling
+            .expect("an instruction")
+            .modifiers
+            .contains(&modifier)
     };
     // BRA.U: the promise of uniformity is a modifier, the flow is that of BRA
     let uniform = 0xe240_0000_0007_008f;
-    assert!(view(uniform).has(".U"));
+    assert!(has(uniform, ".U"));
     assert_eq!(
         effects(uniform).flow,
         InstrFlow::Branch(BranchTarget::Code(CodeAddr(0x10)))
@@ -472,7 +472,7 @@ fn branches_in_all_their_variants() {
         0xe210_0000_0107_004f,
         0xe200_0000_0107_044f,
     ] {
-        assert!(view(word).has(".LMT"));
+        assert!(has(word, ".LMT"));
         assert_eq!(effects(word).flow, InstrFlow::Unsupported, "{word:016x}");
     }
 }

@@ -10,8 +10,8 @@ static RECORDED: &str = include_str!("../data/life_ranges.txt");
 
 fn register(name: &str) -> Option<Reg> {
     let register = match name.split_at_checked(1)? {
-        ("R", number) => Reg::Gpr(number.parse().ok()?),
-        ("P", number) => Reg::Pred(number.parse().ok()?),
+        ("R", number) => Reg::vector(number.parse().ok()?),
+        ("P", number) => Reg::predicate(number.parse().ok()?),
         _ => return None,
     };
     Some(register)
@@ -38,7 +38,7 @@ fn every_marked_register_is_among_the_effects() {
             let instr = &program.instrs[0];
             let effects = program.effects(instr);
             let mut found: BTreeSet<Reg> = effects.reads.iter().copied().collect();
-            found.extend(effects.guard.pred.map(Reg::Pred));
+            found.extend(effects.guard.pred.map(Reg::predicate));
             let mut kind = "reads";
             for &mark in marks {
                 if mark == ">" {

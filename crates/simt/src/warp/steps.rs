@@ -14,14 +14,8 @@ use crate::groups::{ACTIVE, Halting};
 use crate::{EntryId, EntrySite, EntryTable, NodeId, Tag};
 
 impl WarpState {
-    /// Computes all steps of a warp that executes `op` under `condition` as the last instruction of a node;
-    /// `position` is that node and the node after it in memory. `emit` receives each step with its successor state
-    /// (`None` if the warp finishes).
-    ///
-    /// # Errors
-    ///
-    /// [`MayUnderflow`] if some stack of this state may have no entry for SYNC, BRK, CONT or RET.
-    pub fn step(
+    /// [`crate::AbstractModel::step`] of `model`.
+    pub(super) fn step(
         self,
         op: &ControlOp,
         condition: KnownCondition,

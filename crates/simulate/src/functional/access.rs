@@ -2,11 +2,12 @@
 
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_simt::activation_stack::Mask;
 
 use super::Counts;
 use super::block::{Block, ExecContext};
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LANES, LaneValues, Mask, lanes_of};
+use super::lanes::{LaneValues, lanes_of};
 use super::listen::{AccessKind, ExecutionListener, MemoryAccess};
 use super::memory::{GlobalAccess, access_size, read_word, space_of, write_word};
 use super::program::{Dest, MemoryOperand, ValueSlot};
@@ -47,7 +48,7 @@ impl Request<'_> {
         &self,
         kind: AccessKind,
         size: usize,
-        addresses: &'a [u64; LANES],
+        addresses: &'a [u64],
     ) -> MemoryAccess<'a> {
         MemoryAccess {
             space: self.access.space,
@@ -59,7 +60,7 @@ impl Request<'_> {
     }
 }
 
-impl Block<'_> {
+impl<const W: usize> Block<'_, W> {
     /// Allocates the local memory of a warp before its first access.
     fn ensure_local(&mut self, request: Request<'_>) {
         let local = &mut self.warps[request.warp_index].local;
@@ -69,7 +70,7 @@ impl Block<'_> {
                 MemorySpace::Local | MemorySpace::Generic
             )
         {
-            local.resize(self.launch.local as usize * LANES, 0);
+            local.resize(self.launch.local as usize * W, 0);
         }
     }
 
@@ -116,7 +117,7 @@ impl Block<'_> {
         request: Request<'_>,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
-    ) -> Result<[LaneValues; WORDS], Fault> {
+    ) -> Result<[LaneValues<W>; WORDS], Fault> {
         let addresses = self.addresses(request.warp_index, request.access);
         let ExecContext {
             memory,
@@ -125,13 +126,13 @@ impl Block<'_> {
             ..
         } = context;
         listener.access(&request.memory_access(AccessKind::Load, SIZE, &addresses));
-        let mut rows = [[0; LANES]; WORDS];
+        let mut rows = [[0; W]; WORDS];
         // Recorded before the loop over the lanes, in which windows borrow the memory.
         if matches!(
             request.access.space,
             MemorySpace::Global | MemorySpace::Generic
         ) {
-            for lane in lanes_of(request.taken) {
+            for lane in lanes_of::<W>(request.taken) {
                 memory.record_read(addresses[lane], SIZE);
             }
         }
@@ -141,7 +142,7 @@ impl Block<'_> {
             base: 0,
             bytes: &[][..],
         };
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, SIZE, lane)?;
             // The local memory of each lane is a window of its own.
@@ -172,7 +173,7 @@ impl Block<'_> {
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        rows: &[LaneValues],
+        rows: &[LaneValues<W>],
     ) {
         for (dest, row) in dests.iter().zip(rows) {
             if let Some(dest) = dest {
@@ -197,11 +198,11 @@ impl Block<'_> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Store, size, &addresses));
-        let mut rows = [[0; LANES]; 4];
+        let mut rows = [[0; W]; 4];
         for (row, &value) in rows.iter_mut().zip(values) {
             *row = *self.rows(request.warp_index).get(value);
         }
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
             let (space, base) = space_of(request.access.space, address);
@@ -244,14 +245,14 @@ impl Block<'_> {
         } = context;
         let memory = &mut **memory;
         listener.access(&request.memory_access(AccessKind::Atomic, size, &addresses));
-        let mut rows = [[0; LANES]; 4];
+        let mut rows = [[0; W]; 4];
         for (row, &operand) in rows.iter_mut().zip(operands) {
             *row = *self.rows(request.warp_index).get(operand);
         }
-        let wide = |low: &LaneValues, high: &LaneValues, lane: usize| {
+        let wide = |low: &LaneValues<W>, high: &LaneValues<W>, lane: usize| {
             u64::from(low[lane]) | u64::from(high[lane]) << 32
         };
-        for lane in lanes_of(request.taken) {
+        for lane in lanes_of::<W>(request.taken) {
             let address = addresses[lane];
             self.check_alignment(request, address, size, lane)?;
             let (space, base) = space_of(request.access.space, address);
@@ -299,10 +300,10 @@ impl Block<'_> {
 
     /// Byte address per lane.
     #[inline]
-    fn addresses(&self, warp_index: usize, access: &MemoryOperand) -> [u64; LANES] {
+    fn addresses(&self, warp_index: usize, access: &MemoryOperand) -> [u64; W] {
         let rows = self.rows(warp_index);
         let low = rows.get(access.low);
-        let mut addresses = [0; LANES];
+        let mut addresses = [0; W];
         match access.high {
             None => {
                 for (address, low) in addresses.iter_mut().zip(low) {

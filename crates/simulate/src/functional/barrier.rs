@@ -4,14 +4,14 @@
 //! diverged lanes arrives with all its threads.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
+use warpbound_simt::ExecutionModel;
 
 use super::Counts;
 use super::block::Block;
 use super::fault::{BarrierWait, Fault, FaultKind};
-use super::lanes::LANES;
 use super::warp::{ArrivedThreads, Warp};
 
-impl Block<'_> {
+impl<const W: usize> Block<'_, W> {
     /// Counts the threads of a warp that arrives at a barrier without waiting (`barrier.arrive`).
     pub(super) fn arrive(&mut self, warp_index: usize, barrier: u32, threads: Option<u32>) {
         let own = self.thread_count(&self.warps[warp_index]);
@@ -68,7 +68,7 @@ impl Block<'_> {
                 continue;
             };
             let waits_here =
-                |warp: &&Warp| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
+                |warp: &&Warp<W>| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
             let arrived: u32 = self
                 .warps
                 .iter()
@@ -79,7 +79,7 @@ impl Block<'_> {
             let exited: u32 = self
                 .warps
                 .iter()
-                .filter(|warp| warp.stack.top().is_none())
+                .filter(|warp| warp.stack.running().is_none())
                 .map(|warp| self.thread_count(warp))
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
@@ -104,9 +104,9 @@ impl Block<'_> {
     }
 
     /// Number of threads of a warp.
-    fn thread_count(&self, warp: &Warp) -> u32 {
+    fn thread_count(&self, warp: &Warp<W>) -> u32 {
         let all = self.launch.block.iter().product::<u32>();
-        (all - warp.first_thread).min(LANES as u32)
+        (all - warp.first_thread).min(W as u32)
     }
 
     /// Returns the fault of a block whose warps are all exited or blocked.

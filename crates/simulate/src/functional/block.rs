@@ -3,14 +3,12 @@
 use warpbound_base::CodeAddr;
 use warpbound_ir::{OpIndex, VoteMode};
 use warpbound_launch::{Launch, PathOrder, Size};
-use warpbound_simt::Tag;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
 use super::access::Request;
 use super::fault::{Fault, FaultKind};
 use super::images::WarpOp;
-use super::lanes::{
-    LANES, LaneValues, Mask, binary, float, gather, lanes_of, spread, ternary, unary,
-};
+use super::lanes::{LaneValues, binary, float, gather, lanes_of, spread, ternary, unary};
 use super::memory::{GlobalAccess, SharedMemory};
 use super::program::{
     BarrierEffect, ClockRegister, CompiledOp, Effect, Flow, Program, ShuffleEffect, Step,
@@ -28,37 +26,37 @@ pub(crate) struct ExecContext<'a, M, L> {
     pub(crate) listener: &'a mut L,
 }
 
-/// A block of threads under execution.
-pub(crate) struct Block<'a> {
-    pub(super) program: &'a Program<'a>,
+/// A block of threads under execution, in warps of `W` lanes.
+pub(crate) struct Block<'a, const W: usize> {
+    pub(super) program: &'a Program<'a, W>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
-    pub(crate) warps: Vec<Warp>,
+    pub(crate) warps: Vec<Warp<W>>,
     pub(super) shared: SharedMemory,
     /// Arrivals at barriers of threads that do not wait.
     pub(super) arrived: Vec<ArrivedThreads>,
     /// Values of [`ValueSlot::Block`]: the block index, then [`ClockRegister`]s.
-    block_values: [LaneValues; 3 + ClockRegister::COUNT],
+    block_values: [LaneValues<W>; 3 + ClockRegister::COUNT],
     /// Values of [`ValueSlot::Scratch`], valid during one operation.
-    scratch: Vec<LaneValues>,
+    scratch: Vec<LaneValues<W>>,
 }
 
-impl<'a> Block<'a> {
+impl<'a, const W: usize> Block<'a, W> {
     /// Returns the block `index` before its first instruction.
-    pub(crate) fn new(program: &'a Program<'a>, launch: &'a Launch, index: Size) -> Block<'a> {
+    pub(crate) fn new(program: &'a Program<'a, W>, launch: &'a Launch, index: Size) -> Self {
         let threads = launch.block.iter().product::<u32>();
         let entry = program.code.entry.0;
-        let warps = (0..threads.div_ceil(LANES as u32))
+        let warps = (0..threads.div_ceil(W as u32))
             .map(|warp_index| Warp::new(program, entry, warp_index, launch.block));
-        Block {
+        Self {
             warps: warps.collect(),
             arrived: Vec::new(),
             shared: SharedMemory::new(launch.shared),
             block_values: {
                 let [x, y, z] = index;
-                [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; LANES])
+                [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; W])
             },
-            scratch: vec![[0; LANES]; program.scratch],
+            scratch: vec![[0; W]; program.scratch],
             program,
             launch,
             index,
@@ -76,9 +74,8 @@ impl<'a> Block<'a> {
             // kernel without races does not depend on this order.
             for warp_index in 0..self.warps.len() {
                 while self.warps[warp_index].barrier_wait.is_none()
-                    && let Some(top) = self.warps[warp_index].stack.top()
+                    && let Some((at, active)) = self.warps[warp_index].stack.running()
                 {
-                    let (at, active) = (top.next, top.mask as Mask);
                     progress = true;
                     self.step(warp_index, at, active, context)?;
                 }
@@ -96,7 +93,7 @@ impl<'a> Block<'a> {
 
     /// Sets the value of a clock register for the next instruction of a warp.
     pub(crate) fn set_clock_register(&mut self, register: ClockRegister, value: u32) {
-        self.block_values[3 + register as usize] = [value; LANES];
+        self.block_values[3 + register as usize] = [value; W];
     }
 
     /// Returns a fault of this block at an operation.
@@ -119,8 +116,9 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack.
-    #[inline]
+    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack. Always inlined:
+    /// each simulator calls it once, for each instruction that it executes.
+    #[inline(always)]
     pub(crate) fn step(
         &mut self,
         warp_index: usize,
@@ -154,19 +152,24 @@ impl<'a> Block<'a> {
                 taken & gather(self.rows(warp_index).get(*row))
             }
         };
+        let warp = &self.warps[warp_index];
         let issue = Issue {
             block: self.index,
             at: OpIndex(at),
             active,
             taken,
-            warp: &self.warps[warp_index],
+            first_thread: warp.first_thread,
+            stack: &warp.stack,
+            predicates: &warp.predicates,
+            rows: warp.rows.as_flattened(),
+            lanes: W,
             registers: program.registers,
         };
         if !context.listener.issue(&issue) {
             return Err(self.fault(at, FaultKind::Stopped));
         }
         // An instruction whose condition is false in all lanes is issued all the same (SOUNDNESS 1).
-        context.counts.count(at, active, taken);
+        context.counts.count::<W>(at, active, taken);
         if taken != 0 {
             self.execute(warp_index, at, op, taken, context)?;
         }
@@ -184,41 +187,8 @@ impl<'a> Block<'a> {
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
-        let next = at + 1;
-        let others = active & !taken;
-        let stack = &mut self.warps[warp_index].stack;
-        match &op.flow {
-            Flow::Next => stack.advance(next),
-            Flow::Jump(to) => match (taken, others) {
-                (0, _) => stack.advance(next),
-                (_, 0) => stack.advance(*to),
-                // Both successors are one instruction: the lanes stay converged.
-                _ if *to == next => stack.advance(next),
-                _ => {
-                    counts.diverge(at);
-                    let (to, next) = ((*to, taken.into()), (next, others.into()));
-                    match self.launch.order {
-                        PathOrder::TakenFirst => stack.diverge(&[to, next]),
-                        PathOrder::FallThroughFirst => stack.diverge(&[next, to]),
-                    }
-                }
-            },
-            // Pushes apply to all active lanes, whatever their guard.
-            Flow::Push(tag, to) => stack.push(*tag, *to, next),
-            Flow::Call(to) => stack.push(Tag::Ret, next, *to),
-            Flow::Exit => {
-                if taken != 0 && others != 0 {
-                    counts.diverge(at);
-                }
-                stack.exit(taken.into(), next);
-            }
-            Flow::Unwind(tag) => {
-                if taken != 0 && others != 0 {
-                    counts.diverge(at);
-                }
-                let popped = stack.pop(*tag, taken.into(), next);
-                popped.map_err(|e| self.fault(at, FaultKind::MissingStackEntry(e.tag.name())))?;
-            }
+        let transfer = match &op.flow {
+            Flow::Transfer(transfer) => transfer,
             Flow::Indirect(base, anchor) => {
                 return self.branch_indirect(
                     warp_index,
@@ -230,13 +200,38 @@ impl<'a> Block<'a> {
                 );
             }
             // External and unsupported code is a fault only if a lane executes it.
-            _ if taken == 0 => stack.advance(next),
+            _ if taken == 0 => &ControlTransfer::Next,
             Flow::External(name) => {
                 return Err(self.fault(at, FaultKind::ExternalCode(name.clone())));
             }
             Flow::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
+        };
+        self.apply_transfer(warp_index, at, transfer, taken, counts)
+    }
+
+    /// Applies a control transfer of the instruction `at` to the warp's activation stack.
+    #[inline]
+    fn apply_transfer(
+        &mut self,
+        warp_index: usize,
+        at: u32,
+        transfer: &ControlTransfer<'_, u32>,
+        taken: Mask,
+        counts: &mut Counts,
+    ) -> Result<(), Fault> {
+        let stack = &mut self.warps[warp_index].stack;
+        match stack.apply(transfer, taken, at + 1) {
+            Ok(splits) => {
+                if splits {
+                    counts.diverge(at);
+                }
+                Ok(())
+            }
+            Err(TransferError::MissingEntry(tag)) => {
+                Err(self.fault(at, FaultKind::MissingStackEntry(tag.name())))
+            }
+            Err(TransferError::NotInModel) => Err(self.fault(at, FaultKind::Unsupported)),
         }
-        Ok(())
     }
 
     /// Executes an indirect jump; lanes with the same target stay converged.
@@ -251,8 +246,8 @@ impl<'a> Block<'a> {
     ) -> Result<(), Fault> {
         let base = *self.rows(warp_index).get(base);
         // In the order of the lowest lanes, which is the order in which the targets run (SOUNDNESS 7).
-        let mut targets: Vec<(u32, u64)> = Vec::new();
-        for lane in lanes_of(taken) {
+        let mut targets: Vec<(u32, Mask)> = Vec::new();
+        for lane in lanes_of::<W>(taken) {
             let address = i64::from(base[lane] as i32).wrapping_add(anchor);
             let target = u32::try_from(address)
                 .ok()
@@ -270,27 +265,20 @@ impl<'a> Block<'a> {
         // Lanes whose guard fails continue after the jump, converged with lanes that jump there.
         if others != 0 {
             match targets.iter_mut().find(|(to, _)| *to == at + 1) {
-                Some((_, lanes)) => *lanes |= u64::from(others),
-                None => targets.push((at + 1, others.into())),
+                Some((_, lanes)) => *lanes |= others,
+                None => targets.push((at + 1, others)),
             }
         }
         if self.launch.order == PathOrder::FallThroughFirst {
             targets.reverse();
         }
-        let stack = &mut self.warps[warp_index].stack;
-        match targets.as_slice() {
-            [(to, _)] => stack.advance(*to),
-            targets => {
-                counts.diverge(at);
-                stack.diverge(targets);
-            }
-        }
-        Ok(())
+        let transfer = ControlTransfer::Indirect(&targets);
+        self.apply_transfer(warp_index, at, &transfer, taken, counts)
     }
 
     /// The values that an operation of a warp can read.
     #[inline(always)]
-    pub(super) fn rows(&self, warp_index: usize) -> Rows<'_> {
+    pub(super) fn rows(&self, warp_index: usize) -> Rows<'_, W> {
         Rows {
             warp: &self.warps[warp_index].rows,
             grid: &self.program.grid_values,
@@ -299,8 +287,9 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect.
-    #[inline]
+    /// Evaluates the steps of an operation in the `taken` lanes and applies its effect. Always inlined, as
+    /// [`Block::step`], its only caller.
+    #[inline(always)]
     fn execute(
         &mut self,
         warp_index: usize,
@@ -357,10 +346,10 @@ impl<'a> Block<'a> {
                 let warp = &mut self.warps[warp_index];
                 let result = warp.barrier_result;
                 if let Some(to) = dest {
-                    warp.write(*to, &[result; LANES], taken);
+                    warp.write(*to, &[result; W], taken);
                 }
                 if let Some(to) = truth {
-                    warp.write(*to, &[u32::from(result != 0); LANES], taken);
+                    warp.write(*to, &[u32::from(result != 0); W], taken);
                 }
             }
             Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
@@ -370,29 +359,30 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Exchanges values between lanes. The value of an inactive source lane is read as it is (PTX leaves it
-    /// undefined).
+    /// Exchanges values between the lanes of a warp of 32 (programs for wider warps have no shuffles). The value of an
+    /// inactive source lane is read as it is (PTX leaves it undefined).
     #[inline]
     fn shuffle(&mut self, warp_index: usize, shuffle: &ShuffleEffect, taken: Mask) {
         let rows = self.rows(warp_index);
         let [value, lane, limit] =
             [shuffle.value, shuffle.lane, shuffle.limit].map(|slot| rows.get(slot));
-        let (mut result, mut in_range) = ([0; LANES], 0);
-        for own in 0..LANES {
+        let (mut result, mut in_range) = ([0; W], [0; W]);
+        for own in 0..W {
             let (source, is_in_range) = shuffle.mode.source(own as u32, lane[own], limit[own]);
-            result[own] = value[source as usize % LANES];
-            in_range |= Mask::from(is_in_range) << own;
+            result[own] = value[source as usize % W];
+            in_range[own] = is_in_range.into();
         }
         let warp = &mut self.warps[warp_index];
         if let Some(to) = shuffle.dest {
             warp.write(to, &result, taken);
         }
         if let Some(to) = shuffle.in_range {
-            warp.write(to, &spread(in_range), taken);
+            warp.write(to, &in_range, taken);
         }
     }
 
-    /// Reduces a predicate over the `taken` lanes.
+    /// Reduces a predicate over the `taken` lanes of a warp of 32, whose ballot is one register (programs for wider
+    /// warps have no votes).
     #[inline]
     fn vote(&mut self, warp_index: usize, vote: &VoteEffect, taken: Mask) {
         let ballot = gather(self.rows(warp_index).get(vote.predicate)) & taken;
@@ -403,10 +393,10 @@ impl<'a> Block<'a> {
         };
         let warp = &mut self.warps[warp_index];
         if let Some(to) = vote.ballot {
-            warp.write(to, &[ballot; LANES], taken);
+            warp.write(to, &[ballot as u32; W], taken);
         }
         if let Some(to) = vote.result {
-            warp.write(to, &[result.into(); LANES], taken);
+            warp.write(to, &[result.into(); W], taken);
         }
     }
 
@@ -414,7 +404,7 @@ impl<'a> Block<'a> {
     /// first taken lane.
     #[inline]
     fn barrier(&mut self, warp_index: usize, at: u32, barrier: &BarrierEffect, taken: Mask) {
-        let lane = taken.trailing_zeros() as usize % LANES;
+        let lane = taken.trailing_zeros() as usize % W;
         let rows = self.rows(warp_index);
         let number = rows.get(barrier.number)[lane];
         // A count of 0 means all of the block, also if it is computed at run time.
@@ -482,7 +472,7 @@ impl<'a> Block<'a> {
                 let bytes = self.launch.constants.get(usize::from(*bank));
                 let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
                 let addresses = *rows.get(*addresses);
-                for lane in lanes_of(taken) {
+                for lane in lanes_of::<W>(taken) {
                     let start = addresses[lane] as usize;
                     let word = bytes.get(start..).and_then(|rest| rest.first_chunk::<4>());
                     let Some(word) = word else {
@@ -503,14 +493,24 @@ impl<'a> Block<'a> {
 
 #[cfg(test)]
 mod tests {
-    use warpbound_ir::{Cell, Code, Op, ValueDependence};
+    use warpbound_ir::{Cell, Code, Op, OpScope, ValueDependence};
 
+    use super::super::lanes::all_lanes;
     use super::*;
 
     /// A block takes 4 bytes per register of each thread, and at most 64 bytes more per thread.
     #[test]
     fn memory_of_a_thread() {
-        const REGISTERS: u8 = 40;
+        let limit = 1024 * (4 * usize::from(REGISTERS) + 64);
+        for bytes in [bytes_of_block::<32>(), bytes_of_block::<64>()] {
+            assert!(bytes <= limit, "{bytes} bytes, limit {limit}");
+        }
+    }
+
+    const REGISTERS: u8 = 40;
+
+    /// Bytes of a block of 1024 threads in warps of `W` lanes.
+    fn bytes_of_block<const W: usize>() -> usize {
         let op = Op {
             addr: CodeAddr(8),
             condition: warpbound_ir::ExecCondition::ALWAYS,
@@ -519,6 +519,7 @@ mod tests {
             value: ValueDependence::Function,
             control: warpbound_ir::ControlEffect::Exit,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         };
         let code = Code {
@@ -536,27 +537,26 @@ mod tests {
             max_instructions: 1,
             order: PathOrder::TakenFirst,
         };
-        let program = Program::untimed(&code, &launch);
+        let program = Program::<W>::untimed(&code, &launch);
         let mut block = Block::new(&program, &launch, [0; 3]);
         // Nested divergent branches, each of which splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
-                let all = Mask::MAX << lane;
-                warp.stack
-                    .diverge(&[(0, u64::from(all << 1)), (0, 1 << lane)]);
+                let above = (all_lanes::<W>() << lane << 1) & all_lanes::<W>();
+                let sides = [(0, above), (0, 1 << lane)];
+                let split = warp.stack.apply(&ControlTransfer::Indirect(&sides), 0, 0);
+                assert_eq!(split, Ok(true));
             }
         }
-        let of_warp = |warp: &Warp| {
+        let of_warp = |warp: &Warp<W>| {
             let stages = warp.stack.pending().len() + 1;
             size_of_val(warp.rows.as_slice())
                 + warp.local.len()
                 + stages * size_of::<warpbound_simt::activation_stack::StackEntry<u32>>()
         };
-        let bytes = size_of_val(block.warps.as_slice())
+        size_of_val(block.warps.as_slice())
             + block.warps.iter().map(of_warp).sum::<usize>()
             + size_of_val(block.scratch.as_slice())
-            + size_of::<Block<'_>>();
-        let limit = 1024 * (4 * usize::from(REGISTERS) + 64);
-        assert!(bytes <= limit, "{bytes} bytes, limit {limit}");
+            + size_of::<Block<'_, W>>()
     }
 }

@@ -4,27 +4,28 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op, OpScope,
     SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
-use warpbound_simt::Tag;
+use warpbound_isa::{RegisterKind, SpecialReg};
+use warpbound_simt::{ControlTransfer, Tag};
 
 use super::Launch;
-use super::lanes::{LANES, LaneValues};
+use super::lanes::LaneValues;
 use super::program::{
     BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, ExtraRegister, Flow, MemoryOperand,
     ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
 };
 use super::steps::{Operand, Steps};
 
-/// Compiler of the operations of one launch.
-pub(super) struct Compiler<'a> {
+/// Compiler of the operations of one launch with warps of `W` lanes.
+pub(super) struct Compiler<'a, const W: usize> {
     pub(super) launch: &'a Launch,
     /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
     pub(super) registers: usize,
-    pub(super) grid_values: Vec<LaneValues>,
+    pub(super) grid_values: Vec<LaneValues<W>>,
     /// Indices in `grid_values` of the constants, by their value.
     pub(super) constant_slots: HashMap<u32, u16>,
     pub(super) scratch: usize,
@@ -32,13 +33,17 @@ pub(super) struct Compiler<'a> {
     pub(super) reads_clock: bool,
 }
 
-impl Compiler<'_> {
+impl<const W: usize> Compiler<'_, W> {
     /// Number of general registers that a code names.
     pub(super) fn register_count(code: &Code) -> usize {
         let named = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
-            let general = cells.filter(|cell| cell.index() < 256);
-            general.map(|cell| cell.index() + 1).max().unwrap_or(0)
+            let vectors = cells.map(Cell::register);
+            let vectors = vectors.filter(|register| register.kind == RegisterKind::Vector);
+            vectors
+                .map(|register| usize::from(register.number) + 1)
+                .max()
+                .unwrap_or(0)
         };
         code.ops.iter().map(named).max().unwrap_or(0)
     }
@@ -46,6 +51,9 @@ impl Compiler<'_> {
     /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
+        // Guards are predicates of the lanes, and there are no registers of the warp.
+        let is_modelled =
+            op.scope == OpScope::Lane && condition.guard.is_none_or(Cell::is_predicate);
         let mut steps = Steps::default();
         let effect = match (&op.meaning, op.value) {
             (Some(meaning), _) => self.compile_effect(meaning, &mut steps),
@@ -63,12 +71,13 @@ impl Compiler<'_> {
             .tests_cc()
             .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
+            _ if !is_modelled => (Effect::Unsupported, Flow::Unsupported),
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {
                 let effect = effect.unwrap_or(match op.value {
                     ValueDependence::Special(register)
-                        if ClockRegister::from_number(register).is_some() =>
+                        if ClockRegister::of_special(register).is_some() =>
                     {
                         Effect::NeedsTime
                     }
@@ -78,9 +87,9 @@ impl Compiler<'_> {
             }
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
-        let guard = condition.guard.filter(|guard| guard.is_predicate());
+        let guard = condition.guard.and_then(Cell::predicate_number);
         CompiledOp {
-            guard: guard.map(|cell| ((cell.index() - 256) as u8, condition.negated)),
+            guard: guard.map(|number| (number, condition.negated)),
             never: condition.is_never(),
             cc_test: test.flatten(),
             steps: steps.list,
@@ -108,15 +117,22 @@ impl Compiler<'_> {
             StackToken::LongJmp | StackToken::Exit => None,
         };
         match control {
-            ControlEffect::Next => Flow::Next,
-            ControlEffect::Jump(ControlTarget::Op(to)) => Flow::Jump(to.0),
-            ControlEffect::Call(ControlTarget::Op(to)) => Flow::Call(to.0),
-            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
-            ControlEffect::Push(token, ControlTarget::Op(to)) => {
-                tag(*token).map_or(Flow::Unsupported, |tag| Flow::Push(tag, to.0))
+            ControlEffect::Next => Flow::Transfer(ControlTransfer::Next),
+            ControlEffect::Jump(ControlTarget::Op(to)) => {
+                Flow::Transfer(ControlTransfer::Jump(to.0))
             }
-            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, Flow::Unwind),
-            ControlEffect::Exit => Flow::Exit,
+            ControlEffect::Call(ControlTarget::Op(to)) => {
+                Flow::Transfer(ControlTransfer::Call(to.0))
+            }
+            ControlEffect::Call(ControlTarget::External(name)) => Flow::External(name.clone()),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => tag(*token)
+                .map_or(Flow::Unsupported, |tag| {
+                    Flow::Transfer(ControlTransfer::Push { tag, resume: to.0 })
+                }),
+            ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, |tag| {
+                Flow::Transfer(ControlTransfer::Pop(tag))
+            }),
+            ControlEffect::Exit => Flow::Transfer(ControlTransfer::Exit),
             ControlEffect::Indirect {
                 base,
                 anchor,
@@ -175,6 +191,9 @@ impl Compiler<'_> {
                 operands: self.compile_exprs(operands, steps)?,
                 access: self.memory_operand(*space, Width::Words, address, steps)?,
             },
+            // Instructions of warps of 32 lanes: shuffles have segments of up to 32 lanes, ballots are one register with
+            // a bit per lane (PTX manual, `shfl`, `vote`).
+            Meaning::Shuffle { .. } | Meaning::Vote { .. } if W > 32 => return None,
             Meaning::Shuffle {
                 dest,
                 in_range,
@@ -358,8 +377,8 @@ impl Compiler<'_> {
 
     /// Destination of a cell; `None` if the cell is not modelled.
     fn dest(&self, cell: Cell) -> Option<Dest> {
-        if cell.is_predicate() {
-            return Some(Dest::Predicate((cell.index() - 256) as u8));
+        if let Some(number) = cell.predicate_number() {
+            return Some(Dest::Predicate(number));
         }
         match self.register_slot(cell)? {
             ValueSlot::Warp(row) => Some(Dest::Register(row)),
@@ -377,27 +396,33 @@ impl Compiler<'_> {
         u16::try_from(index).ok().map(ValueSlot::Warp)
     }
 
-    /// Slot of a special register (numbers: `sr` in `isa/nvidia/maxwell.names`); `None` for registers that are not
-    /// modelled, and for clock registers in a simulation without time.
-    pub(super) fn special_register(&mut self, register: u8) -> Option<ValueSlot> {
-        let row: LaneValues = match register {
-            // SR_LANEID.
-            0 => std::array::from_fn(|lane| lane as u32),
-            // SR_TID.X to SR_TID.Z.
-            33..=35 => {
-                let own = self.registers + ExtraRegister::ThreadIndex(register - 33).index();
+    /// Slot of a special register; `None` for registers that are not modelled, and for clock registers in a simulation
+    /// without time.
+    pub(super) fn special_register(&mut self, register: SpecialReg) -> Option<ValueSlot> {
+        let row: LaneValues<W> = match register {
+            SpecialReg::LaneId => std::array::from_fn(|lane| lane as u32),
+            SpecialReg::ThreadIndex(axis) => {
+                let own = self.registers + ExtraRegister::ThreadIndex(axis.index()).index();
                 return u16::try_from(own).ok().map(ValueSlot::Warp);
             }
-            // SR_CTAID.X to SR_CTAID.Z.
-            37..=39 => return Some(ValueSlot::Block(register - 37)),
-            // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK.
-            56 => std::array::from_fn(|lane| 1 << lane),
-            57 => std::array::from_fn(|lane| (1 << lane) - 1),
-            58 => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
-            59 => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
-            60 => std::array::from_fn(|lane| u32::MAX << lane),
+            SpecialReg::BlockIndex(axis) => return Some(ValueSlot::Block(axis.index())),
+            // The masks are one register: with more lanes than bits they do not exist.
+            SpecialReg::LanesEqual
+            | SpecialReg::LanesBelow
+            | SpecialReg::LanesUpTo
+            | SpecialReg::LanesAbove
+            | SpecialReg::LanesFrom
+                if W > 32 =>
+            {
+                return None;
+            }
+            SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
+            SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
+            SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),
+            SpecialReg::LanesAbove => std::array::from_fn(|lane| (u32::MAX << lane) << 1),
+            SpecialReg::LanesFrom => std::array::from_fn(|lane| u32::MAX << lane),
             _ => {
-                let clock = ClockRegister::from_number(register).filter(|_| self.timed)?;
+                let clock = ClockRegister::of_special(register).filter(|_| self.timed)?;
                 self.reads_clock = true;
                 return Some(ValueSlot::Block(3 + clock as u8));
             }
@@ -418,7 +443,7 @@ impl Compiler<'_> {
                 let fresh = self.grid_values.len() as u16;
                 let row = *self.constant_slots.entry(value).or_insert(fresh);
                 if row == fresh {
-                    self.grid_values.push([value; LANES]);
+                    self.grid_values.push([value; W]);
                 }
                 ValueSlot::Grid(row)
             }

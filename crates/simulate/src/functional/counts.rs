@@ -1,8 +1,10 @@
 //! Execution counts of a launch, and notes on probable mistakes of the kernel.
 
 use warpbound_ir::OpIndex;
+use warpbound_simt::activation_stack::Mask;
 
 use super::Size;
+use super::lanes::count_lanes;
 
 /// Execution counts of a launch, summed over its warps. Each list has one number per operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,16 +86,16 @@ impl Counts {
 
     /// Counts one issue.
     #[inline(always)]
-    pub(super) fn count(&mut self, at: u32, active: u32, taken: u32) {
+    pub(super) fn count<const W: usize>(&mut self, at: u32, active: Mask, taken: Mask) {
         let at = at as usize;
         if let Some(issues) = self.issues.get_mut(at) {
             *issues += 1;
         }
         if let Some(lanes) = self.active.get_mut(at) {
-            *lanes += u64::from(active.count_ones());
+            *lanes += count_lanes::<W>(active);
         }
         if let Some(lanes) = self.executed.get_mut(at) {
-            *lanes += u64::from(taken.count_ones());
+            *lanes += count_lanes::<W>(taken);
         }
     }
 

@@ -5,12 +5,13 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::block::Block;
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LANES, Mask, lanes_of};
+use super::lanes::{LaneValues, lanes_of};
 use super::memory::{GlobalAccess, read_word, write_word};
 use super::program::{Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot};
 use super::surface::{SurfaceAddress, resolve};
 use super::texture::{Sampler, TexelCoordinates, TexelSource};
 use warpbound_launch::{Surface, Texture};
+use warpbound_simt::activation_stack::Mask;
 
 /// An operation that a warp executes.
 #[derive(Clone, Copy)]
@@ -44,7 +45,7 @@ impl<G: GlobalAccess> TexelSource for GlobalTexels<'_, G> {
     }
 }
 
-impl Block<'_> {
+impl<const W: usize> Block<'_, W> {
     /// Executes a texture or surface operation. Never inlined: it would slow down the frequent operations.
     #[inline(never)]
     pub(super) fn execute_image_op(
@@ -68,8 +69,8 @@ impl Block<'_> {
         effect: &TextureEffect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
-        let mut results = [[0; LANES]; 4];
-        for lane in lanes_of(issued.taken) {
+        let mut results = [[0; W]; 4];
+        for lane in lanes_of::<W>(issued.taken) {
             let rows = self.rows(issued.warp_index);
             let word = |slot: &ValueSlot| rows.get(*slot)[lane];
             let texture = self.texture_by_handle(issued, lane, word(&effect.handle))?;
@@ -130,8 +131,8 @@ impl Block<'_> {
         handle: ValueSlot,
         dests: &[(u8, u16)],
     ) -> Result<(), Fault> {
-        let mut results = [[0; LANES]; 4];
-        for lane in lanes_of(issued.taken) {
+        let mut results = [[0; W]; 4];
+        for lane in lanes_of::<W>(issued.taken) {
             let handle = self.rows(issued.warp_index).get(handle)[lane];
             // The same instruction queries surfaces.
             let surface = self.launch.surfaces.iter().find(|s| s.handle == handle);
@@ -153,7 +154,7 @@ impl Block<'_> {
     }
 
     /// Writes components of the results to their destination registers.
-    fn write_components(&mut self, issued: WarpOp, dests: &[(u8, u16)], rows: &[[u32; LANES]; 4]) {
+    fn write_components(&mut self, issued: WarpOp, dests: &[(u8, u16)], rows: &[LaneValues<W>; 4]) {
         for &(component, dest) in dests {
             let row = &rows[usize::from(component & 3)];
             self.warps[issued.warp_index].write(Dest::Register(dest), row, issued.taken);
@@ -167,7 +168,7 @@ impl Block<'_> {
         effect: &SurfaceEffect,
         memory: &mut impl GlobalAccess,
     ) -> Result<(), Fault> {
-        for lane in lanes_of(issued.taken) {
+        for lane in lanes_of::<W>(issued.taken) {
             let address = self.surface_address(issued, effect, lane)?;
             let accessed = match &effect.operation {
                 SurfaceOperation::Load(dests) => {

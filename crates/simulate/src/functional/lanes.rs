@@ -1,20 +1,32 @@
-//! Operations on values of all 32 lanes of a warp.
+//! Operations on values of all lanes of a warp.
+//!
+//! `W` is the number of lanes, 32 or 64. Masks have 64 bits in both cases; in warps of 32 lanes the upper bits are 0.
 
 use warpbound_ir::float::single::{self, Scale};
 use warpbound_ir::float::{FloatOp, Flush, Rounding};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
-
-/// Lanes of a warp.
-pub(super) const LANES: usize = 32;
-
-/// A set of lanes, or a truth value per lane: bit n is lane n.
-pub(super) type Mask = u32;
+use warpbound_simt::activation_stack::Mask;
 
 /// One 32-bit value per lane.
-pub(super) type LaneValues = [u32; LANES];
+pub(super) type LaneValues<const W: usize> = [u32; W];
+
+/// Lanes per part of a row. Loops over a row and a mask take one part after the other, each with its 32 bits of the
+/// mask: the compiler vectorizes them well if the mask is as wide as a value.
+const PART: usize = 32;
+
+/// The mask of all lanes.
+pub(super) const fn all_lanes<const W: usize>() -> Mask {
+    const { assert!(W == 32 || W == 64, "parts of 32 lanes, masks of 64 bits") };
+    Mask::MAX >> (64 - W)
+}
+
+/// The bits of a mask for each part of a row.
+fn parts_of(mask: Mask) -> [u32; 2] {
+    [mask as u32, (mask >> PART) as u32]
+}
 
 /// Applies a unary operation in all lanes.
-pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
+pub(super) fn unary<const W: usize>(op: UnaryOp, a: &LaneValues<W>) -> LaneValues<W> {
     // One loop per operation, so that the compiler can vectorize each.
     macro_rules! all {
         ($($op:ident)*) => {
@@ -27,7 +39,11 @@ pub(super) fn unary(op: UnaryOp, a: &LaneValues) -> LaneValues {
 }
 
 /// Applies a binary operation in all lanes; a division by zero gives 0.
-pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues {
+pub(super) fn binary<const W: usize>(
+    op: BinaryOp,
+    a: &LaneValues<W>,
+    b: &LaneValues<W>,
+) -> LaneValues<W> {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -42,7 +58,12 @@ pub(super) fn binary(op: BinaryOp, a: &LaneValues, b: &LaneValues) -> LaneValues
 }
 
 /// Applies a ternary operation in all lanes.
-pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneValues) -> LaneValues {
+pub(super) fn ternary<const W: usize>(
+    op: TernaryOp,
+    a: &LaneValues<W>,
+    b: &LaneValues<W>,
+    c: &LaneValues<W>,
+) -> LaneValues<W> {
     macro_rules! all {
         ($($op:ident)*) => {
             match op {
@@ -60,11 +81,11 @@ pub(super) fn ternary(op: TernaryOp, a: &LaneValues, b: &LaneValues, c: &LaneVal
 
 /// Applies a floating-point operation in all lanes; stores the low words of the results in `low` and, if given, the
 /// high words in `high`. The operation ignores `words` past its operand count.
-pub(super) fn float(
+pub(super) fn float<const W: usize>(
     op: FloatOp,
-    words: [&LaneValues; FloatOp::MAX_WORDS],
-    low: &mut LaneValues,
-    high: Option<&mut LaneValues>,
+    words: [&LaneValues<W>; FloatOp::MAX_WORDS],
+    low: &mut LaneValues<W>,
+    high: Option<&mut LaneValues<W>>,
 ) {
     let [a, b, c, ..] = words;
     // Frequent operations have loops of their own with constant rounding and flush modes, so that no lane branches on
@@ -118,9 +139,9 @@ pub(super) fn float(
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
         _ => {
             let [a, b, c, d, e, f] = words;
-            let mut unwanted = [0; LANES];
+            let mut unwanted = [0; W];
             let high = high.unwrap_or(&mut unwanted);
-            for lane in 0..LANES {
+            for lane in 0..W {
                 let words = [a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]];
                 let value = op.apply(words);
                 low[lane] = WordHalf::Low.of(value);
@@ -131,26 +152,74 @@ pub(super) fn float(
 }
 
 /// Expands a mask to lane values: 1 in its lanes, else 0.
-pub(super) fn spread(mask: Mask) -> LaneValues {
-    std::array::from_fn(|lane| mask >> lane & 1)
+pub(super) fn spread<const W: usize>(mask: Mask) -> LaneValues<W> {
+    let parts = parts_of(mask);
+    std::array::from_fn(|lane| parts[lane / PART] >> (lane % PART) & 1)
 }
 
 /// Mask of the lanes whose value is not 0.
-pub(super) fn gather(row: &LaneValues) -> Mask {
+pub(super) fn gather<const W: usize>(row: &LaneValues<W>) -> Mask {
+    match row.as_chunks::<PART>().0 {
+        [low, high] => Mask::from(gather_part(low)) | Mask::from(gather_part(high)) << PART,
+        [only] => gather_part(only).into(),
+        _ => 0,
+    }
+}
+
+/// Mask of the lanes of a part whose value is not 0. Never inlined: the compiler would compute in 64 bits and need a
+/// third more instructions.
+#[inline(never)]
+fn gather_part(values: &[u32; PART]) -> u32 {
     let mut mask = 0;
-    for (lane, &value) in row.iter().enumerate() {
-        mask |= Mask::from(value != 0) << lane;
+    for (lane, &value) in values.iter().enumerate() {
+        mask |= u32::from(value != 0) << lane;
     }
     mask
 }
 
+/// Replaces the values of the `taken` lanes.
+#[inline(always)]
+pub(super) fn blend<const W: usize>(old: &mut LaneValues<W>, new: &LaneValues<W>, taken: Mask) {
+    if taken == all_lanes::<W>() {
+        *old = *new;
+        return;
+    }
+    let parts = old.as_chunks_mut::<PART>().0.iter_mut();
+    let parts = parts.zip(new.as_chunks::<PART>().0);
+    for ((old, new), taken) in parts.zip(parts_of(taken)) {
+        for (lane, (old, new)) in old.iter_mut().zip(new).enumerate() {
+            *old = if taken >> lane & 1 == 1 { *new } else { *old };
+        }
+    }
+}
+
 /// Iterates over the lanes of a mask, ascending.
-pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
+#[inline]
+pub(super) fn lanes_of<const W: usize>(mask: Mask) -> impl Iterator<Item = usize> {
+    let [mut low, mut high] = parts_of(mask);
+    // Lane by lane of each part, so that the compiler sees that all are below `W`.
     std::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lane
-        })
+        if low != 0 {
+            let lane = low.trailing_zeros() as usize;
+            low &= low - 1;
+            return Some(lane);
+        }
+        if W > PART && high != 0 {
+            let lane = PART + high.trailing_zeros() as usize;
+            high &= high - 1;
+            return Some(lane);
+        }
+        None
     })
 }
+
+/// Number of lanes of a mask.
+#[inline(always)]
+pub(super) fn count_lanes<const W: usize>(mask: Mask) -> u64 {
+    let [low, high] = parts_of(mask);
+    let high = if W > PART { high.count_ones() } else { 0 };
+    (low.count_ones() + high).into()
+}
+
+#[cfg(test)]
+mod tests;

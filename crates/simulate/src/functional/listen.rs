@@ -3,12 +3,10 @@
 use serde::Serialize;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::activation_stack::{ActivationStack, Mask};
 
 use super::Size;
-use super::lanes::{LANES, LaneValues, spread};
 use super::program::ExtraRegister;
-use super::warp::Warp;
 
 /// Observer of a launch, called before each instruction takes effect.
 pub trait ExecutionListener {
@@ -65,9 +63,9 @@ pub struct MemoryAccess<'a> {
     /// Bytes per lane.
     pub size: u32,
     /// Byte address per lane.
-    pub addresses: &'a [u64; LANES],
+    pub addresses: &'a [u64],
     /// Mask of the lanes that take part.
-    pub taken: u32,
+    pub taken: Mask,
 }
 
 /// A warp about to execute an instruction.
@@ -77,35 +75,62 @@ pub struct Issue<'a> {
     /// The operation.
     pub at: OpIndex,
     /// Mask of the active lanes.
-    pub active: u32,
+    pub active: Mask,
     /// Mask of the active lanes in which the execution condition is true.
-    pub taken: u32,
-    pub(super) warp: &'a Warp,
+    pub taken: Mask,
+    pub(super) first_thread: u32,
+    pub(super) stack: &'a ActivationStack<u32>,
+    pub(super) predicates: &'a [Mask],
+    /// Registers of the warp, each with the values of its `lanes` lanes.
+    pub(super) rows: &'a [u32],
+    pub(super) lanes: usize,
+    /// Number of general registers.
     pub(super) registers: usize,
 }
 
 impl Issue<'_> {
     /// Linear index of the warp's first thread in its block.
     pub fn first_thread(&self) -> u32 {
-        self.warp.first_thread
+        self.first_thread
     }
 
     /// Activation stack of the warp; points are operation indices.
     pub fn stack(&self) -> &ActivationStack<u32> {
-        &self.warp.stack
+        self.stack
     }
 
-    /// Value of a cell in each lane: 0 or 1 for predicates, 0 for registers that the code does not name.
-    pub fn cell(&self, cell: Cell) -> LaneValues {
-        if cell.is_predicate() {
-            let number = cell.index() - 256;
-            return spread(self.warp.predicates.get(number).copied().unwrap_or(0));
+    /// Values of a cell in the lanes of the warp; 0 for registers that the code does not name.
+    pub fn cell(&self, cell: Cell) -> CellValues<'_> {
+        if let Some(number) = cell.predicate_number() {
+            let holds = self.predicates.get(usize::from(number));
+            return CellValues::Truths(holds.copied().unwrap_or(0));
         }
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
-            _ => return [0; 32],
+            _ => return CellValues::Truths(0),
         };
-        self.warp.rows.get(index).copied().unwrap_or([0; 32])
+        let first = index * self.lanes;
+        let words = self.rows.get(first..first + self.lanes);
+        CellValues::Words(words.unwrap_or_default())
+    }
+}
+
+/// Values of a cell in the lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub enum CellValues<'a> {
+    /// A word per lane.
+    Words(&'a [u32]),
+    /// 1 in the lanes of the mask, else 0.
+    Truths(Mask),
+}
+
+impl CellValues<'_> {
+    /// Value in a lane; 0 if the warp has no such lane.
+    pub fn get(&self, lane: usize) -> u32 {
+        match self {
+            CellValues::Words(words) => words.get(lane).copied().unwrap_or(0),
+            CellValues::Truths(mask) => mask.unbounded_shr(lane as u32) as u32 & 1,
+        }
     }
 }

@@ -26,8 +26,8 @@ const BUDGET_FACTOR: u64 = 16;
 const MIN_BUDGET: u64 = 1 << 20;
 
 /// Executes all blocks of a launch; `done` receives the number of finished blocks after each.
-pub(super) fn run(
-    program: &Program<'_>,
+pub(super) fn run<const W: usize>(
+    program: &Program<'_, W>,
     launch: &Launch,
     memory: &mut GlobalMemory,
     threads: NonZero<usize>,
@@ -116,8 +116,8 @@ impl SpeculativeRun {
 }
 
 /// Executes the blocks of a round on all threads, each on a view of its own.
-fn run_round(
-    program: &Program<'_>,
+fn run_round<const W: usize>(
+    program: &Program<'_, W>,
     launch: &Launch,
     memory: &GlobalMemory,
     round: &[Size],

@@ -7,8 +7,11 @@ use warpbound_ir::{
     AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds,
     ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
+use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::Tag;
+use warpbound_launch::PathOrder;
+use warpbound_simt::ControlTransfer;
+use warpbound_simt::warp::DivergenceOrder;
 
 use super::Launch;
 use super::compile::Compiler;
@@ -70,16 +73,16 @@ impl ClockRegister {
     /// Number of clock registers.
     pub(super) const COUNT: usize = 6;
 
-    /// The clock register with this S2R number (numbers: `sr` in `isa/nvidia/maxwell.names`; bit fields: code that
-    /// compilers emit for `%smid`, `%nsmid` and `%warpid`).
-    pub(super) fn from_number(register: u8) -> Option<ClockRegister> {
+    /// The clock register that is this special register (bit fields: code that compilers emit for `%smid`, `%nsmid` and
+    /// `%warpid`).
+    pub(super) fn of_special(register: SpecialReg) -> Option<ClockRegister> {
         Some(match register {
-            2 => ClockRegister::VirtCfg,
-            3 => ClockRegister::VirtId,
-            80 => ClockRegister::ClockLow,
-            81 => ClockRegister::ClockHigh,
-            82 => ClockRegister::TimeLow,
-            83 => ClockRegister::TimeHigh,
+            SpecialReg::VirtualConfig => ClockRegister::VirtCfg,
+            SpecialReg::VirtualId => ClockRegister::VirtId,
+            SpecialReg::ClockLow => ClockRegister::ClockLow,
+            SpecialReg::ClockHigh => ClockRegister::ClockHigh,
+            SpecialReg::TimerLow => ClockRegister::TimeLow,
+            SpecialReg::TimerHigh => ClockRegister::TimeHigh,
             _ => return None,
         })
     }
@@ -227,14 +230,9 @@ pub(super) struct MemoryOperand {
 /// Effect of an operation on the activation stack.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
-    Next,
-    Jump(u32),
+    Transfer(ControlTransfer<'static, u32>),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
-    Push(Tag, u32),
-    Call(u32),
-    Unwind(Tag),
-    Exit,
     /// To the named code outside the file.
     External(String),
     Unsupported,
@@ -255,36 +253,38 @@ pub(super) struct CompiledOp {
     pub(super) flow: Flow,
 }
 
-/// A kernel compiled for one launch.
-pub(crate) struct Program<'a> {
+/// A kernel compiled for one launch with warps of `W` lanes.
+pub(crate) struct Program<'a, const W: usize> {
     pub(super) code: &'a Code,
     pub(super) ops: Vec<CompiledOp>,
     /// Values of [`ValueSlot::Grid`].
-    pub(super) grid_values: Vec<LaneValues>,
+    pub(super) grid_values: Vec<LaneValues<W>>,
     /// Number of general registers of a thread.
     pub(super) registers: usize,
     /// Largest number of scratch slots of an operation.
     pub(super) scratch: usize,
     /// Whether some operation reads a [`ClockRegister`].
     pub(crate) reads_clock: bool,
+    /// Order of the sides of a divergent jump.
+    pub(super) order: DivergenceOrder,
 }
 
-impl<'a> Program<'a> {
+impl<'a, const W: usize> Program<'a, W> {
     /// Compiles a kernel for a simulation without time, in which clock registers fault.
-    pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Program<'a> {
-        Program::compile(code, launch, false)
+    pub(super) fn untimed(code: &'a Code, launch: &Launch) -> Self {
+        Self::compile(code, launch, false)
     }
 
     /// Compiles a kernel for a simulation with time.
-    pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Program<'a> {
-        Program::compile(code, launch, true)
+    pub(crate) fn timed(code: &'a Code, launch: &Launch) -> Self {
+        Self::compile(code, launch, true)
     }
 
-    fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Program<'a> {
+    fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Self {
         let mut compiler = Compiler {
             launch,
             timed,
-            registers: Compiler::register_count(code),
+            registers: Compiler::<W>::register_count(code),
             grid_values: Vec::new(),
             constant_slots: HashMap::new(),
             scratch: 0,
@@ -298,6 +298,10 @@ impl<'a> Program<'a> {
             reads_clock: compiler.reads_clock,
             grid_values: compiler.grid_values,
             registers: compiler.registers,
+            order: match launch.order {
+                PathOrder::TakenFirst => DivergenceOrder::TakenFirst,
+                PathOrder::FallThroughFirst => DivergenceOrder::FallThroughFirst,
+            },
         }
     }
 

@@ -4,10 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{BinaryOp, Expr, TernaryOp, WordHalf};
+use warpbound_ir::{BinaryOp, Cell, Expr, TernaryOp, UnaryOp, ValueDomain, WordHalf, eval};
+use warpbound_isa::SpecialReg;
 
 use super::compile::Compiler;
-use super::lanes::{LANES, binary, ternary};
+use super::lanes::{binary, ternary};
 use super::program::{Step, ValueSlot};
 
 /// Result of a compiled expression: a constant, or a slot.
@@ -40,62 +41,14 @@ pub(super) enum StepKind {
     Constant(u16),
 }
 
-impl Compiler<'_> {
+impl<const W: usize> Compiler<'_, W> {
     /// Compiles an expression; `None` if it is not modelled.
     pub(super) fn compile_expr(&mut self, expr: &Expr, steps: &mut Steps) -> Option<Operand> {
-        Some(match expr {
-            Expr::Const(value) => Operand::Const(*value),
-            Expr::Cell(cell) if cell.is_predicate() => {
-                let number = (cell.index() - 256) as u8;
-                let operand = Operand::Const(number.into());
-                let made =
-                    steps.get_or_push(StepKind::Predicate, &[operand], Step::Predicate(number), 1);
-                steps.booleans.insert(made);
-                Operand::Slot(made)
-            }
-            Expr::Cell(cell) => Operand::Slot(self.register_slot(*cell)?),
-            Expr::Special(register) => Operand::Slot(self.special_register(*register)?),
-            Expr::ThreadId => return None,
-            Expr::Constant(bank, address) => match self.compile_expr(address, steps)? {
-                Operand::Const(address) => Operand::Const(self.constant_word(*bank, address)?),
-                Operand::Slot(address) => {
-                    let banks = &self.launch.constants;
-                    let index = banks.iter().position(|(number, _)| number == bank)? as u16;
-                    let step = Step::Constant(index, address);
-                    let operands = [Operand::Slot(address)];
-                    Operand::Slot(steps.get_or_push(StepKind::Constant(index), &operands, step, 1))
-                }
-            },
-            Expr::Unary(op, a) => match self.compile_expr(a, steps)? {
-                Operand::Const(a) => Operand::Const(op.apply(a)),
-                Operand::Slot(at) => {
-                    let kind = StepKind::Unary(*op as u32);
-                    Operand::Slot(steps.get_or_push(
-                        kind,
-                        &[Operand::Slot(at)],
-                        Step::Unary(*op, at),
-                        1,
-                    ))
-                }
-            },
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (self.compile_expr(a, steps)?, self.compile_expr(b, steps)?);
-                self.compile_binary(*op, a, b, steps)
-            }
-            Expr::Ternary(op, a, b, c) => {
-                let a = self.compile_expr(a, steps)?;
-                let b = self.compile_expr(b, steps)?;
-                let c = self.compile_expr(c, steps)?;
-                self.compile_ternary(*op, [a, b, c], steps)
-            }
-            Expr::Float(op, words, half) => {
-                let mut operands = Vec::with_capacity(words.len());
-                for word in words {
-                    operands.push(self.compile_expr(word, steps)?);
-                }
-                self.compile_float(*op, &operands, *half, steps)?
-            }
-        })
+        let mut domain = CompiledValues {
+            compiler: self,
+            steps,
+        };
+        eval(expr, &mut domain)
     }
 
     /// Compiles a binary operation: folds constants and neutral elements, otherwise adds a step.
@@ -114,7 +67,7 @@ impl Compiler<'_> {
         match (op, a, b) {
             (_, Operand::Const(a), Operand::Const(b)) => {
                 // Folded by the function that executes steps, so that folding cannot change a result.
-                return Operand::Const(binary(op, &[a; LANES], &[b; LANES])[0]);
+                return Operand::Const(binary(op, &[a; W], &[b; W])[0]);
             }
             (BinaryOp::And, x, Operand::Const(u32::MAX))
             | (BinaryOp::And, Operand::Const(u32::MAX), x) => return x,
@@ -168,7 +121,7 @@ impl Compiler<'_> {
     ) -> Operand {
         match (op, operands) {
             (_, [Operand::Const(a), Operand::Const(b), Operand::Const(c)]) => {
-                let row = ternary(op, &[a; LANES], &[b; LANES], &[c; LANES]);
+                let row = ternary(op, &[a; W], &[b; W], &[c; W]);
                 return Operand::Const(row[0]);
             }
             (TernaryOp::Select, [Operand::Const(choice), b, c]) => {
@@ -231,6 +184,76 @@ impl Compiler<'_> {
         let start = address as usize;
         let word = bytes.get(start..start.checked_add(4)?)?;
         Some(u32::from_le_bytes(word.try_into().ok()?))
+    }
+}
+
+/// Domain of compiled values: where the steps of an operation leave them.
+struct CompiledValues<'v, 'a, const W: usize> {
+    compiler: &'v mut Compiler<'a, W>,
+    steps: &'v mut Steps,
+}
+
+impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
+    type Value = Operand;
+
+    fn constant(&mut self, value: u32) -> Option<Operand> {
+        Some(Operand::Const(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<Operand> {
+        let Some(number) = cell.predicate_number() else {
+            return self.compiler.register_slot(cell).map(Operand::Slot);
+        };
+        let operand = Operand::Const(number.into());
+        let step = Step::Predicate(number);
+        let made = self
+            .steps
+            .get_or_push(StepKind::Predicate, &[operand], step, 1);
+        self.steps.booleans.insert(made);
+        Some(Operand::Slot(made))
+    }
+
+    fn constant_word(&mut self, bank: u8, address: Operand) -> Option<Operand> {
+        let slot = match address {
+            Operand::Const(address) => {
+                return self
+                    .compiler
+                    .constant_word(bank, address)
+                    .map(Operand::Const);
+            }
+            Operand::Slot(slot) => slot,
+        };
+        let banks = &self.compiler.launch.constants;
+        let index = banks.iter().position(|(number, _)| *number == bank)? as u16;
+        let (kind, step) = (StepKind::Constant(index), Step::Constant(index, slot));
+        let made = self.steps.get_or_push(kind, &[address], step, 1);
+        Some(Operand::Slot(made))
+    }
+
+    fn special(&mut self, register: SpecialReg) -> Option<Operand> {
+        self.compiler.special_register(register).map(Operand::Slot)
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: Operand) -> Option<Operand> {
+        let slot = match a {
+            Operand::Const(value) => return Some(Operand::Const(op.apply(value))),
+            Operand::Slot(slot) => slot,
+        };
+        let (kind, step) = (StepKind::Unary(op as u32), Step::Unary(op, slot));
+        let made = self.steps.get_or_push(kind, &[a], step, 1);
+        Some(Operand::Slot(made))
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand) -> Option<Operand> {
+        Some(self.compiler.compile_binary(op, a, b, self.steps))
+    }
+
+    fn ternary(&mut self, op: TernaryOp, operands: [Operand; 3]) -> Option<Operand> {
+        Some(self.compiler.compile_ternary(op, operands, self.steps))
+    }
+
+    fn float(&mut self, op: FloatOp, words: &[Operand], half: WordHalf) -> Option<Operand> {
+        self.compiler.compile_float(op, words, half, self.steps)
     }
 }
 

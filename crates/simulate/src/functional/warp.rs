@@ -1,20 +1,20 @@
 //! The state of a warp.
 
 use warpbound_ir::BarrierReduction;
-use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::activation_stack::{ActivationStack, Mask};
 
 use super::Size;
-use super::lanes::{LANES, LaneValues, Mask, gather};
+use super::lanes::{LaneValues, blend, gather};
 use super::program::{Dest, ExtraRegister, Program, ValueSlot};
 
-/// State of a warp. Its size is 4 bytes per register and thread, 16 bytes per thread for [`ExtraRegister`]s, and one to
-/// two hundred bytes per warp.
-pub(crate) struct Warp {
+/// State of a warp of `W` lanes. Its size is 4 bytes per register and thread, 16 bytes per thread for
+/// [`ExtraRegister`]s, and two to three hundred bytes per warp.
+pub(crate) struct Warp<const W: usize> {
     pub(crate) stack: ActivationStack<u32>,
     /// Linear index of its first thread in the block.
     pub(super) first_thread: u32,
     /// General registers, then [`ExtraRegister`]s.
-    pub(super) rows: Vec<LaneValues>,
+    pub(super) rows: Vec<LaneValues<W>>,
     pub(super) predicates: [Mask; 8],
     /// Local memory of the lanes, lane after lane; allocated at the first access.
     pub(super) local: Vec<u8>,
@@ -48,15 +48,15 @@ pub(super) struct ArrivedThreads {
     pub(super) expected: u32,
 }
 
-impl Warp {
+impl<const W: usize> Warp<W> {
     /// Returns a warp at the kernel's entry; registers hold 0.
-    pub(super) fn new(program: &Program<'_>, entry: u32, number: u32, block: Size) -> Warp {
+    pub(super) fn new(program: &Program<'_, W>, entry: u32, number: u32, block: Size) -> Self {
         let [x, y, _] = block;
-        let first = number * LANES as u32;
-        // At least 1, as a block has no warp without threads; so the shift below is less than 32.
-        let count = (block.iter().product::<u32>() - first).min(LANES as u32);
-        let mut rows = vec![[0; LANES]; program.registers + ExtraRegister::COUNT];
-        // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has 32 consecutive ones (SOUNDNESS 5.9).
+        let first = number * W as u32;
+        // At least 1, as a block has no warp without threads; so the shift below is less than 64.
+        let count = (block.iter().product::<u32>() - first).min(W as u32);
+        let mut rows = vec![[0; W]; program.registers + ExtraRegister::COUNT];
+        // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has consecutive ones (SOUNDNESS 5.9).
         for (axis, place) in [
             (0, |thread, x, _| thread % x),
             (1, |thread, x, y| thread / x % y),
@@ -66,8 +66,8 @@ impl Warp {
             let row = &mut rows[program.registers + ExtraRegister::ThreadIndex(axis).index()];
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
-        Warp {
-            stack: ActivationStack::new(entry, u64::from(u32::MAX >> (32 - count))),
+        Self {
+            stack: ActivationStack::new(entry, Mask::MAX >> (64 - count), program.order),
             first_thread: first,
             rows,
             predicates: [0; 8],
@@ -84,7 +84,7 @@ impl Warp {
 
     /// Writes lane values in the `taken` lanes.
     #[inline(always)]
-    pub(super) fn write(&mut self, to: Dest, row: &LaneValues, taken: Mask) {
+    pub(super) fn write(&mut self, to: Dest, row: &LaneValues<W>, taken: Mask) {
         match to {
             Dest::Register(own) => blend(&mut self.rows[usize::from(own)], row, taken),
             Dest::Predicate(number) => self.write_predicate(number, gather(row), taken),
@@ -99,30 +99,18 @@ impl Warp {
     }
 }
 
-/// Replaces the values of the `taken` lanes.
-#[inline(always)]
-fn blend(old: &mut LaneValues, new: &LaneValues, taken: Mask) {
-    if taken == Mask::MAX {
-        *old = *new;
-        return;
-    }
-    for (lane, (old, new)) in old.iter_mut().zip(new).enumerate() {
-        *old = if taken >> lane & 1 == 1 { *new } else { *old };
-    }
-}
-
 /// The values that an operation can read.
-pub(super) struct Rows<'a> {
-    pub(super) warp: &'a [LaneValues],
-    pub(super) grid: &'a [LaneValues],
-    pub(super) block: &'a [LaneValues],
-    pub(super) scratch: &'a [LaneValues],
+pub(super) struct Rows<'a, const W: usize> {
+    pub(super) warp: &'a [LaneValues<W>],
+    pub(super) grid: &'a [LaneValues<W>],
+    pub(super) block: &'a [LaneValues<W>],
+    pub(super) scratch: &'a [LaneValues<W>],
 }
 
-impl<'a> Rows<'a> {
+impl<'a, const W: usize> Rows<'a, W> {
     /// The values of a slot.
     #[inline(always)]
-    pub(super) fn get(&self, at: ValueSlot) -> &'a LaneValues {
+    pub(super) fn get(&self, at: ValueSlot) -> &'a LaneValues<W> {
         match at {
             ValueSlot::Warp(row) => &self.warp[usize::from(row)],
             ValueSlot::Grid(row) => &self.grid[usize::from(row)],

@@ -3,8 +3,9 @@
 use crate::UnsupportedOp;
 use warpbound_ir::{
     Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op,
-    OpIndex, Width,
+    OpIndex, OpScope, ValueDomain, Width, eval,
 };
+use warpbound_simt::ControlTransfer;
 
 /// An operand, with one value per lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,17 +47,10 @@ pub(crate) enum Effect {
 
 /// Effect of an operation on the synchronisation frames (`abstract-cta-2014` 4).
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Flow {
-    Next,
-    Jump(u32),
-    Branch {
-        cell: u16,
-        if_zero: bool,
-        to: u32,
-        reconvergence: Option<u32>,
-    },
-    Reconverge,
-    End,
+pub(crate) struct Flow {
+    pub(crate) transfer: ControlTransfer<'static, u32>,
+    /// Condition: the cell, and whether the lanes in which it is 0 are taken, not the others; `None` takes all.
+    pub(crate) condition: Option<(u16, bool)>,
 }
 
 /// A compiled operation.
@@ -77,6 +71,9 @@ pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
 
 /// Compiles an operation; `None` if it is not supported.
 fn compile_op(op: &Op) -> Option<MiniOp> {
+    if op.scope == OpScope::Warp {
+        return None;
+    }
     let effect = match &op.meaning {
         None if op.writes.is_empty() && !op.barrier => Effect::Nothing,
         None => return None,
@@ -132,24 +129,39 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         },
         Some(_) => return None,
     };
+    Some(MiniOp {
+        effect,
+        flow: compile_flow(op)?,
+    })
+}
+
+/// Compiles a control effect; `None` if it is not supported.
+fn compile_flow(op: &Op) -> Option<Flow> {
     let condition = op.condition;
-    let flow = match &op.control {
-        ControlEffect::Next if condition.is_always() => Flow::Next,
-        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => Flow::Jump(to.0),
+    let mut tested = None;
+    let transfer = match &op.control {
+        ControlEffect::Next if condition.is_always() => ControlTransfer::Next,
+        ControlEffect::Jump(ControlTarget::Op(to)) if condition.is_always() => {
+            ControlTransfer::Jump(to.0)
+        }
         ControlEffect::Branch {
             to: ControlTarget::Op(to),
             reconvergence: meet,
-        } if !condition.tests_cc() => Flow::Branch {
-            cell: cell_index(condition.guard?),
-            if_zero: condition.negated,
-            to: to.0,
-            reconvergence: meet.map(|at| at.0),
-        },
-        ControlEffect::Reconverge if condition.is_always() => Flow::Reconverge,
-        ControlEffect::End => Flow::End,
+        } if !condition.tests_cc() => {
+            tested = Some((cell_index(condition.guard?), condition.negated));
+            ControlTransfer::Branch {
+                target: to.0,
+                reconvergence: meet.map(|at| at.0),
+            }
+        }
+        ControlEffect::Reconverge if condition.is_always() => ControlTransfer::Reconverge,
+        ControlEffect::End => ControlTransfer::Exit,
         _ => return None,
     };
-    Some(MiniOp { effect, flow })
+    Some(Flow {
+        transfer,
+        condition: tested,
+    })
 }
 
 fn cell_index(cell: Cell) -> u16 {
@@ -158,10 +170,24 @@ fn cell_index(cell: Cell) -> u16 {
 
 /// Compiles an operand; `None` for a compound expression.
 fn operand(expr: &Expr) -> Option<MiniOperand> {
-    Some(match expr {
-        Expr::Const(n) => MiniOperand::Const(*n),
-        Expr::Cell(c) => MiniOperand::Cell(cell_index(*c)),
-        Expr::ThreadId => MiniOperand::ThreadId,
-        _ => return None,
-    })
+    eval(expr, &mut Operands)
+}
+
+/// Domain of operands; a result of an operation is none.
+struct Operands;
+
+impl ValueDomain for Operands {
+    type Value = MiniOperand;
+
+    fn constant(&mut self, value: u32) -> Option<MiniOperand> {
+        Some(MiniOperand::Const(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<MiniOperand> {
+        Some(MiniOperand::Cell(cell_index(cell)))
+    }
+
+    fn thread_id(&mut self) -> Option<MiniOperand> {
+        Some(MiniOperand::ThreadId)
+    }
 }

@@ -47,6 +47,8 @@ pub enum FaultKind {
         /// Number of threads that the barrier expects.
         expected: i64,
     },
+    /// The operation has a control transfer that synchronisation frames do not have.
+    UnsupportedControl,
     /// The run exceeds its cycle limit.
     CycleLimit {
         /// The limit in cycles.
@@ -80,6 +82,9 @@ impl fmt::Display for Fault {
                  and no other thread can arrive",
                 *number as i32
             )?,
+            FaultKind::UnsupportedControl => {
+                f.write_str("synchronisation frames have no such control transfer")?;
+            }
             FaultKind::CycleLimit { limit } => {
                 write!(f, "the kernel has not ended after {limit} cycles")?;
             }

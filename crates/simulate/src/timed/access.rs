@@ -5,7 +5,6 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
 use super::event::{Event, EventListener};
-use super::instr_timing::ExecUnit;
 use super::l1_path::{AccessOutcome, WarpAccess};
 use super::l2::{L2Cache, LOCAL_BASE};
 use super::parameters::UsedParameters;
@@ -14,6 +13,7 @@ use super::shared_memory::same_word_degree;
 use super::sm::{GpuContext, Sm, l1_unit_of};
 use super::warp::Warp;
 use crate::functional::{AccessKind, space_of};
+use warpbound_isa::nvidia::ExecUnit;
 
 impl<'r> Sm<'r> {
     /// Executes the access of the instruction just issued, from cycle `start`. Returns the cycles in which its sources

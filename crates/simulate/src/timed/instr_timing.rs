@@ -4,37 +4,28 @@
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ControlEffect, Op};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::{LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View};
+use warpbound_isa::nvidia::{
+    ExecUnit, LatencyClass, LatencyKind, Modifier, OperandValue, OperandWord, SassInstr,
+    SassProgram, Timing, View,
+};
 use warpbound_machine::Parameter;
 
 use super::parameters::{Tracked, UsedParameters};
 
-/// Execution unit of a sub-partition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ExecUnit {
-    /// None that is ever busy.
-    None,
-    /// Pipe of comparisons, shifts and moves.
-    Fxu,
-    /// Pipe of multiplications and additions.
-    Fmai,
-    /// Either pipe, `Fmai` if it is free.
-    Math,
-    /// Special functions and conversions.
-    Xu,
-    /// Double precision.
-    Fp64,
-    /// Half precision.
-    Fp16,
-    /// Load/store lanes.
-    Lsu,
+/// Behaviour of an execution unit in the timing model.
+pub(super) trait UnitModel: Copy {
+    /// Parameter of the cycles for which a warp instruction occupies the unit; `None` for a unit that is never busy.
+    fn occupancy(self) -> Option<Parameter>;
+
+    /// Whether an instruction for this unit can delay one for another unit.
+    fn competes(self, other: ExecUnit) -> bool;
+
+    /// Whether instructions wait for the unit in a queue while their warp continues.
+    fn is_queued(self) -> bool;
 }
 
-impl ExecUnit {
-    pub(super) const COUNT: usize = 8;
-
-    /// Parameter of the cycles for which a warp instruction occupies the unit.
-    pub(super) fn occupancy(self) -> Option<Parameter> {
+impl UnitModel for ExecUnit {
+    fn occupancy(self) -> Option<Parameter> {
         Some(match self {
             ExecUnit::None => return None,
             ExecUnit::Fxu => Parameter::OccupancyFxu,
@@ -46,8 +37,7 @@ impl ExecUnit {
         })
     }
 
-    /// Whether an instruction for this unit can delay one for another unit.
-    pub(super) fn competes(self, other: ExecUnit) -> bool {
+    fn competes(self, other: ExecUnit) -> bool {
         let pipe = |unit| matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai);
         match (self, other) {
             (ExecUnit::None, _) => false,
@@ -57,8 +47,7 @@ impl ExecUnit {
         }
     }
 
-    /// Whether instructions wait for the unit in a queue while their warp continues.
-    pub(super) fn is_queued(self) -> bool {
+    fn is_queued(self) -> bool {
         matches!(
             self,
             ExecUnit::Xu | ExecUnit::Fp64 | ExecUnit::Fp16 | ExecUnit::Lsu
@@ -160,7 +149,7 @@ fn instr_timing(
     let control = instr.control;
     let view = program.view(instr);
     let timing = program.timing(instr);
-    let completion = completion(op, program, instr, view.as_ref(), timing);
+    let completion = completion(program, instr, view.as_ref(), timing);
     InstrTiming {
         address: op.addr.0,
         issue: issue_delay(instr, view.as_ref(), timing, parameters, reuse),
@@ -171,7 +160,7 @@ fn instr_timing(
         write_sb: control.write_sb.filter(|&sb| sb < 6),
         read_sb: control.read_sb.filter(|&sb| sb < 6),
         wait_mask: control.wait_mask & 0x3f,
-        unit: exec_unit(timing),
+        unit: timing.map_or(ExecUnit::None, |timing| timing.unit),
         completion,
         is_memory: matches!(
             completion,
@@ -233,26 +222,8 @@ fn issue_delay(
     })
 }
 
-/// Returns the execution unit of an instruction, from its timing class.
-fn exec_unit(timing: Option<&Timing>) -> ExecUnit {
-    let Some(timing) = timing else {
-        return ExecUnit::None;
-    };
-    match (timing.queue, timing.pipes.as_slice()) {
-        ("xu", _) => ExecUnit::Xu,
-        ("redirectable" | "fma64", _) => ExecUnit::Fp64,
-        ("redirectable_fp16", _) => ExecUnit::Fp16,
-        ("shm" | "tex" | "generics", _) => ExecUnit::Lsu,
-        ("", ["fxu"]) => ExecUnit::Fxu,
-        ("", ["fmai"]) => ExecUnit::Fmai,
-        ("", ["fmai", "fxu"]) => ExecUnit::Math,
-        _ => ExecUnit::None,
-    }
-}
-
-/// Returns what completes an instruction, from its mnemonic, its memory access and its timing class.
+/// Returns what completes an instruction, from its latency class and its operands.
 fn completion(
-    op: &Op,
     program: &SassProgram,
     instr: &SassInstr,
     view: Option<&View>,
@@ -261,84 +232,65 @@ fn completion(
     let (Some(view), Some(timing)) = (view, timing) else {
         return Completion::Fixed;
     };
-    let class = program.class(instr);
-    let access = program.effects(instr).access;
-    let access = access.filter(|access| access.loads || access.stores);
-    match view.mnemonic {
-        "DEPBAR" => return depbar(view),
-        "MEMBAR" => {
-            return Completion::Fence {
-                device: !view.has(".CTA"),
+    Completion::Latency(match timing.completion {
+        LatencyClass::Fixed => return Completion::Fixed,
+        LatencyClass::Memory => {
+            let access = program.effects(instr).access;
+            let is_local = access.is_some_and(|access| access.space == MemorySpace::Local);
+            return Completion::Memory {
+                cached: is_local || view.has(Modifier::Ci),
             };
         }
-        _ => {}
-    }
-    if class == "texture/surface" {
-        return Completion::Texture;
-    }
-    if let Some(access) = access {
-        if access.space == MemorySpace::Constant {
-            let indexed = view
-                .operands
-                .iter()
-                .find_map(|operand| match operand.value {
-                    OperandValue::ConstIndexed { bank, base, offset } => {
-                        Some(Completion::Constant(bank, base.map(Cell::gpr), offset))
-                    }
-                    _ => None,
-                });
+        LatencyClass::Constant => {
+            let mut operands = view.operands.iter();
+            let indexed = operands.find_map(|operand| match operand.value {
+                OperandValue::ConstIndexed { bank, base, offset } => {
+                    Some(Completion::Constant(bank, base.map(Cell::gpr), offset))
+                }
+                _ => None,
+            });
             return indexed.unwrap_or(Completion::Latency(Parameter::ConstantL1Hit));
         }
-        return Completion::Memory {
-            cached: access.space == MemorySpace::Local || view.has(".CI"),
-        };
-    }
-    match (timing.latency, timing.queue) {
-        (LatencyKind::Fixed | LatencyKind::Branch, _) => Completion::Fixed,
-        (_, "redirectable") => Completion::Latency(Parameter::LatencyFp64),
-        (_, "redirectable_fp16") => Completion::Latency(Parameter::LatencyFp16),
-        (_, "xu") if class == "conversion" => Completion::Latency(Parameter::LatencyConversion),
-        (_, "xu") => Completion::Latency(Parameter::LatencyXu),
-        (_, "fma64") if class == "integer" => Completion::Latency(Parameter::LatencyImad),
-        (_, "fma64") => Completion::Latency(Parameter::LatencyFp64),
-        (_, "shm") if class == "shuffle/vote" => Completion::Latency(Parameter::LatencyShuffle),
-        _ if matches!(op.value, warpbound_ir::ValueDependence::Special(_)) => {
-            Completion::Latency(Parameter::LatencySpecialRegister)
+        LatencyClass::Texture => return Completion::Texture,
+        LatencyClass::Fence => {
+            return Completion::Fence {
+                device: !view.has(Modifier::Cta),
+            };
         }
-        _ => Completion::Latency(Parameter::LatencyOther),
-    }
+        LatencyClass::Depbar => return depbar(view),
+        LatencyClass::Fp64 => Parameter::LatencyFp64,
+        LatencyClass::Fp16 => Parameter::LatencyFp16,
+        LatencyClass::Xu => Parameter::LatencyXu,
+        LatencyClass::Conversion => Parameter::LatencyConversion,
+        LatencyClass::Imad => Parameter::LatencyImad,
+        LatencyClass::Shuffle => Parameter::LatencyShuffle,
+        LatencyClass::SpecialRegister => Parameter::LatencySpecialRegister,
+        LatencyClass::Other => Parameter::LatencyOther,
+    })
 }
 
 /// Returns the scoreboards of `DEPBAR.LE SB5, 3, {4,2}` and of `DEPBAR {4,2}`, which names none with a count.
 fn depbar(view: &View) -> Completion {
-    let words = || {
-        view.operands
-            .iter()
-            .filter_map(|operand| match operand.value {
-                OperandValue::Word(word) => Some(word),
-                _ => None,
-            })
-    };
-    let named = words().find_map(|word| word.strip_prefix("SB")?.parse().ok());
-    let most = view
-        .operands
-        .iter()
-        .find_map(|operand| match operand.value {
-            OperandValue::Int(most) => u8::try_from(most).ok(),
-            _ => None,
-        });
-    let mut zero = 0;
-    for set in words().filter(|word| word.starts_with('{')) {
-        for digit in set.bytes().filter(|byte| (b'0'..b'6').contains(byte)) {
-            zero |= 1 << (digit - b'0');
+    let (mut named, mut most, mut zero) = (None, None, 0);
+    for operand in &view.operands {
+        match operand.value {
+            OperandValue::Word {
+                word: OperandWord::Scoreboard(number),
+                ..
+            } => named = Some(number),
+            OperandValue::Word {
+                word: OperandWord::Scoreboards(set),
+                ..
+            } => zero = set,
+            OperandValue::Int(count) => most = most.or(u8::try_from(count).ok()),
+            _ => {}
         }
     }
     Completion::Depbar {
         scoreboard: named.unwrap_or(0),
-        most: if named.is_some() {
-            most.unwrap_or(0)
-        } else {
-            u8::MAX
+        most: match named {
+            Some(_) => most.unwrap_or(0),
+            None => u8::MAX,
         },
         zero,
     }
@@ -386,6 +338,7 @@ fn bank_conflicts(view: &View, reuse_flags: u8, banks: u64, reuse: &mut ReuseCac
 #[cfg(test)]
 mod tests {
     use warpbound_isa::Arch;
+    use warpbound_isa::nvidia::Opcode;
 
     use super::*;
 
@@ -407,7 +360,7 @@ mod tests {
         let decode = |word| {
             let program = program(word);
             let view = program.view(&program.instrs[0]).expect("DEPBAR");
-            assert_eq!(view.mnemonic, "DEPBAR");
+            assert_eq!(view.opcode, Opcode::Depbar);
             match depbar(&view) {
                 Completion::Depbar {
                     scoreboard,

@@ -1,10 +1,13 @@
-//! Probe: the facts about an executed instruction that its timing depends on.
+//! Probe: the facts about an executed instruction that its timing depends on. Warps have 32 lanes here, and masks 32
+//! bits.
 
 use warpbound_ir::Cell;
 use warpbound_isa::instr::MemorySpace;
 
 use super::instr_timing::{Completion, InstrTiming};
-use crate::functional::{AccessKind, ExecutionListener, Issue, MemoryAccess};
+use crate::functional::{
+    AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NVIDIA_LANES,
+};
 
 /// Listener that records the instruction executed last.
 pub(super) struct Probe<'a> {
@@ -14,7 +17,7 @@ pub(super) struct Probe<'a> {
     /// Its access to memory.
     pub(super) access: Option<ProbedAccess>,
     /// Byte addresses of that access, per lane.
-    pub(super) addresses: [u64; 32],
+    pub(super) addresses: [u64; NVIDIA_LANES],
     /// Byte offsets of the constants that its lanes read, each once.
     pub(super) constants: Vec<u32>,
 }
@@ -34,7 +37,7 @@ impl<'a> Probe<'a> {
             timings,
             taken: 0,
             access: None,
-            addresses: [0; 32],
+            addresses: [0; NVIDIA_LANES],
             constants: Vec::new(),
         }
     }
@@ -43,7 +46,7 @@ impl<'a> Probe<'a> {
 impl ExecutionListener for Probe<'_> {
     #[inline(always)]
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
-        self.taken = issue.taken;
+        self.taken = issue.taken as u32;
         // `access` is not called if no lane executes the instruction: the previous access must not remain.
         self.access = None;
         if let Some(timing) = self.timings.get(issue.at.index())
@@ -60,9 +63,11 @@ impl ExecutionListener for Probe<'_> {
             space: access.space,
             kind: access.kind,
             size: access.size,
-            taken: access.taken,
+            taken: access.taken as u32,
         });
-        self.addresses = *access.addresses;
+        if let Some(addresses) = access.addresses.first_chunk() {
+            self.addresses = *addresses;
+        }
     }
 }
 
@@ -70,10 +75,10 @@ impl Probe<'_> {
     /// Records the word offsets that the lanes of an indexed constant access (LDC) read.
     fn record_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
         self.constants.clear();
-        let indices = base.map_or([0; 32], |cell| issue.cell(cell));
-        for (lane, value) in indices.iter().enumerate() {
-            let address = value.wrapping_add_signed(offset) & !3;
-            if issue.taken >> lane & 1 == 1 && !self.constants.contains(&address) {
+        let indices = base.map_or(CellValues::Truths(0), |cell| issue.cell(cell));
+        for lane in (0..NVIDIA_LANES).filter(|lane| issue.taken >> lane & 1 == 1) {
+            let address = indices.get(lane).wrapping_add_signed(offset) & !3;
+            if !self.constants.contains(&address) {
                 self.constants.push(address);
             }
         }

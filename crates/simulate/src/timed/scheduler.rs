@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 use warpbound_machine::{Parameter, SchedulerPolicy};
 
-use super::instr_timing::ExecUnit;
+use super::instr_timing::UnitModel;
 use super::parameters::UsedParameters;
+use warpbound_isa::nvidia::ExecUnit;
 
 /// Cycle of an event that depends on another warp: a warp at a barrier, a scheduler without ready warps.
 pub(super) const NEVER: u64 = u64::MAX;

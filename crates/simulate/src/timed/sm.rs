@@ -8,11 +8,11 @@
 use warpbound_ir::OpIndex;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
-use warpbound_simt::activation_stack::StackEntry;
+use warpbound_simt::{ExecutionModel, Mask};
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
-use super::instr_timing::{Completion, ExecUnit, InstrTiming};
+use super::instr_timing::{Completion, InstrTiming};
 use super::l1_path::L1Path;
 use super::l2::L2Cache;
 use super::parameters::{Tracked, UsedParameters};
@@ -23,13 +23,14 @@ use super::server::Server;
 use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
-use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, Program};
+use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, NVIDIA_LANES, Program};
+use warpbound_isa::nvidia::ExecUnit;
 
 /// State of a run that all SMs share.
 pub(super) struct GpuContext<'a, 'r, L> {
     pub(super) parameters: &'a UsedParameters,
     pub(super) setup: &'a Setup,
-    pub(super) program: &'r Program<'r>,
+    pub(super) program: &'r Program<'r, NVIDIA_LANES>,
     pub(super) launch: &'r Launch,
     pub(super) timings: &'a [InstrTiming],
     pub(super) tracking: Tracking,
@@ -61,7 +62,7 @@ impl<L> GpuContext<'_, '_, L> {
 
 /// Block resident on an SM.
 struct ResidentBlock<'r> {
-    block: Block<'r>,
+    block: Block<'r, NVIDIA_LANES>,
     number: u64,
     index: Size,
     /// Slots of its warps, in their order.
@@ -176,7 +177,7 @@ impl<'r> Sm<'r> {
                 block: number,
                 warp,
             };
-            let top = state.stack.top().map_or((0, 0), next_of);
+            let top = state.stack.running().map_or((0, 0), next_of);
             let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
@@ -267,7 +268,9 @@ impl<'r> Sm<'r> {
             budget: &mut gpu.budget,
             listener: &mut gpu.probe,
         };
-        resident.block.step(number, at, warp.active, &mut context)?;
+        resident
+            .block
+            .step(number, at, warp.active.into(), &mut context)?;
         let event = Event::Issue {
             warp: warp.place,
             at: OpIndex(at),
@@ -282,7 +285,7 @@ impl<'r> Sm<'r> {
         };
         scheduler.record_issue(slot, timing.yields);
         let state = &resident.block.warps[number];
-        let next = state.stack.top().map(next_of);
+        let next = state.stack.running().map(next_of);
         let waits = state.barrier_wait.is_some();
         warp.restart(now);
         self.time_instruction(now, timing, warp, gpu);
@@ -610,9 +613,9 @@ impl<'r> Sm<'r> {
     }
 }
 
-/// Next instruction and active lanes of a stack entry.
-fn next_of(entry: &StackEntry<u32>) -> (u32, u32) {
-    (entry.next, entry.mask as u32)
+/// Next instruction and active lanes of a warp.
+fn next_of((at, active): (u32, Mask)) -> (u32, u32) {
+    (at, active as u32)
 }
 
 /// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,
@@ -624,7 +627,7 @@ pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) 
 
 /// Sets the special registers that depend on time and on the SM, before an instruction that may read them.
 fn set_clock_registers<L>(
-    block: &mut Block<'_>,
+    block: &mut Block<'_, NVIDIA_LANES>,
     now: u64,
     sm: u32,
     slot: u32,

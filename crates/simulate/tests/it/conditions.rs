@@ -4,14 +4,15 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
     Address, BarrierArrival, BarrierReduction, BinaryOp, Cell, Code, ControlEffect, ExecCondition,
-    Expr, Meaning, Op, ValueDependence, Width,
+    Expr, Meaning, Op, OpScope, ValueDependence, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 use warpbound_simulate::functional::{Fault, FaultKind, launch};
 
 /// Number of SR_TID.X.
-const TID: u8 = 33;
+const TID: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
 const THREADS: u32 = 80;
 
 fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning: Meaning) -> Op {
@@ -23,6 +24,7 @@ fn op(condition: ExecCondition, writes: &[Cell], control: ControlEffect, meaning
         value: ValueDependence::Function,
         control,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: Some(meaning),
     }
 }

@@ -114,6 +114,64 @@ pub fn selected_targets(rng: &mut fastrand::Rng) -> Code {
     w.finish()
 }
 
+/// Generates a jump to a function that is a call for some lanes and none for others: in half of the cases they arrive
+/// with the return entry of a PRET, else with the caller's return entry or a SYNC entry on top. The order in which an
+/// analysis meets the two, by addresses, is random.
+///
+/// Needs: the node at which a jump continues depends on the jump alone, however many stacks its lanes arrive with.
+pub fn jump_or_call(rng: &mut fastrand::Rng) -> Code {
+    let mut w = ProgramWriter::new(rng);
+    let [caller, function, site, push, back] = [(); 5].map(|()| w.new_label());
+    w.functions = vec![caller, function];
+    w.start_chain();
+    w.write_lane_values();
+    let head = w.bind_new_label();
+    w.call(caller);
+    let again = w.fresh_predicate();
+    w.jump(again, head);
+    w.control(ALWAYS, ControlEffect::Exit);
+    w.bind(caller);
+    w.data(1);
+    if w.rng.bool() {
+        w.push(StackToken::Sync, back);
+    }
+    let part = w.predicate();
+    // In one case of four the jump is never a call.
+    let order = w.rng.u8(0..4);
+    match order {
+        0 | 1 => {
+            w.jump(part, site);
+            w.push(StackToken::Ret, back);
+        }
+        2 => w.jump(part, push),
+        _ => {}
+    }
+    w.bind(site);
+    w.data(1);
+    w.write_pointer(ALWAYS, function);
+    if w.rng.bool() {
+        let guard = w.predicate();
+        w.write_pointer(guard, back);
+    }
+    w.jump_to_pointer();
+    w.bind(push);
+    w.push(StackToken::Ret, back);
+    w.jump(ALWAYS, site);
+    w.bind(back);
+    w.data(1);
+    let again = w.fresh_predicate();
+    w.jump(again, site);
+    w.control(ALWAYS, ControlEffect::Pop(StackToken::Ret));
+    w.bind(function);
+    w.data(2);
+    if w.rng.bool() {
+        let again = w.fresh_predicate();
+        w.jump(again, function);
+    }
+    w.control(ALWAYS, ControlEffect::Pop(StackToken::Ret));
+    w.finish()
+}
+
 /// Generates two calls of one function.
 pub fn two_calls() -> Code {
     let mut rng = fastrand::Rng::with_seed(0);

@@ -3,17 +3,22 @@
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpScope,
     ValueDependence,
 };
 use warpbound_isa::instr::{CcTest, StackToken};
+use warpbound_isa::{Axis, SpecialReg};
 
 use super::{Label, PREDICATES, ProgramWriter, REGISTERS};
 
 const ALWAYS: ExecCondition = ExecCondition::ALWAYS;
 
-/// Special registers SR_TID.X, SR_TID.Y and SR_TID.Z, by number.
-const TID_REGISTERS: [u8; 3] = [33, 34, 35];
+/// Special registers SR_TID.X, SR_TID.Y and SR_TID.Z.
+const TID_REGISTERS: [SpecialReg; 3] = [
+    SpecialReg::ThreadIndex(Axis::X),
+    SpecialReg::ThreadIndex(Axis::Y),
+    SpecialReg::ThreadIndex(Axis::Z),
+];
 
 /// Generates branches and exits whose guard compares the thread index with a constant: inside and outside of loops, in
 /// functions, in sequence, with guards that guarded writes and joins have changed. Code after them diverges.
@@ -229,6 +234,7 @@ impl ProgramWriter<'_> {
             value: ValueDependence::Function,
             control: ControlEffect::Next,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: Some(Meaning::set(cell, value)),
         });
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use warpbound_ir::{Op, ValueDependence, meaning_of};
-use warpbound_isa::{Arch, View};
+use warpbound_isa::nvidia::Opcode;
+use warpbound_isa::{Arch, SpecialReg};
 
 use super::reference::file_of;
-use super::variants::{FormVariants, form_variants, operand_modifiers};
+use super::variants::{FormVariants, SpelledView, form_variants, operand_modifiers};
 
 /// Maximum number of modifier choices that are examined of a form without a reference.
 const MAX_EXAMINED: u64 = 1 << 14;
@@ -76,12 +77,15 @@ const SPECIAL: &[&str] = &[
 
 /// Whether a run can execute an operation.
 pub fn is_executable(op: &Op) -> bool {
-    // 2, 3 and 80 to 83 are defined in timed runs only.
-    let special = matches!(
-        op.value,
-        ValueDependence::Special(0 | 2 | 3 | 33..=35 | 37..=39 | 56..=60 | 80..=83)
-    );
-    op.meaning.is_some() || special && op.meaning.is_none()
+    // Some of the special registers are defined in timed runs only.
+    let special = match op.value {
+        ValueDependence::Special(register) => !matches!(
+            register,
+            SpecialReg::BlockSize | SpecialReg::SharedSize | SpecialReg::Other(_)
+        ),
+        _ => false,
+    };
+    op.meaning.is_some() || special
 }
 
 /// Coverage of the instructions of one mnemonic.
@@ -96,9 +100,10 @@ struct Row {
 }
 
 /// Returns the modifiers and operand modifiers of an instruction, each once.
-fn modifiers_of(view: &View) -> Vec<String> {
-    let mut parts: Vec<String> = view.modifiers.iter().map(|&text| text.to_owned()).collect();
-    for operand in &view.operands {
+fn modifiers_of(instr: &SpelledView) -> Vec<String> {
+    let texts = instr.spelling.modifiers.iter();
+    let mut parts: Vec<String> = texts.map(|&text| text.to_owned()).collect();
+    for operand in &instr.view.operands {
         let text = operand_modifiers(operand);
         if operand.sets_cc {
             parts.push(".CC".to_owned());
@@ -130,23 +135,25 @@ fn add_form(shape: &FormVariants, row: &mut Row) {
         let views = [0u64, 5, 0x4_3210]
             .into_iter()
             .filter_map(|immediate| shape.view(Arch::Sm61, shape.word(number, &mut || immediate)));
-        let views: Vec<View> = views.collect();
+        let views: Vec<SpelledView> = views.collect();
         let Some(first) = views.first() else {
             continue;
         };
-        let special = |view: &View| {
-            let mut words = view
+        let special = |instr: &SpelledView| {
+            let mut words = instr
+                .view
                 .operands
                 .iter()
                 .filter_map(|operand| match operand.value {
-                    warpbound_isa::OperandValue::Word(text) => Some(text),
+                    warpbound_isa::OperandValue::Word { text, .. } => Some(text),
                     _ => None,
                 });
-            matches!(view.mnemonic, "S2R" | "CS2R") && words.all(|text| SPECIAL.contains(&text))
+            matches!(instr.view.opcode, Opcode::S2r | Opcode::Cs2r)
+                && words.all(|text| SPECIAL.contains(&text))
         };
         let known = views
             .iter()
-            .any(|view| meaning_of(view).is_some() || special(view));
+            .any(|instr| meaning_of(&instr.view).is_some() || special(instr));
         row.all += 1;
         row.known += u64::from(known);
         for part in modifiers_of(first) {

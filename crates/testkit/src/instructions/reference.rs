@@ -7,7 +7,10 @@ mod compare;
 mod video;
 
 use warpbound_ir::Cell;
-use warpbound_isa::{Operand, OperandRole, OperandValue, View};
+use warpbound_isa::nvidia::Spelling;
+use warpbound_isa::{Operand, OperandRole, OperandValue};
+
+use super::variants::SpelledView;
 
 /// State of a lane that an instruction reads.
 #[derive(Clone, Debug)]
@@ -51,24 +54,24 @@ fn rule(mnemonic: &str) -> Option<(&'static str, Rule)> {
 }
 
 /// Returns the cells that an instruction writes; `None` when the reference does not cover the form.
-pub fn outputs(view: &View, inputs: &InstrInputs) -> Option<InstrOutputs> {
-    let (_, rule) = rule(view.mnemonic)?;
-    rule(&InstrCase::of(view, inputs))
+pub fn outputs(instr: &SpelledView, inputs: &InstrInputs) -> Option<InstrOutputs> {
+    let (_, rule) = rule(instr.spelling.mnemonic)?;
+    rule(&InstrCase::of(instr, inputs))
 }
 
 /// An instruction with its operands and the state that it reads.
 struct InstrCase<'a> {
-    view: &'a View,
+    spelling: &'a Spelling,
     inputs: &'a InstrInputs,
     reads: Vec<&'a Operand>,
     writes: Vec<&'a Operand>,
 }
 
 impl<'a> InstrCase<'a> {
-    fn of(view: &'a View, inputs: &'a InstrInputs) -> InstrCase<'a> {
-        let write_with_flags = |role| view.operands.iter().filter(move |o| o.role == role);
+    fn of(instr: &'a SpelledView, inputs: &'a InstrInputs) -> InstrCase<'a> {
+        let write_with_flags = |role| instr.view.operands.iter().filter(move |o| o.role == role);
         InstrCase {
-            view,
+            spelling: &instr.spelling,
             inputs,
             reads: write_with_flags(OperandRole::Read).collect(),
             writes: write_with_flags(OperandRole::Write).collect(),
@@ -76,7 +79,7 @@ impl<'a> InstrCase<'a> {
     }
 
     fn has(&self, modifier: &str) -> bool {
-        self.view.modifiers.contains(&modifier)
+        self.spelling.modifiers.contains(&modifier)
     }
 
     /// Bits of a read operand, without its modifiers.

@@ -1,6 +1,6 @@
 //! Enumeration of encoding forms and of all their modifier choices.
 
-use warpbound_isa::nvidia::{Form, OperandKind, SassProgram, table};
+use warpbound_isa::nvidia::{Form, OperandKind, SassProgram, Spelling, table};
 use warpbound_isa::{Arch, FormId, Operand, View};
 
 /// Maximum number of modifier choices of a form; of more, that number is taken, spread evenly.
@@ -90,17 +90,27 @@ impl FormVariants {
     }
 
     /// Decodes a word; `None` unless it is an instruction of this form without invalid modifiers.
-    pub fn view(&self, arch: Arch, word: u64) -> Option<View> {
+    pub fn view(&self, arch: Arch, word: u64) -> Option<SpelledView> {
         let program = decode_word(arch, word)?;
         let instr = program.instrs.first()?;
         let view = program
             .view(instr)
             .filter(|_| instr.form == Some(self.id))?;
+        let spelling = program.spelling(instr)?;
         let invalid = |text: &str| text.contains("INVALID") || text.contains("???");
-        let wrong = view.modifiers.iter().any(|text| invalid(text))
+        let wrong = spelling.modifiers.iter().any(|text| invalid(text))
             || view.operands.iter().any(|operand| invalid(operand.select));
-        (!wrong).then_some(view)
+        (!wrong).then_some(SpelledView { view, spelling })
     }
+}
+
+/// Decoded instruction with its text: references read the text, as it is printed, and not the values that meanings read.
+#[derive(Clone)]
+pub struct SpelledView {
+    /// The instruction.
+    pub view: View,
+    /// Its opcode and modifiers as text.
+    pub spelling: Spelling,
 }
 
 /// Decodes a program whose first instruction is the word; the control words are 0.

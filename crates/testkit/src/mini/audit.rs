@@ -18,10 +18,9 @@ use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
 use warpbound_machine::mini::Machine;
-use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::frame_stack::Frame;
 use warpbound_simt::groups::ACTIVE;
-use warpbound_simt::{EntryId, EntrySite, NodeId, Tag};
+use warpbound_simt::{EntryId, EntrySite, Mask, NodeId, Tag};
 use warpbound_simulate::mini::{CycleEvent, FaultKind, FinishedRun, Simulation, Start};
 
 use crate::mini::execute::{WarpSnapshot, WarpStart, run_lane, run_warp};
@@ -429,7 +428,7 @@ struct WarpTrace<'a> {
 impl WarpTrace<'_> {
     fn check_instruction(&mut self, moment: &WarpSnapshot<'_>) {
         let claims = self.claims;
-        let (at, active) = (moment.frames.next(), moment.frames.active());
+        let (at, active) = (moment.at, moment.active);
         for (lane, trace) in self.traces.iter_mut().enumerate() {
             if active >> lane & 1 == 1 {
                 trace.push(at);
@@ -474,7 +473,7 @@ impl WarpTrace<'_> {
         let claims = self.claims;
         let warp = &claims.flow.warp;
         if let Some(last) = self.last {
-            let mut steps: Vec<_> = warp.steps[last.index()].iter().collect();
+            let mut steps: Vec<_> = warp.graph.steps[last.index()].iter().collect();
             if claims.case.planted == Some(PlantedError::DroppedEdge) && steps.len() > 1 {
                 steps.pop();
             }
@@ -495,7 +494,7 @@ impl WarpTrace<'_> {
                 .problems
                 .push(format!("an unknown stack at node {}", node.0)),
         }
-        let active = moment.frames.active();
+        let active = moment.active;
         let lanes: Vec<&Vec<u32>> = (0..moment.cells.len())
             .filter(|lane| active >> lane & 1 == 1)
             .map(|lane| &moment.cells[lane])
@@ -517,6 +516,9 @@ impl WarpTrace<'_> {
 fn check_deadlock(kind: &FaultKind, findings: &mut BlockFindings) {
     match kind {
         FaultKind::Deadlock { .. } | FaultKind::BarrierMismatch { .. } => findings.deadlocks += 1,
+        FaultKind::UnsupportedControl => findings
+            .problems
+            .push("the simulator cannot apply a control transfer".to_owned()),
         // A limit or a fault before the barrier says nothing about the claim.
         FaultKind::CycleLimit { .. }
         | FaultKind::DivisionByZero
@@ -537,7 +539,9 @@ fn check_bounds(
     let cycles = finished.cycles.0.0;
     match bound {
         Ok(result) => {
-            let bound = result.bound.cycles.0.0;
+            let bound = result.bound.cycles.limit().0;
+            let issues = result.bound.issues.limit().0;
+            let issued = u128::from(finished.issued);
             findings.runs.push((bound, cycles));
             if cycles > bound {
                 findings
@@ -545,17 +549,15 @@ fn check_bounds(
                     .push(format!("{cycles} cycles, more than the bound {bound}"));
             }
             let [_, regions, whole] = result.outlines;
-            if regions + whole == 0 && finished.issued != result.bound.issues {
+            if regions + whole == 0 && issued != issues {
                 findings.problems.push(format!(
-                    "{} instructions, exactly {} are claimed",
-                    finished.issued, result.bound.issues
+                    "{issued} instructions, exactly {issues} are claimed"
                 ));
             }
-            if finished.issued > result.bound.issues {
-                findings.problems.push(format!(
-                    "{} instructions, more than {}",
-                    finished.issued, result.bound.issues
-                ));
+            if issued > issues {
+                findings
+                    .problems
+                    .push(format!("{issued} instructions, more than {issues}"));
             }
         }
         Err(NoBlockBound::Unsatisfied(_)) => findings
@@ -565,17 +567,17 @@ fn check_bounds(
     }
     if let Ok(works) = whole {
         let most = works.iter().map(|(work, _)| match work {
-            WarpWork::Total { issues, .. } => *issues,
+            WarpWork::Total { issues, .. } => issues.limit().0,
             WarpWork::Epochs(_) => 0,
         });
         let (most, found) = (most.max(), issued.iter().map(Vec::len).max());
-        if found.map(|n| n as u64) > most {
+        if found.map(|n| n as u128) > most {
             findings.problems.push(format!(
                 "a warp issues {found:?} instructions, more than {most:?} as a whole"
             ));
         }
         if let Ok(as_a_whole) = warpbound_bound::block::block_bound(works) {
-            let bound = as_a_whole.cycles.0.0;
+            let bound = as_a_whole.cycles.limit().0;
             if cycles > bound {
                 findings.problems.push(format!(
                     "{cycles} cycles, more than {bound} of warps bounded as a whole"

@@ -2,9 +2,9 @@
 //! synchronisation frames of `abstract-cta-2014` 4.
 
 use warpbound_ir::{Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex};
-use warpbound_simt::activation_stack::Mask;
 use warpbound_simt::frame_stack::FrameStack;
 use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of, lowest_lanes};
 
 /// Initial state of a warp.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,11 @@ pub struct WarpStart<'a> {
 
 /// State of a warp before an instruction.
 pub struct WarpSnapshot<'a> {
-    /// Next instruction, active lanes and frames.
+    /// The instruction.
+    pub at: u32,
+    /// The active lanes.
+    pub active: Mask,
+    /// The frames.
     pub frames: &'a FrameStack<u32>,
     /// All cells, by lane.
     pub cells: &'a [Vec<u32>],
@@ -38,8 +42,8 @@ pub fn run_warp(
     mut observe: impl FnMut(&WarpSnapshot<'_>),
 ) -> bool {
     let lanes = start.lanes as usize;
-    let all = (0..lanes).fold(0, |mask: Mask, lane| mask | 1 << lane);
-    let mut frames = FrameStack::new(code.entry.0, all);
+    let all = lowest_lanes(start.lanes);
+    let mut frames = FrameStack::new(code.entry.0, all, start.order);
     let mut cells = vec![vec![0u32; Cell::COUNT]; lanes];
     for row in &mut cells {
         for (cell, value) in start.cells {
@@ -47,42 +51,46 @@ pub fn run_warp(
         }
     }
     for _ in 0..limit {
-        if frames.active() == 0 {
+        let Some((at, active)) = frames.running() else {
             return true;
-        }
+        };
         observe(&WarpSnapshot {
+            at,
+            active,
             frames: &frames,
             cells: &cells,
         });
-        let at = frames.next();
         let Some(op) = code.get(OpIndex(at)) else {
             return false;
         };
-        let active: Vec<usize> = (0..lanes)
-            .filter(|l| frames.active() >> l & 1 == 1)
-            .collect();
-        for &lane in &active {
+        for lane in lanes_of(active) {
             let thread = start.first + lane as u32;
             if apply_data_effect(code, at, thread, &mut cells[lane], start.memory).is_none() {
                 return false;
             }
         }
-        match &op.control {
-            ControlEffect::Next => frames.advance(at + 1),
-            ControlEffect::Jump(ControlTarget::Op(to)) => frames.advance(to.0),
+        let mut taken = active;
+        let transfer = match &op.control {
+            ControlEffect::Next => ControlTransfer::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(to.0),
             ControlEffect::Branch {
                 to: ControlTarget::Op(to),
                 reconvergence: meet,
             } => {
-                let taken = active
-                    .iter()
-                    .filter(|&&lane| takes_branch(code, at, &cells[lane]))
-                    .fold(0, |mask: Mask, &lane| mask | 1 << lane);
-                frames.branch(taken, to.0, at + 1, meet.map(|m| m.0), start.order);
+                taken = lanes_of(active)
+                    .filter(|&lane| takes_branch(code, at, &cells[lane]))
+                    .fold(0, |mask: Mask, lane| mask | 1 << lane);
+                ControlTransfer::Branch {
+                    target: to.0,
+                    reconvergence: meet.map(|m| m.0),
+                }
             }
-            ControlEffect::Reconverge => frames.reconverge(at, at + 1),
-            ControlEffect::End => frames.exit(),
+            ControlEffect::Reconverge => ControlTransfer::Reconverge,
+            ControlEffect::End => ControlTransfer::Exit,
             _ => return false,
+        };
+        if frames.apply(&transfer, taken, at + 1).is_err() {
+            return false;
         }
     }
     false

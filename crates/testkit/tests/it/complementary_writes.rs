@@ -6,7 +6,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::CcTest;
 use warpbound_simt::warp::WarpModel;
@@ -34,6 +34,7 @@ fn data(condition: ExecCondition, write: Cell, value: ValueDependence) -> Op {
         value,
         control: ControlEffect::Next,
         barrier: false,
+        scope: OpScope::Lane,
         meaning: None,
     }
 }

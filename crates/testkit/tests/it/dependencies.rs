@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::words::sources;
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
@@ -58,4 +60,22 @@ fn real() -> Edges {
 #[test]
 fn crates_use_each_other_as_the_table_says() {
     assert_eq!(real(), allowed());
+}
+
+/// No other crate states that no run exceeds a number, so that none turns an observation into a bound.
+#[test]
+fn upper_bounds_are_stated_by_the_crate_of_bounds() {
+    let (mut inside, mut outside) = (0, Vec::new());
+    for source in sources(false) {
+        let lines = source.text.lines().map(str::trim_start);
+        let mut code = lines.filter(|line| !line.starts_with("//"));
+        if code.any(|line| line.contains("UpperBound::proven")) {
+            match source.path.to_string_lossy().contains("/bound/src/") {
+                true => inside += 1,
+                false => outside.push(source.path),
+            }
+        }
+    }
+    assert!(inside > 1, "only {inside} sources");
+    assert!(outside.is_empty(), "{outside:?}");
 }

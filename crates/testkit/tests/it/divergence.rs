@@ -6,7 +6,7 @@ use warpbound_analyse::{Dependence, LaunchContext};
 use warpbound_base::CodeAddr;
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{
-    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, ValueDependence,
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::warp::WarpModel;
@@ -186,6 +186,7 @@ fn values_of_different_rounds_are_found_after_a_loop() {
             value,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning: None,
         });
     };

@@ -5,7 +5,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_ir::{
-    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex,
+    Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex, OpScope,
     ValueDependence,
 };
 use warpbound_simt::warp::WarpModel;
@@ -36,6 +36,7 @@ fn program() -> Code {
             value,
             control,
             barrier: false,
+            scope: OpScope::Lane,
             meaning,
         });
     };
@@ -101,7 +102,8 @@ fn both_sides_after_it_are_counted() {
         ..WarpModel::default()
     };
     let analysed = Analysed::run(&code, launch, &model, &Limits::default()).expect("followed");
-    assert_eq!(analysed.claims.flow.bound(&[]), Some(4 + 2 * 21));
+    let bound = analysed.claims.flow.bound(&[]);
+    assert_eq!(bound.map(|bound| bound.limit().0), Some(4 + 2 * 21));
     for seed in 0..8 {
         let run = RunSeed {
             seed,

@@ -18,6 +18,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, Divergence, LaunchContext, Refusal};
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, ControlEffect, Op, OpIndex, text};
+use warpbound_simt::AbstractState;
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
@@ -179,7 +180,7 @@ impl Reader<'_> {
             let sites = flow.loops.sites.iter();
             let bounds: Vec<Option<u64>> = sites.map(|site| bound(site.addr().0)).collect();
             found.push(match flow.bound(&bounds) {
-                Some(bound) => format!("bound {bound}"),
+                Some(bound) => format!("bound {}", bound.limit()),
                 None => "no bound".to_owned(),
             });
             let stated = settings.loops.keys();
@@ -344,7 +345,10 @@ impl Reader<'_> {
     fn steps(&self, nodes: &[NodeId]) -> String {
         let space = &self.flow.thread.space;
         let mut found = BTreeSet::new();
-        for step in nodes.iter().flat_map(|n| &self.flow.warp.steps[n.index()]) {
+        for step in nodes
+            .iter()
+            .flat_map(|n| &self.flow.warp.graph.steps[n.index()])
+        {
             let to = step.to.map(|to| self.addr(space.block(to).first));
             let to = to.unwrap_or_else(|| "end".to_owned());
             found.insert(match step.via {

@@ -1,10 +1,12 @@
 //! Every form and modifier choice of integer instructions that has a meaning, compared with the reference.
 
 use warpbound_ir::{Cell, Expr, Meaning, meaning_of};
-use warpbound_isa::{Arch, View};
+use warpbound_isa::Arch;
 use warpbound_testkit::instructions::census::{FLOATS, document};
 use warpbound_testkit::instructions::reference::{InstrInputs, file_of, outputs};
-use warpbound_testkit::instructions::variants::{FormVariants, decode_word, form_variants};
+use warpbound_testkit::instructions::variants::{
+    FormVariants, SpelledView, decode_word, form_variants,
+};
 
 /// Minimum number of random inputs for each form; each of its modifier choices has at least one.
 const INPUTS: u64 = 10_000;
@@ -80,7 +82,7 @@ fn evaluate(expr: &Expr, inputs: &InstrInputs) -> u32 {
         Expr::Binary(op, a, b) => op.apply(eval(a), eval(b)).expect("no division"),
         Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
         Expr::Constant(..) => inputs.constant,
-        Expr::Special(0) => inputs.lane,
+        Expr::Special(warpbound_isa::SpecialReg::LaneId) => inputs.lane,
         other => unreachable!("{other:?}"),
     }
 }
@@ -96,7 +98,7 @@ fn cells(expr: &Expr, found: &mut Vec<Cell>) {
     }
 }
 
-fn checked(view: &View, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
+fn checked(instr: &SpelledView, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
     let Meaning::Set(writes) = meaning else {
         unreachable!("{text}: {meaning:?}");
     };
@@ -104,10 +106,11 @@ fn checked(view: &View, meaning: &Meaning, inputs: &InstrInputs, text: &str) {
         .iter()
         .map(|(cell, value)| (*cell, evaluate(value, inputs)))
         .collect();
-    let expected = outputs(view, inputs);
+    let expected = outputs(instr, inputs);
     assert!(
         expected.is_some(),
-        "{text} has a meaning, but no reference: {view:?}"
+        "{text} has a meaning, but no reference: {:?}",
+        instr.view
     );
     let mut expected = expected.unwrap_or_default();
     got.sort_unstable();
@@ -141,7 +144,7 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
     for number in 0..shape.count() {
         let word = shape.word(number, &mut || random.next() >> 16);
         let view = shape.view(arch, word);
-        if view.is_some_and(|view| meaning_of(&view).is_some()) {
+        if view.is_some_and(|view| meaning_of(&view.view).is_some()) {
             with_meaning.push(number);
         }
     }
@@ -158,7 +161,7 @@ fn check(arch: Arch, shape: &FormVariants) -> u64 {
                 continue;
             };
             // Some immediates have no meaning.
-            let Some(meaning) = meaning_of(&view) else {
+            let Some(meaning) = meaning_of(&view.view) else {
                 continue;
             };
             let program = decode_word(arch, word).expect("a group");
@@ -218,7 +221,7 @@ fn no_meaning_is_without_a_reference() {
         }
         let computes = (0..shape.count().min(1 << 12)).any(|number| {
             let view = shape.view(Arch::Sm61, shape.word(number, &mut || 5));
-            let meaning = view.and_then(|view| meaning_of(&view));
+            let meaning = view.and_then(|view| meaning_of(&view.view));
             matches!(meaning, Some(Meaning::Set(writes)) if !writes.is_empty())
         });
         if computes {
@@ -246,9 +249,9 @@ fn a_wrong_meaning_is_found() {
     let view = shape
         .view(Arch::Sm61, shape.word(0, &mut || 5))
         .expect("a word");
-    let meaning = meaning_of(&view).expect("a meaning");
+    let meaning = meaning_of(&view.view).expect("a meaning");
     let mut wrong = view.clone();
-    wrong.operands[3].negate = true;
+    wrong.view.operands[3].negate = true;
     let mut random = Random(99);
     let differ = std::panic::catch_unwind(move || {
         for _ in 0..100 {

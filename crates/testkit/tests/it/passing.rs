@@ -191,7 +191,8 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
         loop_default: Some(10),
         ..BoundOptions::default()
     };
-    session.bound(kernel, &options).expect("it suits").bound
+    let report = session.bound(kernel, &options).expect("it suits");
+    report.verdict.bound()
 }
 
 /// The first thread of each row of a block works: one lane of a warp, or one in eight. Without a known block shape

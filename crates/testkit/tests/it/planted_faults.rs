@@ -8,7 +8,7 @@ use warpbound_ir::{Code, ControlEffect, ExecCondition, ValueDependence};
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, Factor, RowFamily};
 use warpbound_simt::warp::{DivergenceOrder, Via, WarpModel};
-use warpbound_simt::{EntryId, Tag};
+use warpbound_simt::{AbstractState, EntryId, Tag};
 use warpbound_testkit::audit::{Analysed, WarpFindings};
 use warpbound_testkit::execute::{PlantedFault, RunSeed, mix};
 use warpbound_testkit::generate::{
@@ -143,7 +143,7 @@ fn nothing_is_found_without_a_planted_fault() {
 fn dropped_resume_edge() {
     let drop_resumes = |analysed: &mut Analysed<'_>| {
         let entries = &analysed.claims.flow.thread.space.entries;
-        for steps in &mut analysed.claims.flow.warp.steps {
+        for steps in &mut analysed.claims.flow.warp.graph.steps {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Sync));
         }
     };
@@ -158,7 +158,7 @@ fn dropped_resume_edge() {
 fn dropped_divergence_edge() {
     let drop_divergence = |analysed: &mut Analysed<'_>| {
         let entries = &analysed.claims.flow.thread.space.entries;
-        for steps in &mut analysed.claims.flow.warp.steps {
+        for steps in &mut analysed.claims.flow.warp.graph.steps {
             steps.retain(|s| !matches!(s.via, Via::Resume(id) if entries.get(id).tag == Tag::Nil));
         }
     };
@@ -172,7 +172,7 @@ fn dropped_divergence_edge() {
 #[test]
 fn push_missing_on_the_divergent_outcome_of_a_branch() {
     let drop_pushes = |analysed: &mut Analysed<'_>| {
-        for step in analysed.claims.flow.warp.steps.iter_mut().flatten() {
+        for step in analysed.claims.flow.warp.graph.steps.iter_mut().flatten() {
             step.pushes.clear();
         }
     };
@@ -301,20 +301,20 @@ fn counts(
     no_state: bool,
     shared_returns: &BTreeSet<EntryId>,
 ) -> CountSystem {
-    let state = |node| match no_state {
-        true => None,
-        false => analysed.claims.flow.warp.state(node),
+    let pending = |node| match analysed.claims.flow.warp.state(node) {
+        Some(state) if !no_state => state.pending(),
+        _ => &[],
     };
     CountSystem::build(&CountInput {
         lanes: analysed.claims.launch.live_lanes(),
         lane_limits: &analysed.claims.flow.lane_limits,
         entry: analysed.claims.flow.thread.entry,
         thread: &analysed.claims.flow.thread.steps,
-        warp: &analysed.claims.flow.warp.steps,
+        warp: &analysed.claims.flow.warp.graph.steps,
         entries: &analysed.claims.flow.thread.space.entries,
         loops: &analysed.claims.flow.loops.loops,
         shared_returns,
-        state: &state,
+        pending: &pending,
     })
 }
 

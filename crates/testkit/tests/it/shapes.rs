@@ -8,7 +8,8 @@ use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::{Analysed, CALL_COST};
 use warpbound_testkit::execute::{Ending, RunSeed};
 use warpbound_testkit::generate::{
-    divergent_external_call, selected_targets, two_calls, two_headers, unwound_from_outside,
+    divergent_external_call, jump_or_call, selected_targets, two_calls, two_headers,
+    unwound_from_outside,
 };
 use warpbound_testkit::random::{WarpCampaign, live_lanes_of_first_warp};
 
@@ -74,6 +75,14 @@ fn all_targets_that_guards_and_joins_choose_are_followed() {
     assert!(total.diverged > 200);
 }
 
+/// Fails if the nodes remain that a jump led to before it turned out to be a call, or if a lane that arrives without a
+/// return entry leaves the graph.
+#[test]
+fn a_jump_that_some_lanes_call_by_is_followed_for_all() {
+    let total = audit(jump_or_call, 500);
+    assert!(total.diverged > 200);
+}
+
 /// Fails if merged contexts are not marked as shared: a return to the other caller would close a loop, which needs a
 /// fact.
 #[test]
@@ -88,7 +97,8 @@ fn calls_that_share_a_context_do_not_close_a_loop() {
     assert_eq!(flow.thread.space.shared_calls.len(), 2);
     assert_eq!(flow.loops.sites, []);
     // Two calls of a function of 3 operations, and an exit.
-    assert_eq!(flow.bound(&[]), Some(2 + 2 * 3 + 1));
+    let bound = flow.bound(&[]).map(|bound| bound.limit().0);
+    assert_eq!(bound, Some(2 + 2 * 3 + 1));
     audit(|_| two_calls(), 400);
 }
 
@@ -112,7 +122,7 @@ fn every_function_that_lanes_call_outside_the_file_is_counted() {
     let executed = own + 32 * CALL_COST;
     assert_eq!(
         findings.executed_and_bound,
-        Some((executed, Some(i128::from(executed))))
+        Some((executed, Some(u128::from(executed))))
     );
 }
 

@@ -303,7 +303,9 @@ fn arrivals_without_waiting_open_barriers() {
     run.expect("it runs");
     let passes = |at: &&usize| {
         let view = program.view(&program.instrs[**at]);
-        view.is_some_and(|view| view.mnemonic == "BAR" && view.has(".ARV"))
+        view.is_some_and(|view| {
+            view.opcode == nvidia::Opcode::Bar && view.has(nvidia::Modifier::Arv)
+        })
     };
     assert!(openers.opened.iter().filter(passes).count() > 0);
 }

@@ -22,13 +22,13 @@ const ALLOWED: [(&str, &str); 2] = [
     ("xtask/renamed_words.txt", " => "),
 ];
 
-struct Source {
-    path: PathBuf,
-    text: String,
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
 }
 
 /// Sources of all crates; `tests` and `benches` only where asked for.
-fn sources(with_tests: bool) -> Vec<Source> {
+pub(crate) fn sources(with_tests: bool) -> Vec<Source> {
     let mut all = Vec::new();
     let mut folders = vec![Path::new(ROOT).join("crates")];
     while let Some(folder) = folders.pop() {
@@ -193,7 +193,7 @@ fn documents() -> Vec<Source> {
             let skipped = ["target", "crates", "oracle", "built", "data", ".git"];
             if path.is_dir() && !skipped.contains(&&*name) {
                 folders.push(path);
-            } else if [".md", ".toml", ".forms", ".classes", ".names", ".tsv"]
+            } else if [".md", ".toml", ".forms", ".registers", ".names", ".tsv"]
                 .iter()
                 .any(|ending| name.ends_with(ending))
             {

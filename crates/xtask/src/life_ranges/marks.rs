@@ -101,8 +101,8 @@ impl Head {
         let mut marks = Marks::default();
         for (&column, &(cell, number)) in &self.columns {
             let register = match (self.files.get(cell).map(String::as_str), number) {
-                (Some("GPR"), number @ 0..255) => Reg::Gpr(number as u8),
-                (Some("PRED"), number @ 0..7) => Reg::Pred(number as u8),
+                (Some("GPR"), number @ 0..255) => Reg::vector(number as u8),
+                (Some("PRED"), number @ 0..7) => Reg::predicate(number as u8),
                 _ => continue,
             };
             let mark = table.as_bytes().get(column).copied().unwrap_or(b' ');
@@ -155,16 +155,16 @@ mod tests {
         let sections = read(OUTPUT);
         let section = &sections[".text.f"];
         let first = &section[&8];
-        assert!(first.writes.iter().eq(&[Reg::Gpr(0), Reg::Gpr(10)]));
-        assert!(first.reads.iter().eq(&[Reg::Gpr(10)]));
+        assert!(first.writes.iter().eq(&[Reg::vector(0), Reg::vector(10)]));
+        assert!(first.reads.iter().eq(&[Reg::vector(10)]));
         let second = &section[&0x10];
         assert!(
             second
                 .reads
                 .iter()
-                .eq(&[Reg::Gpr(0), Reg::Gpr(10), Reg::Pred(2)])
+                .eq(&[Reg::vector(0), Reg::vector(10), Reg::predicate(2)])
         );
-        assert!(second.writes.iter().eq(&[Reg::Gpr(11)]));
+        assert!(second.writes.iter().eq(&[Reg::vector(11)]));
         assert_eq!(second.text, "@P2 B ;");
     }
 }

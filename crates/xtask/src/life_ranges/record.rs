@@ -45,10 +45,6 @@ pub(super) fn write(repository: &Repository, marked: &Marked) -> anyhow::Result<
 fn names(registers: &BTreeSet<Reg>) -> String {
     registers
         .iter()
-        .map(|register| match register {
-            Reg::Gpr(number) => format!("R{number} "),
-            Reg::Pred(number) => format!("P{number} "),
-            Reg::Cc => "CC ".to_owned(),
-        })
+        .map(|register| format!("{register} "))
         .collect()
 }

@@ -3,7 +3,7 @@
 use super::{InstrCase, InstrOutputs, bit_field, sign_extend};
 
 pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    match case.view.mnemonic {
+    match case.spelling.mnemonic {
         "IADD" | "IADD32I" => sum(case),
         "IADD3" => sum_of_three(case),
         "ISCADD" | "ISCADD32I" | "LEA" => scaled(case),
@@ -225,8 +225,8 @@ fn extreme(case: &InstrCase<'_>) -> Option<InstrOutputs> {
 
 fn convert_integer(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let format = |text: &str| Some((text.get(2..)?.parse::<u32>().ok()?, text.get(1..2)? == "S"));
-    let (to_bits, to_sign) = format(case.view.modifiers.first()?)?;
-    let (bits, sign) = format(case.view.modifiers.get(1)?)?;
+    let (to_bits, to_sign) = format(case.spelling.modifiers.first()?)?;
+    let (bits, sign) = format(case.spelling.modifiers.get(1)?)?;
     let from = match case.select(0) {
         ".B1" => 8,
         ".B2" | ".H1" => 16,

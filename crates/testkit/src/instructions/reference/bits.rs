@@ -3,7 +3,7 @@
 use super::{InstrCase, InstrOutputs};
 
 pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    match case.view.mnemonic {
+    match case.spelling.mnemonic {
         "LOP" | "LOP32I" => logic(case),
         "LOP3" => table(case),
         "SHL" => case.write_register(i128::from(case.operand_bits(0)) << amount(case, 32)),
@@ -64,7 +64,7 @@ fn tested(case: &InstrCase<'_>, value: u32) -> Option<InstrOutputs> {
 
 fn logic(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let (a, b) = (inverted_if_marked(case, 0), inverted_if_marked(case, 1));
-    let operator = *case.view.modifiers.first()?;
+    let operator = *case.spelling.modifiers.first()?;
     let value = from_bits(|at| match operator {
         ".AND" => bit(a, at) && bit(b, at),
         ".OR" => bit(a, at) || bit(b, at),
@@ -176,7 +176,7 @@ fn permute(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         *byte = (if at < 4 { a } else { b }) >> (8 * (at % 4)) & 0xff;
     }
     let n = (choice & 3) as usize;
-    let mode = case.view.modifiers.first().copied().unwrap_or("");
+    let mode = case.spelling.modifiers.first().copied().unwrap_or("");
     let of = |index: usize| match mode {
         ".F4E" => bytes[n + index],
         ".B4E" => bytes[(n + 8 - index) % 8],

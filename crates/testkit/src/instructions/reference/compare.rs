@@ -8,17 +8,17 @@ use warpbound_isa::OperandValue;
 use super::{InstrCase, InstrOutputs, bit_field};
 
 pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    match case.view.mnemonic {
+    match case.spelling.mnemonic {
         "ISET" => mask(case, combined(case, 0, compared(case)?, case.predicate(2))?),
         "ISETP" => pair(case, compared(case)?, case.predicate(2)),
         "ICMP" => {
             let order = bit_field(case.operand_bits(2), 0, 32, !case.has(".U32")).cmp(&0);
-            let first = holds(case.view.modifiers.first()?, order)?;
+            let first = holds(case.spelling.modifiers.first()?, order)?;
             case.write_register(case.operand_bits(if first { 0 } else { 1 }).into())
         }
         "PSET" | "PSETP" => {
             let first = combined(case, 1, case.predicate(0), case.predicate(1))?;
-            match case.view.mnemonic {
+            match case.spelling.mnemonic {
                 "PSETP" => pair(case, first, case.predicate(2)),
                 _ => mask(case, combined(case, 0, first, case.predicate(2))?),
             }
@@ -54,7 +54,7 @@ pub(super) fn holds(comparison: &str, order: Ordering) -> Option<bool> {
 
 fn compared(case: &InstrCase<'_>) -> Option<bool> {
     let comparisons = [".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
-    let mut modifiers = case.view.modifiers.iter();
+    let mut modifiers = case.spelling.modifiers.iter();
     let comparison = *modifiers.find(|text| comparisons.contains(text))?;
     let [a, b] = [0, 1].map(|index| bit_field(case.operand_bits(index), 0, 32, !case.has(".U32")));
     if !case.has(".X") {
@@ -78,7 +78,7 @@ fn compared(case: &InstrCase<'_>) -> Option<bool> {
 
 /// Combines two truth values by the logic modifier at an index from the end.
 fn combined(case: &InstrCase<'_>, from_end: usize, a: bool, b: bool) -> Option<bool> {
-    match *case.view.modifiers.iter().rev().nth(from_end)? {
+    match *case.spelling.modifiers.iter().rev().nth(from_end)? {
         ".AND" => Some(a && b),
         ".OR" => Some(a || b),
         ".XOR" => Some(a != b),
@@ -110,7 +110,7 @@ pub(super) fn pair(case: &InstrCase<'_>, truth: bool, third: bool) -> Option<Ins
 fn tested(case: &InstrCase<'_>) -> Option<bool> {
     let [zero, sign, carry, overflow] = [0, 1, 2, 3].map(|index| case.flag(index));
     let others = [".BF", ".AND", ".OR", ".XOR"];
-    let mut modifiers = case.view.modifiers.iter();
+    let mut modifiers = case.spelling.modifiers.iter();
     let name = *modifiers.find(|text| !others.contains(text))?;
     let unordered = zero && sign;
     Some(match name {
@@ -157,7 +157,7 @@ fn byte(text: &str) -> u32 {
 }
 
 fn to_register(case: &InstrCase<'_>) -> Option<InstrOutputs> {
-    let from = byte(case.view.modifiers.first().copied().unwrap_or(""));
+    let from = byte(case.spelling.modifiers.first().copied().unwrap_or(""));
     let of_flags = case.reads[0].value == OperandValue::ConditionCode;
     let (value, mask) = (case.operand_bits(1), case.immediate(2)?);
     let new = (0..32).map(|at| {

@@ -4,7 +4,7 @@ use super::{InstrCase, InstrOutputs, bit_field, compare};
 
 pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
     let sign = |index: usize| if case.is_negated(index) { -1 } else { 1 };
-    match case.view.mnemonic {
+    match case.spelling.mnemonic {
         "VADD" => {
             let (a, b) = operands(case, true)?;
             finish(case, sign(0) * a + sign(1) * b, !case.has(".UD"))
@@ -21,7 +21,7 @@ pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         "VSHL" | "VSHR" => {
             let (a, b) = operands(case, false)?;
             let by = if case.has(".W") { b % 32 } else { b.min(32) };
-            let value = match case.view.mnemonic {
+            let value = match case.spelling.mnemonic {
                 "VSHL" => a << by,
                 _ => a >> by,
             };
@@ -29,8 +29,8 @@ pub(super) fn outputs(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         }
         "VSET" | "VSETP" => {
             let (a, b) = operands(case, true)?;
-            let truth = compare::holds(case.view.modifiers.first()?, a.cmp(&b))?;
-            match case.view.mnemonic {
+            let truth = compare::holds(case.spelling.modifiers.first()?, a.cmp(&b))?;
+            match case.spelling.mnemonic {
                 "VSETP" => compare::pair(case, truth, case.predicate(2)),
                 _ => finish(case, truth.into(), false),
             }
@@ -53,7 +53,7 @@ fn formats(case: &InstrCase<'_>, second_signed: bool) -> Option<[(u32, bool); 2]
         ".S32" => Some((32, true)),
         _ => None,
     };
-    let spelled: Vec<(u32, bool)> = case.view.modifiers.iter().filter_map(of).collect();
+    let spelled: Vec<(u32, bool)> = case.spelling.modifiers.iter().filter_map(of).collect();
     let bits = if case.immediate(1).is_some() { 16 } else { 32 };
     match spelled.as_slice() {
         [] => Some([(32, true), (bits, second_signed)]),

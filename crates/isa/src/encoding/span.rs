@@ -19,7 +19,8 @@ impl Span {
         head.split_at(self.start as usize).1
     }
 
-    const fn len(self) -> usize {
+    /// Number of bytes.
+    pub(crate) const fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
@@ -86,11 +87,11 @@ impl Span {
         word.len() == 0
     }
 
-    /// Parses an unsigned number; `None` for anything else.
-    pub(crate) const fn number(self, file: &str, radix: u32) -> Option<u64> {
-        let mut number = 0u64;
+    /// Parses an unsigned number of at most 32 digits, radix 16 or less; `None` for anything else.
+    pub(crate) const fn number(self, file: &str, radix: u32) -> Option<u128> {
+        let mut number = 0u128;
         let mut at = self.start;
-        if self.len() == 0 || self.len() > 16 {
+        if self.len() == 0 || self.len() > 32 {
             return None;
         }
         while at < self.end {
@@ -98,7 +99,7 @@ impl Span {
                 Some(digit) => digit,
                 None => return None,
             };
-            number = number * radix as u64 + digit as u64;
+            number = number * radix as u128 + digit as u128;
             at += 1;
         }
         Some(number)

@@ -1,0 +1,128 @@
+//! Bound of a warp as a value: only a solution whose certificate was accepted becomes one.
+
+use warpbound_base::{Diagnostic, Quantity, UpperBound};
+use warpbound_simt::counts::CountVar;
+
+use crate::model::VarId;
+use crate::solve::Certified;
+
+/// Upper bound of a quantity of every warp of a kernel; made only by [`Ipet::solve`](crate::Ipet::solve), from a
+/// certified solution.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use warpbound_base::Instructions;
+/// use warpbound_bound::{Effort, Ipet, Verdict};
+/// use warpbound_simt::NodeId;
+/// use warpbound_simt::counts::{CountKind, CountRow, CountSystem, CountVar, Factor, RowFamily, RowRelation};
+///
+/// let start = CountVar(0);
+/// let system = CountSystem {
+///     variables: vec![CountKind::WarpStart],
+///     rows: vec![CountRow {
+///         terms: vec![(start, Factor::Number(1))],
+///         relation: RowRelation::Exactly,
+///         constant: 1,
+///         family: RowFamily::Start,
+///         label: "warp start".to_owned(),
+///     }],
+///     executions: BTreeMap::from([(NodeId(0), vec![start])]),
+///     lockstep: Vec::new(),
+/// };
+/// let ipet = Ipet::new(&system, |_| Instructions(7), &[]).unwrap();
+/// let Ok(Verdict::Bounded(bound)) = ipet.solve(Effort::default()) else { panic!() };
+/// assert_eq!(bound.upper_bound().limit(), Instructions(7));
+/// ```
+///
+/// Without a certificate there is none:
+///
+/// ```compile_fail
+/// use warpbound_base::{Instructions, UpperBound};
+/// use warpbound_bound::WarpBound;
+///
+/// let bound = UpperBound::proven(Instructions(7));
+/// let forged = WarpBound { bound, worst_path: None };
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WarpBound<Q> {
+    bound: UpperBound<Q>,
+    worst_path: Option<WorstPath<Q>>,
+}
+
+/// Worst path that was found: executions that satisfy all count rows, and whose quantity is the largest known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorstPath<Q> {
+    value: Q,
+    /// Value of each count variable.
+    counts: Vec<u128>,
+}
+
+/// Verdict on a kernel: its bound, or the reason why it has none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict<Q> {
+    /// The kernel has a bound.
+    Bounded(WarpBound<Q>),
+    /// The control flow is known, but the count rows leave the quantity without a limit.
+    Unbounded {
+        /// Number of loops whose bound is not stated.
+        missing_bounds: usize,
+    },
+    /// Nothing is established, for this reason.
+    Refused(Diagnostic),
+}
+
+/// Error: no execution obeys all count rows and facts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contradiction {
+    /// Labels of the rows of a contradiction that rest on a statement of the user, in the order of the program.
+    pub rows: Vec<String>,
+}
+
+impl<Q: Quantity> WarpBound<Q> {
+    /// Makes the bound of a certified solution; `vars` are the variables of the program for the count variables.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the type of the quantity cannot represent the bound.
+    pub(crate) fn from_certified(
+        certified: &Certified,
+        vars: &[VarId],
+    ) -> Result<WarpBound<Q>, Diagnostic> {
+        let quantity = |number: i128| u128::try_from(number).ok().and_then(Q::from_number);
+        let bound = quantity(certified.bound)
+            .ok_or_else(|| Diagnostic::new("the bound of a warp has more than 64 bits"))?;
+        let counts = || vars.iter().map(|&var| certified.witness_of(var));
+        let worst_path = certified.witness_value.and_then(|value| {
+            Some(WorstPath {
+                value: quantity(value)?,
+                counts: counts().collect::<Option<_>>()?,
+            })
+        });
+        Ok(WarpBound {
+            bound: UpperBound::proven(bound),
+            worst_path,
+        })
+    }
+
+    /// Returns the bound.
+    pub fn upper_bound(&self) -> UpperBound<Q> {
+        self.bound
+    }
+
+    /// Returns the worst path; `None` if no integral solution was found, and the bound is sound all the same.
+    pub fn worst_path(&self) -> Option<&WorstPath<Q>> {
+        self.worst_path.as_ref()
+    }
+}
+
+impl<Q: Quantity> WorstPath<Q> {
+    /// Returns the quantity on the path: a lower bound of the optimum of the integer program.
+    pub fn value(&self) -> Q {
+        self.value
+    }
+
+    /// Returns the value of a count variable; 0 for one of another system.
+    pub fn count(&self, var: CountVar) -> u128 {
+        self.counts.get(var.0).copied().unwrap_or(0)
+    }
+}

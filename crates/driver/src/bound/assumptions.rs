@@ -1,0 +1,139 @@
+//! Assumptions of a bound (SOUNDNESS 2), each listed where an analysis or the user relied on it.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
+use warpbound_simt::warp::DivergenceOrder;
+
+use super::BoundQuery;
+use crate::FactReading;
+
+impl BoundQuery<'_> {
+    /// Lists the assumptions of the bound: the execution, the user's statements, the model, and the code.
+    pub(super) fn assumptions(
+        &self,
+        loops: &[LoopReport],
+        never: &[String],
+        calls: &[ExternalCall],
+    ) -> Vec<BoundAssumption> {
+        let lanes = match self.launch.block {
+            Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+            None => format!("a warp has at most {} threads", self.launch.live_lanes()),
+        };
+        let mut all = vec![
+            assumption(
+                "undisturbed",
+                "no trap, fault, debugger or preemption makes the warp issue more instructions",
+            ),
+            assumption("lanes", lanes),
+        ];
+        self.add_stated_assumptions(loops, never, &mut all);
+        self.add_model_assumptions(&mut all);
+        self.add_code_assumptions(calls, &mut all);
+        all
+    }
+
+    /// Adds the statements of the user that the bound depends on.
+    fn add_stated_assumptions(
+        &self,
+        loops: &[LoopReport],
+        never: &[String],
+        all: &mut Vec<BoundAssumption>,
+    ) {
+        let origin = |origin| loops.iter().any(|l| l.origin == origin);
+        let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
+        let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
+        if origin(Origin::Facts) {
+            let text = format!("the bounds of the facts file hold for every input{signed}");
+            all.push(assumption("loop-facts", text));
+        }
+        if !never.is_empty() {
+            let steps = never.join(", ");
+            let text = format!("no thread executes {steps}, for any input{signed}");
+            all.push(assumption("never", text));
+        }
+        if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
+            let text = format!(
+                "loops without a fact run their header at most {default} times per entry and thread"
+            );
+            all.push(assumption("loop-default", text));
+        }
+        if self.options.reading == FactReading::Paper {
+            all.push(assumption(
+                "paper-flow",
+                "loop bounds are bounds of the warp-level loops, including lanes that iterate separately",
+            ));
+        }
+    }
+
+    /// Adds the properties of the hardware that the analyses of the warp have used.
+    fn add_model_assumptions(&self, all: &mut Vec<BoundAssumption>) {
+        let first = match self.options.model.order {
+            // The analysis follows both orders, so nothing is assumed.
+            DivergenceOrder::Any => None,
+            DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
+            DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
+        };
+        if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
+            let text = format!("after a divergent branch the lanes that {lanes} run first");
+            all.push(assumption(id, text));
+        }
+        let used = &self.flow.warp.used;
+        for (is_used, id, text) in [
+            (
+                used.stable_global,
+                "stable-global",
+                "lanes that load one address of global memory with one instruction get the same word",
+            ),
+            (
+                used.virtual_id,
+                "virtual-id",
+                "all bits of SR_VIRTID are the same in the lanes of a warp",
+            ),
+            (
+                used.condition_code,
+                "condition-code",
+                "only instructions whose disassembly names the condition code read or write it",
+            ),
+        ] {
+            if is_used {
+                all.push(assumption(id, text));
+            }
+        }
+    }
+
+    /// Adds the assumptions about indirect calls and about functions outside the file.
+    fn add_code_assumptions(&self, calls: &[ExternalCall], all: &mut Vec<BoundAssumption>) {
+        for (op, targets) in &self.flow.thread.indirect {
+            if let IndirectTargets::Code { ops, assumed: true } = targets {
+                let names: Vec<String> = ops
+                    .iter()
+                    .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
+                    .collect();
+                let text = format!(
+                    "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
+                    self.prepared.location(*op),
+                    names.join(", ")
+                );
+                all.push(assumption("call-table", text));
+            }
+        }
+        let calls: BTreeMap<&str, Option<u64>> = calls
+            .iter()
+            .map(|call| (call.name.as_str(), call.instructions))
+            .collect();
+        for (name, instructions) in calls {
+            let text = format!(
+                "each call of {name} issues at most {} instructions and returns with all its lanes",
+                instructions.unwrap_or(0)
+            );
+            all.push(assumption("external-call", text));
+        }
+    }
+}
+
+fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
+    let text = text.into();
+    BoundAssumption { id, text }
+}

@@ -1,0 +1,85 @@
+//! Calls of functions outside the file, and their costs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::Diagnostic;
+use warpbound_bound::facts::format_call;
+use warpbound_report::bound::ExternalCall;
+use warpbound_simt::NodeId;
+
+use super::BoundQuery;
+
+/// Calls of functions outside the file.
+#[derive(Default)]
+pub(super) struct ExternalCalls {
+    /// Instructions by calling node; 0 where they are unknown.
+    pub(super) costs: BTreeMap<NodeId, u64>,
+    /// Calls by order of node.
+    pub(super) calls: Vec<ExternalCall>,
+}
+
+impl ExternalCalls {
+    fn unknown(&self) -> impl Iterator<Item = &ExternalCall> {
+        self.calls.iter().filter(|call| call.instructions.is_none())
+    }
+
+    /// Returns the reason why there is no bound if the cost of a call is unknown.
+    pub(super) fn refusal(&self) -> Option<Diagnostic> {
+        let call = self.unknown().next()?;
+        let message = format!("call of {}, whose cost is unknown", call.name);
+        let mut refusal = Diagnostic::new(message).at(&call.at);
+        refusal.location.source = call.source.clone();
+        Some(refusal)
+    }
+
+    /// Returns the lines of a facts file for the missing costs.
+    pub(super) fn missing_facts(&self) -> impl Iterator<Item = String> {
+        let names: BTreeSet<&str> = self.unknown().map(|call| call.name.as_str()).collect();
+        names.into_iter().map(format_call)
+    }
+}
+
+impl BoundQuery<'_> {
+    /// Returns the calls of functions outside the file with their costs.
+    ///
+    /// # Errors
+    ///
+    /// A fact names a function that the kernel does not call.
+    pub(super) fn external_calls(&self) -> Result<ExternalCalls, Diagnostic> {
+        // A misspelled name in the facts must not pass as a fact about nothing.
+        let called = self.flow.external_names();
+        if let Some(facts) = self.facts
+            && let Some(call) = facts.calls().iter().find(|c| !called.contains(&c.name))
+        {
+            return Err(facts.locate_call(
+                call,
+                Diagnostic::new(format!(
+                    "the kernel calls no {} outside the file",
+                    call.name
+                )),
+            ));
+        }
+        let mut external = ExternalCalls::default();
+        let space = &self.flow.thread.space;
+        for id in space.ids() {
+            // Where lanes may disagree on the callee, each lane costs a call (SOUNDNESS 2, `external-call`).
+            let lanes = self.launch.live_lanes();
+            let Some((name, callees)) = self.flow.external_callees(id, lanes) else {
+                continue;
+            };
+            let stated = self.facts.and_then(|facts| facts.call(name));
+            let instructions = stated.or(self.options.call_default);
+            // An unknown cost counts 0 here; [`ExternalCalls::refusal`] then withholds the bound.
+            let cost = instructions.unwrap_or(0).saturating_mul(callees);
+            external.costs.insert(id, cost);
+            let at = self.prepared.addr(space.block(id).last);
+            external.calls.push(ExternalCall {
+                at: self.prepared.location_of(at),
+                source: self.prepared.source(at),
+                name: name.to_owned(),
+                instructions,
+            });
+        }
+        Ok(external)
+    }
+}

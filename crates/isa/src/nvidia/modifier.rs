@@ -1,0 +1,381 @@
+//! Modifiers, selected parts and word operands of instructions as values.
+
+use smallvec::SmallVec;
+
+macro_rules! modifiers {
+    ($($variant:ident = $name:literal,)+) => {
+        /// One word of an instruction's modifiers: `IADD.SAT` has [`Modifier::Sat`], `ATOM.ADD.F32.FTZ.RN` has five.
+        ///
+        /// Words to which no meaning and no timing refers, those of invalid encodings among them, are
+        /// [`Modifier::Other`].
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[allow(missing_docs, reason = "a variant is named as the word that it stands for")]
+        pub enum Modifier {
+            $($variant,)+
+            Other,
+        }
+
+        /// Words with their modifiers, in the order of the words.
+        const MODIFIERS: &[(&str, Modifier)] = &[$(($name, Modifier::$variant),)+];
+    };
+}
+
+modifiers! {
+    B128 = "128",
+    Dim1 = "1D",
+    Dim1Array = "1D_ARRAY",
+    A2 = "2A",
+    Dim2 = "2D",
+    Dim2Array = "2D_ARRAY",
+    B32 = "32",
+    Dim3 = "3D",
+    A4 = "4A",
+    B64 = "64",
+    A = "A",
+    Acc = "ACC",
+    Add = "ADD",
+    All = "ALL",
+    And = "AND",
+    Any = "ANY",
+    Aoffi = "AOFFI",
+    Arv = "ARV",
+    B = "B",
+    B1 = "B1",
+    B2 = "B2",
+    B3 = "B3",
+    B4e = "B4E",
+    Ba = "BA",
+    Bf = "BF",
+    Bfly = "BFLY",
+    Brev = "BREV",
+    Cas = "CAS",
+    Cbcc = "CBCC",
+    Ceil = "CEIL",
+    Cg = "CG",
+    Chi = "CHI",
+    Ci = "CI",
+    Cl = "CL",
+    Clo = "CLO",
+    Cos = "COS",
+    Cs = "CS",
+    Csfu = "CSFU",
+    CsmMx = "CSM_MX",
+    CsmTa = "CSM_TA",
+    CsmTr = "CSM_TR",
+    Cta = "CTA",
+    Cv = "CV",
+    D = "D",
+    D2 = "D2",
+    D4 = "D4",
+    D8 = "D8",
+    Dec = "DEC",
+    Divide = "DIVIDE",
+    Down = "DOWN",
+    E = "E",
+    Ecl = "ECL",
+    Ecr = "ECR",
+    Eq = "EQ",
+    Equ = "EQU",
+    Ex2 = "EX2",
+    Exch = "EXCH",
+    F = "F",
+    F16 = "F16",
+    F16x2 = "F16x2",
+    F32 = "F32",
+    F4e = "F4E",
+    F64 = "F64",
+    FcsmMx = "FCSM_MX",
+    FcsmTa = "FCSM_TA",
+    FcsmTr = "FCSM_TR",
+    Floor = "FLOOR",
+    Fmz = "FMZ",
+    Ftz = "FTZ",
+    G = "G",
+    Ge = "GE",
+    Geu = "GEU",
+    Gt = "GT",
+    Gtu = "GTU",
+    Hi = "HI",
+    Hs = "HS",
+    HAnd = "H_AND",
+    Idx = "IDX",
+    Ign = "IGN",
+    Inc = "INC",
+    L = "L",
+    Lb = "LB",
+    Le = "LE",
+    Leu = "LEU",
+    Lg2 = "LG2",
+    Ll = "LL",
+    Lo = "LO",
+    Ls = "LS",
+    Lt = "LT",
+    Ltu = "LTU",
+    Lu = "LU",
+    Lut = "LUT",
+    Lz = "LZ",
+    M2 = "M2",
+    M4 = "M4",
+    M8 = "M8",
+    Max = "MAX",
+    Min = "MIN",
+    Mrg = "MRG",
+    Mrg16h = "MRG_16H",
+    Mrg16l = "MRG_16L",
+    Mrg8b0 = "MRG_8B0",
+    Mrg8b2 = "MRG_8B2",
+    Mx = "MX",
+    Nan = "NAN",
+    Ndv = "NDV",
+    Ne = "NE",
+    Neu = "NEU",
+    Nodep = "NODEP",
+    Num = "NUM",
+    Nz = "NZ",
+    Off = "OFF",
+    Oft = "OFT",
+    Or = "OR",
+    P = "P",
+    PassB = "PASS_B",
+    Po = "PO",
+    Popc = "POPC",
+    Psl = "PSL",
+    Qry1 = "QRY1",
+    R = "R",
+    Rc16 = "RC16",
+    Rc8 = "RC8",
+    Rcp = "RCP",
+    Rcp64h = "RCP64H",
+    Red = "RED",
+    Result = "RESULT",
+    Rgt = "RGT",
+    Rle = "RLE",
+    Rm = "RM",
+    Rn = "RN",
+    Round = "ROUND",
+    Rp = "RP",
+    Rs = "RS",
+    Rsq = "RSQ",
+    Rsq64h = "RSQ64H",
+    Rz = "RZ",
+    S = "S",
+    S16 = "S16",
+    S32 = "S32",
+    S64 = "S64",
+    S8 = "S8",
+    Sat = "SAT",
+    Sd = "SD",
+    Sff = "SFF",
+    Sft = "SFT",
+    Sh = "SH",
+    Shr15 = "SHR_15",
+    Shr7 = "SHR_7",
+    Sin = "SIN",
+    Sincos = "SINCOS",
+    Sqrt = "SQRT",
+    Sync = "SYNC",
+    T = "T",
+    Trap = "TRAP",
+    Trunc = "TRUNC",
+    U = "U",
+    U128 = "U128",
+    U16 = "U16",
+    U32 = "U32",
+    U64 = "U64",
+    U8 = "U8",
+    Ud = "UD",
+    Up = "UP",
+    W = "W",
+    Wt = "WT",
+    X = "X",
+    Xhi = "XHI",
+    Xlo = "XLO",
+    Xor = "XOR",
+    Z = "Z",
+}
+
+/// Modifiers of an instruction in the order of printing.
+pub(crate) type Modifiers = SmallVec<[Modifier; 6]>;
+
+impl Modifier {
+    /// Modifier of a word without its dot.
+    fn of_word(word: &str) -> Modifier {
+        match MODIFIERS.binary_search_by_key(&word, |&(name, _)| name) {
+            Ok(at) => MODIFIERS
+                .get(at)
+                .map_or(Modifier::Other, |&(_, modifier)| modifier),
+            Err(_) => Modifier::Other,
+        }
+    }
+
+    /// Modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
+    pub(crate) fn parse(text: &str) -> Modifiers {
+        let mut words = text.split('.');
+        match words.next() {
+            Some("") => words.map(Modifier::of_word).collect(),
+            _ => Modifiers::new(),
+        }
+    }
+}
+
+/// Part of an operand that an instruction uses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Low half: `.H0`.
+    H0,
+    /// High half: `.H1`.
+    H1,
+    /// Second byte from below: `.B1`.
+    B1,
+    /// Third byte: `.B2`.
+    B2,
+    /// Highest byte: `.B3`.
+    B3,
+    /// Pair of two low halves: `.H0_H0`.
+    LowTwice,
+    /// Pair of two high halves: `.H1_H1`.
+    HighTwice,
+    /// The word as a single, in place of a pair of halves: `.F32`.
+    Single,
+    /// Encoding without a meaning.
+    Undefined,
+}
+
+impl Part {
+    pub(crate) fn parse(text: &str) -> Part {
+        match text {
+            "" => Part::Whole,
+            ".H0" => Part::H0,
+            ".H1" => Part::H1,
+            ".B1" => Part::B1,
+            ".B2" => Part::B2,
+            ".B3" => Part::B3,
+            ".H0_H0" => Part::LowTwice,
+            ".H1_H1" => Part::HighTwice,
+            ".F32" => Part::Single,
+            _ => Part::Undefined,
+        }
+    }
+}
+
+/// Dimension of a texture.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TextureDimension {
+    /// `1D`.
+    One,
+    /// `ARRAY_1D`.
+    OneArray,
+    /// `2D`.
+    Two,
+    /// `ARRAY_2D`.
+    TwoArray,
+    /// `3D`.
+    Three,
+    /// `ARRAY_3D`.
+    ThreeArray,
+    /// `CUBE`.
+    Cube,
+    /// `ARRAY_CUBE`.
+    CubeArray,
+}
+
+/// Operand that is a fixed word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OperandWord {
+    /// No word: the field has a value that prints nothing.
+    Absent,
+    /// `RZ`: the constant 0.
+    Zero,
+    /// Dimension of a texture.
+    Dimension(TextureDimension),
+    /// Components of a texel, `RGA`: bit 0 for red, 1 for green, 2 for blue, 3 for alpha.
+    Components(u8),
+    /// Query of a texture's size (`TEX_HEADER_DIMENSION`).
+    TextureSize,
+    /// Scoreboard: `SB5`.
+    Scoreboard(u8),
+    /// Set of scoreboards, `{4,2}`: bit n for scoreboard n.
+    Scoreboards(u8),
+    /// Any other word, special registers among them.
+    Other,
+}
+
+impl OperandWord {
+    pub(crate) fn parse(text: &str) -> OperandWord {
+        let dimension = match text {
+            "" => return OperandWord::Absent,
+            "RZ" => return OperandWord::Zero,
+            "TEX_HEADER_DIMENSION" => return OperandWord::TextureSize,
+            "1D" => TextureDimension::One,
+            "ARRAY_1D" => TextureDimension::OneArray,
+            "2D" => TextureDimension::Two,
+            "ARRAY_2D" => TextureDimension::TwoArray,
+            "3D" => TextureDimension::Three,
+            "ARRAY_3D" => TextureDimension::ThreeArray,
+            "CUBE" => TextureDimension::Cube,
+            "ARRAY_CUBE" => TextureDimension::CubeArray,
+            _ => {
+                return parse_components(text)
+                    .or_else(|| parse_scoreboard(text))
+                    .or_else(|| parse_scoreboards(text))
+                    .unwrap_or(OperandWord::Other);
+            }
+        };
+        OperandWord::Dimension(dimension)
+    }
+}
+
+fn parse_components(text: &str) -> Option<OperandWord> {
+    let bits = text.chars().map(|name| Some(1u8 << "RGBA".find(name)?));
+    let mask: Option<u8> = bits.sum();
+    mask.map(OperandWord::Components)
+}
+
+fn parse_scoreboard(text: &str) -> Option<OperandWord> {
+    let number = text.strip_prefix("SB")?.parse().ok()?;
+    Some(OperandWord::Scoreboard(number))
+}
+
+fn parse_scoreboards(text: &str) -> Option<OperandWord> {
+    let list = text.strip_prefix('{')?.strip_suffix('}')?;
+    let bits = list
+        .split(',')
+        .map(|number| 1u8.checked_shl(number.parse().ok()?));
+    let mask: Option<u8> = bits.sum();
+    mask.map(OperandWord::Scoreboards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The search for a word needs them in order.
+    #[test]
+    fn words_are_sorted() {
+        assert!(MODIFIERS.is_sorted_by(|(a, _), (b, _)| a < b));
+    }
+
+    #[test]
+    fn words_of_modifiers() {
+        use Modifier::{F32, Ftz, Other, Rn};
+        assert_eq!(Modifier::parse(".F32.FTZ.RN").as_slice(), [F32, Ftz, Rn]);
+        assert_eq!(Modifier::parse(".INVALIDFMZ3").as_slice(), [Other]);
+        assert!(Modifier::parse("").is_empty());
+        assert!(Modifier::parse("PP").is_empty());
+    }
+
+    #[test]
+    fn word_operands() {
+        assert_eq!(OperandWord::parse("RGA"), OperandWord::Components(0b1011));
+        assert_eq!(OperandWord::parse("SB5"), OperandWord::Scoreboard(5));
+        assert_eq!(
+            OperandWord::parse("{3,1}"),
+            OperandWord::Scoreboards(0b1010)
+        );
+        assert_eq!(OperandWord::parse("SR_LANEID"), OperandWord::Other);
+        assert_eq!(OperandWord::parse("???6"), OperandWord::Other);
+    }
+}

@@ -1,0 +1,74 @@
+//! Concrete execution models of a warp: the instruction that it executes next, the lanes that execute it, and how
+//! control transfers change both.
+//!
+//! Simulators evaluate conditions and targets in each lane; all further rules of divergence and reconvergence are those
+//! of an [`ExecutionModel`]. [`crate::AbstractModel`] is the abstract side.
+
+use crate::{Mask, Tag};
+
+/// Control transfer of one instruction, at program points `P`.
+///
+/// No model has all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ControlTransfer<'a, P> {
+    /// None: the active lanes continue at the next point.
+    Next,
+    /// The taken lanes continue at a point, the others at the next one.
+    Jump(P),
+    /// The active lanes continue at several points: a partition of them without empty parts, in the order in which the
+    /// parts run.
+    Indirect(&'a [(P, Mask)]),
+    /// A jump whose lanes reconverge at a point if they diverge.
+    Branch {
+        /// Point at which the taken lanes continue.
+        target: P,
+        /// Reconvergence point; `None` is the end of the kernel.
+        reconvergence: Option<P>,
+    },
+    /// Reconvergence point.
+    Reconverge,
+    /// Pushes a stack entry that has the active lanes; they continue at the next point.
+    Push {
+        /// Tag of the entry.
+        tag: Tag,
+        /// Point at which it resumes.
+        resume: P,
+    },
+    /// Pushes a RET entry that resumes at the next point; the active lanes continue at the callee.
+    Call(P),
+    /// The taken lanes leave for the first stack entry of a tag; the others continue at the next point.
+    Pop(Tag),
+    /// The taken lanes end; the others continue at the next point.
+    Exit,
+    /// Replaces the active mask; the warp continues at the next point.
+    SetActive(Mask),
+}
+
+/// Reason why an execution model cannot apply a [`ControlTransfer`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransferError {
+    /// Stack underflow: lanes leave for an entry of this tag and the stack has none.
+    MissingEntry(Tag),
+    /// The model has no such transfer, or not for a part of the active lanes.
+    NotInModel,
+}
+
+/// State of one warp under the rules of a machine.
+pub trait ExecutionModel<P> {
+    /// The point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty only in
+    /// models whose warps walk on without active lanes.
+    fn running(&self) -> Option<(P, Mask)>;
+
+    /// Applies the control transfer of the instruction at the running point. `taken` are the active lanes in which its
+    /// condition holds; `next` is the point after it. Returns whether it splits the active lanes.
+    ///
+    /// # Errors
+    ///
+    /// [`TransferError`]; the state is unchanged.
+    fn apply(
+        &mut self,
+        transfer: &ControlTransfer<'_, P>,
+        taken: Mask,
+        next: P,
+    ) -> Result<bool, TransferError>;
+}
