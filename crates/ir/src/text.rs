@@ -1,4 +1,4 @@
-//! Code as text, both ways: [`print()`] writes every part of a [`Code`], [`parse`] reads it back.
+//! Code as text, both ways: [`print()`] writes every part of a [`Code`](crate::Code), [`parse()`] reads it back.
 //!
 //! ```text
 //! entry 0x0008
