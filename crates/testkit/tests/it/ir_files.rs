@@ -15,14 +15,13 @@ use std::path::{Path, PathBuf};
 use warpbound_analyse::divergence::OpDivergence;
 use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_analyse::{Dependence, Divergence, LaunchContext, Refusal};
+use warpbound_analyse::{Divergence, LaunchContext, Refusal};
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, ControlEffect, Op, OpIndex, text};
-use warpbound_simt::AbstractState;
-use warpbound_simt::NodeId;
 use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
 };
+use warpbound_simt::{AbstractState, NodeId};
 use warpbound_testkit::random::WarpCampaign;
 
 /// Parts that a file may show.
@@ -142,14 +141,13 @@ impl Findings {
                 };
             }
         };
-        let dependence = Dependence::compute(&flow.thread);
-        let gated = Divergence::analyse(code, &flow.thread, &dependence, &settings.launch);
-        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, &dependence);
+        let dependence = flow.dependence();
+        let gated = Divergence::analyse(code, &flow.thread, dependence, &settings.launch);
+        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
         let reader = Reader {
             code,
             settings,
             flow: &flow,
-            dependence: &dependence,
             gated: &gated.items,
             missed: &missed,
         };
@@ -166,7 +164,6 @@ struct Reader<'a> {
     code: &'a Code,
     settings: &'a Settings,
     flow: &'a KernelFlow,
-    dependence: &'a Dependence,
     gated: &'a [OpDivergence],
     missed: &'a [MissedReconvergence],
 }
@@ -318,7 +315,7 @@ impl Reader<'_> {
         let first = |node: NodeId| self.addr(space.block(node).first);
         let mut found = BTreeSet::new();
         for &node in nodes {
-            let is_branch = self.dependence.graph.successors(node.index()).len() > 1;
+            let is_branch = self.flow.dependence().graph.successors(node.index()).len() > 1;
             if !is_branch || !self.flow.warp.divergent.contains(&node) {
                 continue;
             }
@@ -332,8 +329,8 @@ impl Reader<'_> {
                 let point = first(missed.reconvergence);
                 found.insert(format!("may miss reconvergence at {point}{values}"));
             }
-            let point = self.dependence.live_reconvergence(node.index());
-            if missed.is_empty() && point != self.dependence.exit() {
+            let point = self.flow.dependence().live_reconvergence(node.index());
+            if missed.is_empty() && point != self.flow.dependence().exit() {
                 let point = first(NodeId(point as u32));
                 found.insert(format!("should reconverge at {point}"));
             }
