@@ -148,6 +148,9 @@ impl GuardedWrites {
     }
 }
 
+/// Every cell has a place in the sets of the abstract domains.
+const _: () = assert!(Cell::COUNT <= warpbound_simt::warp::CELLS);
+
 /// Whether the active lanes agree on `cells`. All lanes read the same value from a register of the warp.
 pub(crate) fn active_agree(state: &impl AbstractState, cells: impl Iterator<Item = Cell>) -> bool {
     state.active_agree(cells.filter(|cell| cell.is_per_lane()).map(Cell::index))

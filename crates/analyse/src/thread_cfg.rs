@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::Deadline;
 use warpbound_graph::{DataflowProblem, Digraph, solve};
-use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, OpScope};
+use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, OpScope};
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
 use warpbound_simt::{AbstractModel, NodeId, Tag};
@@ -71,10 +71,13 @@ impl ThreadCfg {
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
         // Registers of the warp change while a thread is inactive, which the values of a thread do not show.
-        if let Some(op) = code.ops.iter().find(|op| op.scope == OpScope::Warp) {
+        let writes_warp = |op: &&Op| {
+            op.scope == OpScope::Warp || op.writes.iter().any(|cell| !cell.is_per_lane())
+        };
+        if let Some(op) = code.ops.iter().find(writes_warp) {
             return Err(Refusal {
                 at: op.addr,
-                reason: Reason::Unsupported("operation of a whole warp".to_owned()),
+                reason: Reason::Unsupported("write of a register of the whole warp".to_owned()),
             });
         }
         let mut leaders = BTreeSet::new();

@@ -13,10 +13,10 @@ use crate::slots::SlotMap;
 use crate::stack::{BOTTOM, Fate, StackGraph};
 use crate::{AbstractModel, AbstractState, EntryId, EntrySite, EntryTable, NodeId, Tag};
 
-/// Number of storage cells of one lane that a [`CellSet`] can contain.
+/// Number of storage cells that a [`CellSet`] can contain.
 pub const CELLS: usize = 384;
 
-/// Set of storage cells (registers, predicates, condition code), by numbers below [`CELLS`].
+/// Set of storage cells, by numbers below [`CELLS`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CellSet([u64; CELLS / 64]);
 

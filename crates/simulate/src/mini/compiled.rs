@@ -71,7 +71,12 @@ pub(crate) fn compile(code: &Code) -> Result<Vec<MiniOp>, UnsupportedOp> {
 
 /// Compiles an operation; `None` if it is not supported.
 fn compile_op(op: &Op) -> Option<MiniOp> {
-    if op.scope == OpScope::Warp {
+    // Each lane has all registers for itself.
+    let cells = op.reads.iter().chain(&op.writes).copied();
+    let of_warp = cells
+        .chain(op.condition.cells())
+        .any(|cell| !cell.is_per_lane());
+    if op.scope == OpScope::Warp || of_warp {
         return None;
     }
     let effect = match &op.meaning {
