@@ -108,7 +108,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                     out.writes.push(Reg::CC);
                 }
             }
-            Piece::Literal { .. } => {}
+            Piece::Literal(_) => {}
         }
     }
     if declared.reads_cc {

@@ -209,12 +209,11 @@ impl Modifier {
     }
 
     /// Modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
-    pub(crate) fn parse(text: &str) -> Modifiers {
-        let mut words = text.split('.');
-        match words.next() {
-            Some("") => words.map(Modifier::of_word).collect(),
-            _ => Modifiers::new(),
-        }
+    pub(crate) fn parse(text: &str) -> impl Iterator<Item = Modifier> {
+        let words = text.strip_prefix('.').into_iter();
+        words
+            .flat_map(|words| words.split('.'))
+            .map(Modifier::of_word)
     }
 }
 
@@ -361,10 +360,11 @@ mod tests {
     #[test]
     fn words_of_modifiers() {
         use Modifier::{F32, Ftz, Other, Rn};
-        assert_eq!(Modifier::parse(".F32.FTZ.RN").as_slice(), [F32, Ftz, Rn]);
-        assert_eq!(Modifier::parse(".INVALIDFMZ3").as_slice(), [Other]);
-        assert!(Modifier::parse("").is_empty());
-        assert!(Modifier::parse("PP").is_empty());
+        let parse = |text| Modifier::parse(text).collect::<Vec<Modifier>>();
+        assert_eq!(parse(".F32.FTZ.RN"), [F32, Ftz, Rn]);
+        assert_eq!(parse(".INVALIDFMZ3"), [Other]);
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("PP"), []);
     }
 
     #[test]

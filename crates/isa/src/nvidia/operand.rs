@@ -189,8 +189,8 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
             Piece::Item(item) => Some(operand(item, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
-            Piece::Literal { text: "RZ", .. } => Some(word_operand("RZ")),
-            Piece::Literal { .. } | Piece::Flag { .. } => None,
+            Piece::Literal("RZ") => Some(word_operand("RZ")),
+            Piece::Literal(_) | Piece::Flag { .. } => None,
         })
         .collect();
     View {
@@ -216,8 +216,8 @@ pub(crate) fn spelling(form: &Form, names: &Names, word: u128) -> Spelling {
 /// Appends the modifiers of a piece of the opcode.
 fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers) {
     match piece {
-        Piece::Literal { modifiers, .. } => out.extend_from_slice(modifiers),
-        Piece::Flag { modifiers, bit, .. } if word.bit(*bit) => out.extend_from_slice(modifiers),
+        Piece::Literal(text) => out.extend(Modifier::parse(text)),
+        Piece::Flag { text, bit, .. } if word.bit(*bit) => out.extend(Modifier::parse(text)),
         Piece::Name {
             names: id,
             field,
@@ -231,7 +231,7 @@ fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers)
 /// Text of a modifier piece; empty for operands.
 pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str {
     match piece {
-        Piece::Literal { text, .. } => text,
+        Piece::Literal(text) => text,
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {
