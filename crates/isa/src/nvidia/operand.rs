@@ -1,10 +1,12 @@
 //! Operands of a decoded instruction as values, for lifting and printing.
 
+use super::REGISTERS;
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
 use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
+use crate::Reg;
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -159,14 +161,16 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
 
 /// Decodes a predicate number; `None` for PT.
 pub(crate) fn pred_number(code: u64) -> Option<u8> {
-    u8::try_from(code & 7).ok().filter(|&p| p != 7)
+    u8::try_from(code & 7)
+        .ok()
+        .filter(|&p| REGISTERS.has(Reg::predicate(p)))
 }
 
 /// Decodes a register number; `None` for RZ.
 pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
     u8::try_from(field.get(word) & 0xff)
         .ok()
-        .filter(|&r| r != 255)
+        .filter(|&r| REGISTERS.has(Reg::vector(r)))
 }
 
 /// Decodes an instruction of a form.
