@@ -293,7 +293,9 @@ fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
 /// Parses the modifiers of a spelling.
 fn parse_modifiers(word: &'static str) -> Modifiers {
     let text = parse_spelling(word).flatten().unwrap_or_default();
-    Modifier::parse(text).collect()
+    let mut modifiers = Modifiers::new();
+    Modifier::push_all(text, &mut modifiers);
+    modifiers
 }
 
 /// Parses a number of registers.

@@ -220,8 +220,8 @@ pub(crate) fn spelling(form: &Form, names: &Names, word: u128) -> Spelling {
 /// Appends the modifiers of a piece of the opcode.
 fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers) {
     match piece {
-        Piece::Literal(text) => out.extend(Modifier::parse(text)),
-        Piece::Flag { text, bit, .. } if word.bit(*bit) => out.extend(Modifier::parse(text)),
+        Piece::Literal(text) => Modifier::push_all(text, out),
+        Piece::Flag { text, bit, .. } if word.bit(*bit) => Modifier::push_all(text, out),
         Piece::Name {
             names: id,
             field,
