@@ -30,7 +30,7 @@ use warpbound_isa::View;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::Opcode;
 
-use crate::{Expr, Meaning, UnaryOp};
+use crate::Meaning;
 pub use flags::cc_test;
 use operands::Operands;
 
@@ -66,7 +66,6 @@ pub fn meaning(view: &View) -> Option<Meaning> {
         Opcode::Bfe => logic::field_extract(m, o),
         Opcode::Bfi => plain(logic::field_insert),
         Opcode::Popc => plain(logic::population),
-        Opcode::Iabs => plain(|o| o.set_register(Expr::unary(UnaryOp::AbsS, o.word(0)?))),
         Opcode::Flo => logic::find_leading_one(m, o),
         Opcode::Prmt => logic::permute(m, o),
 

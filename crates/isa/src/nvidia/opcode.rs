@@ -149,7 +149,6 @@ opcodes! {
     Iset = "ISET", Integer;
     Isetp = "ISETP", Integer;
     Icmp = "ICMP", Integer;
-    Iabs = "IABS", Integer;
     Popc = "POPC", Integer;
     Xmad = "XMAD", Integer;
     Vmad = "VMAD", Integer;
