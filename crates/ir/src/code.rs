@@ -64,11 +64,6 @@ impl ExecCondition {
             .chain(self.tests_cc().then_some(Cell::CC))
     }
 
-    /// Whether the condition holds for all lanes of a warp or for none, as it depends on cells of the warp only.
-    pub fn is_of_warp(self) -> bool {
-        self.cells().all(|cell| !cell.is_per_lane())
-    }
-
     /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
     /// holds agree on the cell, and so do the other lanes.
     pub fn decided_by(self) -> Option<Cell> {

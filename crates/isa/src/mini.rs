@@ -6,3 +6,9 @@ mod table;
 
 pub use program::{Instr, Program, Slot, SourceOperand};
 pub use table::{FlowKind, Operation, Row, table};
+
+use crate::RegisterFiles;
+
+/// Register files of mini-SIMT.
+pub const REGISTERS: RegisterFiles =
+    RegisterFiles::compiled(include_str!("../../../isa/mini-simt/registers"));

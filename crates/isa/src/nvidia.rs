@@ -18,6 +18,7 @@ mod template;
 mod text;
 mod timing;
 
+use crate::RegisterFiles;
 use crate::encoding::span;
 
 pub use arch::Arch;
@@ -31,3 +32,7 @@ pub use operand::{Operand, OperandRole, OperandValue, Spelling, View};
 pub use program::{SassInstr, SassProgram, canonical};
 pub use text::{Relocated, TargetStyle};
 pub use timing::{ExecUnit, LatencyClass, LatencyKind, Timing};
+
+/// Register files of Maxwell and Pascal. RZ (R255) and PT (P7) are constants and no registers.
+pub const REGISTERS: RegisterFiles =
+    RegisterFiles::compiled(include_str!("../../../isa/nvidia/maxwell.registers"));

@@ -1,9 +1,7 @@
 //! Decoded program of one kernel, in any instruction set.
 
-use std::sync::OnceLock;
-
 use crate::instr::MemoryEffect;
-use crate::{RegisterFiles, TargetStyle, mini, nvidia, registers};
+use crate::{RegisterFiles, TargetStyle, mini, nvidia};
 
 /// Decoded instructions of one kernel. A position is the index of an instruction in program order.
 #[derive(Clone, Debug)]
@@ -36,12 +34,9 @@ impl Program {
 
     /// Register files of the instruction set.
     pub fn registers(&self) -> &'static RegisterFiles {
-        static NVIDIA: OnceLock<RegisterFiles> = OnceLock::new();
-        static MINI: OnceLock<RegisterFiles> = OnceLock::new();
-        // A test parses the files, so neither is without registers.
         match self {
-            Program::Nvidia(_) => NVIDIA.get_or_init(|| registers::nvidia().unwrap_or_default()),
-            Program::Mini(_) => MINI.get_or_init(|| registers::mini().unwrap_or_default()),
+            Program::Nvidia(_) => &nvidia::REGISTERS,
+            Program::Mini(_) => &mini::REGISTERS,
         }
     }
 

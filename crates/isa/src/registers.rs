@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::encoding::span::{Lines, Span};
+
 /// Kind of a register file: what a register holds, and for whom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RegisterKind {
@@ -56,15 +58,26 @@ impl RegisterKind {
         }
     }
 
-    fn parse(word: &str) -> Option<RegisterKind> {
-        Some(match word {
-            "vector" => RegisterKind::Vector,
-            "predicate" => RegisterKind::Predicate,
-            "flag" => RegisterKind::Flag,
-            "mask" => RegisterKind::Mask,
-            "scalar" => RegisterKind::Scalar,
-            _ => return None,
-        })
+    const fn parse(text: &str, word: Span) -> Option<RegisterKind> {
+        let mut at = 0;
+        while at < RegisterKind::ALL.len() {
+            if word.equals(text, RegisterKind::ALL[at].name()) {
+                return Some(RegisterKind::ALL[at]);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Name in the tables.
+    const fn name(self) -> &'static str {
+        match self {
+            RegisterKind::Vector => "vector",
+            RegisterKind::Predicate => "predicate",
+            RegisterKind::Flag => "flag",
+            RegisterKind::Mask => "mask",
+            RegisterKind::Scalar => "scalar",
+        }
     }
 }
 
@@ -134,38 +147,21 @@ impl fmt::Debug for Reg {
 }
 
 /// Register file of an instruction set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFile {
     /// Kind.
     pub kind: RegisterKind,
     /// Number of registers, at most [`RegisterKind::capacity`].
     pub count: u16,
     /// Prefix of their names; the name itself if there is one register.
-    pub prefix: String,
-}
-
-/// Register files of Maxwell and Pascal.
-///
-/// # Errors
-///
-/// A fault in the compiled-in file, which a test excludes.
-pub(crate) fn nvidia() -> Result<RegisterFiles, String> {
-    RegisterFiles::parse(include_str!("../../../isa/nvidia/maxwell.registers"))
-}
-
-/// Register files of mini-SIMT.
-///
-/// # Errors
-///
-/// A fault in the compiled-in file, which a test excludes.
-pub(crate) fn mini() -> Result<RegisterFiles, String> {
-    RegisterFiles::parse(include_str!("../../../isa/mini-simt/registers"))
+    pub prefix: &'static str,
 }
 
 /// Register files of an instruction set, at most one of each kind.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFiles {
-    files: Vec<RegisterFile>,
+    /// By [`RegisterKind`].
+    files: [Option<RegisterFile>; RegisterKind::ALL.len()],
 }
 
 impl RegisterFiles {
@@ -174,51 +170,68 @@ impl RegisterFiles {
     /// # Errors
     ///
     /// The first line that cannot be read, names a kind again or has more registers than its kind may have.
-    pub fn parse(text: &str) -> Result<RegisterFiles, String> {
-        let mut files: Vec<RegisterFile> = Vec::new();
-        for line in text.lines() {
-            if line.starts_with('#') || line.trim().is_empty() {
-                continue;
+    pub const fn parse(text: &'static str) -> Result<RegisterFiles, &'static str> {
+        let mut files = [None; RegisterKind::ALL.len()];
+        let mut lines = Lines::new(text);
+        while let Some(line) = lines.next() {
+            match parse_file(text, line) {
+                Some(file) if files[file.kind as usize].is_none() => {
+                    files[file.kind as usize] = Some(file);
+                }
+                _ => return Err(line.text(text)),
             }
-            let file = parse_file(line).filter(|file| files.iter().all(|f| f.kind != file.kind));
-            files.push(file.ok_or_else(|| format!("cannot read the register file `{line}`"))?);
         }
         Ok(RegisterFiles { files })
     }
 
-    /// All files.
-    pub fn iter(&self) -> impl Iterator<Item = &RegisterFile> {
-        self.files.iter()
+    /// Parses a compiled-in file, in which a fault is a build error that shows the line.
+    pub(crate) const fn compiled(text: &'static str) -> RegisterFiles {
+        match RegisterFiles::parse(text) {
+            Ok(files) => files,
+            Err(line) => {
+                assert!(line.is_empty(), "{}", line);
+                RegisterFiles {
+                    files: [None; RegisterKind::ALL.len()],
+                }
+            }
+        }
     }
 
-    /// File of a kind; `None` if the instruction set has none.
-    pub fn file(&self, kind: RegisterKind) -> Option<&RegisterFile> {
-        self.files.iter().find(|file| file.kind == kind)
+    /// All files.
+    pub fn iter(&self) -> impl Iterator<Item = &RegisterFile> {
+        self.files.iter().flatten()
+    }
+
+    /// Number of registers of a kind.
+    pub const fn count(&self, kind: RegisterKind) -> u16 {
+        match self.files[kind as usize] {
+            Some(file) => file.count,
+            None => 0,
+        }
     }
 
     /// Whether the instruction set has a register.
-    pub fn has(&self, register: Reg) -> bool {
-        self.file(register.kind)
-            .is_some_and(|file| u16::from(register.number) < file.count)
+    pub const fn has(&self, register: Reg) -> bool {
+        (register.number as u16) < self.count(register.kind)
     }
 
     /// Name of a register in this instruction set; `None` if it has no such register.
     pub fn name(&self, register: Reg) -> Option<String> {
-        let file = self.file(register.kind).filter(|_| self.has(register))?;
-        Some(match file.count {
-            1 => file.prefix.clone(),
+        let file = self.iter().find(|file| file.kind == register.kind)?;
+        self.has(register).then(|| match file.count {
+            1 => file.prefix.to_owned(),
             _ => format!("{}{}", file.prefix, register.number),
         })
     }
 
     /// Register with a name.
     pub fn named(&self, name: &str) -> Option<Reg> {
-        let number = |file: &RegisterFile| match name.strip_prefix(&file.prefix)? {
+        let number = |file: &RegisterFile| match name.strip_prefix(file.prefix)? {
             "" if file.count == 1 => Some(0),
             digits if file.count > 1 => digits.parse().ok(),
             _ => None,
         };
-        let found = self.files.iter().find_map(|file| {
+        let found = self.iter().find_map(|file| {
             Some(Reg {
                 kind: file.kind,
                 number: number(file)?,
@@ -229,16 +242,24 @@ impl RegisterFiles {
     }
 }
 
-fn parse_file(line: &str) -> Option<RegisterFile> {
-    let mut words = line.split_whitespace();
-    let kind = RegisterKind::parse(words.next()?)?;
-    let count = words.next()?.parse().ok()?;
-    let prefix = words.next()?.to_owned();
-    let is_complete = words.next().is_none();
-    (is_complete && (1..=kind.capacity()).contains(&count)).then_some(RegisterFile {
+const fn parse_file(text: &'static str, line: Span) -> Option<RegisterFile> {
+    let (kind, rest) = line.word(text);
+    let (count, rest) = rest.word(text);
+    let (prefix, rest) = rest.word(text);
+    let Some(kind) = RegisterKind::parse(text, kind) else {
+        return None;
+    };
+    let count = match count.number(text, 10) {
+        Some(count) if count >= 1 && count <= kind.capacity() as u128 => count as u16,
+        _ => return None,
+    };
+    if prefix.len() == 0 || !rest.is_blank(text) {
+        return None;
+    }
+    Some(RegisterFile {
         kind,
         count,
-        prefix,
+        prefix: prefix.text(text),
     })
 }
 
@@ -282,11 +303,11 @@ mod tests {
 
     #[test]
     fn files_of_the_instruction_sets() {
-        let nvidia = nvidia().expect("well formed");
+        let nvidia = crate::nvidia::REGISTERS;
         assert_eq!(nvidia.name(Reg::CC).as_deref(), Some("CC"));
         assert!(nvidia.has(Reg::vector(254)) && !nvidia.has(Reg::vector(255)));
         assert!(nvidia.has(Reg::predicate(6)) && !nvidia.has(Reg::predicate(7)));
-        let mini = mini().expect("well formed");
+        let mini = crate::mini::REGISTERS;
         assert_eq!(mini.name(Reg::vector(3)).as_deref(), Some("v3"));
         assert_eq!(mini.name(Reg::CC), None);
     }

@@ -6,7 +6,7 @@ use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord};
 use warpbound_isa::{Operand, OperandValue};
 
 use super::memory::{address, registers};
-use super::operands::Operands;
+use super::operands::{Operands, register_after};
 use crate::float::Flush;
 use crate::{AtomicKind, AtomicOp, Cell, Expr, Meaning};
 
@@ -88,8 +88,7 @@ fn operand_values(
             // Both operands of a compare-and-swap in consecutive registers.
             OperandValue::RegPair(Some(first)) => {
                 for number in 0..2 * words as u8 {
-                    let register = first.checked_add(number).filter(|&n| n < 255)?;
-                    values.push(Expr::Cell(Cell::gpr(register)));
+                    values.push(Expr::Cell(register_after(first, number)?));
                 }
             }
             OperandValue::RegPair(None) => values.extend((0..2 * words).map(|_| Expr::Const(0))),

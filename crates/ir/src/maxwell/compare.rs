@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::OperandValue;
-use warpbound_isa::nvidia::{Modifier, Modifier as M, Part};
+use warpbound_isa::RegisterKind;
+use warpbound_isa::nvidia::{Modifier, Modifier as M, Part, REGISTERS};
 
 use super::flags::{CarrySum, cc_test_named, set_with_flags};
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
@@ -196,7 +197,7 @@ pub(super) fn mask(truth: Expr, yes: u32) -> Expr {
 }
 
 /// Number of predicates in `PR`, which excludes PT.
-const PREDICATES: u8 = 7;
+const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 /// Number of flags in `CC`.
 const FLAGS: u8 = 4;
 

@@ -5,7 +5,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 use warpbound_isa::{Operand, OperandValue};
 
-use super::operands::{Operands, add, and, shl, shr};
+use super::operands::{Operands, add, and, register_after, shl, shr};
 use crate::{
     Address, BarrierArrival, BarrierReduction, Cell, Expr, Meaning, TernaryOp, UnaryOp, Width,
     WordHalf,
@@ -148,9 +148,8 @@ pub(super) fn registers(operand: &Operand) -> Option<impl Iterator<Item = Option
         return None;
     };
     let count = operand.count.max(1);
-    // R255 is RZ and in no vector of registers.
-    if first.is_some_and(|first| u16::from(first) + u16::from(count) > 255) {
-        return None;
+    if let Some(first) = first {
+        register_after(first, count - 1)?;
     }
     Some((0..count).map(move |n| first.map(|first| first + n)))
 }
@@ -173,8 +172,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     let high = match base {
         None => high_offset,
         Some(n) => {
-            // R255 is RZ: a pair that would contain it has no meaning here.
-            let high = register(n.checked_add(1).filter(|&next| next < 255)?);
+            let high = Expr::Cell(register_after(n, 1)?);
             let carry = Expr::ternary(TernaryOp::Carry, register(n), low_offset, Expr::Const(0));
             add(add(high, high_offset), carry)
         }

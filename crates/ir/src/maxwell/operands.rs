@@ -1,8 +1,8 @@
 //! Operands of an instruction as expressions.
 
 use smallvec::{SmallVec, smallvec};
-use warpbound_isa::nvidia::Part;
-use warpbound_isa::{Operand, OperandRole, OperandValue, View};
+use warpbound_isa::nvidia::{Part, REGISTERS};
+use warpbound_isa::{Operand, OperandRole, OperandValue, Reg, View};
 
 use crate::{BinaryOp, Cell, Expr, Meaning, UnaryOp, WordHalf};
 
@@ -116,11 +116,10 @@ impl<'v> Operands<'v> {
         let Some(first) = register else {
             return Some(Meaning::Set(SmallVec::new()));
         };
-        // R254 is the last register of a pair's first half: R255 is RZ.
-        let second = first.checked_add(1).filter(|&second| second < 255)?;
+        let second = register_after(first, 1)?;
         Some(Meaning::Set(smallvec![
             (Cell::gpr(first), value(WordHalf::Low)),
-            (Cell::gpr(second), value(WordHalf::High)),
+            (second, value(WordHalf::High)),
         ]))
     }
 
@@ -204,14 +203,17 @@ pub(super) fn with_sign(value: Expr, operand: &Operand, sign: u32) -> Expr {
     }
 }
 
+/// Register `offset` registers after another; `None` past the file, as RZ belongs to no group of registers.
+pub(super) fn register_after(first: u8, offset: u8) -> Option<Cell> {
+    let register = Reg::vector(first.checked_add(offset)?);
+    REGISTERS.has(register).then(|| Cell::of(register))
+}
+
 /// Word `number` of an operand (0 is the low one), without its modifiers.
 pub(super) fn word_of(operand: &Operand, number: u8) -> Option<Expr> {
     Some(match operand.value {
         OperandValue::Reg(None) => Expr::Const(0),
-        // R255 is RZ, so no group extends past R254.
-        OperandValue::Reg(Some(n)) => {
-            Expr::Cell(Cell::gpr(n.checked_add(number).filter(|&n| n < 255)?))
-        }
+        OperandValue::Reg(Some(n)) => Expr::Cell(register_after(n, number)?),
         OperandValue::Const { bank, offset } => {
             let offset = offset.checked_add(4 * i32::from(number))?;
             Expr::Constant(bank, Expr::Const(offset as u32).into())

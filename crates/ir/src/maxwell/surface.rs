@@ -8,7 +8,7 @@ use warpbound_isa::OperandValue;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
 use super::memory::registers;
-use super::operands::Operands;
+use super::operands::{Operands, register_after};
 use crate::{
     AtomicKind, AtomicOp, Cell, Expr, ImageKind, Meaning, OutOfBounds, SurfaceAccess, SurfaceOp,
     Width,
@@ -131,7 +131,7 @@ impl SurfaceTarget {
 fn register(first: Option<u8>, number: u8) -> Option<Expr> {
     Some(match first {
         None => Expr::Const(0),
-        Some(first) => Expr::Cell(Cell::gpr(first.checked_add(number).filter(|&r| r < 255)?)),
+        Some(first) => Expr::Cell(register_after(first, number)?),
     })
 }
 

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::nvidia::{Modifier, Modifier as M, OperandWord, TextureDimension};
 use warpbound_isa::{Operand, OperandValue};
 
-use super::operands::{Operands, and};
+use super::operands::{Operands, and, register_after};
 use crate::{BinaryOp, Cell, Expr, ImageKind, Meaning, TextureOp, TextureRead};
 
 /// Consecutive registers of an operand, consumed one by one.
@@ -35,12 +35,9 @@ impl RegisterSequence {
         let Some(register) = self.next else {
             return Some(Expr::Const(0));
         };
-        // R255 is RZ, so no group extends past R254.
-        if register == 255 {
-            return None;
-        }
+        let cell = register_after(register, 0)?;
         self.next = Some(register + 1);
-        Some(Expr::Cell(Cell::gpr(register)))
+        Some(Expr::Cell(cell))
     }
 
     fn take_many(&mut self, count: usize) -> Option<SmallVec<[Expr; 3]>> {
@@ -403,13 +400,10 @@ fn masked_dests(operands: &Operands<'_>, mask: u32) -> Option<SmallVec<[(u8, Cel
     let Some(cell) = first else {
         return Some(SmallVec::new());
     };
-    let first = cell.index() as u8;
+    let first = cell.register().number;
     (0..)
         .zip(components)
-        .map(|(n, component)| {
-            let register = first.checked_add(n).filter(|&r| r < 255)?;
-            Some((component, Cell::gpr(register)))
-        })
+        .map(|(n, component)| Some((component, register_after(first, n)?)))
         .collect()
 }
 
@@ -429,8 +423,7 @@ fn short_form_dests(components: u8, operands: &Operands<'_>) -> Option<SmallVec<
     let mut dests = SmallVec::new();
     for (n, component) in components.enumerate() {
         if let (Some(register), offset) = destination(n) {
-            let register = register.checked_add(offset).filter(|&r| r < 255)?;
-            dests.push((component, Cell::gpr(register)));
+            dests.push((component, register_after(register, offset)?));
         }
     }
     Some(dests)

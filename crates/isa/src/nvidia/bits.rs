@@ -101,7 +101,7 @@ impl Form {
         let mut bits = 0u128;
         for piece in self.template.pieces() {
             bits |= match piece {
-                Piece::Literal { .. } => 0,
+                Piece::Literal(_) => 0,
                 Piece::Flag { bit, .. } => 1 << bit,
                 Piece::Name { field, .. } => field.bits(),
                 Piece::Item(item) => item_bits(item),

@@ -3,6 +3,7 @@
 //! Effects over-approximate: reads and writes may name more cells than the hardware touches, never fewer. Flow
 //! analyses are sound on them without the meaning of the instruction.
 
+use super::REGISTERS;
 use super::form::{FlowKind, Form, Origin};
 use super::names::Names;
 use super::operand::{self, OperandRole, OperandValue};
@@ -108,7 +109,7 @@ fn form_effects(form: &Form, names: &Names, instr: &SassInstr) -> Effects {
                     out.writes.push(Reg::CC);
                 }
             }
-            Piece::Literal { .. } => {}
+            Piece::Literal(_) => {}
         }
     }
     if declared.reads_cc {
@@ -164,7 +165,7 @@ fn add_operand_cells(
             push_registers(first, operand.count.saturating_mul(2), &mut cells);
         }
         OperandValue::Pred { pred: Some(p), .. } => cells.push(Reg::predicate(p)),
-        OperandValue::AllPreds => cells.extend((0..7).map(Reg::predicate)),
+        OperandValue::AllPreds => cells.extend((0..PREDICATES).map(Reg::predicate)),
         OperandValue::ConditionCode => cells.push(Reg::CC),
         OperandValue::Memory { base, .. } => {
             push_registers(base, operand::count(item, names, word), &mut cells);
@@ -183,6 +184,9 @@ fn add_operand_cells(
         }
     }
 }
+
+/// Number of predicates that `PR` stands for.
+const PREDICATES: u8 = REGISTERS.count(RegisterKind::Predicate) as u8;
 
 /// Adds `count` registers from `first` on. R255 is RZ and no register, hence the saturation.
 fn push_registers(first: Option<u8>, count: u8, cells: &mut Vec<Reg>) {

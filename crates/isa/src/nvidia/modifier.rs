@@ -15,8 +15,8 @@ macro_rules! modifiers {
             Other,
         }
 
-        /// Words with their modifiers, in the order of the words.
-        const MODIFIERS: &[(&str, Modifier)] = &[$(($name, Modifier::$variant),)+];
+        /// Words with their modifiers, as in the list.
+        const LISTED: &[(&str, Modifier)] = &[$(($name, Modifier::$variant),)+];
     };
 }
 
@@ -197,23 +197,58 @@ modifiers! {
 /// Modifiers of an instruction in the order of printing.
 pub(crate) type Modifiers = SmallVec<[Modifier; 6]>;
 
-impl Modifier {
-    /// Modifier of a word without its dot.
-    fn of_word(word: &str) -> Modifier {
-        match MODIFIERS.binary_search_by_key(&word, |&(name, _)| name) {
-            Ok(at) => MODIFIERS
-                .get(at)
-                .map_or(Modifier::Other, |&(_, modifier)| modifier),
-            Err(_) => Modifier::Other,
-        }
-    }
+/// Most bytes of a word that is a modifier, so that a word is a number.
+const WORD_BYTES: usize = 8;
 
-    /// Modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
-    pub(crate) fn parse(text: &str) -> Modifiers {
-        let mut words = text.split('.');
-        match words.next() {
-            Some("") => words.map(Modifier::of_word).collect(),
-            _ => Modifiers::new(),
+/// Modifiers by their words as big-endian numbers, ascending: comparing numbers is much faster than comparing texts.
+static MODIFIERS: [(u64, Modifier); LISTED.len()] = sorted();
+
+const fn sorted() -> [(u64, Modifier); LISTED.len()] {
+    let mut sorted = [(0, Modifier::Other); LISTED.len()];
+    let mut at = 0;
+    while at < LISTED.len() {
+        let (word, modifier) = LISTED[at];
+        assert!(word.len() <= WORD_BYTES, "{}", word);
+        let mut to = at;
+        // Insertion sort: `const fn` has no other.
+        while to > 0 && sorted[to - 1].0 > number_of(word) {
+            sorted[to] = sorted[to - 1];
+            to -= 1;
+        }
+        sorted[to] = (number_of(word), modifier);
+        at += 1;
+    }
+    sorted
+}
+
+const fn number_of(word: &str) -> u64 {
+    let mut number = 0;
+    let mut at = 0;
+    while at < word.len() {
+        number = number << 8 | word.as_bytes()[at] as u64;
+        at += 1;
+    }
+    number
+}
+
+impl Modifier {
+    /// Appends the modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
+    pub(crate) fn push_all(text: &str, out: &mut Modifiers) {
+        let Some((b'.', words)) = text.as_bytes().split_first() else {
+            return;
+        };
+        let (mut number, mut length) = (0u64, 0);
+        for &byte in words.iter().chain(b".") {
+            if byte != b'.' {
+                number = number << 8 | u64::from(byte);
+                length += 1;
+                continue;
+            }
+            let found = MODIFIERS.binary_search_by_key(&number, |&(word, _)| word);
+            let known = found.ok().filter(|_| length <= WORD_BYTES);
+            let modifier = known.and_then(|at| MODIFIERS.get(at));
+            out.push(modifier.map_or(Modifier::Other, |&(_, modifier)| modifier));
+            (number, length) = (0, 0);
         }
     }
 }
@@ -352,19 +387,28 @@ fn parse_scoreboards(text: &str) -> Option<OperandWord> {
 mod tests {
     use super::*;
 
-    /// The search for a word needs them in order.
     #[test]
-    fn words_are_sorted() {
+    fn each_word_is_found() {
         assert!(MODIFIERS.is_sorted_by(|(a, _), (b, _)| a < b));
+        for &(word, modifier) in LISTED {
+            assert_eq!(parse(&format!(".{word}")), [modifier]);
+        }
+    }
+
+    fn parse(text: &str) -> Vec<Modifier> {
+        let mut found = Modifiers::new();
+        Modifier::push_all(text, &mut found);
+        found.into_vec()
     }
 
     #[test]
     fn words_of_modifiers() {
         use Modifier::{F32, Ftz, Other, Rn};
-        assert_eq!(Modifier::parse(".F32.FTZ.RN").as_slice(), [F32, Ftz, Rn]);
-        assert_eq!(Modifier::parse(".INVALIDFMZ3").as_slice(), [Other]);
-        assert!(Modifier::parse("").is_empty());
-        assert!(Modifier::parse("PP").is_empty());
+        assert_eq!(parse(".F32.FTZ.RN"), [F32, Ftz, Rn]);
+        assert_eq!(parse(".INVALIDFMZ3"), [Other]);
+        assert_eq!(parse(".XXXXXXXXSAT"), [Other]);
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("PP"), []);
     }
 
     #[test]

@@ -292,10 +292,10 @@ fn parse_spelling(word: &'static str) -> Option<Option<&'static str>> {
 
 /// Parses the modifiers of a spelling.
 fn parse_modifiers(word: &'static str) -> Modifiers {
-    parse_spelling(word)
-        .flatten()
-        .map(Modifier::parse)
-        .unwrap_or_default()
+    let text = parse_spelling(word).flatten().unwrap_or_default();
+    let mut modifiers = Modifiers::new();
+    Modifier::push_all(text, &mut modifiers);
+    modifiers
 }
 
 /// Parses a number of registers.

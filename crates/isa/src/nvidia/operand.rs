@@ -1,10 +1,12 @@
 //! Operands of a decoded instruction as values, for lifting and printing.
 
+use super::REGISTERS;
 use super::form::{Form, GUARD, GUARD_NOT};
 use super::modifier::{Modifier, Modifiers, OperandWord, Part};
 use super::names::Names;
 use super::opcode::Opcode;
 use super::template::{Cond, Field, FloatFormat, Item, ItemKind, Piece, RegisterCount};
+use crate::Reg;
 use crate::instr::{BranchTarget, CcTest, Guard};
 use smallvec::SmallVec;
 use warpbound_base::{Bits, CodeAddr};
@@ -159,14 +161,16 @@ pub(crate) fn guard(form: &Form, word: u128) -> Guard {
 
 /// Decodes a predicate number; `None` for PT.
 pub(crate) fn pred_number(code: u64) -> Option<u8> {
-    u8::try_from(code & 7).ok().filter(|&p| p != 7)
+    u8::try_from(code & 7)
+        .ok()
+        .filter(|&p| REGISTERS.has(Reg::predicate(p)))
 }
 
 /// Decodes a register number; `None` for RZ.
 pub(crate) fn reg_number(field: &Field, word: u128) -> Option<u8> {
     u8::try_from(field.get(word) & 0xff)
         .ok()
-        .filter(|&r| r != 255)
+        .filter(|&r| REGISTERS.has(Reg::vector(r)))
 }
 
 /// Decodes an instruction of a form.
@@ -189,8 +193,8 @@ pub(crate) fn view(form: &Form, names: &Names, word: u128, addr: CodeAddr) -> Vi
             Piece::Item(item) => Some(operand(item, names, word, addr)),
             Piece::Name { .. } => Some(word_operand(modifier(piece, names, word))),
             // A fixed register has no field.
-            Piece::Literal { text: "RZ", .. } => Some(word_operand("RZ")),
-            Piece::Literal { .. } | Piece::Flag { .. } => None,
+            Piece::Literal("RZ") => Some(word_operand("RZ")),
+            Piece::Literal(_) | Piece::Flag { .. } => None,
         })
         .collect();
     View {
@@ -216,8 +220,8 @@ pub(crate) fn spelling(form: &Form, names: &Names, word: u128) -> Spelling {
 /// Appends the modifiers of a piece of the opcode.
 fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers) {
     match piece {
-        Piece::Literal { modifiers, .. } => out.extend_from_slice(modifiers),
-        Piece::Flag { modifiers, bit, .. } if word.bit(*bit) => out.extend_from_slice(modifiers),
+        Piece::Literal(text) => Modifier::push_all(text, out),
+        Piece::Flag { text, bit, .. } if word.bit(*bit) => Modifier::push_all(text, out),
         Piece::Name {
             names: id,
             field,
@@ -231,7 +235,7 @@ fn push_modifiers(piece: &Piece, names: &Names, word: u128, out: &mut Modifiers)
 /// Text of a modifier piece; empty for operands.
 pub(crate) fn modifier(piece: &Piece, names: &Names, word: u128) -> &'static str {
     match piece {
-        Piece::Literal { text, .. } => text,
+        Piece::Literal(text) => text,
         Piece::Flag { text, bit, .. } if word.bit(*bit) => text,
         Piece::Flag { .. } | Piece::Item(_) => "",
         Piece::Name {

@@ -1,7 +1,6 @@
 //! Templates: the last column of a form row, with the text and the operands of an instruction (syntax:
 //! `isa/nvidia/README.md`).
 
-use super::modifier::{Modifier, Modifiers};
 use super::names::{self, CountId, NamesId};
 
 /// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
@@ -257,14 +256,10 @@ pub(crate) struct Item {
 /// Piece of a template: literal text, text chosen by bits, or an operand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Piece {
-    Literal {
-        text: &'static str,
-        modifiers: Modifiers,
-    },
+    Literal(&'static str),
     /// Text printed if the bit is set.
     Flag {
         text: &'static str,
-        modifiers: Modifiers,
         bit: u8,
         reads_cc: bool,
     },
@@ -367,12 +362,12 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
     while !rest.is_empty() {
         match split(rest, b'{') {
             None => {
-                out.push(literal_piece(rest));
+                out.push(Piece::Literal(rest));
                 break;
             }
             Some((literal, tail)) => {
                 if !literal.is_empty() {
-                    out.push(literal_piece(literal));
+                    out.push(Piece::Literal(literal));
                 }
                 let (inside, after) =
                     split(tail, b'}').ok_or_else(|| format!("missing `}}` in `{text}`"))?;
@@ -382,13 +377,6 @@ fn parse_pieces(text: &'static str) -> Result<Vec<Piece>, String> {
         }
     }
     Ok(out)
-}
-
-fn literal_piece(text: &'static str) -> Piece {
-    Piece::Literal {
-        text,
-        modifiers: Modifier::parse(text),
-    }
 }
 
 fn parse_piece(text: &'static str) -> Option<Piece> {
@@ -421,7 +409,6 @@ fn parse_piece(text: &'static str) -> Option<Piece> {
         },
         None => Piece::Flag {
             text: head,
-            modifiers: Modifier::parse(head),
             bit: bits.parse().ok()?,
             reads_cc,
         },

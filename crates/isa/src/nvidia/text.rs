@@ -192,7 +192,7 @@ impl<'a> TextWriter<'a> {
         let word = self.word;
         pieces.iter().any(|piece| match piece {
             Piece::Item(item) => operand::operand(item, self.names, word, self.instr.addr).shown,
-            Piece::Literal { .. } => pieces.len() == 1,
+            Piece::Literal(_) => pieces.len() == 1,
             Piece::Name { .. } | Piece::Flag { .. } => {
                 !operand::modifier(piece, self.names, word).is_empty()
             }
