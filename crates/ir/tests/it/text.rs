@@ -190,7 +190,7 @@ fn constructs_are_printed_as_they_are_parsed() {
     assert_eq!(at(0x118).scope, OpScope::Warp);
     assert!(at(0x118).writes.contains(&masks[1]));
     assert_eq!(at(0x128).control, ControlEffect::SetActive(masks[0]));
-    assert!(at(0x128).condition.is_of_warp());
+    assert_eq!(at(0x128).condition.guard, Some(masks[1]));
     assert_eq!(at(0x150).scope, OpScope::Lane);
     assert_eq!(code.entry.0, 1);
 }
