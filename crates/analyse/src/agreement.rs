@@ -152,8 +152,12 @@ impl GuardedWrites {
 const _: () = assert!(Cell::COUNT <= warpbound_simt::warp::CELLS);
 
 /// Whether the active lanes agree on `cells`. All lanes read the same value from a register of the warp.
-pub(crate) fn active_agree(state: &impl AbstractState, cells: impl Iterator<Item = Cell>) -> bool {
-    state.active_agree(cells.filter(|cell| cell.is_per_lane()).map(Cell::index))
+pub(crate) fn active_agree(
+    state: &impl AbstractState,
+    cells: impl IntoIterator<Item = Cell>,
+) -> bool {
+    let cells = cells.into_iter().filter(|cell| cell.is_per_lane());
+    state.active_agree(cells.map(Cell::index))
 }
 
 /// Applies the data effect of `op` to the agreements of all groups; `earlier` are the guarded writes of its block

@@ -439,7 +439,7 @@ fn divergence_source(
 ) -> Option<DivergenceSource> {
     match definition {
         Definition::Entry(cell) => {
-            let agrees = agreeing_at_entry(code).contains(cell.index());
+            let agrees = !cell.is_per_lane() || agreeing_at_entry(code).contains(cell.index());
             (!agrees).then_some(DivergenceSource::Entry)
         }
         Definition::Callee(_) => Some(DivergenceSource::Callee),

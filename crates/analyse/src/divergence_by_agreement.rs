@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{Via, WarpState};
-use warpbound_simt::{AbstractState, NodeId, Tag};
+use warpbound_simt::{NodeId, Tag};
 
 use crate::agreement::{
-    AgreementRule, GuardedWrites, LaunchContext, UsedAssumptions, apply_data_effect,
+    AgreementRule, GuardedWrites, LaunchContext, UsedAssumptions, active_agree, apply_data_effect,
 };
 use crate::divergence::{Chain, Link, LinkRole, OpDivergence, QueryKind};
 use crate::thread_cfg::ThreadCfg;
@@ -88,14 +88,14 @@ impl AgreementAnalysis<'_> {
                 let warp = self.warp;
                 warp.divergent.contains(&node) || warp.divergent_calls.contains(&node)
             }
-            _ => !state.active_agree(item.cells.iter().map(|cell| cell.index())),
+            _ => !active_agree(state, item.cells.iter().copied()),
         };
         if is_divergent {
             verdict.divergent.insert(node);
         }
         let op = self.code.get(item.at);
         let guarded = item.kind != QueryKind::Branch
-            && op.is_some_and(|op| !state.active_agree(op.condition.cells().map(Cell::index)));
+            && op.is_some_and(|op| !active_agree(state, op.condition.cells()));
         let stack = state.stack();
         // Lanes of an entry that are all active are not pending.
         let may_be_pending = |&id| {
@@ -139,8 +139,7 @@ impl AgreementAnalysis<'_> {
     fn is_uniform(&self, link: &Link) -> bool {
         let agrees = |at| {
             let state = self.state_before(link.node, at);
-            let cell = link.cell.map(Cell::index);
-            state.is_some_and(|state| cell.is_some_and(|cell| state.active_agree([cell])))
+            state.is_some_and(|state| link.cell.is_some_and(|cell| active_agree(&state, [cell])))
         };
         match link.role {
             LinkRole::BranchOutcome => !self.warp.divergent.contains(&link.node),
@@ -155,7 +154,7 @@ impl AgreementAnalysis<'_> {
     /// `node`; `None` if they agree or it is too far away.
     pub fn find_loss(&self, node: NodeId, at: OpIndex, cells: &[Cell]) -> Option<AgreementLoss> {
         let state_before = self.state_before(node, at)?;
-        let missing = |cell: &&Cell| !state_before.active_agree([cell.index()]);
+        let missing = |cell: &&Cell| !active_agree(&state_before, [**cell]);
         let cell = *cells.iter().find(missing)?;
         let mut worklist = VecDeque::from([(node, at, cell)]);
         let mut seen = BTreeSet::new();
@@ -209,7 +208,7 @@ impl AgreementAnalysis<'_> {
                 .copied();
             let old = (!op.condition.is_always()).then_some(cell);
             let mut all = op.condition.cells().chain(read).chain(old);
-            return match all.find(|cell| !state_before.active_agree([cell.index()])) {
+            return match all.find(|&cell| !active_agree(&state_before, [cell])) {
                 _ if rule == AgreementRule::Never => Some(AgreementLoss::Written(at, cell)),
                 Some(cell) => {
                     worklist.push_back((node, at, cell));
@@ -226,7 +225,7 @@ impl AgreementAnalysis<'_> {
                 continue;
             };
             match step.via {
-                Via::Walk if !last.active_agree([cell.index()]) => {
+                Via::Walk if !active_agree(&last, [cell]) => {
                     worklist.push_back((from, OpIndex(u32::MAX), cell));
                 }
                 Via::Resume(id) => {

@@ -70,7 +70,8 @@ impl ThreadCfg {
     ///
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
-        // Registers of the warp change while a thread is inactive, which the values of a thread do not show.
+        // Registers of the warp change while a thread is inactive, which the values of a thread do not show
+        // (SOUNDNESS 4.6).
         let writes_warp = |op: &&Op| {
             op.scope == OpScope::Warp || op.writes.iter().any(|cell| !cell.is_per_lane())
         };

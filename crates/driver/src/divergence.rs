@@ -42,7 +42,7 @@ impl Session {
             warp: &flow.warp,
             launch: &launch,
         };
-        let opinions = agreement.verdicts(&found.items);
+        let verdicts = agreement.verdicts(&found.items);
         let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
         let writer = ReportBuilder {
             prepared: &prepared,
@@ -59,8 +59,8 @@ impl Session {
             items: found
                 .items
                 .iter()
-                .zip(&opinions)
-                .map(|(item, opinion)| writer.item(item, opinion))
+                .zip(&verdicts)
+                .map(|(item, verdict)| writer.item(item, verdict))
                 .collect(),
             missed_reconvergences: missed
                 .into_iter()
@@ -87,7 +87,7 @@ struct ReportBuilder<'a> {
 
 impl ReportBuilder<'_> {
     /// Returns the report of an operation.
-    fn item(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> report::OpReport {
+    fn item(&self, item: &OpDivergence, verdict: &AgreementVerdict) -> report::OpReport {
         let at = self.prepared.addr(item.at);
         report::OpReport {
             at: self.prepared.location(item.at),
@@ -107,19 +107,19 @@ impl ReportBuilder<'_> {
                 .collect(),
             values: report::DivergenceAnswer {
                 gsa: !item.divergent.is_empty(),
-                agreement: !opinion.divergent.is_empty(),
+                agreement: !verdict.divergent.is_empty(),
                 gsa_contexts: item.divergent.len(),
-                agreement_contexts: opinion.divergent.len(),
-                difference: self.values_difference(item, opinion),
+                agreement_contexts: verdict.divergent.len(),
+                difference: self.values_difference(item, verdict),
                 chain: self.chain(item.chain.as_ref()),
                 calls: self.calls(item.chain.as_ref()),
             },
             partial: report::DivergenceAnswer {
                 gsa: !item.partial.is_empty(),
-                agreement: !opinion.partial.is_empty(),
+                agreement: !verdict.partial.is_empty(),
                 gsa_contexts: item.partial.len(),
-                agreement_contexts: opinion.partial.len(),
-                difference: self.partial_difference(item, opinion),
+                agreement_contexts: verdict.partial.len(),
+                difference: self.partial_difference(item, verdict),
                 chain: self.chain(item.partial_chain.as_ref()),
                 calls: self.calls(item.partial_chain.as_ref()),
             },
@@ -165,13 +165,13 @@ impl ReportBuilder<'_> {
     }
 
     /// Explains a difference between the answers about values: the more precise one, and the reason.
-    fn values_difference(&self, item: &OpDivergence, opinion: &AgreementVerdict) -> Option<String> {
-        let sharper = item.divergent.difference(&opinion.divergent).next();
+    fn values_difference(&self, item: &OpDivergence, verdict: &AgreementVerdict) -> Option<String> {
+        let sharper = item.divergent.difference(&verdict.divergent).next();
         let sharper = sharper.map(|&node| {
             let why = self.explain_agreement(item, node);
             format!("agreement is more precise: {why}")
         });
-        let blunter = opinion.divergent.difference(&item.divergent).next();
+        let blunter = verdict.divergent.difference(&item.divergent).next();
         let blunter = blunter.map(|&node| self.explain_loss(item, node));
         join_sentences(sharper, blunter)
     }
@@ -242,14 +242,14 @@ impl ReportBuilder<'_> {
     fn partial_difference(
         &self,
         item: &OpDivergence,
-        opinion: &AgreementVerdict,
+        verdict: &AgreementVerdict,
     ) -> Option<String> {
-        let sharper = item.partial.difference(&opinion.partial).next();
+        let sharper = item.partial.difference(&verdict.partial).next();
         let sharper = sharper.map(|_| {
             "agreement is more precise: no lane is pending elsewhere when the warp executes it"
                 .to_owned()
         });
-        let blunter = opinion.partial.difference(&item.partial).next();
+        let blunter = verdict.partial.difference(&item.partial).next();
         let blunter = blunter.map(|_| match self.always_reconverges {
             true => "gated values are more precise: diverged lanes have reconverged".to_owned(),
             false => {

@@ -15,9 +15,38 @@
 //! 0x0050:  exit
 //! ```
 //!
-//! A line is a statement about the code or an operation: its address, its condition (`if P0`, `if !R3`, `if cc(2)`,
-//! `if !P0 & cc(2)`, `if never`), its meaning, its control effect. Targets are addresses of operations,
-//! `external "NAME"` or `invalid "TEXT"`.
+//! A line is a statement about the code or an operation. Statements:
+//!
+//! | statement | part of the code |
+//! |---|---|
+//! | `entry 0x0008` | first operation of the kernel; without it, that of the first line |
+//! | `group 32` | bytes of a fetch group |
+//! | `function 0x0008 "saxpy"` | function, by its first operation |
+//! | `bank 2 "0000803f"` | bytes of a constant bank, in hexadecimal; the next line may continue them |
+//! | `external_word c[4][0x18] "vprintf"` | word of a bank that the loader fills with the address of a function outside |
+//! | `address_word low "table" + 0x20` | next word of bank 32: half (`low` or `high`) of the sum of the address of a variable and a constant |
+//! | `agreed R0, P6, CC` | cells that are equal in all lanes when the kernel begins |
+//!
+//! An operation is `ADDRESS: [if CONDITION] [warp] [MEANING] [ATTRIBUTES] [CONTROL EFFECT]`. Cells are `R0` to `R255`,
+//! `P0` to `P7` and `CC`, which each lane has, and those of the warp: masks `M0` to `M7` and scalars `S0` to `S103`. A
+//! condition is `P0`, `!R3` or another cell, `cc(2)`, both as in `!P0 & cc(2)`, or `never`. With `warp` the operation
+//! has the scope [`OpScope::Warp`](crate::OpScope::Warp), and names cells of the warp only. Control effects:
+//!
+//! | control effect | meaning |
+//! |---|---|
+//! | `jump TARGET`, `call TARGET` | jump, call |
+//! | `branch TARGET reconvergence ADDRESS` | branch with a frame; `end` in place of the address is the end of the code |
+//! | `reconverge` | reconvergence of the lanes that diverged at a branch |
+//! | `set_active M0` | the mask register becomes the mask of the active lanes |
+//! | `indirect relative R1 + 0x10` | jump to the sum, an address of this code; `absolute`: any address; `_`: no register |
+//! | `push sync TARGET`, `pop sync` | stack entry of a tag: `sync`, `brk`, `cont`, `ret`, `longjmp`, `exit` |
+//! | `exit`, `end` | end of the lanes; the same after the last instruction |
+//! | `unsupported "RTT"` | control flow that no analysis follows |
+//!
+//! Targets are addresses of operations, `external "NAME"` or `invalid "TEXT"`.
+//!
+//! Special registers have names, `special.thread_x`, or else the number of their instruction set, `special.255`. The
+//! names of operations and modifiers are those of `text/names.rs` and `text/float.rs`.
 //!
 //! Reads, writes, the dependence of the written values and the barrier flag follow from the meaning in most operations
 //! and are left out there. Where they do not, `reads(…)`, `writes(…)`, `value(…)` and `barrier(yes)` state them. An

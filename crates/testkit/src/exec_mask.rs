@@ -86,7 +86,7 @@ impl LaneOp {
     }
 }
 
-/// LaneComparison of two words.
+/// Comparison of two words in each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaneComparison {
     /// Unsigned less.

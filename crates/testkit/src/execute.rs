@@ -139,7 +139,10 @@ impl<'a, L: Labels> Warp<'a, L> {
                 .map(|lane| {
                     (0..Cell::COUNT)
                         .map(|cell| {
-                            let value = mix(&[run.seed, 1, lane as u64, cell as u64]);
+                            // A register of the warp has one value, here that of lane 0.
+                            let is_per_lane = Cell::from_index(cell).is_some_and(Cell::is_per_lane);
+                            let holder = if is_per_lane { lane as u64 } else { 0 };
+                            let value = mix(&[run.seed, 1, holder, cell as u64]);
                             reduce_to_cell(cell, value, run.seed)
                         })
                         .collect()

@@ -30,11 +30,16 @@ impl<'a> Cursor<'a> {
         Cursor { tokens, at: 0, end }
     }
 
+    /// Column of the current token.
+    pub(super) fn column(&self) -> usize {
+        let placed = self.tokens.get(self.at);
+        placed.map_or(self.end, |placed| placed.column)
+    }
+
     /// Problem with the current token.
     pub(super) fn problem(&self, message: impl Into<String>, hint: &'static str) -> Problem {
-        let placed = self.tokens.get(self.at);
         Problem {
-            column: placed.map_or(self.end, |placed| placed.column),
+            column: self.column(),
             message: message.into(),
             hint,
         }
@@ -164,7 +169,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn cell(&mut self) -> Result<Cell, Problem> {
-        let hint = "cells are R0 to R255, P0 to P7 and CC";
+        let hint = "cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103";
         let cell = self.peek_word().and_then(cell);
         let cell = cell.ok_or_else(|| self.expected("a cell", hint))?;
         self.advance();

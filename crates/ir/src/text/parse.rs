@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::CcTest;
 
 use super::cursor::{Cursor, Problem};
@@ -56,6 +57,22 @@ fn diagnostic(
         .hint(hint)
         .in_file(file)
         .at(format_args!("line {line}, column {column}"))
+}
+
+/// Checks that an operation of the warp reads and writes registers of the warp only ([`OpScope::Warp`]).
+fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
+    let cells = op.reads.iter().chain(&op.writes).copied();
+    let cell = cells
+        .chain(op.condition.cells())
+        .find(|cell| cell.is_per_lane());
+    match cell {
+        Some(cell) if op.scope == OpScope::Warp => Err(Problem {
+            column,
+            message: format!("an operation of the warp names {cell}, which each lane has"),
+            hint: "name only M0 to M7 and S0 to S103, or remove `warp`",
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Operations by address.
@@ -191,6 +208,7 @@ impl Line<'_> {
             true => self.condition()?,
             false => ExecCondition::ALWAYS,
         };
+        let scope_column = self.cursor.column();
         let scope = match self.cursor.accept_word("warp") {
             true => OpScope::Warp,
             false => OpScope::Lane,
@@ -207,7 +225,7 @@ impl Line<'_> {
             None => (unstated_meaning(&control), None),
         };
         let implied = unknown.unwrap_or_else(|| Implied::by(meaning.as_ref(), &control));
-        Ok(Op {
+        let op = Op {
             addr,
             condition,
             reads: stated.reads.map_or(implied.reads, SmallVec::from_vec),
@@ -217,7 +235,9 @@ impl Line<'_> {
             barrier: stated.barrier.unwrap_or(implied.barrier),
             scope,
             meaning,
-        })
+        };
+        check_scope(&op, scope_column)?;
+        Ok(op)
     }
 
     fn condition(&mut self) -> Result<ExecCondition, Problem> {
@@ -283,7 +303,7 @@ impl Line<'_> {
             "jump" => ControlEffect::Jump(self.target()?),
             "branch" => self.branch()?,
             "reconverge" => ControlEffect::Reconverge,
-            "set_active" => ControlEffect::SetActive(self.cursor.cell()?),
+            "set_active" => ControlEffect::SetActive(self.mask()?),
             "indirect" => self.indirect()?,
             "call" => ControlEffect::Call(self.target()?),
             "push" => {
@@ -299,6 +319,18 @@ impl Line<'_> {
                 return Err(self.cursor.problem_before(message, hint));
             }
         })
+    }
+
+    /// Mask register.
+    fn mask(&mut self) -> Result<Cell, Problem> {
+        let cell = self.cursor.cell()?;
+        match cell.register().kind {
+            RegisterKind::Mask => Ok(cell),
+            _ => Err(self.cursor.problem_before(
+                format!("{cell} is no mask register"),
+                "mask registers are M0 to M7",
+            )),
+        }
     }
 
     fn branch(&mut self) -> Result<ControlEffect, Problem> {

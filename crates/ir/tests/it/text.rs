@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use warpbound_base::CodeAddr;
 use warpbound_ir::float::convert::{IntegerType, IntegralRounding};
 use warpbound_ir::float::single::Scale;
 use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::float::{Comparison, FloatOp, Flush, Format, Rounding};
-use warpbound_ir::{Cell, Code, Expr, Meaning, WordHalf, lift, text};
-use warpbound_isa::{Arch, Program, mini, nvidia};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpScope, WordHalf, lift, text};
+use warpbound_isa::{Arch, Program, Reg, RegisterKind, mini, nvidia};
 use warpbound_load::{Image, Isa, Kernel};
 
 /// Files with an extension below `kernels`.
@@ -156,7 +157,17 @@ agreed R0, P6, CC
 0x0100:  reads()  indirect relative R1 + 0x0
 0x0108:  ?  exit
 0x0110:  unsupported "RTT"
-0x0118:  end
+0x0118:  warp  S3 = add(S2, 0x104), M1 = 255
+0x0120:  if !S103  warp  M7, S0 = ?load.constant(S4, M0)
+0x0128:  if M1  warp  set_active M0
+0x0130:  warp  ?uniform()  set_active M6
+0x0138:  if S3  R0 = add(R1, S2), S2 = lut.150(M1, R0, S0)
+0x0140:  warp  ?
+0x0148:  warp  barrier.wait number(S3) threads(0)
+0x0150:  set_active M1
+0x0158:  if M1  branch 0x0160 reconvergence 0x0160
+0x0160:  reconverge
+0x0168:  end
 "#;
 
 #[test]
@@ -169,6 +180,18 @@ fn constructs_are_printed_as_they_are_parsed() {
     assert_eq!(code.address_words[1].addend, i64::MIN);
     assert!(code.ops[0].condition.is_never() && code.ops[0].meaning.is_some());
     assert_eq!(code.ops[4].meaning, None);
+    let at = |addr| &code.ops[code.at(CodeAddr(addr)).expect("an operation").index()];
+    let masks = [0, 1].map(|number| {
+        Cell::of(Reg {
+            kind: RegisterKind::Mask,
+            number,
+        })
+    });
+    assert_eq!(at(0x118).scope, OpScope::Warp);
+    assert!(at(0x118).writes.contains(&masks[1]));
+    assert_eq!(at(0x128).control, ControlEffect::SetActive(masks[0]));
+    assert_eq!(at(0x128).condition.guard, Some(masks[1]));
+    assert_eq!(at(0x150).scope, OpScope::Lane);
     assert_eq!(code.entry.0, 1);
 }
 
@@ -356,6 +379,46 @@ fn mistakes_have_a_place_and_a_remedy() {
         (
             "0x0: R0 = f64.add.ftz(R0, R1, R2, R3)",
             "x.ir: line 1, column 37: `f64.add.ftz` is no operation of 4 operands; operations are those that `warpbound disasm --ir` prints",
+        ),
+        (
+            "0x0: warp S3 = add(S3, R1)",
+            "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        ),
+        (
+            "0x0: if S3 warp P0 = 1",
+            "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        ),
+        (
+            "0x0: if S3 & cc(2) warp S3 = 1",
+            "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        ),
+        (
+            "0x0: warp indirect relative R0 + 0x0",
+            "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        ),
+        (
+            "0x0: S3 = 1 warp",
+            "x.ir: line 1, column 13: `warp` is no control effect; control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, exit, end and unsupported",
+        ),
+        (
+            "0x0: set_active S3",
+            "x.ir: line 1, column 17: S3 is no mask register; mask registers are M0 to M7",
+        ),
+        (
+            "0x0: set_active",
+            "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+        ),
+        (
+            "0x0: if S104 exit",
+            "x.ir: line 1, column 9: `S104` in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+        ),
+        (
+            "0x0: branch 0x0",
+            "x.ir: line 1, column 16: no reconvergence point; write reconvergence ADDRESS or reconvergence end",
+        ),
+        (
+            "0x0: R0 = special.thread",
+            "x.ir: line 1, column 11: `special.thread` is no expression; expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)",
         ),
         (
             &deep,

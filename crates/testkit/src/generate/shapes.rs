@@ -115,8 +115,8 @@ pub fn selected_targets(rng: &mut fastrand::Rng) -> Code {
 }
 
 /// Generates a jump to a function that is a call for some lanes and none for others: in half of the cases they arrive
-/// with the return entry of a PRET, else with the caller's return entry or a SYNC entry on top. The order in which an
-/// analysis meets the two, by addresses, is random.
+/// with the return entry of a PRET, else with the caller's return entry or a SYNC entry on top. Which of the two an
+/// analysis visits first follows from their addresses, and is random.
 ///
 /// Needs: the node at which a jump continues depends on the jump alone, however many stacks its lanes arrive with.
 pub fn jump_or_call(rng: &mut fastrand::Rng) -> Code {

@@ -12,10 +12,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use warpbound_analyse::divergence::OpDivergence;
+use warpbound_analyse::divergence::{Chain, DivergenceSource, OpDivergence, QueryKind};
 use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Divergence, LaunchContext, Refusal};
+use warpbound_base::Named;
 use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, ControlEffect, Op, OpIndex, text};
 use warpbound_simt::warp::{
@@ -35,7 +36,7 @@ enum Part {
     Loops,
     /// Divergence of branches, in the warp-level graph.
     Branches,
-    /// Assumed reconvergence points of divergent branches.
+    /// Points at which the paths from divergent branches join.
     Reconvergence,
     /// Steps of the warp after each block.
     Steps,
@@ -293,23 +294,28 @@ impl Reader<'_> {
     }
 
     fn gated(&self, item: &OpDivergence) -> String {
-        let source = |chain: &warpbound_analyse::divergence::Chain| {
+        let source = |chain: &Chain| {
             let last = chain.links.last().expect("a link");
-            format!("{:?} at {}", chain.source, self.addr(last.at))
+            format!("{} at {}", source_text(chain.source), self.addr(last.at))
         };
         let values = match &item.chain {
-            Some(chain) => format!("divergent from {}", source(chain)),
+            Some(chain) => format!("divergent by {}", source(chain)),
             None => "uniform".to_owned(),
         };
         let lanes = match &item.partial_chain {
-            Some(chain) => format!(" in some lanes from {}", source(chain)),
+            Some(chain) => format!(", in some lanes only by {}", source(chain)),
             None => String::new(),
         };
-        format!("gated: {:?} {values}{lanes}", item.kind)
+        let kind = match item.kind {
+            QueryKind::Branch => "branch",
+            QueryKind::Load => "load",
+            QueryKind::Barrier => "barrier",
+        };
+        format!("gated: {kind} {values}{lanes}")
     }
 
-    /// Node at which lanes that diverge at a branch are assumed to reconverge, or those at which they may not although a
-    /// claim rests on it.
+    /// Node at which the paths from a divergent branch join, whether or not its lanes reconverge there, or those nodes
+    /// at which they may not although a claim rests on it.
     fn reconvergence(&self, nodes: &[NodeId]) -> Vec<String> {
         let space = &self.flow.thread.space;
         let first = |node: NodeId| self.addr(space.block(node).first);
@@ -332,7 +338,7 @@ impl Reader<'_> {
             let point = self.flow.dependence().live_reconvergence(node.index());
             if missed.is_empty() && point != self.flow.dependence().exit() {
                 let point = first(NodeId(point as u32));
-                found.insert(format!("should reconverge at {point}"));
+                found.insert(format!("paths join at {point}"));
             }
         }
         found.into_iter().collect()
@@ -355,6 +361,18 @@ impl Reader<'_> {
         }
         let found: Vec<String> = found.into_iter().collect();
         format!("to {}", found.join(", "))
+    }
+}
+
+/// Source of divergence in words.
+fn source_text(source: DivergenceSource) -> String {
+    match source {
+        DivergenceSource::Entry => "the initial content".to_owned(),
+        DivergenceSource::Lane => "a value of each lane".to_owned(),
+        DivergenceSource::Special(register) => format!("special.{register}"),
+        DivergenceSource::Load(space) => format!("{} memory", space.name()),
+        DivergenceSource::Callee => "a function outside the file".to_owned(),
+        DivergenceSource::Stack => "the resumed stack entry".to_owned(),
     }
 }
 
