@@ -39,7 +39,7 @@ pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;
 pub(crate) use program::{ClockRegister, Program};
 
-/// Lanes of a warp of NVIDIA's machine code, as a number of values.
+/// Lanes of a warp of NVIDIA's GPUs, as the length of a row of values.
 pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
 
 /// Executes all blocks of a launch.
