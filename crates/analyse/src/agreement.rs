@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::AbstractState;
 use warpbound_simt::warp::CellSet;
@@ -10,7 +11,7 @@ use warpbound_simt::warp::CellSet;
 /// Properties of the launch that agreement depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchContext {
-    /// Lanes of a warp (32 on every NVIDIA GPU so far).
+    /// Lanes of a warp.
     pub warp_width: u32,
     /// Threads of a block in x, y, z, if known.
     pub block: Option<[u32; 3]>,
@@ -22,7 +23,7 @@ pub struct LaunchContext {
 impl Default for LaunchContext {
     fn default() -> Self {
         LaunchContext {
-            warp_width: 32,
+            warp_width: WARP_LANES,
             block: None,
             global_is_stable: true,
         }

@@ -10,11 +10,11 @@
 
 use std::collections::BTreeSet;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use warpbound_graph::{Digraph, Dominators, LoopForest, LoopIndex};
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, OpIndex, TernaryOp, UnaryOp,
-    ValueDomain, eval,
+    BinaryOp, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op, OpIndex, TernaryOp,
+    UnaryOp, ValueDomain, eval,
 };
 use warpbound_simt::epochs::{Epoch, EpochArrival};
 use warpbound_simt::frame_stack::FrameStack;
@@ -95,23 +95,15 @@ impl<'a> WarpProfiler<'a> {
         let mut edges = Vec::new();
         let mut exits = Vec::new();
         for (at, op) in code.ops.iter().enumerate() {
-            match &op.control {
-                ControlEffect::Jump(ControlTarget::Op(to)) if op.condition.is_always() => {
-                    edges.push((at, to.index()));
-                }
-                ControlEffect::Branch {
-                    to: ControlTarget::Op(to),
-                    ..
-                }
-                | ControlEffect::Jump(ControlTarget::Op(to)) => {
-                    edges.extend([(at, at + 1), (at, to.index())])
-                }
-                ControlEffect::End | ControlEffect::Exit => exits.push(at),
-                _ => edges.push((at, at + 1)),
+            match successors(at, op) {
+                Some(next) if next.is_empty() => exits.push(at),
+                Some(next) => edges.extend(next.into_iter().map(|to| (at, to))),
+                // A profile that reaches the operation is undecided.
+                None => edges.push((at, at + 1)),
             }
         }
         let graph = Digraph::new(code.ops.len(), edges);
-        let cells_of = |op: &warpbound_ir::Op| {
+        let cells_of = |op: &Op| {
             let cells = op.reads.iter().chain(&op.writes).copied();
             cells
                 .chain(op.condition.guard)
@@ -496,7 +488,7 @@ impl<'r, 'a> Run<'r, 'a> {
     fn skip_region(&mut self, region: Region, at: OpIndex) -> Result<(), Undecided> {
         let undecided = Undecided { at };
         let active = self.active();
-        let inside = self.ops_in_region(region);
+        let inside = self.ops_in_region(region).ok_or(undecided)?;
         // The region is bounded for the active lanes, so no others may become active in it: the reconvergence points
         // of pending branches must lie after it, or at its end (SOUNDNESS 6.3).
         let mut pending = self.state.frames.frames().iter();
@@ -534,8 +526,8 @@ impl<'r, 'a> Run<'r, 'a> {
         }
     }
 
-    /// Operations of a region, its reconvergence point included.
-    fn ops_in_region(&self, region: Region) -> BTreeSet<usize> {
+    /// Operations of a region, its reconvergence point included; `None` if one of them has no known successors.
+    fn ops_in_region(&self, region: Region) -> Option<BTreeSet<usize>> {
         let code = self.profiler.code;
         let mut found = BTreeSet::new();
         let mut worklist = vec![region.from.index()];
@@ -548,21 +540,34 @@ impl<'r, 'a> Run<'r, 'a> {
                 continue;
             }
             let Some(op) = code.ops.get(at) else { continue };
-            match &op.control {
-                ControlEffect::Jump(ControlTarget::Op(to)) => {
-                    worklist.push(to.index());
-                    if !op.condition.is_always() {
-                        worklist.push(at + 1);
-                    }
-                }
-                ControlEffect::Branch {
-                    to: ControlTarget::Op(to),
-                    ..
-                } => worklist.extend([to.index(), at + 1]),
-                ControlEffect::End | ControlEffect::Exit => {}
-                _ => worklist.push(at + 1),
-            }
+            worklist.extend(successors(at, op)?);
         }
-        found
+        Some(found)
+    }
+}
+
+/// Positions at which lanes can continue after an operation, none after the end; `None` if a profile does not follow its
+/// control effect, or if its target is not in the code.
+fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
+    let is_always = op.condition.is_always();
+    match &op.control {
+        ControlEffect::Next | ControlEffect::Reconverge => Some(smallvec![at + 1]),
+        ControlEffect::Jump(ControlTarget::Op(to)) if is_always => Some(smallvec![to.index()]),
+        ControlEffect::Jump(ControlTarget::Op(to))
+        | ControlEffect::Branch {
+            to: ControlTarget::Op(to),
+            ..
+        } => Some(smallvec![at + 1, to.index()]),
+        ControlEffect::End => Some(SmallVec::new()),
+        ControlEffect::Exit if is_always => Some(SmallVec::new()),
+        ControlEffect::Jump(_)
+        | ControlEffect::Branch { .. }
+        | ControlEffect::SetActive(_)
+        | ControlEffect::Indirect { .. }
+        | ControlEffect::Call(_)
+        | ControlEffect::Push(..)
+        | ControlEffect::Pop(_)
+        | ControlEffect::Exit
+        | ControlEffect::Unsupported(_) => None,
     }
 }

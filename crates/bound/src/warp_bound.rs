@@ -36,7 +36,7 @@ use crate::solve::Certified;
 ///
 /// Without a certificate there is none:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use warpbound_base::{Instructions, UpperBound};
 /// use warpbound_bound::WarpBound;
 ///

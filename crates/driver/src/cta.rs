@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::mini;
 use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_bound::abstract_warp::{self, AbstractWarp, BlockSegment, WarpStructure};
 use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
@@ -134,7 +134,11 @@ fn assumptions(
             text: "the run ends: no fault, and no deadlock at a barrier".to_owned(),
         },
     ];
-    if counts.sources.values().any(|source| *source == "facts") {
+    if counts
+        .sources
+        .values()
+        .any(|source| *source == LoopBoundSource::Facts)
+    {
         all.push(BoundAssumption {
             id: "loop-facts",
             text: "the bounds of the facts file hold for every input".to_owned(),
@@ -143,7 +147,7 @@ fn assumptions(
     if counts
         .sources
         .values()
-        .any(|source| *source == "--loop-default")
+        .any(|source| *source == LoopBoundSource::LoopDefault)
     {
         all.push(BoundAssumption {
             id: "loop-default",
@@ -153,11 +157,30 @@ fn assumptions(
     all
 }
 
+/// Origin of the iteration bound of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LoopBoundSource {
+    /// The iterations that the exit condition allows, computed from the launch.
+    Predicate,
+    /// A flow fact.
+    Facts,
+    /// The bound of all loops without a fact.
+    LoopDefault,
+}
+
+impl Named for LoopBoundSource {
+    const ALL: &'static [(LoopBoundSource, &'static str)] = &[
+        (LoopBoundSource::Predicate, "the loop predicate"),
+        (LoopBoundSource::Facts, "facts"),
+        (LoopBoundSource::LoopDefault, "--loop-default"),
+    ];
+}
+
 /// Iteration bounds of loops and their origins.
 struct LoopBounds {
     /// Bounds by the addresses of the loop headers.
     bounds: BTreeMap<Vec<CodeAddr>, HeaderBound>,
-    sources: BTreeMap<Vec<CodeAddr>, &'static str>,
+    sources: BTreeMap<Vec<CodeAddr>, LoopBoundSource>,
     /// Exit branches of the loops whose iterations the predicate determines.
     exits: BTreeMap<Vec<CodeAddr>, OpIndex>,
 }
@@ -215,14 +238,16 @@ impl LoopBounds {
             });
             let stated = stated.get(fact).copied().flatten();
             let (bound, source) = match (computed, stated, default) {
-                (Some(warps), None, _) => (HeaderBound::ByWarp(warps), "the loop predicate"),
+                (Some(warps), None, _) => (HeaderBound::ByWarp(warps), LoopBoundSource::Predicate),
                 // Both bounds hold, so the smaller one does.
                 (Some(warps), Some(stated), _) => {
                     let least = warps.into_iter().map(|n| n.min(stated)).collect();
-                    (HeaderBound::ByWarp(least), "facts")
+                    (HeaderBound::ByWarp(least), LoopBoundSource::Facts)
                 }
-                (None, Some(stated), _) => (HeaderBound::All(stated), "facts"),
-                (None, None, Some(default)) => (HeaderBound::All(default), "--loop-default"),
+                (None, Some(stated), _) => (HeaderBound::All(stated), LoopBoundSource::Facts),
+                (None, None, Some(default)) => {
+                    (HeaderBound::All(default), LoopBoundSource::LoopDefault)
+                }
                 (None, None, None) => continue,
             };
             let exit = nodes.first().and_then(|node| exits.get(node));
@@ -388,10 +413,12 @@ impl Estimator<'_> {
                         HeaderBound::ByWarp(bounds) => bounds.get(warp).copied().unwrap_or(0),
                     });
                     let counts: Vec<u64> = warps.map(|n| n.saturating_sub(more)).collect();
+                    let source = self.counts.sources.get(&key).copied();
+                    let source = source.unwrap_or(LoopBoundSource::Facts);
                     report.loops.push(LoopCount {
                         at: self.prepared.location(op),
                         warps: run_lengths(&counts),
-                        source: self.counts.sources.get(&key).copied().unwrap_or("facts"),
+                        source: source.name(),
                     });
                     found.insert(*index, counts);
                 }

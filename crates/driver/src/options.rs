@@ -6,6 +6,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
@@ -42,9 +43,6 @@ pub struct BoundOptions {
     /// Whether the report contains the construction time of the warp-level graph, which differs from run to run.
     pub timing: bool,
 }
-
-/// Lanes of a warp of all NVIDIA GPUs.
-const NVIDIA_WIDTH: u32 = 32;
 
 /// Maximum of lanes of a warp over all machines.
 const MAX_LANES: u32 = 64;
@@ -111,10 +109,10 @@ impl BoundOptions {
             ));
         }
         let warp_width = match (isa, self.warp_width) {
-            (Isa::Sm(_), None | Some(NVIDIA_WIDTH)) => NVIDIA_WIDTH,
+            (Isa::Sm(_), None | Some(WARP_LANES)) => WARP_LANES,
             (Isa::Sm(_), Some(stated)) => {
                 return fail(format!(
-                    "warps of {isa} have {NVIDIA_WIDTH} lanes, not {stated}"
+                    "warps of {isa} have {WARP_LANES} lanes, not {stated}"
                 ));
             }
             (Isa::MiniSimt, stated) => stated.unwrap_or(MAX_LANES),

@@ -21,7 +21,7 @@ mod timing;
 use crate::RegisterFiles;
 use crate::encoding::span;
 
-pub use arch::Arch;
+pub use arch::{Arch, WARP_LANES};
 pub use bits::{OperandBits, OperandKind};
 pub use control::ControlWord;
 pub use form::{Form, FormId};

@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// Statistics class of the instruction at a position; `None` if the instruction set has no classes.
-    pub fn class(&self, position: usize) -> Option<&'static str> {
+    pub fn class(&self, position: usize) -> Option<nvidia::InstrClass> {
         match self {
             Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
             Program::Mini(_) => None,

@@ -10,9 +10,7 @@
 //! points with calling contexts.
 
 use crate::warp::DivergenceOrder;
-use crate::{ControlTransfer, ExecutionModel, Tag, TransferError};
-
-pub use crate::Mask;
+use crate::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError};
 
 /// Entry of the activation stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

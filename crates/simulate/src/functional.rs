@@ -2,8 +2,9 @@
 //! instruction set simulator).
 //!
 //! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
-//! warp together. The instruction set decides the number of lanes: Maxwell and Pascal have 32. Where lanes diverge, the
-//! activation stack of `simt` selects those that continue. A warp runs until it waits at a barrier or exits.
+//! warp together. The number of lanes is a constant parameter; launches here execute NVIDIA's machine code, whose warps
+//! have 32. Where lanes diverge, the activation stack of `simt` selects those that continue. A warp runs until it waits
+//! at a barrier or exits.
 
 mod access;
 mod barrier;
@@ -27,6 +28,7 @@ mod wide_warps;
 use std::num::NonZero;
 
 use warpbound_ir::{Code, OpIndex};
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 
 pub use counts::{Counts, Note, NoteKind};
@@ -37,8 +39,8 @@ pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;
 pub(crate) use program::{ClockRegister, Program};
 
-/// Lanes of a warp of Maxwell and Pascal.
-pub(crate) const NVIDIA_LANES: usize = 32;
+/// Lanes of a warp of NVIDIA's GPUs, as the length of a row of values.
+pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
 
 /// Executes all blocks of a launch.
 ///

@@ -8,10 +8,10 @@ use warpbound_analyse::context::ContextId;
 use warpbound_analyse::program_space::ContextBlock;
 use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
-use warpbound_simt::activation_stack::{ActivationStack, Mask, StackEntry};
+use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::groups::{ACTIVE, GroupRelation};
 use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpState};
-use warpbound_simt::{EntryId, EntrySite, NodeId, Tag};
+use warpbound_simt::{EntryId, EntrySite, Mask, NodeId, Tag};
 
 use super::loops::LoopIndex;
 use crate::KernelFlow;

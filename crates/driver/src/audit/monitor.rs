@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::Size;
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
@@ -19,7 +20,7 @@ use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
 use super::loops::{HeaderMaximum, LoopCounter};
 
 /// Lanes of a warp.
-const LANES: usize = 32;
+const LANES: usize = WARP_LANES as usize;
 
 /// Order of the sides of a jump on the monitor's stacks: not used, as the sides are moved in the simulator's order.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;

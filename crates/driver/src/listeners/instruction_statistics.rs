@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_base::Named;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::MemoryEffect;
+use warpbound_isa::nvidia::InstrClass;
 use warpbound_report::functional::{
     BranchCount, ClassCount, IssueCounts, LineCount, MemoryCount, MnemonicCount,
 };
@@ -64,12 +65,13 @@ impl<'a> InstructionStatistics<'a> {
     /// Returns the counts by class, most frequent first.
     pub(crate) fn classes(&self) -> Vec<ClassCount> {
         let class = |at| {
-            let class = self.prepared.program.class(at).unwrap_or("other");
+            let class = self.prepared.program.class(at);
+            let class = class.unwrap_or(InstrClass::Other);
             match (class, self.prepared.program.access(at)) {
-                ("load/store" | "atomic", Some((access, _))) => {
-                    format!("{class} {}", access.space.name())
+                (InstrClass::LoadStore | InstrClass::Atomic, Some((access, _))) => {
+                    format!("{} {}", class.name(), access.space.name())
                 }
-                _ => class.to_owned(),
+                _ => class.name().to_owned(),
             }
         };
         let groups = self.group_by(class);
@@ -124,7 +126,12 @@ impl<'a> InstructionStatistics<'a> {
             | ControlEffect::SetActive(_)
             | ControlEffect::End => false,
             ControlEffect::Indirect { .. } => true,
-            _ => !op.condition.is_always(),
+            ControlEffect::Jump(_)
+            | ControlEffect::Branch { .. }
+            | ControlEffect::Call(_)
+            | ControlEffect::Pop(_)
+            | ControlEffect::Exit
+            | ControlEffect::Unsupported(_) => !op.condition.is_always(),
         };
         self.issued_operations()
             .filter(|(_, op, _)| can_part(op))

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use warpbound_ir::OpIndex;
 use warpbound_launch::Size;
 use warpbound_report::trace::{Phase, TraceArgs, TraceEvent, TraceMetadata, TraceWriter};
+use warpbound_simt::Mask;
 use warpbound_simulate::timed::{
     Event, EventListener, HitLevel, StallCycles, WarpPlace, format_mask, path_name,
 };
@@ -48,7 +49,7 @@ struct OpenSlice {
     at: OpIndex,
     block: u64,
     warp: u32,
-    active: u32,
+    active: Mask,
     waited: StallCycles,
 }
 

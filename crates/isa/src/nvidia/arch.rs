@@ -2,6 +2,9 @@ use crate::encoding::ArchSet;
 use crate::encoding::span::Span;
 use std::fmt;
 
+/// Lanes of a warp of all NVIDIA GPUs (CUDA C Programming Guide, "SIMT Architecture").
+pub const WARP_LANES: u32 = 32;
+
 /// Instruction-set architecture: chips with the same encoding and timing classes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Arch {

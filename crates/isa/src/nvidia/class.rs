@@ -1,7 +1,5 @@
 //! Statistics classes of instructions, and access sizes in bytes.
 
-use warpbound_base::Named;
-
 use super::modifier::Modifier;
 use super::opcode::InstrClass;
 use super::operand::OperandValue;
@@ -9,12 +7,10 @@ use super::program::{SassInstr, SassProgram};
 use crate::instr::MemorySpace;
 
 impl SassProgram {
-    /// Statistics class of an instruction: `integer`, `load/store`.
-    pub fn class(&self, instr: &SassInstr) -> &'static str {
+    /// Statistics class of an instruction.
+    pub fn class(&self, instr: &SassInstr) -> InstrClass {
         let opcode = self.form(instr).map(|form| form.opcode());
-        opcode
-            .map_or(InstrClass::Other, |opcode| opcode.class())
-            .name()
+        opcode.map_or(InstrClass::Other, |opcode| opcode.class())
     }
 
     /// Bytes that each lane loads or stores; for textures and surfaces without a size modifier, the bytes of the data

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use warpbound_base::Named;
-use warpbound_isa::nvidia::{Opcode, SassProgram, table};
+use warpbound_isa::nvidia::{InstrClass, Opcode, SassProgram, table};
 use warpbound_isa::{Arch, ControlWord, MemoryEffect, MemorySpace};
 
 /// Parses all rows: rows are parsed on demand, so a fault in one could remain undetected.
@@ -84,24 +83,24 @@ fn classes_agree_with_effects() {
             control: ControlWord::of_slot(0, 0),
             form: Some(id),
         };
-        let (effects, class) = (program.effects(&instr), form.opcode().class().name());
+        let (effects, class) = (program.effects(&instr), form.opcode().class());
         let expected = match effects.access {
             Some(MemoryEffect {
                 space: MemorySpace::Attribute,
                 ..
-            }) => "other",
+            }) => InstrClass::Other,
             Some(MemoryEffect {
                 loads: false,
                 stores: false,
                 ..
-            }) => "other",
+            }) => InstrClass::Other,
             Some(MemoryEffect {
                 space: MemorySpace::Texture | MemorySpace::Surface,
                 ..
-            }) => "texture/surface",
-            Some(_) if ["ATOM", "ATOMS", "RED"].contains(&form.mnemonic()) => "atomic",
-            Some(_) => "load/store",
-            None if effects.barrier => "barrier",
+            }) => InstrClass::TextureSurface,
+            Some(_) if ["ATOM", "ATOMS", "RED"].contains(&form.mnemonic()) => InstrClass::Atomic,
+            Some(_) => InstrClass::LoadStore,
+            None if effects.barrier => InstrClass::Barrier,
             None => continue,
         };
         accesses += 1;

@@ -2,7 +2,7 @@
 
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 
 use super::Counts;
 use super::block::{Block, ExecContext};

@@ -1,7 +1,7 @@
 //! Execution counts of a launch, and notes on probable mistakes of the kernel.
 
 use warpbound_ir::OpIndex;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 
 use super::Size;
 use super::lanes::count_lanes;

@@ -11,7 +11,7 @@ use super::program::{Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffec
 use super::surface::{SurfaceAddress, resolve};
 use super::texture::{Sampler, TexelCoordinates, TexelSource};
 use warpbound_launch::{Surface, Texture};
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 
 /// An operation that a warp executes.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 use warpbound_ir::float::single::{self, Scale};
 use warpbound_ir::float::{FloatOp, Flush, Rounding};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 
 /// One 32-bit value per lane.
 pub(super) type LaneValues<const W: usize> = [u32; W];

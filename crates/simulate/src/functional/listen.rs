@@ -3,7 +3,8 @@
 use serde::Serialize;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::activation_stack::{ActivationStack, Mask};
+use warpbound_simt::Mask;
+use warpbound_simt::activation_stack::ActivationStack;
 
 use super::Size;
 use super::program::ExtraRegister;

@@ -1,7 +1,8 @@
 //! The state of a warp.
 
 use warpbound_ir::BarrierReduction;
-use warpbound_simt::activation_stack::{ActivationStack, Mask};
+use warpbound_simt::Mask;
+use warpbound_simt::activation_stack::ActivationStack;
 
 use super::Size;
 use super::lanes::{LaneValues, blend, gather};

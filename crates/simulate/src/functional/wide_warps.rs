@@ -11,7 +11,7 @@ use warpbound_ir::{
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_launch::PathOrder;
-use warpbound_simt::activation_stack::Mask;
+use warpbound_simt::Mask;
 
 use super::*;
 

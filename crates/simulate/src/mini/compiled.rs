@@ -161,7 +161,17 @@ fn compile_flow(op: &Op) -> Option<Flow> {
         }
         ControlEffect::Reconverge if condition.is_always() => ControlTransfer::Reconverge,
         ControlEffect::End => ControlTransfer::Exit,
-        _ => return None,
+        ControlEffect::Next
+        | ControlEffect::Jump(_)
+        | ControlEffect::Branch { .. }
+        | ControlEffect::Reconverge
+        | ControlEffect::SetActive(_)
+        | ControlEffect::Indirect { .. }
+        | ControlEffect::Call(_)
+        | ControlEffect::Push(..)
+        | ControlEffect::Pop(_)
+        | ControlEffect::Exit
+        | ControlEffect::Unsupported(_) => return None,
     };
     Some(Flow {
         transfer,

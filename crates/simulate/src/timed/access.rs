@@ -3,6 +3,7 @@
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
+use warpbound_simt::{Mask, lanes_of};
 
 use super::event::{Event, EventListener};
 use super::l1_path::{AccessOutcome, WarpAccess};
@@ -12,7 +13,7 @@ use super::probe::ProbedAccess;
 use super::shared_memory::same_word_degree;
 use super::sm::{GpuContext, Sm, l1_unit_of};
 use super::warp::Warp;
-use crate::functional::{AccessKind, space_of};
+use crate::functional::{AccessKind, NVIDIA_LANES, space_of};
 use warpbound_isa::nvidia::ExecUnit;
 
 impl<'r> Sm<'r> {
@@ -175,17 +176,18 @@ impl<'r> Sm<'r> {
         bytes_per_lane: u32,
         l2: &mut L2Cache<'_>,
     ) -> AccessOutcome {
-        let bytes_of_warp = u64::from(bytes_per_lane).next_multiple_of(4) * 32;
+        let lanes = NVIDIA_LANES as u64;
+        let bytes_of_warp = u64::from(bytes_per_lane).next_multiple_of(4) * lanes;
         let slot = u64::from(self.number) * self.slots + u64::from(warp.place.slot);
         let mut outcome = AccessOutcome::default();
         for word in 0..u64::from(request.size).div_ceil(4) {
-            let addresses = std::array::from_fn(|lane| {
+            let addresses: [u64; NVIDIA_LANES] = std::array::from_fn(|lane| {
                 // Addresses of lanes that do not take part are undefined.
                 let offset = match request.taken >> lane & 1 {
                     1 => request.addresses[lane] + 4 * word,
                     _ => 0,
                 };
-                let row = offset / 4 * 128;
+                let row = offset / 4 * (4 * lanes);
                 LOCAL_BASE + slot * bytes_of_warp + row + lane as u64 * 4 + offset % 4
             });
             let word = WarpAccess {
@@ -200,7 +202,7 @@ impl<'r> Sm<'r> {
 }
 
 /// Splits the lanes of an access by memory space; addresses of generic accesses become those of their space.
-fn split_by_space(access: &ProbedAccess, addresses: &mut [u64; 32]) -> [(MemorySpace, u32); 3] {
+fn split_by_space(access: &ProbedAccess, addresses: &mut [u64]) -> [(MemorySpace, Mask); 3] {
     let mut lanes = [
         (MemorySpace::Shared, 0),
         (MemorySpace::Local, 0),
@@ -228,7 +230,7 @@ fn split_by_space(access: &ProbedAccess, addresses: &mut [u64; 32]) -> [(MemoryS
 }
 
 /// Whether several lanes have the same address.
-fn has_equal_addresses(addresses: &[u64; 32], taken: u32) -> bool {
-    let lanes = || (0..32).filter(|lane| taken >> lane & 1 == 1);
+fn has_equal_addresses(addresses: &[u64], taken: Mask) -> bool {
+    let lanes = || lanes_of(taken);
     lanes().any(|lane| lanes().any(|other| other < lane && addresses[other] == addresses[lane]))
 }

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::Size;
+use warpbound_simt::Mask;
 
 use crate::functional::AccessKind;
 
@@ -164,10 +165,10 @@ pub enum Event {
         at: OpIndex,
         /// Mask of the active lanes.
         #[serde(serialize_with = "serialize_mask")]
-        active: u32,
+        active: Mask,
         /// Mask of the active lanes in which the condition holds.
         #[serde(serialize_with = "serialize_mask")]
-        taken: u32,
+        taken: Mask,
         /// Cycles since the previous issue of the warp, or since the start of its block, by reason.
         #[serde(serialize_with = "serialize_stalls")]
         waited: StallCycles,
@@ -283,8 +284,8 @@ impl Event {
     }
 }
 
-/// Formats a mask of lanes.
-pub fn format_mask(lanes: u32) -> String {
+/// Formats a mask of lanes, with at least 8 hexadecimal digits.
+pub fn format_mask(lanes: Mask) -> String {
     format!("{lanes:#010x}")
 }
 
@@ -296,7 +297,7 @@ pub fn path_name(space: MemorySpace) -> &'static str {
     }
 }
 
-fn serialize_mask<S: Serializer>(lanes: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_mask<S: Serializer>(lanes: &Mask, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{lanes:#010x}"))
 }
 

@@ -2,6 +2,7 @@
 //! cache.
 
 use warpbound_machine::Parameter;
+use warpbound_simt::{Mask, lowest_lanes};
 
 use super::cache::Cache;
 use super::l2::{L2Access, L2Cache};
@@ -9,7 +10,7 @@ use super::mshr::{MshrFile, StoreBuffer};
 use super::parameters::{Tracked, UsedParameters};
 use super::server::Server;
 use super::tlb::L1Tlb;
-use crate::functional::AccessKind;
+use crate::functional::{AccessKind, NVIDIA_LANES};
 
 /// Parameters of the requests of an access, from section `l1` of the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,9 @@ impl L1Section {
         let section = L1Section {
             line: reader.get(Parameter::L1Line).max(1),
             sector: reader.get(Parameter::L2Sector).max(1),
-            request_threads: reader.get(Parameter::L1RequestThreads).clamp(1, 32) as usize,
+            request_threads: reader
+                .get(Parameter::L1RequestThreads)
+                .clamp(1, NVIDIA_LANES as u64) as usize,
             tags: reader.get(Parameter::L1Tags).max(1),
             merge: reader.get(Parameter::L1Merge) != 0,
         };
@@ -40,8 +43,8 @@ impl L1Section {
     fn coalesce<'p>(
         &self,
         access: &WarpAccess<'_>,
-        lanes: u32,
-        lines: &'p mut [LineSectors; 32],
+        lanes: Mask,
+        lines: &'p mut [LineSectors; NVIDIA_LANES],
     ) -> &'p [LineSectors] {
         let mut count = 0;
         let mut left = lanes;
@@ -170,8 +173,8 @@ pub(super) struct WarpAccess<'a> {
     pub(super) kind: AccessKind,
     /// Bytes per lane.
     pub(super) size: u32,
-    pub(super) addresses: &'a [u64; 32],
-    pub(super) taken: u32,
+    pub(super) addresses: &'a [u64],
+    pub(super) taken: Mask,
     /// Looks up the L1 cache.
     pub(super) cached: bool,
     /// Several lanes access one address.
@@ -271,8 +274,8 @@ impl L1Path {
         // 8, 4 and 2 threads per request for 4, 8 and 16 bytes (G. Smith of NVIDIA, forum topic 49571).
         let threads = (section.request_threads / words).max(1);
         self.requested.clear();
-        for first in (0..32).step_by(threads) {
-            let lanes = access.taken & (u32::MAX >> (32 - threads)) << first;
+        for first in (0..NVIDIA_LANES).step_by(threads) {
+            let lanes = access.taken & lowest_lanes(threads as u32) << first;
             if lanes != 0 {
                 self.request(at, access, lanes, &section, l2, &mut outcome);
             }
@@ -285,12 +288,12 @@ impl L1Path {
         &mut self,
         at: u64,
         access: &WarpAccess<'_>,
-        lanes: u32,
+        lanes: Mask,
         section: &L1Section,
         l2: &mut L2Cache<'_>,
         outcome: &mut AccessOutcome,
     ) {
-        let mut lines = [LineSectors::default(); 32];
+        let mut lines = [LineSectors::default(); NVIDIA_LANES];
         let lines = section.coalesce(access, lanes, &mut lines);
         let cycles = (lines.len() as u64).div_ceil(section.tags);
         let ports = self.ports.get_mut(l2.parameters);
@@ -389,7 +392,9 @@ mod tests {
             let request = WarpAccess {
                 kind: AccessKind::Load,
                 size: 4,
-                addresses: &std::array::from_fn(|lane| line * 128 + lane as u64 % 4 * 32),
+                addresses: &std::array::from_fn::<u64, NVIDIA_LANES, _>(|lane| {
+                    line * 128 + lane as u64 % 4 * 32
+                }),
                 taken: 0b1111,
                 cached: false,
                 contended: false,

@@ -1,8 +1,8 @@
-//! Probe: the facts about an executed instruction that its timing depends on. Warps have 32 lanes here, and masks 32
-//! bits.
+//! Probe: the facts about an executed instruction that its timing depends on.
 
 use warpbound_ir::Cell;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_simt::{Mask, lanes_of};
 
 use super::instr_timing::{Completion, InstrTiming};
 use crate::functional::{
@@ -13,7 +13,7 @@ use crate::functional::{
 pub(super) struct Probe<'a> {
     pub(super) timings: &'a [InstrTiming],
     /// Lanes in which its condition was true.
-    pub(super) taken: u32,
+    pub(super) taken: Mask,
     /// Its access to memory.
     pub(super) access: Option<ProbedAccess>,
     /// Byte addresses of that access, per lane.
@@ -28,7 +28,7 @@ pub(super) struct ProbedAccess {
     pub(super) space: MemorySpace,
     pub(super) kind: AccessKind,
     pub(super) size: u32,
-    pub(super) taken: u32,
+    pub(super) taken: Mask,
 }
 
 impl<'a> Probe<'a> {
@@ -46,7 +46,7 @@ impl<'a> Probe<'a> {
 impl ExecutionListener for Probe<'_> {
     #[inline(always)]
     fn issue(&mut self, issue: &Issue<'_>) -> bool {
-        self.taken = issue.taken as u32;
+        self.taken = issue.taken;
         // `access` is not called if no lane executes the instruction: the previous access must not remain.
         self.access = None;
         if let Some(timing) = self.timings.get(issue.at.index())
@@ -63,7 +63,7 @@ impl ExecutionListener for Probe<'_> {
             space: access.space,
             kind: access.kind,
             size: access.size,
-            taken: access.taken as u32,
+            taken: access.taken,
         });
         if let Some(addresses) = access.addresses.first_chunk() {
             self.addresses = *addresses;
@@ -76,7 +76,7 @@ impl Probe<'_> {
     fn record_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
         self.constants.clear();
         let indices = base.map_or(CellValues::Truths(0), |cell| issue.cell(cell));
-        for lane in (0..NVIDIA_LANES).filter(|lane| issue.taken >> lane & 1 == 1) {
+        for lane in lanes_of(issue.taken) {
             let address = indices.get(lane).wrapping_add_signed(offset) & !3;
             if !self.constants.contains(&address) {
                 self.constants.push(address);

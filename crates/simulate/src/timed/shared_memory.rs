@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use warpbound_machine::Parameter;
+use warpbound_simt::{Mask, lanes_of};
 
 use super::parameters::{Tracked, UsedParameters};
 
@@ -59,13 +60,14 @@ pub(super) struct Transactions {
 impl Banks {
     /// Returns the transactions of an access of `size` bytes per lane by the lanes of `taken`.
     ///
-    /// The warp is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits. A pool
-    /// takes one transaction, even without active threads, plus its bank-conflict degree less one. Threads that request
-    /// the same word do not conflict.
-    pub(super) fn transactions(self, size: u32, addresses: &[u64; 32], taken: u32) -> Transactions {
+    /// A warp of 32 lanes is split into pools of 32, 16 or 8 threads for accesses of at most 32, of 64 or of 128 bits.
+    /// A pool takes one transaction, even without active threads, plus its bank-conflict degree less one. Threads that
+    /// request the same word do not conflict.
+    pub(super) fn transactions(self, size: u32, addresses: &[u64], taken: Mask) -> Transactions {
         let words = (size / 4).clamp(1, 4) as usize;
-        let threads = (self.pool_threads / words).clamp(1, 32);
-        let pools = 32 / threads;
+        let lanes = addresses.len().max(1);
+        let threads = (self.pool_threads / words).clamp(1, lanes);
+        let pools = lanes / threads;
         let mut conflicts = 0;
         for pool in 0..pools {
             let lanes = pool * threads..(pool + 1) * threads;
@@ -83,8 +85,8 @@ impl Banks {
     fn conflict_degree(
         self,
         words: usize,
-        addresses: &[u64; 32],
-        taken: u32,
+        addresses: &[u64],
+        taken: Mask,
         lanes: Range<usize>,
     ) -> u32 {
         const NONE: u32 = u32::MAX;
@@ -110,8 +112,8 @@ impl Banks {
     fn count_conflict_degree(
         self,
         words: usize,
-        addresses: &[u64; 32],
-        taken: u32,
+        addresses: &[u64],
+        taken: Mask,
         lanes: Range<usize>,
     ) -> u32 {
         let mut counts = [0; MAX_BANKS];
@@ -136,18 +138,24 @@ impl Banks {
 }
 
 /// Returns the largest number of threads that request the same word.
-pub(super) fn same_word_degree(addresses: &[u64; 32], taken: u32) -> u32 {
-    let lanes = || (0..32).filter(|lane| taken >> lane & 1 == 1);
+pub(super) fn same_word_degree(addresses: &[u64], taken: Mask) -> u32 {
     let same = |lane: usize| {
         let word = addresses[lane] / 4;
-        lanes().filter(|&l| addresses[l] / 4 == word).count() as u32
+        lanes_of(taken)
+            .filter(|&l| addresses[l] / 4 == word)
+            .count() as u32
     };
-    lanes().map(same).max().unwrap_or(0)
+    lanes_of(taken).map(same).max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use warpbound_simt::lowest_lanes;
+
     use super::*;
+
+    /// All lanes of a warp.
+    const ALL: Mask = 0xffff_ffff;
 
     /// Shared memory of Maxwell and Pascal.
     const BANKS: Banks = Banks {
@@ -155,12 +163,12 @@ mod tests {
         pool_threads: 32,
     };
 
-    fn transactions(size: u32, addresses: &[u64; 32], taken: u32) -> Transactions {
+    fn transactions(size: u32, addresses: &[u64; 32], taken: Mask) -> Transactions {
         BANKS.transactions(size, addresses, taken)
     }
 
-    fn masks() -> impl Iterator<Item = (u32, u32)> {
-        (1..=32).map(|threads| (threads, u32::MAX >> (32 - threads)))
+    fn masks() -> impl Iterator<Item = (u32, Mask)> {
+        (1..=32).map(|threads| (threads, lowest_lanes(threads)))
     }
 
     /// Table I: threads access consecutive words.
@@ -245,29 +253,29 @@ mod tests {
     /// Threads that request the same word, or bytes of it, do not conflict.
     #[test]
     fn a_word_is_read_once() {
-        let found = transactions(4, &[64; 32], u32::MAX);
+        let found = transactions(4, &[64; 32], ALL);
         assert_eq!((found.all, found.conflicts), (1, 0));
-        assert_eq!(same_word_degree(&[64; 32], u32::MAX), 32);
-        let bytes = std::array::from_fn(|lane| lane as u64);
-        assert_eq!(transactions(1, &bytes, u32::MAX).all, 1);
-        assert_eq!(same_word_degree(&bytes, u32::MAX), 4);
+        assert_eq!(same_word_degree(&[64; 32], ALL), 32);
+        let bytes: [u64; 32] = std::array::from_fn(|lane| lane as u64);
+        assert_eq!(transactions(1, &bytes, ALL).all, 1);
+        assert_eq!(same_word_degree(&bytes, ALL), 4);
         // Two words of one bank, each requested by 16 threads.
-        let pairs = std::array::from_fn(|lane| (lane as u64 % 2) * 128);
-        assert_eq!(transactions(4, &pairs, u32::MAX).all, 2);
-        assert_eq!(same_word_degree(&pairs, u32::MAX), 16);
+        let pairs: [u64; 32] = std::array::from_fn(|lane| (lane as u64 % 2) * 128);
+        assert_eq!(transactions(4, &pairs, ALL).all, 2);
+        assert_eq!(same_word_degree(&pairs, ALL), 16);
         assert_eq!(same_word_degree(&pairs, 0b111), 2);
     }
 
     /// Half as many banks conflict where 32 do not; smaller pools take more transactions, but have fewer conflicts.
     #[test]
     fn other_banks_and_pools() {
-        let every_second = std::array::from_fn(|lane| lane as u64 * 8);
+        let every_second: [u64; 32] = std::array::from_fn(|lane| lane as u64 * 8);
         let of = |count, pool_threads| {
             let banks = Banks {
                 count,
                 pool_threads,
             };
-            let found = banks.transactions(4, &every_second, u32::MAX);
+            let found = banks.transactions(4, &every_second, ALL);
             (found.all, found.conflicts)
         };
         assert_eq!(of(32, 32), (2, 1));
@@ -283,7 +291,7 @@ mod tests {
             let size = *random.choice(&[1u32, 2, 4, 8, 16]).unwrap();
             let span = 1 << random.u32(3..9);
             let addresses = std::array::from_fn(|_| random.u64(0..span) * u64::from(size));
-            let taken = random.u32(..) & random.u32(..);
+            let taken = Mask::from(random.u32(..) & random.u32(..));
             let pools = (size / 4).max(1);
             let mut expected = 0;
             for pool in 0..pools {

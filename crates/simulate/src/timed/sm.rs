@@ -8,7 +8,7 @@
 use warpbound_ir::OpIndex;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
-use warpbound_simt::{ExecutionModel, Mask};
+use warpbound_simt::ExecutionModel;
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
@@ -177,7 +177,7 @@ impl<'r> Sm<'r> {
                 block: number,
                 warp,
             };
-            let top = state.stack.running().map_or((0, 0), next_of);
+            let top = state.stack.running().unwrap_or((0, 0));
             let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
@@ -268,9 +268,7 @@ impl<'r> Sm<'r> {
             budget: &mut gpu.budget,
             listener: &mut gpu.probe,
         };
-        resident
-            .block
-            .step(number, at, warp.active.into(), &mut context)?;
+        resident.block.step(number, at, warp.active, &mut context)?;
         let event = Event::Issue {
             warp: warp.place,
             at: OpIndex(at),
@@ -285,7 +283,7 @@ impl<'r> Sm<'r> {
         };
         scheduler.record_issue(slot, timing.yields);
         let state = &resident.block.warps[number];
-        let next = state.stack.running().map(next_of);
+        let next = state.stack.running();
         let waits = state.barrier_wait.is_some();
         warp.restart(now);
         self.time_instruction(now, timing, warp, gpu);
@@ -531,7 +529,9 @@ impl<'r> Sm<'r> {
         };
         let rate = gpu.parameters.get(Parameter::BarrierThreads).max(1);
         // CUDA C Programming Guide, throughput table: barriers count 64 threads in a cycle (P100: 32).
-        let counted = self.barrier.transfer(now, now, 32, rate * 1000);
+        let counted = self
+            .barrier
+            .transfer(now, now, NVIDIA_LANES as u64, rate * 1000);
         let waiting = |resident: &ResidentBlock<'_>| -> Vec<bool> {
             let warps = resident.block.warps.iter();
             warps.map(|warp| warp.barrier_wait.is_some()).collect()
@@ -611,11 +611,6 @@ impl<'r> Sm<'r> {
         let resident = self.residents.iter().flatten().next()?;
         Some(resident.block.deadlock())
     }
-}
-
-/// Next instruction and active lanes of a warp.
-fn next_of((at, active): (u32, Mask)) -> (u32, u32) {
-    (at, active as u32)
 }
 
 /// L1 unit of a warp: sub-partitions share the units, with two units one for each pair of neighbours (`pastis-2022`,

@@ -1,25 +1,31 @@
 //! Streams of accesses against the capacity of buses, ports, MSHRs and store buffers.
 
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_machine::{GpuModel, MachineConfig, Parameter, Selection};
+use warpbound_simt::lowest_lanes;
 
 use super::dram::Dram;
 use super::l1_path::{L1Path, WarpAccess};
 use super::l2::{L2Access, L2Cache};
 use super::parameters::UsedParameters;
-use crate::functional::AccessKind;
+use crate::functional::{AccessKind, NVIDIA_LANES};
 
 /// Returns an access of a whole warp to consecutive words from an address on.
-fn warp_access(kind: AccessKind, size: u32, first: u64) -> (AccessKind, u32, [u64; 32]) {
+fn warp_access(kind: AccessKind, size: u32, first: u64) -> (AccessKind, u32, [u64; NVIDIA_LANES]) {
     let addresses = std::array::from_fn(|lane| first + lane as u64 * u64::from(size));
     (kind, size, addresses)
 }
 
-fn request(access: &(AccessKind, u32, [u64; 32]), cached: bool, unit: usize) -> WarpAccess<'_> {
+fn request(
+    access: &(AccessKind, u32, [u64; NVIDIA_LANES]),
+    cached: bool,
+    unit: usize,
+) -> WarpAccess<'_> {
     WarpAccess {
         kind: access.0,
         size: access.1,
         addresses: &access.2,
-        taken: u32::MAX,
+        taken: lowest_lanes(WARP_LANES),
         cached,
         contended: false,
         unit,

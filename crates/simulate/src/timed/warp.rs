@@ -1,6 +1,7 @@
 //! Timing state of a warp.
 
 use warpbound_ir::Cell;
+use warpbound_simt::Mask;
 
 use super::event::{Stall, StallCycles, WarpPlace};
 use super::scoreboard::Scoreboards;
@@ -12,7 +13,7 @@ pub(super) struct Warp {
     pub(super) resident: usize,
     /// Instruction that it issues next, and the lanes active then.
     pub(super) at: u32,
-    pub(super) active: u32,
+    pub(super) active: Mask,
     /// Cycle of its last issue, or of its start.
     pub(super) last_issue: u64,
     /// First cycle in which it can issue, as far as that depends on the warp itself.
@@ -46,7 +47,7 @@ impl Warp {
     pub(super) fn new(
         place: WarpPlace,
         resident: usize,
-        (at, active): (u32, u32),
+        (at, active): (u32, Mask),
         now: u64,
         tracking: Tracking,
     ) -> Warp {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::trace::TraceMetadata;
+use warpbound_simt::lowest_lanes;
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::{
     AccessKind, Event, EventListener, HitLevel, Stall, StallCycles, WarpPlace,
@@ -66,8 +68,8 @@ fn warp(
         let issue = Event::Issue {
             warp: place,
             at,
-            active: u32::MAX,
-            taken: random.u32(..),
+            active: lowest_lanes(WARP_LANES),
+            taken: random.u32(..).into(),
             waited,
         };
         events.push((next, issue));
