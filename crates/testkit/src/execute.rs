@@ -267,7 +267,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
                 let sides = self.sides(vec![(to, taken), (next, active & !taken)]);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
             }
             // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
@@ -287,7 +287,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                     }
                 }
                 let sides = self.sides(targets);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);
