@@ -1,4 +1,5 @@
-//! Launches with warps of 64 lanes: each thread does what it does in warps of 32 lanes, also in partial warps.
+//! Launches with warps of 64 lanes: each thread does what it does in warps of 32 lanes, also in partial warps; and
+//! with another execution model ([`frames`]).
 
 use std::num::NonZero;
 
@@ -14,6 +15,8 @@ use warpbound_launch::PathOrder;
 use warpbound_simt::activation_stack::Mask;
 
 use super::*;
+
+mod frames;
 
 /// Numbers of SR_TID.X and SR_CTAID.X.
 const TID_X: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
