@@ -169,8 +169,8 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
     }
 
     /// Moves the `taken` lanes to the points of their parts and the others to `next`, converged with a part that jumps
-    /// there; returns whether the lanes diverge. The parts run in their order, then the others, or all in reverse
-    /// (SOUNDNESS 7).
+    /// there; returns whether the lanes diverge. The parts run in their order, then the others; with
+    /// [`DivergenceOrder::FallThroughFirst`] all run in reverse (SOUNDNESS 7).
     fn jump_indirect(&mut self, parts: &[(P, Mask)], taken: Mask, next: P) -> bool {
         let others = self.others(taken);
         let mut sides = parts.to_vec();
@@ -348,8 +348,8 @@ mod tests {
         assert_eq!(s, before);
     }
 
-    /// Parts run in their order, then the lanes that continue, or all in reverse; lanes that continue stay converged with
-    /// a part that jumps to the next point.
+    /// Parts run in their order, then the lanes that continue, or all in reverse; lanes that continue stay converged
+    /// with a part that jumps to the next point.
     #[test]
     fn parts_of_an_indirect_jump_run_in_the_order_of_the_stack() {
         let jump = |order, parts: &[(u32, Mask)], taken| {

@@ -58,7 +58,7 @@ pub enum TransferError {
 pub trait ExecutionModel<P> {
     /// The state of a warp about to execute `start` with the lanes `active`; an empty mask is a finished warp in models
     /// whose warps do not walk on without lanes. `order` is that of the sides of a divergent jump, in models in which
-    /// jumps diverge; [`DivergenceOrder::Any`] runs the taken side first.
+    /// jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as [`DivergenceOrder::TakenFirst`].
     fn new(start: P, active: Mask, order: DivergenceOrder) -> Self;
 
     /// The point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty only in

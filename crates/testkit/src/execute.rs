@@ -22,7 +22,7 @@ pub use warpbound_driver::audit::Point;
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
 
-/// Order of the sides of a jump on the stack: not used, as each run chooses an order for each divergence.
+/// Order of the sides of a jump on the stack: that of the list, as each run chooses an order for each divergence.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Planted faults of the machine, to show that the checks catch them.

@@ -21,7 +21,7 @@ use super::loops::{HeaderMaximum, LoopCounter};
 /// Lanes of a warp.
 const LANES: usize = 32;
 
-/// Order of the sides of a jump on the monitor's stacks: not used, as the sides are moved in the simulator's order.
+/// Order of the sides of a jump on the monitor's stacks: that of the list, which is the simulator's order.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Maximum of distinct violations that are recorded; further ones are only counted.

@@ -98,8 +98,8 @@ impl ExecutionListener<FrameModel> for FrameCheck {
     }
 }
 
-/// Results of [`kernel`] in `blocks` blocks of `threads` threads, with their counts and the greatest number of frames of
-/// a warp.
+/// Results of [`kernel`] in `blocks` blocks of `threads` threads, with their counts and the greatest number of frames
+/// of a warp.
 fn run(blocks: u32, threads: u32, order: PathOrder) -> (Vec<u8>, Counts, usize) {
     let memory = || {
         let mut memory = GlobalMemory::default();
