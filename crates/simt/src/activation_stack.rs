@@ -35,6 +35,19 @@ pub struct ActivationStack<P> {
 }
 
 impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
+    fn new(start: P, active: Mask, order: DivergenceOrder) -> Self {
+        let entry = StackEntry {
+            next: start,
+            tag: Tag::Nil,
+            mask: active,
+            pushed_by: start,
+        };
+        ActivationStack {
+            entries: if active == 0 { vec![] } else { vec![entry] },
+            order,
+        }
+    }
+
     #[inline]
     fn running(&self) -> Option<(P, Mask)> {
         self.top().map(|top| (top.next, top.mask))
@@ -50,11 +63,7 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
         match *transfer {
             ControlTransfer::Next => self.advance(next),
             ControlTransfer::Jump(target) => return Ok(self.jump(target, taken, next)),
-            ControlTransfer::Indirect([(target, _)]) => self.advance(*target),
-            ControlTransfer::Indirect(sides) => {
-                self.diverge(sides);
-                return Ok(true);
-            }
+            ControlTransfer::Indirect(parts) => return Ok(self.jump_indirect(parts, taken, next)),
             // Pushes apply to all active lanes, whatever their guard.
             ControlTransfer::Push { tag, resume } => self.push(tag, resume, next),
             ControlTransfer::Call(callee) => self.push(Tag::Ret, next, callee),
@@ -77,23 +86,8 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for ActivationStack<P> {
 }
 
 impl<P: Copy + PartialEq> ActivationStack<P> {
-    /// The stack of a warp about to execute `start` with the lanes `mask`; an empty mask is a finished warp. `order` is
-    /// that of the sides of a divergent jump; [`DivergenceOrder::Any`] runs the taken side first.
-    pub fn new(start: P, mask: Mask, order: DivergenceOrder) -> Self {
-        let entry = StackEntry {
-            next: start,
-            tag: Tag::Nil,
-            mask,
-            pushed_by: start,
-        };
-        ActivationStack {
-            entries: if mask == 0 { vec![] } else { vec![entry] },
-            order,
-        }
-    }
-
     /// A stack of these entries, bottom first; empty ones are dropped and the top becomes NIL. `order` as in
-    /// [`ActivationStack::new`].
+    /// [`ExecutionModel::new`].
     pub fn from_entries(entries: Vec<StackEntry<P>>, order: DivergenceOrder) -> Self {
         let mut stack = ActivationStack { entries, order };
         stack.remove_lanes(0, 0);
@@ -170,6 +164,29 @@ impl<P: Copy + PartialEq> ActivationStack<P> {
             }
         }
         false
+    }
+
+    /// Moves the `taken` lanes to the points of their parts and the others to `next`, converged with a part that jumps
+    /// there; returns whether the lanes diverge. The parts run in their order, then the others; with
+    /// [`DivergenceOrder::FallThroughFirst`] all run in reverse (SOUNDNESS 7).
+    fn jump_indirect(&mut self, parts: &[(P, Mask)], taken: Mask, next: P) -> bool {
+        let others = self.others(taken);
+        let mut sides = parts.to_vec();
+        if others != 0 {
+            match sides.iter_mut().find(|(to, _)| *to == next) {
+                Some((_, lanes)) => *lanes |= others,
+                None => sides.push((next, others)),
+            }
+        }
+        if let [(target, _)] = *sides {
+            self.advance(target);
+            return false;
+        }
+        if self.order == DivergenceOrder::FallThroughFirst {
+            sides.reverse();
+        }
+        self.diverge(&sides);
+        true
     }
 
     /// Splits the active lanes at a divergent branch. `sides` are in the order in which they run; sides
@@ -327,5 +344,34 @@ mod tests {
             assert_eq!(s.apply(&transfer, 0b11, 1), Err(TransferError::NotInModel));
         }
         assert_eq!(s, before);
+    }
+
+    /// Parts run in their order, then the lanes that continue, or all in reverse; lanes that continue stay converged
+    /// with a part that jumps to the next point.
+    #[test]
+    fn parts_of_an_indirect_jump_run_in_the_order_of_the_stack() {
+        let jump = |order, parts: &[(u32, Mask)], taken| {
+            let mut s = ActivationStack::new(0, 0b1111, order);
+            let splits = s.apply(&ControlTransfer::Indirect(parts), taken, 1);
+            let entries = s.pending().iter().chain(s.top()).rev();
+            let sides: Vec<(u32, Mask)> = entries.map(|s| (s.next, s.mask)).collect();
+            assert_eq!(splits, Ok(sides.len() > 1));
+            sides
+        };
+        let reverse = DivergenceOrder::FallThroughFirst;
+        let parts = [(9, 0b001), (5, 0b010)];
+        let sides = vec![(9, 0b001), (5, 0b010), (1, 0b1100)];
+        assert_eq!(jump(ORDER, &parts, 0b011), sides);
+        assert_eq!(jump(DivergenceOrder::Any, &parts, 0b011), sides);
+        let reversed: Vec<(u32, Mask)> = sides.into_iter().rev().collect();
+        assert_eq!(jump(reverse, &parts, 0b011), reversed);
+        let parts = [(1, 0b001), (5, 0b010)];
+        assert_eq!(jump(ORDER, &parts, 0b011), [(1, 0b1101), (5, 0b010)]);
+        assert_eq!(jump(reverse, &parts, 0b011), [(5, 0b010), (1, 0b1101)]);
+        for order in [ORDER, reverse] {
+            assert_eq!(jump(order, &[(1, 0b10)], 0b10), [(1, 0b1111)]);
+            assert_eq!(jump(order, &[(7, 0b1111)], 0b1111), [(7, 0b1111)]);
+            assert_eq!(jump(order, &[], 0), [(1, 0b1111)]);
+        }
     }
 }

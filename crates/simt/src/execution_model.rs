@@ -4,6 +4,7 @@
 //! Simulators evaluate conditions and targets in each lane; all further rules of divergence and reconvergence are those
 //! of an [`ExecutionModel`]. [`crate::AbstractModel`] is the abstract side.
 
+use crate::warp::DivergenceOrder;
 use crate::{Mask, Tag};
 
 /// Control transfer of one instruction, at program points `P`.
@@ -15,8 +16,8 @@ pub enum ControlTransfer<'a, P> {
     Next,
     /// The taken lanes continue at a point, the others at the next one.
     Jump(P),
-    /// The active lanes continue at several points: a partition of them without empty parts, in the order in which the
-    /// parts run.
+    /// The taken lanes continue at several points, the others at the next one: a partition of the taken lanes
+    /// without empty parts. The model decides the order in which the parts run.
     Indirect(&'a [(P, Mask)]),
     /// A jump whose lanes reconverge at a point if they diverge.
     Branch {
@@ -55,6 +56,11 @@ pub enum TransferError {
 
 /// State of one warp under the rules of a machine.
 pub trait ExecutionModel<P> {
+    /// The state of a warp about to execute `start` with the lanes `active`; an empty mask is a finished warp in models
+    /// whose warps do not walk on without lanes. `order` is that of the sides of a divergent jump, in models in which
+    /// jumps diverge; [`DivergenceOrder::Any`] runs the taken side first, as [`DivergenceOrder::TakenFirst`].
+    fn new(start: P, active: Mask, order: DivergenceOrder) -> Self;
+
     /// The point that runs next and the active lanes, or `None` if the warp has finished. The mask is empty only in
     /// models whose warps walk on without active lanes.
     fn running(&self) -> Option<(P, Mask)>;

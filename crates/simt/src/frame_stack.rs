@@ -33,6 +33,15 @@ pub struct FrameStack<P> {
 }
 
 impl<P: Copy + PartialEq> ExecutionModel<P> for FrameStack<P> {
+    fn new(start: P, active: Mask, order: DivergenceOrder) -> Self {
+        FrameStack {
+            next: start,
+            active,
+            frames: Vec::new(),
+            order,
+        }
+    }
+
     #[inline]
     fn running(&self) -> Option<(P, Mask)> {
         (self.active != 0).then_some((self.next, self.active))
@@ -62,17 +71,6 @@ impl<P: Copy + PartialEq> ExecutionModel<P> for FrameStack<P> {
 }
 
 impl<P: Copy + PartialEq> FrameStack<P> {
-    /// The state of a warp about to execute `start` with the lanes `active`. `order` is that of the sides of a divergent
-    /// branch; [`DivergenceOrder::Any`] runs the taken side first.
-    pub fn new(start: P, active: Mask, order: DivergenceOrder) -> Self {
-        FrameStack {
-            next: start,
-            active,
-            frames: Vec::new(),
-            order,
-        }
-    }
-
     /// The frames, bottom first.
     pub fn frames(&self) -> &[Frame<P>] {
         &self.frames

@@ -3,8 +3,8 @@
 //!
 //! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
 //! warp together. The number of lanes is a constant parameter; launches here execute NVIDIA's machine code, whose warps
-//! have 32. Where lanes diverge, the activation stack of `simt` selects those that continue. A warp runs until it waits
-//! at a barrier or exits.
+//! have 32. Where lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the
+//! activation stack. A warp runs until it waits at a barrier or exits.
 
 mod access;
 mod barrier;
@@ -30,6 +30,8 @@ use std::num::NonZero;
 use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, Size};
+use warpbound_simt::ExecutionModel;
+use warpbound_simt::activation_stack::ActivationStack;
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
@@ -41,6 +43,9 @@ pub(crate) use program::{ClockRegister, Program};
 
 /// Lanes of a warp of NVIDIA's GPUs, as the length of a row of values.
 pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
+
+/// Execution model of a warp of Maxwell and Pascal; points are operation indices.
+pub type NvidiaModel = ActivationStack<u32>;
 
 /// Executes all blocks of a launch.
 ///
@@ -60,23 +65,23 @@ pub fn launch_with_listener(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener,
+    listener: &mut impl ExecutionListener<NvidiaModel>,
 ) -> Result<Counts, Fault> {
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
-    run_blocks(&program, launch, memory, listener)
+    run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
 }
 
-/// Executes all blocks of a compiled launch.
-fn run_blocks<const W: usize>(
+/// Executes all blocks of a compiled launch with warps that follow the execution model `E`.
+fn run_blocks<E: ExecutionModel<u32>, const W: usize>(
     program: &Program<'_, W>,
     launch: &Launch,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener,
+    listener: &mut impl ExecutionListener<E>,
 ) -> Result<Counts, Fault> {
     let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
     for index in launch.blocks() {
-        let block = Block::new(program, launch, index);
+        let block = Block::<E, W>::new(program, launch, index);
         block.run(&mut ExecContext {
             memory,
             counts: &mut counts,
@@ -103,8 +108,8 @@ pub fn launch_parallel(
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
     if threads.get() > 1 {
-        return parallel::run(
-            &Program::<NVIDIA_LANES>::untimed(code, launch),
+        return parallel::run::<NvidiaModel, NVIDIA_LANES>(
+            &Program::untimed(code, launch),
             launch,
             memory,
             threads,
@@ -120,7 +125,7 @@ struct Progress<'a> {
     blocks: u64,
 }
 
-impl ExecutionListener for Progress<'_> {
+impl<E> ExecutionListener<E> for Progress<'_> {
     fn block_done(&mut self, _block: Size) {
         self.blocks += 1;
         (self.done)(self.blocks);

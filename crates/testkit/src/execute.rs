@@ -22,7 +22,7 @@ pub use warpbound_driver::audit::Point;
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;
 
-/// Order of the sides of a jump on the stack: not used, as each run chooses an order for each divergence.
+/// Order of the sides of a jump on the stack: that of the list, as each run chooses an order for each divergence.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Planted faults of the machine, to show that the checks catch them.
@@ -270,7 +270,7 @@ impl<'a, L: Labels> Warp<'a, L> {
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 let to = point(*to, here.label);
                 let sides = self.sides(vec![(to, taken), (next, active & !taken)]);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
             }
             // A function outside the file returns to the entry that PRET pushed.
             ControlEffect::Indirect { .. } if self.is_external(op, taken) => {
@@ -290,7 +290,7 @@ impl<'a, L: Labels> Warp<'a, L> {
                     }
                 }
                 let sides = self.sides(targets);
-                return Some(self.apply(&ControlTransfer::Indirect(&sides), taken, next));
+                return Some(self.apply(&ControlTransfer::Indirect(&sides), active, next));
             }
             ControlEffect::Call(ControlTarget::Op(callee)) => {
                 let label = self.labels.call(here.label, here.op, *callee);

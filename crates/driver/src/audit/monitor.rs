@@ -22,7 +22,7 @@ use super::loops::{HeaderMaximum, LoopCounter};
 /// Lanes of a warp.
 const LANES: usize = WARP_LANES as usize;
 
-/// Order of the sides of a jump on the monitor's stacks: not used, as the sides are moved in the simulator's order.
+/// Order of the sides of a jump on the monitor's stacks: that of the list, which is the simulator's order.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
 
 /// Maximum of distinct violations that are recorded; further ones are only counted.
@@ -212,7 +212,7 @@ impl<'a> ClaimMonitor<'a> {
     }
 
     /// Counts the header executions of the active lanes at the start of a block, and checks `never` statements.
-    fn count_loops(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_>) {
+    fn count_loops(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_, ActivationStack<u32>>) {
         let Some(top) = warp.stack.top() else {
             return;
         };
@@ -244,8 +244,8 @@ impl<'a> ClaimMonitor<'a> {
     }
 }
 
-impl ExecutionListener for ClaimMonitor<'_> {
-    fn issue(&mut self, issue: &Issue<'_>) -> bool {
+impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
+    fn issue(&mut self, issue: &Issue<'_, ActivationStack<u32>>) -> bool {
         let warp_id = WarpId {
             block: issue.block,
             warp: issue.first_thread() / LANES as u32,
@@ -256,7 +256,7 @@ impl ExecutionListener for ClaimMonitor<'_> {
         self.seen.issued += 1;
         let mut found = Vec::new();
         if !warp.is_lost {
-            self.advance_warp(&mut warp, issue.stack(), &mut found);
+            self.advance_warp(&mut warp, issue.model(), &mut found);
         }
         if !warp.is_lost {
             let agree = |cell: Cell, mask: Mask| all_equal(issue.cell(cell), mask);
@@ -268,7 +268,8 @@ impl ExecutionListener for ClaimMonitor<'_> {
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
         // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
-        let mut entries = issue.stack().pending().iter().chain(issue.stack().top());
+        let stack = issue.model();
+        let mut entries = stack.pending().iter().chain(stack.top());
         let all_leave = entries.all(|entry| entry.mask & !issue.taken == 0);
         if leaves && all_leave {
             if !warp.is_lost {

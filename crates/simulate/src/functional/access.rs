@@ -2,7 +2,7 @@
 
 use warpbound_ir::{AtomicKind, AtomicOp, Width};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::Mask;
+use warpbound_simt::{ExecutionModel, Mask};
 
 use super::Counts;
 use super::block::{Block, ExecContext};
@@ -60,7 +60,7 @@ impl Request<'_> {
     }
 }
 
-impl<const W: usize> Block<'_, W> {
+impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Allocates the local memory of a warp before its first access.
     fn ensure_local(&mut self, request: Request<'_>) {
         let local = &mut self.warps[request.warp_index].local;
@@ -79,7 +79,7 @@ impl<const W: usize> Block<'_, W> {
         &mut self,
         request: Request<'_>,
         dests: &[Option<u16>],
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let width = request.access.width;
@@ -115,7 +115,7 @@ impl<const W: usize> Block<'_, W> {
     fn gather<const SIZE: usize, const WORDS: usize>(
         &self,
         request: Request<'_>,
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
         read: impl Fn(&[u8; SIZE]) -> [u32; WORDS],
     ) -> Result<[LaneValues<W>; WORDS], Fault> {
         let addresses = self.addresses(request.warp_index, request.access);
@@ -187,7 +187,7 @@ impl<const W: usize> Block<'_, W> {
         &mut self,
         request: Request<'_>,
         values: &[ValueSlot],
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let each = access_size(request.access.width);
@@ -232,7 +232,7 @@ impl<const W: usize> Block<'_, W> {
         (op, kind): (AtomicOp, AtomicKind),
         dests: &[Option<u16>],
         operands: &[ValueSlot],
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         self.ensure_local(request);
         let size = kind.size();

@@ -11,7 +11,7 @@ use super::block::Block;
 use super::fault::{BarrierWait, Fault, FaultKind};
 use super::warp::{ArrivedThreads, Warp};
 
-impl<const W: usize> Block<'_, W> {
+impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Counts the threads of a warp that arrives at a barrier without waiting (`barrier.arrive`).
     pub(super) fn arrive(&mut self, warp_index: usize, barrier: u32, threads: Option<u32>) {
         let own = self.thread_count(&self.warps[warp_index]);
@@ -68,7 +68,7 @@ impl<const W: usize> Block<'_, W> {
                 continue;
             };
             let waits_here =
-                |warp: &&Warp<W>| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
+                |warp: &&Warp<E, W>| warp.barrier_wait.is_some_and(|w| w.barrier == wait.barrier);
             let arrived: u32 = self
                 .warps
                 .iter()
@@ -79,7 +79,7 @@ impl<const W: usize> Block<'_, W> {
             let exited: u32 = self
                 .warps
                 .iter()
-                .filter(|warp| warp.stack.running().is_none())
+                .filter(|warp| warp.model.running().is_none())
                 .map(|warp| self.thread_count(warp))
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
@@ -104,7 +104,7 @@ impl<const W: usize> Block<'_, W> {
     }
 
     /// Number of threads of a warp.
-    fn thread_count(&self, warp: &Warp<W>) -> u32 {
+    fn thread_count(&self, warp: &Warp<E, W>) -> u32 {
         let all = self.launch.block.iter().product::<u32>();
         (all - warp.first_thread).min(W as u32)
     }

@@ -2,7 +2,7 @@
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{OpIndex, VoteMode};
-use warpbound_launch::{Launch, PathOrder, Size};
+use warpbound_launch::{Launch, Size};
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
 use super::access::Request;
@@ -26,12 +26,12 @@ pub(crate) struct ExecContext<'a, M, L> {
     pub(crate) listener: &'a mut L,
 }
 
-/// A block of threads under execution, in warps of `W` lanes.
-pub(crate) struct Block<'a, const W: usize> {
+/// A block of threads under execution, in warps of `W` lanes that diverge by the rules of `E`.
+pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) program: &'a Program<'a, W>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
-    pub(crate) warps: Vec<Warp<W>>,
+    pub(crate) warps: Vec<Warp<E, W>>,
     pub(super) shared: SharedMemory,
     /// Arrivals at barriers of threads that do not wait.
     pub(super) arrived: Vec<ArrivedThreads>,
@@ -41,7 +41,7 @@ pub(crate) struct Block<'a, const W: usize> {
     scratch: Vec<LaneValues<W>>,
 }
 
-impl<'a, const W: usize> Block<'a, W> {
+impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
     /// Returns the block `index` before its first instruction.
     pub(crate) fn new(program: &'a Program<'a, W>, launch: &'a Launch, index: Size) -> Self {
         let threads = launch.block.iter().product::<u32>();
@@ -66,7 +66,7 @@ impl<'a, const W: usize> Block<'a, W> {
     /// Executes the block until all warps have exited.
     pub(super) fn run(
         mut self,
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         loop {
             let mut progress = false;
@@ -74,7 +74,7 @@ impl<'a, const W: usize> Block<'a, W> {
             // kernel without races does not depend on this order.
             for warp_index in 0..self.warps.len() {
                 while self.warps[warp_index].barrier_wait.is_none()
-                    && let Some((at, active)) = self.warps[warp_index].stack.running()
+                    && let Some((at, active)) = self.warps[warp_index].model.running()
                 {
                     progress = true;
                     self.step(warp_index, at, active, context)?;
@@ -116,7 +116,7 @@ impl<'a, const W: usize> Block<'a, W> {
         }
     }
 
-    /// Executes the instruction `at` of a warp in its `active` lanes and advances its activation stack. Always inlined:
+    /// Executes the instruction `at` of a warp in its `active` lanes and advances its execution model. Always inlined:
     /// each simulator calls it once, for each instruction that it executes.
     #[inline(always)]
     pub(crate) fn step(
@@ -124,7 +124,7 @@ impl<'a, const W: usize> Block<'a, W> {
         warp_index: usize,
         at: u32,
         active: Mask,
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         let program = self.program;
         let Some(op) = program.ops.get(at as usize) else {
@@ -159,7 +159,7 @@ impl<'a, const W: usize> Block<'a, W> {
             active,
             taken,
             first_thread: warp.first_thread,
-            stack: &warp.stack,
+            model: &warp.model,
             predicates: &warp.predicates,
             rows: warp.rows.as_flattened(),
             lanes: W,
@@ -173,31 +173,23 @@ impl<'a, const W: usize> Block<'a, W> {
         if taken != 0 {
             self.execute(warp_index, at, op, taken, context)?;
         }
-        self.update_stack(warp_index, at, op, active, taken, context.counts)
+        self.apply_flow(warp_index, at, op, taken, context.counts)
     }
 
-    /// Applies the control effect of an instruction to the warp's activation stack (`warp-cfg-2023` 2; SOUNDNESS 3.1).
+    /// Applies the control flow of an instruction to the warp's execution model (SOUNDNESS 3.1, 3.3).
     #[inline]
-    fn update_stack(
+    fn apply_flow(
         &mut self,
         warp_index: usize,
         at: u32,
         op: &CompiledOp,
-        active: Mask,
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let transfer = match &op.flow {
             Flow::Transfer(transfer) => transfer,
             Flow::Indirect(base, anchor) => {
-                return self.branch_indirect(
-                    warp_index,
-                    at,
-                    (*base, *anchor),
-                    active,
-                    taken,
-                    counts,
-                );
+                return self.branch_indirect(warp_index, at, (*base, *anchor), taken, counts);
             }
             // External and unsupported code is a fault only if a lane executes it.
             _ if taken == 0 => &ControlTransfer::Next,
@@ -209,7 +201,7 @@ impl<'a, const W: usize> Block<'a, W> {
         self.apply_transfer(warp_index, at, transfer, taken, counts)
     }
 
-    /// Applies a control transfer of the instruction `at` to the warp's activation stack.
+    /// Applies a control transfer of the instruction `at` to the warp's execution model.
     #[inline]
     fn apply_transfer(
         &mut self,
@@ -219,8 +211,8 @@ impl<'a, const W: usize> Block<'a, W> {
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
-        let stack = &mut self.warps[warp_index].stack;
-        match stack.apply(transfer, taken, at + 1) {
+        let model = &mut self.warps[warp_index].model;
+        match model.apply(transfer, taken, at + 1) {
             Ok(splits) => {
                 if splits {
                     counts.diverge(at);
@@ -240,12 +232,11 @@ impl<'a, const W: usize> Block<'a, W> {
         warp_index: usize,
         at: u32,
         (base, anchor): (ValueSlot, i64),
-        active: Mask,
         taken: Mask,
         counts: &mut Counts,
     ) -> Result<(), Fault> {
         let base = *self.rows(warp_index).get(base);
-        // In the order of the lowest lanes, which is the order in which the targets run (SOUNDNESS 7).
+        // In the order of the lowest lanes, from which the model takes the order of execution (SOUNDNESS 7).
         let mut targets: Vec<(u32, Mask)> = Vec::new();
         for lane in lanes_of::<W>(taken) {
             let address = i64::from(base[lane] as i32).wrapping_add(anchor);
@@ -260,17 +251,6 @@ impl<'a, const W: usize> Block<'a, W> {
                 Some((_, lanes)) => *lanes |= 1 << lane,
                 None => targets.push((target.0, 1 << lane)),
             }
-        }
-        let others = active & !taken;
-        // Lanes whose guard fails continue after the jump, converged with lanes that jump there.
-        if others != 0 {
-            match targets.iter_mut().find(|(to, _)| *to == at + 1) {
-                Some((_, lanes)) => *lanes |= others,
-                None => targets.push((at + 1, others)),
-            }
-        }
-        if self.launch.order == PathOrder::FallThroughFirst {
-            targets.reverse();
         }
         let transfer = ControlTransfer::Indirect(&targets);
         self.apply_transfer(warp_index, at, &transfer, taken, counts)
@@ -296,7 +276,7 @@ impl<'a, const W: usize> Block<'a, W> {
         at: u32,
         op: &CompiledOp,
         taken: Mask,
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener>,
+        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         for (to, step) in &op.steps {
             self.eval_step(warp_index, at, usize::from(*to), step, taken)?;
@@ -494,6 +474,8 @@ impl<'a, const W: usize> Block<'a, W> {
 #[cfg(test)]
 mod tests {
     use warpbound_ir::{Cell, Code, Op, OpScope, ValueDependence};
+    use warpbound_launch::PathOrder;
+    use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 
     use super::super::lanes::all_lanes;
     use super::*;
@@ -538,25 +520,29 @@ mod tests {
             order: PathOrder::TakenFirst,
         };
         let program = Program::<W>::untimed(&code, &launch);
-        let mut block = Block::new(&program, &launch, [0; 3]);
+        let mut block = Block::<ActivationStack<u32>, W>::new(&program, &launch, [0; 3]);
         // Nested divergent branches, each of which splits off one lane.
         for warp in &mut block.warps {
             for lane in 0..8u32 {
                 let above = (all_lanes::<W>() << lane << 1) & all_lanes::<W>();
                 let sides = [(0, above), (0, 1 << lane)];
-                let split = warp.stack.apply(&ControlTransfer::Indirect(&sides), 0, 0);
+                let split = warp.model.apply(
+                    &ControlTransfer::Indirect(&sides),
+                    all_lanes::<W>() << lane & all_lanes::<W>(),
+                    0,
+                );
                 assert_eq!(split, Ok(true));
             }
         }
-        let of_warp = |warp: &Warp<W>| {
-            let stages = warp.stack.pending().len() + 1;
+        let of_warp = |warp: &Warp<ActivationStack<u32>, W>| {
+            let stages = warp.model.pending().len() + 1;
             size_of_val(warp.rows.as_slice())
                 + warp.local.len()
-                + stages * size_of::<warpbound_simt::activation_stack::StackEntry<u32>>()
+                + stages * size_of::<StackEntry<u32>>()
         };
         size_of_val(block.warps.as_slice())
             + block.warps.iter().map(of_warp).sum::<usize>()
             + size_of_val(block.scratch.as_slice())
-            + size_of::<Block<'_, W>>()
+            + size_of::<Block<'_, ActivationStack<u32>, W>>()
     }
 }

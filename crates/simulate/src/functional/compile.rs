@@ -107,7 +107,7 @@ impl<const W: usize> Compiler<'_, W> {
         Some((steps.list, self.slot_of(row)))
     }
 
-    /// Compiles a control effect.
+    /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
     fn compile_flow(&mut self, control: &ControlEffect) -> Flow {
         let tag = |token: StackToken| match token {
             StackToken::Sync => Some(Tag::Sync),
@@ -121,6 +121,14 @@ impl<const W: usize> Compiler<'_, W> {
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Jump(to.0))
             }
+            ControlEffect::Branch {
+                to: ControlTarget::Op(to),
+                reconvergence,
+            } => Flow::Transfer(ControlTransfer::Branch {
+                target: to.0,
+                reconvergence: reconvergence.map(|at| at.0),
+            }),
+            ControlEffect::Reconverge => Flow::Transfer(ControlTransfer::Reconverge),
             ControlEffect::Call(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Call(to.0))
             }

@@ -11,7 +11,7 @@ use super::program::{Dest, Effect, SurfaceEffect, SurfaceOperation, TextureEffec
 use super::surface::{SurfaceAddress, resolve};
 use super::texture::{Sampler, TexelCoordinates, TexelSource};
 use warpbound_launch::{Surface, Texture};
-use warpbound_simt::Mask;
+use warpbound_simt::{ExecutionModel, Mask};
 
 /// An operation that a warp executes.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ impl<G: GlobalAccess> TexelSource for GlobalTexels<'_, G> {
     }
 }
 
-impl<const W: usize> Block<'_, W> {
+impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Executes a texture or surface operation. Never inlined: it would slow down the frequent operations.
     #[inline(never)]
     pub(super) fn execute_image_op(

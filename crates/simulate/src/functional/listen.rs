@@ -4,16 +4,15 @@ use serde::Serialize;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Mask;
-use warpbound_simt::activation_stack::ActivationStack;
 
 use super::Size;
 use super::program::ExtraRegister;
 
-/// Observer of a launch, called before each instruction takes effect.
-pub trait ExecutionListener {
+/// Observer of a launch whose warps follow the execution model `E`, called before each instruction takes effect.
+pub trait ExecutionListener<E> {
     /// Observes an instruction that a warp issues; `false` stops the launch.
     #[inline(always)]
-    fn issue(&mut self, _issue: &Issue<'_>) -> bool {
+    fn issue(&mut self, _issue: &Issue<'_, E>) -> bool {
         true
     }
 
@@ -29,7 +28,7 @@ pub trait ExecutionListener {
 #[derive(Clone, Copy, Debug)]
 pub struct NoListener;
 
-impl ExecutionListener for NoListener {}
+impl<E> ExecutionListener<E> for NoListener {}
 
 /// Kind of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -70,7 +69,7 @@ pub struct MemoryAccess<'a> {
 }
 
 /// A warp about to execute an instruction.
-pub struct Issue<'a> {
+pub struct Issue<'a, E> {
     /// Index of the block.
     pub block: Size,
     /// The operation.
@@ -80,7 +79,7 @@ pub struct Issue<'a> {
     /// Mask of the active lanes in which the execution condition is true.
     pub taken: Mask,
     pub(super) first_thread: u32,
-    pub(super) stack: &'a ActivationStack<u32>,
+    pub(super) model: &'a E,
     pub(super) predicates: &'a [Mask],
     /// Registers of the warp, each with the values of its `lanes` lanes.
     pub(super) rows: &'a [u32],
@@ -89,15 +88,15 @@ pub struct Issue<'a> {
     pub(super) registers: usize,
 }
 
-impl Issue<'_> {
+impl<E> Issue<'_, E> {
     /// Linear index of the warp's first thread in its block.
     pub fn first_thread(&self) -> u32 {
         self.first_thread
     }
 
-    /// Activation stack of the warp; points are operation indices.
-    pub fn stack(&self) -> &ActivationStack<u32> {
-        self.stack
+    /// State of the warp in its execution model; points are operation indices.
+    pub fn model(&self) -> &E {
+        self.model
     }
 
     /// Values of a cell in the lanes of the warp; 0 for registers that the code does not name.

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
+use warpbound_simt::ExecutionModel;
 
 use super::block::{Block, ExecContext};
 use super::memory::GlobalAccess;
@@ -26,7 +27,7 @@ const BUDGET_FACTOR: u64 = 16;
 const MIN_BUDGET: u64 = 1 << 20;
 
 /// Executes all blocks of a launch; `done` receives the number of finished blocks after each.
-pub(super) fn run<const W: usize>(
+pub(super) fn run<E: ExecutionModel<u32>, const W: usize>(
     program: &Program<'_, W>,
     launch: &Launch,
     memory: &mut GlobalMemory,
@@ -49,11 +50,10 @@ pub(super) fn run<const W: usize>(
         }
         let budget = left.min(longest.saturating_mul(BUDGET_FACTOR));
         let mut written: FxHashMap<u64, u64> = FxHashMap::default();
-        for (index, attempt) in round
-            .iter()
-            .zip(run_round(program, launch, memory, &round, threads, budget))
-        {
-            let block = Block::new(program, launch, *index);
+        for (index, attempt) in round.iter().zip(run_round::<E, W>(
+            program, launch, memory, &round, threads, budget,
+        )) {
+            let block = Block::<E, W>::new(program, launch, *index);
             let before = left;
             match attempt {
                 Some(attempt) if attempt.is_valid(&written) && attempt.fits_budget(left) => {
@@ -116,7 +116,7 @@ impl SpeculativeRun {
 }
 
 /// Executes the blocks of a round on all threads, each on a view of its own.
-fn run_round<const W: usize>(
+fn run_round<E: ExecutionModel<u32>, const W: usize>(
     program: &Program<'_, W>,
     launch: &Launch,
     memory: &GlobalMemory,
@@ -135,7 +135,7 @@ fn run_round<const W: usize>(
             let mut view = MemoryView::new(memory);
             let mut counts = Counts::new(program.ops.len());
             let mut left = budget;
-            let block = Block::new(program, launch, *index);
+            let block = Block::<E, W>::new(program, launch, *index);
             let outcome = block.run(&mut ExecContext {
                 memory: &mut view,
                 counts: &mut counts,

@@ -227,7 +227,7 @@ pub(super) struct MemoryOperand {
     pub(super) high: Option<ValueSlot>,
 }
 
-/// Effect of an operation on the activation stack.
+/// Control flow of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
     Transfer(ControlTransfer<'static, u32>),

@@ -1,17 +1,17 @@
 //! The state of a warp.
 
 use warpbound_ir::BarrierReduction;
-use warpbound_simt::Mask;
-use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::{ExecutionModel, Mask};
 
 use super::Size;
 use super::lanes::{LaneValues, blend, gather};
 use super::program::{Dest, ExtraRegister, Program, ValueSlot};
 
-/// State of a warp of `W` lanes. Its size is 4 bytes per register and thread, 16 bytes per thread for
-/// [`ExtraRegister`]s, and two to three hundred bytes per warp.
-pub(crate) struct Warp<const W: usize> {
-    pub(crate) stack: ActivationStack<u32>,
+/// State of a warp of `W` lanes that diverge by the rules of `E`. Its size is 4 bytes per register and thread, 16 bytes
+/// per thread for [`ExtraRegister`]s, and two to three hundred bytes per warp.
+pub(crate) struct Warp<E, const W: usize> {
+    /// State in the execution model; points are operation indices.
+    pub(crate) model: E,
     /// Linear index of its first thread in the block.
     pub(super) first_thread: u32,
     /// General registers, then [`ExtraRegister`]s.
@@ -49,7 +49,7 @@ pub(super) struct ArrivedThreads {
     pub(super) expected: u32,
 }
 
-impl<const W: usize> Warp<W> {
+impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
     /// Returns a warp at the kernel's entry; registers hold 0.
     pub(super) fn new(program: &Program<'_, W>, entry: u32, number: u32, block: Size) -> Self {
         let [x, y, _] = block;
@@ -68,7 +68,7 @@ impl<const W: usize> Warp<W> {
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
         Self {
-            stack: ActivationStack::new(entry, Mask::MAX >> (64 - count), program.order),
+            model: E::new(entry, Mask::MAX >> (64 - count), program.order),
             first_thread: first,
             rows,
             predicates: [0; 8],

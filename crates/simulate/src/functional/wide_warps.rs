@@ -1,4 +1,5 @@
-//! Launches with warps of 64 lanes: each thread does what it does in warps of 32 lanes, also in partial warps.
+//! Launches with warps of 64 lanes: each thread does what it does in warps of 32 lanes, also in partial warps; and
+//! with another execution model ([`frames`]).
 
 use std::num::NonZero;
 
@@ -14,6 +15,8 @@ use warpbound_launch::PathOrder;
 use warpbound_simt::Mask;
 
 use super::*;
+
+mod frames;
 
 /// Numbers of SR_TID.X and SR_CTAID.X.
 const TID_X: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
@@ -305,8 +308,8 @@ impl LaneCheck {
     }
 }
 
-impl ExecutionListener for LaneCheck {
-    fn issue(&mut self, issue: &Issue<'_>) -> bool {
+impl<E> ExecutionListener<E> for LaneCheck {
+    fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
         let first = issue.first_thread();
         let all = self.all(first);
         assert!(first.is_multiple_of(self.lanes));
@@ -348,7 +351,8 @@ fn run<const W: usize>(block: Size, order: PathOrder) -> (Vec<Vec<u8>>, Counts) 
         threads,
         partial_warps: 0,
     };
-    let counts = run_blocks(&program, &launch, &mut memory, &mut check).expect("no fault");
+    let counts =
+        run_blocks::<NvidiaModel, W>(&program, &launch, &mut memory, &mut check).expect("no fault");
     let partial = !threads.is_multiple_of(W as u32);
     assert_eq!(check.partial_warps, u64::from(partial) * u64::from(BLOCKS));
     assert_eq!(
@@ -356,7 +360,7 @@ fn run<const W: usize>(block: Size, order: PathOrder) -> (Vec<Vec<u8>>, Counts) 
         u64::from(threads.div_ceil(W as u32) * BLOCKS)
     );
     let (mut again, ..) = self::memory(threads);
-    let in_parallel = parallel::run(
+    let in_parallel = parallel::run::<NvidiaModel, W>(
         &program,
         &launch,
         &mut again,
@@ -429,7 +433,7 @@ fn faults_in_upper_lanes() {
         let launch = launch_of([126, 1, 1]);
         let program = Program::<W>::untimed(&code, &launch);
         let mut memory = GlobalMemory::default();
-        let result = run_blocks(&program, &launch, &mut memory, &mut NoListener);
+        let result = run_blocks::<NvidiaModel, W>(&program, &launch, &mut memory, &mut NoListener);
         result.expect_err("an address without memory")
     }
     let wide = fault::<64>();

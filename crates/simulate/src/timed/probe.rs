@@ -43,9 +43,9 @@ impl<'a> Probe<'a> {
     }
 }
 
-impl ExecutionListener for Probe<'_> {
+impl<E> ExecutionListener<E> for Probe<'_> {
     #[inline(always)]
-    fn issue(&mut self, issue: &Issue<'_>) -> bool {
+    fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
         self.taken = issue.taken;
         // `access` is not called if no lane executes the instruction: the previous access must not remain.
         self.access = None;
@@ -73,7 +73,7 @@ impl ExecutionListener for Probe<'_> {
 
 impl Probe<'_> {
     /// Records the word offsets that the lanes of an indexed constant access (LDC) read.
-    fn record_constants(&mut self, issue: &Issue<'_>, base: Option<Cell>, offset: i32) {
+    fn record_constants<E>(&mut self, issue: &Issue<'_, E>, base: Option<Cell>, offset: i32) {
         self.constants.clear();
         let indices = base.map_or(CellValues::Truths(0), |cell| issue.cell(cell));
         for lane in lanes_of(issue.taken) {

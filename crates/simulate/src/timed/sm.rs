@@ -23,7 +23,9 @@ use super::server::Server;
 use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
 use super::{Interlock, Setup};
-use crate::functional::{Block, ClockRegister, Counts, ExecContext, Fault, NVIDIA_LANES, Program};
+use crate::functional::{
+    Block, ClockRegister, Counts, ExecContext, Fault, NVIDIA_LANES, NvidiaModel, Program,
+};
 use warpbound_isa::nvidia::ExecUnit;
 
 /// State of a run that all SMs share.
@@ -62,7 +64,7 @@ impl<L> GpuContext<'_, '_, L> {
 
 /// Block resident on an SM.
 struct ResidentBlock<'r> {
-    block: Block<'r, NVIDIA_LANES>,
+    block: Block<'r, NvidiaModel, NVIDIA_LANES>,
     number: u64,
     index: Size,
     /// Slots of its warps, in their order.
@@ -147,7 +149,7 @@ impl<'r> Sm<'r> {
         (number, index): (u64, Size),
         gpu: &mut GpuContext<'_, 'r, L>,
     ) {
-        let block = Block::new(gpu.program, gpu.launch, index);
+        let block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
         let count = block.warps.len();
         let free = self.residents.iter().position(Option::is_none);
         let resident = free.unwrap_or(self.residents.len());
@@ -177,7 +179,7 @@ impl<'r> Sm<'r> {
                 block: number,
                 warp,
             };
-            let top = state.stack.running().unwrap_or((0, 0));
+            let top = state.model.running().unwrap_or((0, 0));
             let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
@@ -283,7 +285,7 @@ impl<'r> Sm<'r> {
         };
         scheduler.record_issue(slot, timing.yields);
         let state = &resident.block.warps[number];
-        let next = state.stack.running();
+        let next = state.model.running();
         let waits = state.barrier_wait.is_some();
         warp.restart(now);
         self.time_instruction(now, timing, warp, gpu);
@@ -622,7 +624,7 @@ pub(super) fn l1_unit_of(warp: &Warp, sm: &Sm<'_>, parameters: &UsedParameters) 
 
 /// Sets the special registers that depend on time and on the SM, before an instruction that may read them.
 fn set_clock_registers<L>(
-    block: &mut Block<'_, NVIDIA_LANES>,
+    block: &mut Block<'_, NvidiaModel, NVIDIA_LANES>,
     now: u64,
     sm: u32,
     slot: u32,

@@ -1,5 +1,6 @@
 //! Concrete execution model with an EXEC mask, and plain execution of a wavefront.
 
+use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError, lanes_of};
 
 use super::{
@@ -18,17 +19,14 @@ pub struct ExecMask<P> {
     exec: Mask,
 }
 
-impl<P> ExecMask<P> {
-    /// The state of a wavefront about to execute `start` with the lanes `exec`.
-    pub fn new(start: P, exec: Mask) -> Self {
+impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
+    fn new(start: P, exec: Mask, _order: DivergenceOrder) -> Self {
         ExecMask {
             next: Some(start),
             exec,
         }
     }
-}
 
-impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
     fn running(&self) -> Option<(P, Mask)> {
         self.next.map(|next| (next, self.exec))
     }
@@ -84,7 +82,7 @@ impl<'a> Wavefront<'a> {
         Wavefront {
             program,
             fault,
-            model: ExecMask::new(0, live),
+            model: ExecMask::new(0, live, DivergenceOrder::Any),
             live,
             vectors: *vectors,
             scalars: std::array::from_fn(|number| {
