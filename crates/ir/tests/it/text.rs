@@ -328,103 +328,102 @@ fn conversions() -> Vec<FloatOp> {
 }
 
 /// Texts with one mistake, and the diagnostic.
+const MISTAKES: [(&str, &str); 22] = [
+    (
+        "0x0: R1 = add(R2)",
+        "x.ir: line 1, column 17: `add` is no operation of 1 operands; operations are those that `warpbound disasm --ir` prints",
+    ),
+    (
+        "0x0: jump 0x8",
+        "x.ir: line 1, column 11: no line has the address 0x0008; name an operation of this text, or write invalid \"TEXT\"",
+    ),
+    (
+        "0x8: exit\n0x8: exit",
+        "x.ir: line 2, column 1: the address is not above that of the operation before; order the lines by address",
+    ),
+    (
+        "0x0: exit exit",
+        "x.ir: line 1, column 11: the line goes on after its end; remove the rest, or make it a comment with `;`",
+    ),
+    (
+        "0x0: R256 = 1",
+        "x.ir: line 1, column 6: `R256` is no cell, operation or control effect; operations are those that `warpbound disasm --ir` prints",
+    ),
+    (
+        "0x0: R1 = 0x100000000",
+        "x.ir: line 1, column 11: 4294967296 is too large for a word; write a number, decimal or hexadecimal (0x…)",
+    ),
+    (
+        "exit",
+        "x.ir: line 1, column 1: `exit` begins no line; lines begin with an address, entry, group, function, bank, external_word, address_word or agreed",
+    ),
+    (
+        "0x0: exit %",
+        "x.ir: line 1, column 11: a sign that the format does not have; comments begin with `;`",
+    ),
+    (
+        "function 0x0 \"a",
+        "x.ir: line 1, column 14: a text without a closing quotation mark; comments begin with `;`",
+    ),
+    (
+        "0x0: R1, R2 = 3",
+        "x.ir: line 1, column 15: an assignment has one destination; assign to one cell: CELL = EXPRESSION, CELL = EXPRESSION",
+    ),
+    (
+        "0x0: if cc(32) exit",
+        "x.ir: line 1, column 12: no such test of the condition code; tests are 0 to 31",
+    ),
+    (
+        "0x0: R0 = f64.add.ftz(R0, R1, R2, R3)",
+        "x.ir: line 1, column 37: `f64.add.ftz` is no operation of 4 operands; operations are those that `warpbound disasm --ir` prints",
+    ),
+    (
+        "0x0: warp S3 = add(S3, R1)",
+        "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+    ),
+    (
+        "0x0: if S3 warp P0 = 1",
+        "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+    ),
+    (
+        "0x0: if S3 & cc(2) warp S3 = 1",
+        "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+    ),
+    (
+        "0x0: warp indirect relative R0 + 0x0",
+        "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+    ),
+    (
+        "0x0: S3 = 1 warp",
+        "x.ir: line 1, column 13: `warp` is no control effect; control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, exit, end and unsupported",
+    ),
+    (
+        "0x0: set_active S3",
+        "x.ir: line 1, column 17: S3 is no mask register; mask registers are M0 to M7",
+    ),
+    (
+        "0x0: set_active",
+        "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+    ),
+    (
+        "0x0: if S104 exit",
+        "x.ir: line 1, column 9: `S104` in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+    ),
+    (
+        "0x0: branch 0x0",
+        "x.ir: line 1, column 16: no reconvergence point; write reconvergence ADDRESS or reconvergence end",
+    ),
+    (
+        "0x0: R0 = special.thread",
+        "x.ir: line 1, column 11: `special.thread` is no expression; expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)",
+    ),
+];
+
 #[test]
 fn mistakes_have_a_place_and_a_remedy() {
     let deep = format!("0x0: R0 = {}1", "neg(".repeat(70));
-    for (text, message) in [
-        (
-            "0x0: R1 = add(R2)",
-            "x.ir: line 1, column 17: `add` is no operation of 1 operands; operations are those that `warpbound disasm --ir` prints",
-        ),
-        (
-            "0x0: jump 0x8",
-            "x.ir: line 1, column 11: no line has the address 0x0008; name an operation of this text, or write invalid \"TEXT\"",
-        ),
-        (
-            "0x8: exit\n0x8: exit",
-            "x.ir: line 2, column 1: the address is not above that of the operation before; order the lines by address",
-        ),
-        (
-            "0x0: exit exit",
-            "x.ir: line 1, column 11: the line goes on after its end; remove the rest, or make it a comment with `;`",
-        ),
-        (
-            "0x0: R256 = 1",
-            "x.ir: line 1, column 6: `R256` is no cell, operation or control effect; operations are those that `warpbound disasm --ir` prints",
-        ),
-        (
-            "0x0: R1 = 0x100000000",
-            "x.ir: line 1, column 11: 4294967296 is too large for a word; write a number, decimal or hexadecimal (0x…)",
-        ),
-        (
-            "exit",
-            "x.ir: line 1, column 1: `exit` begins no line; lines begin with an address, entry, group, function, bank, external_word, address_word or agreed",
-        ),
-        (
-            "0x0: exit %",
-            "x.ir: line 1, column 11: a sign that the format does not have; comments begin with `;`",
-        ),
-        (
-            "function 0x0 \"a",
-            "x.ir: line 1, column 14: a text without a closing quotation mark; comments begin with `;`",
-        ),
-        (
-            "0x0: R1, R2 = 3",
-            "x.ir: line 1, column 15: an assignment has one destination; assign to one cell: CELL = EXPRESSION, CELL = EXPRESSION",
-        ),
-        (
-            "0x0: if cc(32) exit",
-            "x.ir: line 1, column 12: no such test of the condition code; tests are 0 to 31",
-        ),
-        (
-            "0x0: R0 = f64.add.ftz(R0, R1, R2, R3)",
-            "x.ir: line 1, column 37: `f64.add.ftz` is no operation of 4 operands; operations are those that `warpbound disasm --ir` prints",
-        ),
-        (
-            "0x0: warp S3 = add(S3, R1)",
-            "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
-        ),
-        (
-            "0x0: if S3 warp P0 = 1",
-            "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
-        ),
-        (
-            "0x0: if S3 & cc(2) warp S3 = 1",
-            "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
-        ),
-        (
-            "0x0: warp indirect relative R0 + 0x0",
-            "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
-        ),
-        (
-            "0x0: S3 = 1 warp",
-            "x.ir: line 1, column 13: `warp` is no control effect; control effects are jump, branch, reconverge, set_active, indirect, call, push, pop, exit, end and unsupported",
-        ),
-        (
-            "0x0: set_active S3",
-            "x.ir: line 1, column 17: S3 is no mask register; mask registers are M0 to M7",
-        ),
-        (
-            "0x0: set_active",
-            "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
-        ),
-        (
-            "0x0: if S104 exit",
-            "x.ir: line 1, column 9: `S104` in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
-        ),
-        (
-            "0x0: branch 0x0",
-            "x.ir: line 1, column 16: no reconvergence point; write reconvergence ADDRESS or reconvergence end",
-        ),
-        (
-            "0x0: R0 = special.thread",
-            "x.ir: line 1, column 11: `special.thread` is no expression; expressions are numbers, cells, tid, special.NAME, c[BANK][ADDRESS] and NAME(EXPRESSION, …)",
-        ),
-        (
-            &deep,
-            "x.ir: line 1, column 267: the expression has more than 64 levels; compute a part of it in another operation",
-        ),
-    ] {
+    let too_deep = "x.ir: line 1, column 267: the expression has more than 64 levels; compute a part of it in another operation";
+    for (text, message) in MISTAKES.into_iter().chain([(deep.as_str(), too_deep)]) {
         let diagnostic = text::parse("x.ir", text).expect_err(text);
         assert_eq!(diagnostic.to_string(), message);
     }
