@@ -6,6 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_isa::CcTest;
 use warpbound_isa::nvidia::{Modifier, Modifier as M};
 
+use super::modifier_reader::COMPARISONS;
 use super::operands::{Operands, add, and, logical_not, not, or, shl, shr};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
 
@@ -82,24 +83,8 @@ pub fn cc_test(test: CcTest) -> Option<Expr> {
     })
 }
 
-/// Modifiers of the tests, by number.
-const TESTS: [Modifier; 32] = [
-    M::F,
-    M::Lt,
-    M::Eq,
-    M::Le,
-    M::Gt,
-    M::Ne,
-    M::Ge,
-    M::Num,
-    M::Nan,
-    M::Ltu,
-    M::Equ,
-    M::Leu,
-    M::Gtu,
-    M::Neu,
-    M::Geu,
-    M::T,
+/// Modifiers of the tests after those that are comparisons, by number.
+const OTHER_TESTS: [Modifier; 16] = [
     M::Off,
     M::Lo,
     M::Sff,
@@ -120,7 +105,8 @@ const TESTS: [Modifier; 32] = [
 
 /// Truth of the test with this modifier.
 pub(super) fn cc_test_named(name: Modifier) -> Option<Expr> {
-    let number = TESTS.iter().position(|&test| test == name)?;
+    let mut tests = COMPARISONS.iter().chain(&OTHER_TESTS);
+    let number = tests.position(|&test| test == name)?;
     cc_test(CcTest(u8::try_from(number).ok()?))
 }
 

@@ -84,7 +84,7 @@ impl<'m> ModifierReader<'m> {
 }
 
 /// Modifiers of the comparisons, by number.
-const COMPARISONS: [Modifier; 16] = [
+pub(super) const COMPARISONS: [Modifier; 16] = [
     M::F,
     M::Lt,
     M::Eq,
