@@ -38,9 +38,7 @@ impl Session {
             Ok(prepared) => prepared,
             Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
         };
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, options)?.context;
         let start = Instant::now();
         let limits = options.limits();
         let mut flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);

@@ -77,13 +77,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Session::prepare`].
-    pub fn facts_template(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+    /// See [`Session::prepare`] and [`Session::launch`].
+    pub fn facts_template(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let options = BoundOptions::default();
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, options)?.context;
         let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
         let text = match flow {
             Ok(flow) => kernel_text(&prepared, &flow),
