@@ -577,3 +577,55 @@ fn aligned_address(offset: u64) -> [Option<u8>; 8] {
     let [low, ..] = offset.to_le_bytes();
     [Some(low), None, None, None, None, None, None, None]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{high_words, low_words};
+    use crate::stated_launches::NumberRange;
+    use warpbound_analyse::launch_ranges::WordRange;
+
+    /// Whether a set of words has a word; `None` are all words.
+    fn has(words: Option<WordRange>, word: i128) -> bool {
+        words.is_none_or(|words| {
+            let between = i128::from(words.least)..=i128::from(words.most);
+            [word, word - (1 << 32)].iter().any(|w| between.contains(w))
+        })
+    }
+
+    #[test]
+    fn words_of_ranges() {
+        let interesting = [31, 32, 33, 63, 64].map(|bits| 1i128 << bits);
+        let near = |limit: i128| [-limit, 0, limit].map(|n| [n - 3, n - 1, n, n + 2]);
+        let numbers: Vec<i128> = interesting.into_iter().flat_map(near).flatten().collect();
+        for &least in &numbers {
+            for &most in numbers.iter().filter(|most| least <= **most) {
+                let range = NumberRange { least, most };
+                let (low, high) = (low_words(range), high_words(range));
+                for words in [low, high].into_iter().flatten() {
+                    assert!((-(1 << 31)..1 << 32).contains(&words.least), "{range}");
+                    assert!((words.least..1 << 32).contains(&words.most), "{range}");
+                }
+                for &number in numbers.iter().filter(|n| (least..=most).contains(*n)) {
+                    let bits = number.rem_euclid(1 << 64);
+                    assert!(has(low, bits & 0xffff_ffff), "{number} of {range}");
+                    assert!(has(high, bits >> 32), "{number} of {range}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_stay_narrow() {
+        let range = |least, most| NumberRange { least, most };
+        let between = |least, most| Some(WordRange::between(least, most));
+        assert_eq!(low_words(range(1, 4096)), between(1, 4096));
+        assert_eq!(high_words(range(1, 4096)), between(0, 0));
+        assert_eq!(low_words(range(-5, 10)), between(-5, 10));
+        assert_eq!(
+            high_words(range(-5, -1)),
+            between((1 << 32) - 1, (1 << 32) - 1)
+        );
+        assert_eq!(low_words(range(7 << 32, (7 << 32) + 9)), between(0, 9));
+        assert_eq!(low_words(range(-5, i128::from(u32::MAX))), None);
+    }
+}

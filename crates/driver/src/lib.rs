@@ -20,6 +20,7 @@ mod library;
 mod list;
 mod listeners;
 mod listing;
+mod loop_verdicts;
 pub mod mini;
 mod options;
 mod prepared;

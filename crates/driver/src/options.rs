@@ -88,6 +88,32 @@ impl BoundOptions {
         self.block.is_some() || self.launches.block.is_some()
     }
 
+    /// Returns the statements about launches as a noun phrase.
+    pub(crate) fn launch_text(&self) -> String {
+        let size = |[x, y, z]: [NumberRange; 3]| format!("{x} x {y} x {z}");
+        let block = self.block.map(|block| block.map(NumberRange::one));
+        let block = block.or(self.launches.block);
+        let block = block.map(|block| format!("blocks of {} threads", size(block)));
+        let grid = self.launches.grid;
+        let grid = grid.map(|grid| format!("grids of {} blocks", size(grid)));
+        let params = self.launches.params.iter();
+        let params = params.map(|param| format!("{} = {}", param.name, param.range));
+        let stated: Vec<String> = block.into_iter().chain(grid).chain(params).collect();
+        let stated = stated.join(", ");
+        match &self.launches.file {
+            None => stated,
+            Some(file) if stated.is_empty() => {
+                format!("the sizes and parameters of {}", file.file)
+            }
+            Some(file) => format!("the sizes and parameters of {}, but {stated}", file.file),
+        }
+    }
+
+    /// Whether the options state anything about launches.
+    pub(crate) fn states_launch(&self) -> bool {
+        self.block.is_some() || !self.launches.is_empty()
+    }
+
     /// Returns the threads of a block in x, y, z: as stated, as in the launch file, or as the kernel requires.
     ///
     /// # Errors
