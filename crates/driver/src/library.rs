@@ -413,7 +413,8 @@ impl Library {
                 let kernel = warpbound_load::demangle(kernel);
                 Err(fail(message).in_kernel(kernel).hint(params))
             }
-            _ => Err(fail(format!("no kernel has a parameter {:?}", stated.name))),
+            _ => Err(fail(format!("no kernel has a parameter {:?}", stated.name))
+                .hint("by position, parameters are called p0, p1, ...")),
         }
     }
 

@@ -213,12 +213,13 @@ fn other_launches_than_the_kernel_allows() {
     let refused = |text: &str| refusal("break_loop.sm_61.cubin", &["--launch", &launch(text)]);
     let message = refused("block = [32]");
     assert!(
-        message.ends_with("the kernel has 2 parameters, the launch 0"),
+        message.ends_with("the kernel has 4 parameters, the launch 0"),
         "{message}"
     );
-    let message = refused(
-        "block = [32]\nparam = [{ type = \"s32\", value = 1 }, { type = \"s32\", value = 1 }]",
-    );
+    let param = "{ type = \"s32\", value = 1 }";
+    let message = refused(&format!(
+        "block = [32]\nparam = [{param}, {param}, {param}, {param}]"
+    ));
     assert!(
         message.ends_with("parameter 0 has 4 bytes, that of the kernel 8"),
         "{message}"
