@@ -193,3 +193,35 @@ fn only_size(size: [NumberRange; 3]) -> Option<[u32; 3]> {
     }
     Some(only)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(x: (i128, i128), y: i128, kernel: &Kernel) -> Result<Option<[u32; 3]>, String> {
+        let range = |(least, most)| NumberRange { least, most };
+        let mut options = BoundOptions::default();
+        options.launches.block = Some([range(x), NumberRange::one(y), NumberRange::one(1)]);
+        let launch = options.launch(kernel, Isa::MiniSimt);
+        launch.map(|launch| launch.block).map_err(|d| d.message)
+    }
+
+    #[test]
+    fn a_required_block_is_in_the_stated_range() {
+        let mut kernel = Kernel::default();
+        kernel.required_block = Some([8, 4, 1]);
+        assert_eq!(block((1, 16), 4, &kernel), Ok(Some([8, 4, 1])));
+        let message = "the kernel requires blocks of 8,4,1, not 4..6,4,1";
+        assert_eq!(block((4, 6), 4, &kernel), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn some_block_of_the_stated_range_is_allowed() {
+        let mut kernel = Kernel::default();
+        kernel.max_threads = Some([128, 1, 1]);
+        assert_eq!(block((64, 256), 2, &kernel), Ok(None));
+        assert_eq!(block((64, 64), 2, &kernel), Ok(Some([64, 2, 1])));
+        let message = "the kernel allows blocks of 128 threads, 65..256,2,1 are 130";
+        assert_eq!(block((65, 256), 2, &kernel), Err(message.to_owned()));
+    }
+}
