@@ -1,4 +1,4 @@
-//! Commands that report on each kernel: `disasm`, `divergence`, `facts`.
+//! Commands that report on each kernel: `disasm`, `divergence`, `access`, `facts`.
 
 use std::io::Write as _;
 
@@ -7,7 +7,8 @@ use warpbound_driver::{CodeKind, Kernel, Session};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
-    DisasmArguments, DivergenceArguments, Input, QueryArguments, Style, TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, Input, QueryArguments, Style,
+    TemplateArguments,
 };
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
@@ -48,6 +49,14 @@ pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandE
     let options = flow_options(&arguments.launch, &arguments.domains);
     report(&arguments.query, |session, kernel| {
         session.divergence(kernel, &options)
+    })
+}
+
+/// Reports the memory accesses of kernels; returns the exit code.
+pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
+    let options = flow_options(&arguments.launch, &arguments.domains);
+    report(&arguments.query, |session, kernel| {
+        session.access(kernel, &options)
     })
 }
 

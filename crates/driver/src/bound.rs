@@ -20,6 +20,7 @@ use warpbound_simt::NodeId;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 
+pub(crate) use assumptions::warp_graph_assumptions;
 use external_calls::ExternalCalls;
 
 impl Session {
