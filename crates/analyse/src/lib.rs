@@ -5,6 +5,7 @@
 //! ([`thread_cfg`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
 //! ([`warp_cfg`]).
 
+pub mod access;
 pub mod addresses;
 pub mod agreement;
 pub mod blocks;
@@ -23,6 +24,7 @@ pub mod missed_reconvergence;
 pub mod program_space;
 pub mod refusal;
 pub mod relevant;
+mod symbolic;
 pub mod thread_cfg;
 pub mod values;
 pub mod warp_cfg;

@@ -5,6 +5,7 @@
 //! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]), and
 //! with the derived bounds of loops, those for the launch of the run and those for all launches ([`DerivedClaims`]).
 
+mod accesses;
 mod claims;
 mod derived;
 mod loops;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
+use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_launch::Size;
@@ -24,10 +26,13 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::launch_with_listener;
 
+use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 
+use accesses::audited_access;
+pub use accesses::{ObservedAccess, count_access};
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
 pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
@@ -264,6 +269,8 @@ impl Session {
             totals: vec![0; bound.loops.len()],
             derived_for_all: self.derived_for_all(&prepared, &claims.flow)?,
             derived: vec![DerivedCount::default(); bound.loops.len()],
+            accesses: BTreeMap::new(),
+            claims: &claims,
             report: &mut report,
         };
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
@@ -313,12 +320,13 @@ impl Session {
             no_bound: bound.verdict.reason().map(str::to_owned),
             ratio: None,
             loops: Vec::new(),
+            accesses: Vec::new(),
             faults: Vec::new(),
         }
     }
 }
 
-/// Returns the claims of `flow`, with the user's `never` statements.
+/// Returns the claims of `flow`, with the user's `never` statements and the classes of memory accesses.
 fn claims_of_flow<'a>(
     prepared: &'a Prepared<'_>,
     options: &BoundOptions,
@@ -329,7 +337,13 @@ fn claims_of_flow<'a>(
     let names = [&*kernel.name, &kernel.demangled()];
     let facts = options.facts.find(names, &kernel.code_digest());
     let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
-    Claims::new(&prepared.code, launch, flow).with_never(&never)
+    let accesses = match prepared.program {
+        Program::Nvidia(_) => AccessFindings::find(prepared, &flow, &launch).classes,
+        Program::Mini(_) => BTreeMap::new(),
+    };
+    Claims::new(&prepared.code, launch, flow)
+        .with_never(&never)
+        .with_accesses(accesses)
 }
 
 /// Results accumulated over the runs.
@@ -347,6 +361,8 @@ struct Audit<'a> {
     derived_for_all: DerivedClaims,
     /// Bounds of loops for the launches of the runs.
     derived: Vec<DerivedCount>,
+    accesses: BTreeMap<OpIndex, ObservedAccess>,
+    claims: &'a Claims<'a>,
     report: &'a mut AuditReport,
 }
 
@@ -395,6 +411,9 @@ impl Audit<'_> {
         }
         for (most, seen) in self.totals.iter_mut().zip(&seen.max_totals) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
+        }
+        for (at, seen) in &seen.accesses {
+            self.accesses.entry(*at).or_default().add(seen);
         }
         let report = &mut *self.report;
         report.runs += 1;
@@ -522,7 +541,13 @@ impl Audit<'_> {
 
     /// Completes the report with findings, ratio and loops.
     fn finish(self) {
+        let (prepared, claims) = (self.prepared, self.claims);
+        let accesses = self.accesses.iter();
+        let accesses =
+            accesses.filter_map(|(&at, seen)| audited_access(prepared, claims, at, seen));
+        let accesses = accesses.collect();
         let report = self.report;
+        report.accesses = accesses;
         report.violations = self.findings.len() as u64 + self.further_violations;
         report.findings = self.findings.into_values().take(MAX_SHOWN).collect();
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {
