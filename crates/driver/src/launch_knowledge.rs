@@ -131,7 +131,7 @@ fn check_file(
 
 /// Converts sizes to ranges of words.
 fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
-    size.map_or([None; 3], |size| size.map(|axis| low_words(axis)))
+    size.map_or([None; 3], |size| size.map(low_words))
 }
 
 /// Returns the low words of the numbers of a range; `None` for all words.
