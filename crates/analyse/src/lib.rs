@@ -5,6 +5,7 @@
 //! ([`thread_cfg`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
 //! ([`warp_cfg`]).
 
+pub mod access;
 pub mod addresses;
 pub mod agreement;
 pub mod blocks;

@@ -167,6 +167,17 @@ pub(crate) struct DivergenceArguments {
     pub(crate) domains: DomainArguments,
 }
 
+/// Arguments of `access`.
+#[derive(Args)]
+pub(crate) struct AccessArguments {
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+    #[command(flatten)]
+    pub(crate) domains: DomainArguments,
+}
+
 /// Arguments of `facts`.
 #[derive(Args)]
 pub(crate) struct TemplateArguments {

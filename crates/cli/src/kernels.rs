@@ -1,4 +1,4 @@
-//! Commands that report on each kernel: `disasm`, `divergence`, `facts`.
+//! Commands that report on each kernel: `disasm`, `divergence`, `access`, `facts`.
 
 use std::io::Write as _;
 
@@ -7,7 +7,8 @@ use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
-    DisasmArguments, DivergenceArguments, QueryArguments, Style, TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style,
+    TemplateArguments,
 };
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
@@ -63,6 +64,20 @@ pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandE
     let options = flow_options(&library, launch, domains)?;
     report(&library, query, &options, |session, kernel| {
         session.divergence(kernel, &options)
+    })
+}
+
+/// Reports the memory accesses of kernels; returns the exit code.
+pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
+    let AccessArguments {
+        query,
+        launch,
+        domains,
+    } = arguments;
+    let library = input::library(&query.input.file)?;
+    let options = flow_options(&library, launch, domains)?;
+    report(&library, query, &options, |session, kernel| {
+        session.access(kernel, &options)
     })
 }
 

@@ -4,6 +4,7 @@
 //! cubin is a method of [`Session`] that takes a kernel through load → decode → lift → analyse → bound or simulate,
 //! and returns plain report data.
 
+mod access;
 pub mod audit;
 pub mod block;
 mod bound;
