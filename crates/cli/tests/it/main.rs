@@ -6,6 +6,7 @@ mod assumptions;
 mod audit;
 mod bound;
 mod damage;
+mod derived;
 mod divergence;
 mod facts;
 mod files;
