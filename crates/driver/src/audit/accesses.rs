@@ -241,7 +241,8 @@ fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
             .iter()
             .map(|&(lane, address)| {
                 let offset = address.wrapping_add(4 * word);
-                (lane, offset / 4 * 128 + lane * 4 + offset % 4)
+                let row = (offset / 4).wrapping_mul(128);
+                (lane, row.wrapping_add(lane * 4 + offset % 4))
             })
             .collect();
         let counts = count_global(size.min(4), &interleaved);
