@@ -24,6 +24,7 @@ pub mod missed_reconvergence;
 pub mod program_space;
 pub mod refusal;
 pub mod relevant;
+mod symbolic;
 pub mod thread_cfg;
 pub mod values;
 pub mod warp_cfg;

@@ -60,14 +60,13 @@ impl Session {
                 Diagnostic::new("only accesses of GPU kernels have classes, this is mini-SIMT");
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         }
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
-        let flow = self.flow(&prepared, &launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, &launch);
+        let knowledge = self.launch(kernel, options)?;
+        let launch = &knowledge.context;
+        let flow = self.flow(&prepared, launch, options)?;
+        let found = AccessFindings::find(&prepared, &flow, launch);
         let builder = ReportBuilder {
             prepared: &prepared,
-            launch: &launch,
+            launch,
             found: &found,
         };
         let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
@@ -81,7 +80,7 @@ impl Session {
             block: launch.block,
             accesses: ops.filter_map(|at| builder.access(at)).collect(),
             notes: external.iter().map(note).collect(),
-            assumptions: assumptions(&flow, &launch),
+            assumptions: assumptions(&flow, launch),
         })
     }
 }

@@ -232,12 +232,10 @@ impl Session {
         // Both calls also check that the launch suits the kernel.
         warpbound_launch::check_limits(kernel, grid)?;
         self.bind(&prepared, grid, PathOrder::default(), 0)?;
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, &options)?;
         let limits = options.limits();
         // Bound and claims are about the same control flow.
-        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
+        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let bound = match options.reading {
             FactReading::Simt => {
                 self.bound_of_flow(&prepared, &launch, &options, limits.deadline, flow.as_ref())?
@@ -253,7 +251,7 @@ impl Session {
                 return Ok(report);
             }
         };
-        let claims = claims_of_flow(&prepared, &options, launch, flow);
+        let claims = claims_of_flow(&prepared, &options, launch.context, flow);
         let mut audit = Audit {
             prepared: &prepared,
             stated: StatedFacts {
@@ -439,6 +437,7 @@ impl Audit<'_> {
                 let id = about.map_or("?", |l| l.id.as_str());
                 let from = match about.map(|l| l.origin) {
                     Some(Origin::LoopDefault) => " (--loop-default)",
+                    Some(Origin::Derived | Origin::Launch) => " (derived)",
                     _ => "",
                 };
                 let message = format!(

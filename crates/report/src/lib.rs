@@ -11,6 +11,7 @@ mod bound_writer;
 pub mod cta;
 mod cta_dot;
 mod cta_svg;
+pub mod derivation;
 pub mod divergence;
 mod divergence_text;
 mod dot;

@@ -43,6 +43,15 @@ impl BoundQuery<'_> {
         all: &mut Vec<BoundAssumption>,
     ) {
         let origin = |origin| loops.iter().any(|l| l.origin == origin);
+        if origin(Origin::Launch) {
+            let text = format!("all launches have {}", self.options.launch_text());
+            all.push(assumption("launch-range", text));
+            let file = self.options.launches.file.as_ref();
+            if file.is_some_and(|file| file.has_addresses()) {
+                let text = "the launch's buffers begin at multiples of 256 bytes";
+                all.push(assumption("buffers-aligned", text));
+            }
+        }
         let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
         let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
         if origin(Origin::Facts) {
