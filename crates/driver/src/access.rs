@@ -3,23 +3,26 @@
 mod uniform;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
 };
 use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_analyse::guarded_lanes::executing_threads;
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
+use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
 use crate::bound::warp_graph_assumptions;
 use crate::prepared::Prepared;
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
 /// Accesses of a kernel: addresses and classes, by operation.
 pub(crate) struct AccessFindings {
@@ -34,16 +37,42 @@ impl AccessFindings {
     pub(crate) fn find(
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
-        launch: &LaunchContext,
+        launch: &LaunchKnowledge,
     ) -> AccessFindings {
         let code = &prepared.code;
-        let addresses = uniform::find(code, flow, launch);
-        let classes = AccessClassifier::new(launch).classify_all(&code.ops, &addresses);
+        let addresses = uniform::find(code, flow, &launch.context);
+        let is_access = |op: &Op| AccessShape::of(op).is_some();
+        let executing = executing_threads(code, &flow.thread, &launch.context, is_access);
+        let mut classifier = AccessClassifier::new(&launch.context);
+        let classes = classifier.classify_all(&code.ops, &addresses, &executing);
         AccessFindings { addresses, classes }
     }
 }
 
 impl Session {
+    /// Returns the classes of the accesses of a kernel in one launch.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn access_classes(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchFile,
+    ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+        let options = BoundOptions {
+            block: Some(launch.block),
+            launches: StatedLaunches {
+                file: Some(Arc::new(launch.clone())),
+                ..StatedLaunches::default()
+            },
+            ..BoundOptions::default()
+        };
+        let knowledge = self.launch(prepared.kernel, &options)?;
+        Ok(AccessFindings::find(prepared, flow, &knowledge).classes)
+    }
+
     /// Reports the memory accesses of a kernel and the most transactions that each can cause.
     ///
     /// # Errors
@@ -63,7 +92,7 @@ impl Session {
         let knowledge = self.launch(kernel, options)?;
         let launch = &knowledge.context;
         let flow = self.flow(&prepared, launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, launch);
+        let found = AccessFindings::find(&prepared, &flow, &knowledge);
         let builder = ReportBuilder {
             prepared: &prepared,
             launch,
@@ -204,6 +233,13 @@ impl ReportBuilder<'_> {
                 (modulus, 0) => format!("the base is a multiple of {modulus}"),
                 (modulus, residue) => format!("the base is {residue} modulo {modulus}"),
             });
+        }
+        let all = self.launch.live_lanes();
+        if u64::from(class.lanes) < all {
+            parts.push(format!(
+                "{} of {all} threads of a warp take part",
+                class.lanes
+            ));
         }
         if class.needs_block {
             parts.push("for blocks of any shape (--block X,Y,Z gives less)".to_owned());

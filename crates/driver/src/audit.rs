@@ -24,7 +24,6 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::launch_with_listener;
 
-use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
@@ -251,7 +250,7 @@ impl Session {
                 return Ok(report);
             }
         };
-        let claims = claims_of_flow(&prepared, &options, launch.context, flow);
+        let mut claims = claims_of_flow(&prepared, &options, launch.context, flow);
         let mut audit = Audit {
             prepared: &prepared,
             stated: StatedFacts {
@@ -265,7 +264,6 @@ impl Session {
             most: vec![0; bound.loops.len()],
             totals: vec![0; bound.loops.len()],
             accesses: BTreeMap::new(),
-            claims: &claims,
             report: &mut report,
         };
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
@@ -279,6 +277,7 @@ impl Session {
                     (&varied.launch, varied.order)
                 }
             };
+            claims.accesses = self.access_classes(&prepared, &claims.flow, launch)?;
             let run = self.monitor(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
                 let longer = run.observations.issued.saturating_add(1000);
@@ -319,7 +318,7 @@ impl Session {
     }
 }
 
-/// Returns the claims of `flow`, with the user's `never` statements and the classes of memory accesses.
+/// Returns the claims of `flow`, with the user's `never` statements.
 fn claims_of_flow<'a>(
     prepared: &'a Prepared<'_>,
     options: &BoundOptions,
@@ -330,13 +329,7 @@ fn claims_of_flow<'a>(
     let names = [&*kernel.name, &kernel.demangled()];
     let facts = options.facts.find(names, &kernel.code_digest());
     let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
-    let accesses = match prepared.program {
-        Program::Nvidia(_) => AccessFindings::find(prepared, &flow, &launch).classes,
-        Program::Mini(_) => BTreeMap::new(),
-    };
-    Claims::new(&prepared.code, launch, flow)
-        .with_never(&never)
-        .with_accesses(accesses)
+    Claims::new(&prepared.code, launch, flow).with_never(&never)
 }
 
 /// Results accumulated over the runs.
@@ -351,7 +344,6 @@ struct Audit<'a> {
     most: Vec<u64>,
     totals: Vec<u64>,
     accesses: BTreeMap<OpIndex, ObservedAccess>,
-    claims: &'a Claims<'a>,
     report: &'a mut AuditReport,
 }
 
@@ -484,10 +476,9 @@ impl Audit<'_> {
 
     /// Completes the report with findings, ratio and loops.
     fn finish(self) {
-        let (prepared, claims) = (self.prepared, self.claims);
+        let prepared = self.prepared;
         let accesses = self.accesses.iter();
-        let accesses =
-            accesses.filter_map(|(&at, seen)| audited_access(prepared, claims, at, seen));
+        let accesses = accesses.filter_map(|(&at, seen)| audited_access(prepared, at, seen));
         let accesses = accesses.collect();
         let report = self.report;
         report.accesses = accesses;

@@ -56,6 +56,8 @@ struct AccessForm {
     modulus: u64,
     residue: u64,
     block: Option<[u32; 3]>,
+    /// Threads of the block that may take part, if not all.
+    executing: Option<Vec<bool>>,
 }
 
 impl AccessForm {
@@ -69,6 +71,14 @@ impl AccessForm {
             _ => rng.i64(-300..300),
         };
         let coefficients = [coefficient(), coefficient(), coefficient()];
+        let block = BLOCKS[rng.usize(0..BLOCKS.len())];
+        let threads = 0..block.iter().product::<u32>();
+        let of = rng.u32(1..5);
+        let executing = match rng.u32(0..4) {
+            0 => Some(threads.map(|_| rng.u32(0..of) == 0).collect()),
+            1 => Some(threads.map(|thread| thread % 64 == 0).collect()),
+            _ => None,
+        };
         AccessForm {
             shape: AccessShape {
                 space: SPACES[rng.usize(0..SPACES.len())],
@@ -78,7 +88,8 @@ impl AccessForm {
             modulus,
             // Half of the bases are aligned to the access.
             residue: rng.u64(0..modulus) & !(u64::from(bytes * rng.u32(0..2)).max(1) - 1),
-            block: Some(BLOCKS[rng.usize(0..BLOCKS.len())]),
+            block: Some(block),
+            executing,
         }
     }
 
@@ -94,10 +105,10 @@ impl AccessForm {
             residue: self.residue,
             range: None,
         };
-        AccessClassifier::new(&launch).classify(self.shape, &addresses)
+        AccessClassifier::new(&launch).classify(self.shape, &addresses, self.executing.as_deref())
     }
 
-    /// Returns the addresses of the lanes of a warp, and the mask of the lanes that hold threads.
+    /// Returns the addresses of the lanes of a warp, and the mask of the lanes that may take part.
     fn addresses(&self, block: [u32; 3], warp: u32, base: u64) -> ([u64; 32], Mask) {
         let [width, height, depth] = block;
         let mut addresses = [0; 32];
@@ -109,7 +120,9 @@ impl AccessForm {
                 for x in 0..width {
                     if number / 32 == warp {
                         let lane = number % 32;
-                        live |= 1 << lane;
+                        let executing = self.executing.as_ref();
+                        let executes = executing.is_none_or(|all| all[number as usize]);
+                        live |= Mask::from(executes) << lane;
                         let index = [x, y, z].map(i64::from);
                         let sum: i64 = (0..3).map(|a| self.coefficients[a] * index[a]).sum();
                         addresses[lane as usize] = base.wrapping_add(sum as u64);
@@ -181,7 +194,7 @@ fn contradictions(
             if mask == 0 {
                 continue;
             }
-            let is_full = mask.count_ones() == threads.min(32);
+            let is_full = mask.count_ones() == class.lanes;
             let parts = form.count(&addresses, mask);
             for (space, counts) in &parts {
                 let limit = class.limit(*space).unwrap_or_default();
@@ -221,7 +234,7 @@ fn limits_of_affine_forms_are_attained() {
                 }
             }
         }
-        // Pools take their transactions with or without lanes.
+        // Pools take their transactions with or without lanes, others none.
         if worst != AccessCounts::default() {
             assert_eq!(class.worst(), worst, "{form:?}");
         }
@@ -235,6 +248,7 @@ fn limits_of_affine_forms_are_attained() {
 fn unknown_blocks_cover_all_shapes() {
     let forms = |rng: &mut fastrand::Rng| {
         let mut form = AccessForm::random(rng);
+        form.executing = None;
         // Sizes of which few remainders are tried.
         if rng.u32(0..4) != 0 {
             form.coefficients[1..].fill(0);
@@ -300,7 +314,7 @@ fn ranges_are_never_exceeded() {
                 most: 4096 + distance,
             },
         };
-        let class = AccessClassifier::new(&launch).classify(form.shape, &addresses);
+        let class = AccessClassifier::new(&launch).classify(form.shape, &addresses, None);
         let first = (1 << 20) + rng.u64(0..256);
         let last = first + distance;
         let least = first.next_multiple_of(size);
@@ -340,6 +354,7 @@ fn numbers_by_hand() {
             modulus,
             residue: 0,
             block,
+            executing: None,
         };
         let class = form.class();
         let AccessCounts {
@@ -429,6 +444,7 @@ fn planted_thread_index_y_constant_in_a_warp() {
         block: Some([32, 8, 1]),
         modulus: 1,
         residue: 0,
+        executing: None,
         ..AccessForm::random(rng)
     };
     assert_eq!(
@@ -459,6 +475,7 @@ fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
             bytes: 16,
         },
         coefficients: [0; 3],
+        executing: None,
         ..AccessForm::random(rng)
     };
     assert_eq!(contradictions(uniform, |_| {}), 0);
@@ -471,6 +488,17 @@ fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
 fn planted_sign_of_a_stride() {
     let found = contradictions(with_base, |claimed| {
         claimed.coefficients[0] = -claimed.coefficients[0];
+    });
+    assert!(found > 100, "{found}");
+}
+
+/// Threads that may take part as well as those of a guard.
+#[test]
+fn planted_thread_left_out_of_an_access() {
+    let found = contradictions(AccessForm::random, |claimed| {
+        let block = claimed.block.expect("a block");
+        let threads = 0..block.iter().product::<u32>();
+        claimed.executing = Some(threads.map(|thread| thread % 32 != 5).collect());
     });
     assert!(found > 100, "{found}");
 }
