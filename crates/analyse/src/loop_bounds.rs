@@ -4,7 +4,6 @@
 use warpbound_base::CodeAddr;
 use warpbound_ir::Code;
 
-use warpbound_graph::LoopIndex;
 use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
@@ -19,7 +18,7 @@ mod induction;
 mod solver;
 mod unrolling;
 
-use solver::LoopSolver;
+pub(crate) use solver::LoopSolver;
 
 /// Result for the loops of one site (all contexts).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,20 +169,7 @@ fn verdicts(
     dependence: &Dependence,
     launch: &LaunchRanges,
 ) -> Vec<(NodeId, LoopVerdict)> {
-    let mut order: Vec<(u32, LoopIndex, usize)> = Vec::new();
-    for (index, body) in dependence.loops.loops() {
-        if let &[header] = body.headers.as_slice() {
-            order.push((body.depth, index, header));
-        }
-    }
-    // Outer loops first: their counters appear in the limits of inner ones.
-    order.sort_unstable_by_key(|&(depth, index, _)| (depth, index));
-    let mut solver = LoopSolver::new(code, thread, dependence, launch);
-    let mut found = Vec::new();
-    for (_, index, header) in order {
-        found.push((NodeId(header as u32), solver.solve(index)));
-    }
-    found
+    LoopSolver::new(code, thread, dependence, launch).solve_all()
 }
 
 impl LoopVerdict {

@@ -1,7 +1,5 @@
 //! Report of memory accesses: the class of each, and the reason for it.
 
-mod uniform;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,7 +7,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
 };
-use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::{Op, OpIndex};
@@ -40,10 +38,11 @@ impl AccessFindings {
         launch: &LaunchKnowledge,
     ) -> AccessFindings {
         let code = &prepared.code;
-        let addresses = uniform::find(code, flow, &launch.context);
+        let LaunchKnowledge { context, ranges } = launch;
+        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
         let is_access = |op: &Op| AccessShape::of(op).is_some();
-        let executing = executing_threads(code, &flow.thread, &launch.context, is_access);
-        let mut classifier = AccessClassifier::new(&launch.context);
+        let executing = executing_threads(code, &flow.thread, context, is_access);
+        let mut classifier = AccessClassifier::new(context);
         let classes = classifier.classify_all(&code.ops, &addresses, &executing);
         AccessFindings { addresses, classes }
     }

@@ -159,7 +159,7 @@ fn conditions_between(
     let at = symbolic.thread.space.block(node).last;
     let word = symbolic.before(node, at, sides.condition.guard?);
     let holds = taken != sides.condition.negated;
-    Some(conditions(&symbolic.atoms, &word, holds))
+    Some(conditions(&symbolic.atoms, &word, holds).all)
 }
 
 /// Adds what a condition says of integers.
@@ -184,6 +184,7 @@ pub(super) fn add_fact(
             let fact = difference.and_then(|d| d.plus(&Integers::constant(strict), -1));
             facts.not_negative.extend(fact);
         }
+        Condition::Never => {}
         Condition::Zero(word) => {
             let number = integers.read(atoms, word, Reading::Signed, facts);
             facts.not_negative.extend(number.scaled(-1));

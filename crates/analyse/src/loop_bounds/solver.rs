@@ -11,13 +11,14 @@ use super::induction::Step;
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
-use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
+use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
 use crate::symbolic::span::{Reading, Span};
 use crate::symbolic::values::Symbolic;
 use crate::thread_cfg::ThreadCfg;
 use warpbound_ir::Code;
+use warpbound_simt::NodeId;
 
 /// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
 const MAX_BOUND: u128 = 1 << 28;
@@ -25,8 +26,8 @@ const MAX_BOUND: u128 = 1 << 28;
 const MAX_DELAY: u32 = 2;
 
 /// Solver of the loops of a kernel.
-pub(super) struct LoopSolver<'a> {
-    pub(super) symbolic: Symbolic<'a>,
+pub(crate) struct LoopSolver<'a> {
+    pub(crate) symbolic: Symbolic<'a>,
     integers: Integers,
     /// Loops with a limit on their header executions.
     bounded: HashMap<LoopIndex, u64>,
@@ -44,7 +45,7 @@ struct Candidate {
 }
 
 impl<'a> LoopSolver<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         code: &'a Code,
         thread: &'a ThreadCfg,
         dependence: &'a Dependence,
@@ -58,8 +59,29 @@ impl<'a> LoopSolver<'a> {
         }
     }
 
+    /// Bounds all loops with one header; returns the verdicts by header.
+    pub(crate) fn solve_all(&mut self) -> Vec<(NodeId, LoopVerdict)> {
+        let mut order: Vec<(u32, LoopIndex, usize)> = Vec::new();
+        for (index, body) in self.symbolic.dependence.loops.loops() {
+            if let &[header] = body.headers.as_slice() {
+                order.push((body.depth, index, header));
+            }
+        }
+        // Outer loops first: their counters appear in the limits of inner ones.
+        order.sort_unstable_by_key(|&(depth, index, _)| (depth, index));
+        let solved = order
+            .into_iter()
+            .map(|(_, index, header)| (NodeId(header as u32), self.solve(index)));
+        solved.collect()
+    }
+
+    /// The words that are read as numbers, with the atoms that they are made of.
+    pub(crate) fn numbers(&mut self) -> (&Atoms, &mut Integers) {
+        (&self.symbolic.atoms, &mut self.integers)
+    }
+
     /// Bounds a loop; loops around it must have been bounded before.
-    pub(super) fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
+    fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
         let dependence = self.symbolic.dependence;
         let &[header] = dependence.loops.get(index).headers.as_slice() else {
             return unknown("the loop has several headers");
@@ -121,8 +143,8 @@ impl<'a> LoopSolver<'a> {
         for delay in 0..=MAX_DELAY {
             let holding = conditions(&self.symbolic.atoms, &word, exit.goes_on);
             // Another condition of the same branch may end the loop earlier.
-            let is_only = holding.len() == 1;
-            for condition in holding {
+            let is_only = holding.is_equivalent && holding.all.len() == 1;
+            for condition in holding.all {
                 let mut shifted = Some(condition);
                 for more in 0..=MAX_DELAY {
                     let Some(condition) = shifted.take() else {
@@ -436,7 +458,7 @@ impl<'a> LoopSolver<'a> {
         self.integers.limits(&self.symbolic.atoms, of, facts)
     }
 
-    pub(super) fn span_under(&mut self, word: &WordPolynomial, facts: &Facts) -> Span {
+    pub(crate) fn span_under(&mut self, word: &WordPolynomial, facts: &Facts) -> Span {
         self.integers.span_under(&self.symbolic.atoms, word, facts)
     }
 
