@@ -18,7 +18,7 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
-use crate::bound::warp_graph_assumptions;
+use crate::bound::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
@@ -108,19 +108,18 @@ impl Session {
             block: launch.block,
             accesses: ops.filter_map(|at| builder.access(at)).collect(),
             notes: external.iter().map(note).collect(),
-            assumptions: assumptions(&flow, launch),
+            assumptions: assumptions(&flow, launch, options),
         })
     }
 }
 
 /// Lists the assumptions of the numbers (SOUNDNESS 2).
-fn assumptions(flow: &KernelFlow, launch: &LaunchContext) -> Vec<BoundAssumption> {
-    let lanes = match launch.block {
-        Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
-        None => format!("a warp has at most {} threads", launch.live_lanes()),
-    };
+fn assumptions(
+    flow: &KernelFlow,
+    launch: &LaunchContext,
+    options: &BoundOptions,
+) -> Vec<BoundAssumption> {
     let own = [
-        ("lanes", lanes.as_str()),
         (
             "memory-units",
             "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 banks \
@@ -135,9 +134,13 @@ fn assumptions(flow: &KernelFlow, launch: &LaunchContext) -> Vec<BoundAssumption
         id,
         text: text.to_owned(),
     });
-    own.into_iter()
-        .chain(warp_graph_assumptions(&flow.warp.used))
-        .collect()
+    let mut all = vec![lanes_assumption(launch)];
+    if options.states_launch() {
+        all.extend(launch_assumptions(options));
+    }
+    all.extend(own);
+    all.extend(warp_graph_assumptions(&flow.warp.used));
+    all
 }
 
 /// Builder of the report.
