@@ -16,6 +16,7 @@ mod exits;
 mod halving;
 mod induction;
 mod solver;
+mod totals;
 mod unrolling;
 
 pub(crate) use solver::LoopSolver;
@@ -138,7 +139,14 @@ pub fn derive(
         return vec![recursion; loops.sites.len()];
     }
     let dependence = Dependence::compute(thread);
-    let verdicts = verdicts(code, thread, &dependence, launch);
+    let mut verdicts = verdicts(code, thread, &dependence, launch);
+    let unstated = launch.without_statements();
+    if unstated != *launch {
+        let plain = self::verdicts(code, thread, &dependence, &unstated);
+        for ((_, verdict), (_, plain)) in verdicts.iter_mut().zip(plain) {
+            verdict.compare(&plain);
+        }
+    }
     let sites = 0..loops.sites.len();
     let of_site = |site: usize| {
         let members = loops.loops.iter().filter(|l| l.fact == site);
@@ -173,6 +181,18 @@ fn verdicts(
 }
 
 impl LoopVerdict {
+    /// Notes whether a bound is that without any statement about launches.
+    fn compare(&mut self, plain: &LoopVerdict) {
+        if let LoopVerdict::Bounded(bound) = self {
+            bound.uses_launch = match plain {
+                LoopVerdict::Bounded(plain) => {
+                    (plain.per_entry, plain.total) != (bound.per_entry, bound.total)
+                }
+                LoopVerdict::Unknown(_) => true,
+            };
+        }
+    }
+
     /// The verdict that holds for two contexts of a loop.
     fn worse(self, other: LoopVerdict) -> LoopVerdict {
         match (self, other) {

@@ -2,10 +2,12 @@
 //!
 //! The simulator uses no analysis, so it is an independent oracle. [`ClaimMonitor`] compares each instruction of its
 //! warps with the warp-level graph, the stacks and the agreements of the analyses ([`Claims`]). After each run, the
-//! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]).
+//! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]), and
+//! with the derived bounds of loops, those for the launch of the run and those for all launches ([`DerivedClaims`]).
 
 mod accesses;
 mod claims;
+mod derived;
 mod loops;
 mod monitor;
 mod vary;
@@ -31,6 +33,7 @@ use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 use accesses::audited_access;
 pub use accesses::{ObservedAccess, count_access};
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
+pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use warpbound_launch::PathOrder;
@@ -263,6 +266,8 @@ impl Session {
             further_violations: 0,
             most: vec![0; bound.loops.len()],
             totals: vec![0; bound.loops.len()],
+            derived_for_all: self.derived_for_all(&prepared, &claims.flow)?,
+            derived: vec![DerivedCount::default(); bound.loops.len()],
             accesses: BTreeMap::new(),
             report: &mut report,
         };
@@ -278,11 +283,13 @@ impl Session {
                 }
             };
             claims.accesses = self.access_classes(&prepared, &claims.flow, launch)?;
+            let derived = self.derived_for_launch(&prepared, &claims.flow, launch)?;
             let run = self.monitor(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
                 let longer = run.observations.issued.saturating_add(1000);
                 limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
             }
+            audit.add_derived(number, &run, &derived);
             audit.add(number, run);
             on_run(number);
         }
@@ -343,8 +350,20 @@ struct Audit<'a> {
     further_violations: u64,
     most: Vec<u64>,
     totals: Vec<u64>,
+    /// Bounds of loops that hold in all launches.
+    derived_for_all: DerivedClaims,
+    /// Bounds of loops for the launches of the runs.
+    derived: Vec<DerivedCount>,
     accesses: BTreeMap<OpIndex, ObservedAccess>,
     report: &'a mut AuditReport,
+}
+
+/// Bounds of a loop for the launches of the runs.
+#[derive(Clone, Copy, Default)]
+struct DerivedCount {
+    most: u64,
+    is_missing: bool,
+    is_reached: bool,
 }
 
 impl Audit<'_> {
@@ -410,6 +429,44 @@ impl Audit<'_> {
             } else if faults.len() < MAX_SHOWN {
                 let runs = 1;
                 faults.push(AuditFault { run, runs, message });
+            }
+        }
+    }
+
+    /// Compares a run with the derived bounds of loops.
+    fn add_derived(&mut self, run: u64, monitored: &MonitoredRun, for_launch: &DerivedClaims) {
+        let seen = &monitored.observations;
+        let has_ended = monitored.fault.is_none();
+        let sets = [
+            (for_launch, "for this launch"),
+            (&self.derived_for_all, "for all launches"),
+        ];
+        for (number, (claims, launches)) in sets.into_iter().enumerate() {
+            for broken in claims.violated(seen, for_launch, has_ended) {
+                let id = self.bound.loops.get(broken.number);
+                let message = broken.text(id.map_or("?", |l| l.id.as_str()), launches);
+                let key = (
+                    0,
+                    broken.number,
+                    format!("derived {number} {:?}", broken.part),
+                );
+                self.findings.entry(key).or_insert_with(|| Finding {
+                    claim: "derived",
+                    run,
+                    at: None,
+                    source: None,
+                    message,
+                });
+            }
+        }
+        for (number, count) in self.derived.iter_mut().enumerate() {
+            let observed = seen.max_per_entry.get(number).copied().flatten();
+            match for_launch.bound(number) {
+                Some(bound) => {
+                    count.most = count.most.max(bound.per_entry);
+                    count.is_reached |= observed.is_some_and(|seen| seen.count == bound.per_entry);
+                }
+                None => count.is_missing = true,
             }
         }
     }
@@ -487,14 +544,18 @@ impl Audit<'_> {
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {
             report.ratio = Some((bound as f64 / worst as f64 * 1000.0).round() / 1000.0);
         }
-        let loops = self.bound.loops.iter().zip(self.most).zip(self.totals);
+        let counts = self.most.into_iter().zip(self.totals).zip(self.derived);
+        let loops = self.bound.loops.iter().zip(counts);
         report.loops = loops
-            .map(|((about, most), most_total)| AuditedLoop {
+            .map(|(about, ((most, most_total), derived))| AuditedLoop {
                 id: about.id.clone(),
                 at: about.at.clone(),
                 source: about.source.clone(),
                 bound: about.bound,
                 total: about.total,
+                origin: about.origin,
+                derived: (!derived.is_missing).then_some(derived.most),
+                reached: derived.is_reached,
                 observed: most,
                 observed_total: most_total,
             })

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::access::AccessNumbers;
+use crate::bound::Origin;
 use crate::table::{Align, counted, table};
 
 /// Result of an audit.
@@ -55,7 +56,7 @@ pub struct AuditReport {
 /// Violation of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Violated statement: `fact`, `bound`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
+    /// Violated statement: `fact`, `bound`, `derived`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
     /// `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.
@@ -78,10 +79,16 @@ pub struct AuditedLoop {
     pub at: String,
     /// Source line of the header.
     pub source: Option<String>,
-    /// Stated bound per entry.
+    /// Bound per entry that the bound of the warp uses.
     pub bound: Option<u64>,
-    /// Stated total of a run.
+    /// Total of a run that it uses.
     pub total: Option<u64>,
+    /// Origin of these numbers.
+    pub origin: Origin,
+    /// Greatest bound per entry that was derived for the launch of a run; `None` if there is none for some run.
+    pub derived: Option<u64>,
+    /// Whether a thread of some run executed the header as often as was derived for that run.
+    pub reached: bool,
     /// Observed maximum of header executions of a thread per entry, over all runs.
     #[serde(rename = "most")]
     pub observed: u64,
@@ -245,24 +252,29 @@ impl AuditReport {
 }
 
 impl AuditedLoop {
-    /// Returns the row of the table: name, address, observed, stated, source line.
+    /// Returns the row of the table: name, address, observed, limits, source line.
     fn row(&self) -> Vec<String> {
-        let stated = match self.bound {
-            Some(bound) => format!("at most {} stated", bound),
+        let how = match self.origin {
+            Origin::Derived | Origin::Launch => "derived",
+            Origin::Facts | Origin::LoopDefault | Origin::Missing => "stated",
+        };
+        let mut limits = match self.bound {
+            Some(bound) => format!("at most {bound} {how}"),
             None => "no bound stated".to_owned(),
         };
-        let stated = match self.total {
-            Some(total) => format!(
-                "{stated}; in total at most {} seen, {} stated",
-                self.observed_total, total
-            ),
-            None => stated,
-        };
+        if let Some(total) = self.total {
+            let seen = self.observed_total;
+            limits.push_str(&format!("; in total at most {seen} seen, {total} {how}"));
+        }
+        if let Some(derived) = self.derived {
+            let reached = if self.reached { ", reached" } else { "" };
+            limits.push_str(&format!("; {derived} derived for the launch{reached}"));
+        }
         vec![
             self.id.clone(),
             self.at.clone(),
             format!("at most {} seen", self.observed.to_string()),
-            stated,
+            limits,
             self.source.clone().unwrap_or_default(),
         ]
     }

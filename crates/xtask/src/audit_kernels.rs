@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, bail};
 use warpbound_bound::StatedCounts;
 use warpbound_driver::audit::{
-    AuditObservations, BrokenStatement, Claims, HeaderMaximum, ObservedAccess, PathOrder,
-    StatedFacts,
+    AuditObservations, BrokenStatement, Claims, DerivedClaims, HeaderMaximum, ObservedAccess,
+    PathOrder, StatedFacts,
 };
 use warpbound_driver::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -24,6 +24,7 @@ COUNT launches, with the sides of branches in both orders, on all cores, and com
   - each step, stack, group relation and agreement of each warp with the claims of the analyses,
   - the requests, transactions, sectors, lines and conflicts of each memory access with its class in that launch,
   - the instructions of each warp with the bound.
+  - the header executions of each thread with the derived bounds of loops, those for this launch and those for all.
 The bound of a launch uses the loop bounds that its own threads show, the best that a user could state. So the ratio of
 bound and instructions measures the bound, not the stated facts.
 Prints a row for each kernel, with the launch in which a warp issued the most, and totals, memory accesses by class among
@@ -99,6 +100,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         median(&mut total.ratios.clone())
     );
     println!("{}", access_table(&total.accesses));
+    println!("{}", total.loops.text());
     if total.violations > 0 || total.faulted > 0 || total.broken > 0 {
         bail!(
             "{} violations, {} faults, {} kernels that could not be audited",
@@ -123,10 +125,88 @@ struct KernelRow {
     ratios: Vec<f64>,
     /// Executed accesses by operation, with the kinds of their last classes.
     accesses: BTreeMap<usize, (&'static str, ObservedAccess)>,
+    loops: DerivedLoops,
     problems: Vec<String>,
 }
 
+/// Loops that threads entered, compared with the bounds that are derived for their launch.
+#[derive(Clone, Default)]
+struct DerivedLoops {
+    /// Loops of launches, all of them and those with a derived bound.
+    entered: u64,
+    derived: u64,
+    /// Derived bounds that some thread of the launch reaches.
+    equal: u64,
+    /// The same for bounds that are derived for all launches.
+    derived_for_all: u64,
+    equal_for_all: u64,
+    /// Loops of kernels with a derived bound in each launch, and those whose bound is reached in each launch.
+    of_kernels: u64,
+    always_equal: u64,
+}
+
+impl DerivedLoops {
+    fn add(&mut self, other: &DerivedLoops) {
+        self.entered += other.entered;
+        self.derived += other.derived;
+        self.equal += other.equal;
+        self.derived_for_all += other.derived_for_all;
+        self.equal_for_all += other.equal_for_all;
+        self.of_kernels += other.of_kernels;
+        self.always_equal += other.always_equal;
+    }
+
+    fn text(&self) -> String {
+        let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+        format!(
+            "loops of launches that threads entered: {}; derived for the launch: {}, reached: {} ({:.1} %); derived for \
+             all launches: {}, reached: {} ({:.1} %)\nloops derived in each launch: {}, reached in each launch: {} ({:.1} %)",
+            self.entered,
+            self.derived,
+            self.equal,
+            share(self.equal, self.derived),
+            self.derived_for_all,
+            self.equal_for_all,
+            share(self.equal_for_all, self.derived_for_all),
+            self.of_kernels,
+            self.always_equal,
+            share(self.always_equal, self.of_kernels)
+        )
+    }
+}
+
 impl KernelRow {
+    /// Compares the loops of a launch with the bounds derived for it and for all launches.
+    fn compare_loops(
+        &mut self,
+        launch: u64,
+        seen: &AuditObservations,
+        has_ended: bool,
+        [for_launch, for_all]: [&DerivedClaims; 2],
+    ) {
+        for claims in [for_launch, for_all] {
+            for broken in claims.violated(seen, for_launch, has_ended) {
+                self.violations += 1;
+                self.problem(launch, format_args!("{broken:?}"));
+            }
+        }
+        for (site, most) in seen.max_per_entry.iter().enumerate() {
+            let Some(most) = most else {
+                continue;
+            };
+            let loops = &mut self.loops;
+            loops.entered += 1;
+            if let Some(bound) = for_launch.bound(site) {
+                loops.derived += 1;
+                loops.equal += u64::from(bound.per_entry == most.count);
+            }
+            if let Some(bound) = for_all.bound(site) {
+                loops.derived_for_all += 1;
+                loops.equal_for_all += u64::from(bound.per_entry == most.count);
+            }
+        }
+    }
+
     fn problem(&mut self, launch: u64, problem: impl std::fmt::Display) {
         if self.problems.len() < SHOWN {
             self.problems.push(format!("launch {launch}: {problem}"));
@@ -175,6 +255,7 @@ struct AuditTotal {
     broken: u64,
     ratios: Vec<f64>,
     accesses: AccessTotals,
+    loops: DerivedLoops,
 }
 
 impl AuditTotal {
@@ -212,6 +293,7 @@ impl AuditTotal {
             *all += 1;
             *equal += u64::from(seen.reaches_class);
         }
+        self.loops.add(&row.loops);
     }
 }
 
@@ -234,6 +316,9 @@ fn audit(
     // The claims depend on the block shape.
     let mut known: HashMap<[u32; 3], Claims<'_>> = HashMap::new();
     let mut row = KernelRow::default();
+    let mut derived_for_all = None;
+    // For each loop, whether its bound was derived, and reached, in all launches that entered it.
+    let mut always: BTreeMap<usize, [bool; 2]> = BTreeMap::new();
     for number in 0..runs {
         let launch = (reference.launch)(number);
         let claims = match known.entry(launch.block) {
@@ -261,9 +346,24 @@ fn audit(
         for violation in seen.violations.keys() {
             row.problem(number, format_args!("op {}: {violation}", violation.at.0));
         }
+        let has_ended = watched.fault.is_none();
         if let Some(fault) = watched.fault {
             row.faulted += 1;
             row.problem(number, fault);
+        }
+        let for_launch = session.derived_for_launch(&prepared, &claims.flow, &launch)?;
+        let for_all = match &derived_for_all {
+            Some(known) => known,
+            None => derived_for_all.insert(session.derived_for_all(&prepared, &claims.flow)?),
+        };
+        row.compare_loops(number, &seen, has_ended, [&for_launch, for_all]);
+        for (site, most) in seen.max_per_entry.iter().enumerate() {
+            if let Some(most) = most {
+                let bound = for_launch.bound(site).map(|bound| bound.per_entry);
+                let known = always.entry(site).or_insert([true; 2]);
+                known[0] &= bound.is_some();
+                known[1] &= bound == Some(most.count);
+            }
         }
         // Any number is a true bound of a loop that no thread reaches.
         let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
@@ -307,5 +407,7 @@ fn audit(
             (None, Some(_)) => {}
         }
     }
+    row.loops.of_kernels = always.values().filter(|[derived, _]| *derived).count() as u64;
+    row.loops.always_equal = always.values().filter(|[_, equal]| *equal).count() as u64;
     Ok(row)
 }

@@ -137,6 +137,12 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     facts
 }
 
+/// Conditions that hold when a loop is entered.
+pub(super) fn facts_at_loop(solver: &mut super::LoopSolver<'_>, header: usize) -> Facts {
+    let (symbolic, integers) = solver.parts();
+    facts_at(symbolic, integers, header)
+}
+
 /// Conditions of the branch at the end of `above` that hold in `below`, which it immediately dominates.
 fn conditions_between(
     symbolic: &mut Symbolic<'_>,

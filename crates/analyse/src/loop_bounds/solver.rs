@@ -80,6 +80,21 @@ impl<'a> LoopSolver<'a> {
         (&self.symbolic.atoms, &mut self.integers)
     }
 
+    /// Symbolic values and numbers.
+    pub(super) fn parts(&mut self) -> (&mut Symbolic<'a>, &mut Integers) {
+        (&mut self.symbolic, &mut self.integers)
+    }
+
+    /// Most header executions per entry of a loop, if it has a bound.
+    pub(super) fn executions(&self, index: LoopIndex) -> Option<u64> {
+        self.bounded.get(&index).copied()
+    }
+
+    /// Word of a number, and how it is read.
+    pub(super) fn number(&self, id: NumberId) -> &(WordPolynomial, Reading) {
+        self.integers.get(id)
+    }
+
     /// Bounds a loop; loops around it must have been bounded before.
     fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
         let dependence = self.symbolic.dependence;
@@ -289,7 +304,7 @@ impl<'a> LoopSolver<'a> {
         let count = best.count.as_ref();
         DerivedBound {
             per_entry: u64::try_from(best.most).unwrap_or(u64::MAX),
-            total: None,
+            total: self.smaller_total(&best, index),
             certain: self.certain(&best, index),
             uses_launch: false,
             evidence: Evidence {
@@ -301,6 +316,14 @@ impl<'a> LoopSolver<'a> {
             },
             count: count.and_then(|count| self.formula(count)),
         }
+    }
+
+    /// The total of a loop, if it is smaller than the bound per entry in each iteration of the loop around.
+    fn smaller_total(&mut self, best: &Candidate, index: LoopIndex) -> Option<u64> {
+        let total = self.total(best.count.as_ref()?, index)?;
+        let outer = self.symbolic.dependence.loops.get(index).parent?;
+        let all = best.most.checked_mul(self.executions(outer)?.into())?;
+        (u128::from(total) < all).then_some(total)
     }
 
     /// Header executions that are certain: those of a loop that all threads enter and that has one exit.

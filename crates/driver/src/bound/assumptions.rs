@@ -38,7 +38,7 @@ impl BoundQuery<'_> {
         never: &[String],
         all: &mut Vec<BoundAssumption>,
     ) {
-        let origin = |origin| loops.iter().any(|l| l.origin == origin);
+        let origin = |origin| loops.iter().any(|l| l.uses(origin));
         if origin(Origin::Launch) {
             all.extend(launch_assumptions(self.options));
         }

@@ -139,9 +139,11 @@ impl ProgramDraft<'_> {
             _ if down => "affine: down",
             _ => "affine: up",
         });
-        let noise = match self.rng.u8(0..6) {
-            0 => 1,
-            1 => u32::MAX,
+        let noise = match self.rng.u8(0..12) {
+            0 | 1 => 1,
+            2 | 3 => u32::MAX,
+            // The counter is beyond the limit from the beginning.
+            4 => step.wrapping_mul(self.rng.u32(0..300)).wrapping_neg(),
             _ => 0,
         };
         let last = self
@@ -161,6 +163,10 @@ impl ProgramDraft<'_> {
                 0x1000u32.wrapping_sub(last),
             ),
             3 => (Some(format!("shr({register}, 1)")), last >> 1),
+            4 => {
+                let mask = self.pick(&[1u32, 5, 6, 0xff, 0xffff, 0xffff_fff0]);
+                (Some(format!("and({register}, 0x{mask:x})")), last & mask)
+            }
             _ => (None, last),
         };
         if compared.is_some() {
