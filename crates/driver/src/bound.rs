@@ -21,7 +21,7 @@ use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
 
-pub(crate) use assumptions::warp_graph_assumptions;
+pub(crate) use assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use external_calls::ExternalCalls;
 
 impl Session {

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "tests")]
 #![allow(clippy::panic, reason = "tests")]
 
+mod access;
 mod assumptions;
 mod audit;
 mod bound;

@@ -1,6 +1,7 @@
 //! Tests of the crate's interface.
 #![allow(clippy::expect_used, reason = "tests")]
 
+mod access_classes;
 mod attained_bounds;
 mod bandwidth;
 mod complementary_writes;
