@@ -1,6 +1,16 @@
 //! Addresses of memory accesses as functions of the lane (SOUNDNESS 5.13).
 
+use std::collections::BTreeMap;
+
 use warpbound_base::CodeAddr;
+use warpbound_ir::{Code, OpIndex};
+
+use crate::dependence::Dependence;
+use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
+
+mod finder;
+
+use finder::AddressFinder;
 
 /// Addresses of the lanes that execute an access together, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,4 +40,80 @@ pub enum LaneAddresses {
         /// Address of the load whose value decides the address, if there is one.
         decided_by: Option<CodeAddr>,
     },
+}
+
+impl LaneAddresses {
+    /// What holds for two contexts of an access.
+    #[must_use]
+    fn join(self, other: LaneAddresses) -> LaneAddresses {
+        match (self, other) {
+            (
+                LaneAddresses::Affine {
+                    coefficients: a,
+                    modulus,
+                    residue,
+                    range,
+                },
+                LaneAddresses::Affine {
+                    coefficients: b,
+                    modulus: other_modulus,
+                    residue: other_residue,
+                    range: other_range,
+                },
+            ) if a == b => {
+                let modulus = common_modulus((modulus, residue), (other_modulus, other_residue));
+                let ranges = range.zip(other_range);
+                LaneAddresses::Affine {
+                    coefficients: a,
+                    modulus,
+                    residue: residue % modulus,
+                    range: ranges.map(|((a, b), (c, d))| (a.min(c), b.max(d))),
+                }
+            }
+            (
+                LaneAddresses::Within { least: a, most: b },
+                LaneAddresses::Within { least: c, most: d },
+            ) => LaneAddresses::Within {
+                least: a.min(c),
+                most: b.max(d),
+            },
+            (
+                LaneAddresses::Unknown {
+                    decided_by: Some(load),
+                },
+                _,
+            )
+            | (
+                _,
+                LaneAddresses::Unknown {
+                    decided_by: Some(load),
+                },
+            ) => LaneAddresses::Unknown {
+                decided_by: Some(load),
+            },
+            _ => LaneAddresses::Unknown { decided_by: None },
+        }
+    }
+}
+
+/// Greatest power of two modulo which two numbers, known modulo powers of two, have the same remainder.
+fn common_modulus((m, r): (u64, u64), (n, s): (u64, u64)) -> u64 {
+    let modulus = m.min(n).max(1);
+    match r.abs_diff(s) % modulus {
+        0 => modulus,
+        difference => 1 << difference.trailing_zeros(),
+    }
+}
+
+/// Finds the addresses of all accesses of a kernel, each for all nodes in which a warp executes it. The stated launches
+/// limit words of constant banks and sizes; `context` is what the warp-level graph was built with.
+pub fn find(
+    code: &Code,
+    thread: &ThreadCfg,
+    warp: &WarpCfg,
+    ranges: &LaunchRanges,
+    context: &LaunchContext,
+) -> BTreeMap<OpIndex, LaneAddresses> {
+    let dependence = Dependence::compute(thread);
+    AddressFinder::new(code, thread, warp, &dependence, ranges, context).find()
 }

@@ -73,6 +73,19 @@ pub struct LaunchRanges {
 }
 
 impl LaunchRanges {
+    /// The names of the words without what is stated about them.
+    #[must_use]
+    pub fn without_statements(&self) -> LaunchRanges {
+        let words = self.words.iter().map(|(key, word)| {
+            let name = word.name.clone();
+            (*key, LaunchWord { name, range: None })
+        });
+        LaunchRanges {
+            words: words.collect(),
+            ..LaunchRanges::default()
+        }
+    }
+
     /// Most threads of a block in one direction (CUDA C++ Programming Guide, compute capabilities).
     pub fn most_threads(&self, axis: Axis) -> u32 {
         let (at, limit) = match axis {

@@ -4,7 +4,6 @@
 use warpbound_base::CodeAddr;
 use warpbound_ir::Code;
 
-use warpbound_graph::LoopIndex;
 use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
@@ -17,9 +16,10 @@ mod exits;
 mod halving;
 mod induction;
 mod solver;
+mod totals;
 mod unrolling;
 
-use solver::LoopSolver;
+pub(crate) use solver::LoopSolver;
 
 /// Result for the loops of one site (all contexts).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,7 +139,14 @@ pub fn derive(
         return vec![recursion; loops.sites.len()];
     }
     let dependence = Dependence::compute(thread);
-    let verdicts = verdicts(code, thread, &dependence, launch);
+    let mut verdicts = verdicts(code, thread, &dependence, launch);
+    let unstated = launch.without_statements();
+    if unstated != *launch {
+        let plain = self::verdicts(code, thread, &dependence, &unstated);
+        for ((_, verdict), (_, plain)) in verdicts.iter_mut().zip(plain) {
+            verdict.compare(&plain);
+        }
+    }
     let sites = 0..loops.sites.len();
     let of_site = |site: usize| {
         let members = loops.loops.iter().filter(|l| l.fact == site);
@@ -170,23 +177,22 @@ fn verdicts(
     dependence: &Dependence,
     launch: &LaunchRanges,
 ) -> Vec<(NodeId, LoopVerdict)> {
-    let mut order: Vec<(u32, LoopIndex, usize)> = Vec::new();
-    for (index, body) in dependence.loops.loops() {
-        if let &[header] = body.headers.as_slice() {
-            order.push((body.depth, index, header));
-        }
-    }
-    // Outer loops first: their counters appear in the limits of inner ones.
-    order.sort_unstable_by_key(|&(depth, index, _)| (depth, index));
-    let mut solver = LoopSolver::new(code, thread, dependence, launch);
-    let mut found = Vec::new();
-    for (_, index, header) in order {
-        found.push((NodeId(header as u32), solver.solve(index)));
-    }
-    found
+    LoopSolver::new(code, thread, dependence, launch).solve_all()
 }
 
 impl LoopVerdict {
+    /// Notes whether a bound is that without any statement about launches.
+    fn compare(&mut self, plain: &LoopVerdict) {
+        if let LoopVerdict::Bounded(bound) = self {
+            bound.uses_launch = match plain {
+                LoopVerdict::Bounded(plain) => {
+                    (plain.per_entry, plain.total) != (bound.per_entry, bound.total)
+                }
+                LoopVerdict::Unknown(_) => true,
+            };
+        }
+    }
+
     /// The verdict that holds for two contexts of a loop.
     fn worse(self, other: LoopVerdict) -> LoopVerdict {
         match (self, other) {

@@ -7,3 +7,4 @@ pub(crate) mod polynomial;
 pub(crate) mod ranges;
 pub(crate) mod span;
 pub(crate) mod values;
+pub(crate) mod wide;

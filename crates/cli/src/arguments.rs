@@ -188,6 +188,9 @@ pub(crate) struct TemplateArguments {
     pub(crate) kernel: Option<String>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
+    /// Use no loop bounds derived from the machine code
+    #[arg(long, help_heading = "Precision")]
+    pub(crate) no_derive: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -232,6 +235,9 @@ pub(crate) struct BoundArguments {
     pub(crate) jobs: Option<u64>,
     #[command(flatten)]
     pub(crate) domains: DomainArguments,
+    /// Use no loop bounds derived from the machine code
+    #[arg(long, help_heading = "Precision")]
+    pub(crate) no_derive: bool,
     /// Apply loop facts to the loops of a thread (simt), or to those of the warp-level graph, which may differ (paper)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) flow: FlowReading,

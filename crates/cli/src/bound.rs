@@ -22,6 +22,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         call_default,
         launch,
         domains,
+        no_derive,
         flow,
         format,
         output,
@@ -34,6 +35,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let library = input::library(&input.file)?;
     let options = BoundOptions {
         model: domains.model(),
+        derive: !*no_derive,
         reading: (*flow).into(),
         call_default: *call_default,
         time_limit: *time_limit,

@@ -114,10 +114,15 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         input,
         kernel,
         launch,
+        no_derive,
         output,
     } = arguments;
     let library = input::library(&input.file)?;
-    let options = launch_options(&library, launch, BoundOptions::default())?;
+    let options = BoundOptions {
+        derive: !*no_derive,
+        ..BoundOptions::default()
+    };
+    let options = launch_options(&library, launch, options)?;
     let images = library.select(&input.selection())?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;

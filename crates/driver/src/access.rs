@@ -1,14 +1,12 @@
 //! Report of memory accesses: the class of each, and the reason for it.
 
-mod uniform;
-
 use std::collections::BTreeMap;
 
-use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
 };
-use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_analyse::addresses::{self, LaneAddresses};
+use warpbound_analyse::{LaunchContext, LaunchRanges};
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
@@ -34,10 +32,11 @@ impl AccessFindings {
     pub(crate) fn find(
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
+        ranges: &LaunchRanges,
         launch: &LaunchContext,
     ) -> AccessFindings {
         let code = &prepared.code;
-        let addresses = uniform::find(code, flow, launch);
+        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, launch);
         let classes = AccessClassifier::new(launch).classify_all(&code.ops, &addresses);
         AccessFindings { addresses, classes }
     }
@@ -63,7 +62,7 @@ impl Session {
         let knowledge = self.launch(kernel, options)?;
         let launch = &knowledge.context;
         let flow = self.flow(&prepared, launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, launch);
+        let found = AccessFindings::find(&prepared, &flow, &knowledge.ranges, launch);
         let builder = ReportBuilder {
             prepared: &prepared,
             launch,

@@ -338,7 +338,15 @@ fn claims_of_flow<'a>(
     let facts = options.facts.find(names, &kernel.code_digest());
     let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
     let accesses = match prepared.program {
-        Program::Nvidia(_) => AccessFindings::find(prepared, &flow, &launch).classes,
+        Program::Nvidia(_) => {
+            AccessFindings::find(
+                prepared,
+                &flow,
+                &warpbound_analyse::LaunchRanges::default(),
+                &launch,
+            )
+            .classes
+        }
         Program::Mini(_) => BTreeMap::new(),
     };
     Claims::new(&prepared.code, launch, flow)

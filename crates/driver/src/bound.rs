@@ -194,8 +194,8 @@ impl BoundQuery<'_> {
         let excluded = self.excluded()?;
         let external = self.external_calls()?;
         let stated = StatedCounts {
-            bounds: &facts.bounds,
-            totals: &facts.totals,
+            bounds: &facts.bounds(),
+            totals: &facts.totals(),
             never: &excluded,
         };
         let verdict = self.verdict(stated, &external)?;

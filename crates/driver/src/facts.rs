@@ -122,11 +122,11 @@ fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow, verdicts: &LoopVerdic
             )));
             continue;
         }
-        if let Some(note) = shared_header_note(prepared, name, site) {
-            loops.push(comment(&note));
-        }
         if !derivation.is_empty() {
             loops.push(comment(&derivation));
+        }
+        if let Some(note) = shared_header_note(prepared, name, site) {
+            loops.push(comment(&note));
         }
         loops.push(line.format_line());
     }

@@ -1,17 +1,21 @@
 //! Knowledge about the launches of a kernel: contents of the words of constant banks that a launch fills, from a launch
 //! file and from ranges that the user states.
 
+mod kernel_params;
+
 use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_base::Diagnostic;
-use warpbound_launch::{
-    ElementType, Launch, LaunchFile, ParamValue, PointerLocation, check_limits,
-};
+use warpbound_launch::{Launch, LaunchFile, ParamValue, PointerLocation, check_limits};
 use warpbound_load::{Image, Isa, Kernel, NamePattern, Variable, VariableLocation, demangle};
 
-use crate::stated_launches::{NumberRange, StatedLaunches, StatedParam};
+use crate::stated_launches::{NumberRange, StatedParam};
 use crate::{BoundOptions, LaunchContext, Session};
+
+pub(crate) use kernel_params::{has_param, param_list};
+
+use kernel_params::{KernelParam, ParamPart, find_param};
 
 /// Launches of a kernel that a result is about.
 #[derive(Clone, Debug)]
@@ -131,7 +135,7 @@ fn check_file(
 
 /// Converts sizes to ranges of words.
 fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
-    size.map_or([None; 3], |size| size.map(|axis| low_words(axis)))
+    size.map_or([None; 3], |size| size.map(low_words))
 }
 
 /// Returns the low words of the numbers of a range; `None` for all words.
@@ -158,186 +162,6 @@ fn high_words(range: NumberRange) -> Option<WordRange> {
         least: range.least >> 32,
         most: range.most >> 32,
     })
-}
-
-/// Parameter of a kernel.
-struct KernelParam {
-    /// Name in the launch file; `p2` if the parameter at position 2 has none.
-    name: String,
-    position: usize,
-    /// Byte offset in the constant bank.
-    offset: u32,
-    /// Size in bytes.
-    size: u32,
-    kind: ParamKind,
-}
-
-/// Kind of a parameter, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ParamKind {
-    /// Number of a type.
-    Number(ElementType),
-    /// Structure.
-    Structure,
-    /// Address of a buffer.
-    Address,
-    /// Texture or surface.
-    Object,
-    /// Any: cubins do not contain types.
-    Unknown,
-}
-
-impl KernelParam {
-    /// Lists the parameters of a kernel.
-    fn list(kernel: &Kernel, file: Option<&LaunchFile>) -> Vec<KernelParam> {
-        let first = kernel.param_block.as_ref().map_or(0, |block| block.offset);
-        let own = kernel.params.iter().enumerate();
-        own.map(|(position, own)| {
-            let given = file.and_then(|file| file.params.get(position));
-            let name = given.map(|given| given.name.clone());
-            KernelParam {
-                // A number alone would be read as a constant in expressions.
-                name: name
-                    .filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
-                    .unwrap_or_else(|| format!("p{position}")),
-                position,
-                offset: u32::from(first) + u32::from(own.offset),
-                size: own.size.into(),
-                kind: match given.map(|given| &given.value) {
-                    None => ParamKind::Unknown,
-                    Some(ParamValue::Scalar { element, .. }) => {
-                        element.map_or(ParamKind::Structure, ParamKind::Number)
-                    }
-                    Some(ParamValue::Buffer(_) | ParamValue::Alias { .. }) => ParamKind::Address,
-                    Some(ParamValue::Texture(_) | ParamValue::Surface(_)) => ParamKind::Object,
-                },
-            }
-        })
-        .collect()
-    }
-
-    /// Returns name and size for messages.
-    fn text(&self) -> String {
-        let bytes = match self.size {
-            1 => "1 byte".to_owned(),
-            size => format!("{size} bytes"),
-        };
-        format!("{} ({bytes})", self.name)
-    }
-
-    /// Whether a word is one of several of a structure, and not one of the two of a number.
-    fn has_elements(&self) -> bool {
-        self.kind == ParamKind::Structure || !matches!(self.size, 1 | 2 | 4 | 8)
-    }
-}
-
-/// Part of a parameter to which a statement applies.
-struct ParamPart<'a> {
-    param: &'a KernelParam,
-    /// Byte offset in the parameter of a word; `None` for the parameter as a number.
-    word: Option<u32>,
-}
-
-/// Finds the parameter of a name, or of a position, see [`StatedParam::name`]; `None` if there is none.
-///
-/// # Errors
-///
-/// The parameter has no word at the byte offset.
-fn find_param<'a>(
-    params: &'a [KernelParam],
-    name: &str,
-) -> Result<Option<ParamPart<'a>>, Diagnostic> {
-    let find = |name: &str| {
-        let position = name.strip_prefix('p').unwrap_or(name).parse().ok();
-        let named = params.iter().find(|param| param.name == name);
-        named.or_else(|| params.iter().find(|param| Some(param.position) == position))
-    };
-    if let Some(param) = find(name) {
-        return Ok(Some(ParamPart { param, word: None }));
-    }
-    let parts = name.strip_suffix(']').and_then(|name| name.split_once('['));
-    let Some((base, offset)) = parts else {
-        return Ok(None);
-    };
-    let (Some(param), Ok(offset)) = (find(base), offset.parse::<u32>()) else {
-        return Ok(None);
-    };
-    let is_word = offset.is_multiple_of(4) && offset.saturating_add(4) <= param.size;
-    match is_word && param.offset.is_multiple_of(4) {
-        true => Ok(Some(ParamPart {
-            param,
-            word: Some(offset),
-        })),
-        false => Err(Diagnostic::new(format!(
-            "parameter {} has no word at byte {offset}",
-            param.text()
-        ))),
-    }
-}
-
-/// Whether a kernel has the parameter of a statement.
-pub(crate) fn has_param(kernel: &Kernel, launches: &StatedLaunches, stated: &StatedParam) -> bool {
-    let params = KernelParam::list(kernel, launches.file.as_deref());
-    // A wrong offset is an error when the launches of the kernel are made.
-    !matches!(find_param(&params, &stated.name), Ok(None))
-}
-
-/// Lists the parameters of a kernel for messages.
-pub(crate) fn param_list(kernel: &Kernel, launches: &StatedLaunches) -> String {
-    let params = KernelParam::list(kernel, launches.file.as_deref());
-    match params.is_empty() {
-        true => "it has none".to_owned(),
-        false => {
-            let names: Vec<String> = params.iter().map(KernelParam::text).collect();
-            format!("it has {}", names.join(", "))
-        }
-    }
-}
-
-impl ParamPart<'_> {
-    /// Checks that the values of a statement suit the parameter.
-    fn check(&self, stated: &StatedParam) -> Result<(), Diagnostic> {
-        let fail = |reason: String| {
-            let message = format!("--param {}: {reason}", stated.name);
-            Err(Diagnostic::new(message))
-        };
-        let unsigned = |bytes: u32| (-(1i128 << (8 * bytes - 1)), (1i128 << (8 * bytes)) - 1);
-        let param = self.param;
-        let limits = match (param.kind, self.word) {
-            (ParamKind::Address, _) => {
-                return fail("it is the address of a buffer, not a number".to_owned());
-            }
-            (ParamKind::Object, _) => {
-                return fail("it is a texture or surface, not a number".to_owned());
-            }
-            (ParamKind::Number(element), _) if element.is_float() => {
-                return fail(format!("it is {element}, and ranges are for integers"));
-            }
-            (_, Some(_)) => unsigned(4),
-            (ParamKind::Number(element), None) => {
-                element.range().unwrap_or_else(|| unsigned(param.size))
-            }
-            (ParamKind::Structure | ParamKind::Unknown, None) if param.has_elements() => {
-                return fail(format!(
-                    "it has {} bytes: state its words, such as {}[0]",
-                    param.size, param.name
-                ));
-            }
-            (ParamKind::Structure | ParamKind::Unknown, None) => unsigned(param.size),
-        };
-        let range = stated.range;
-        let (least, most) = limits;
-        if !(NumberRange { least, most }.contains(range)) {
-            return fail(format!(
-                "{range} is not in the range of its type, {least} to {most}"
-            ));
-        }
-        if self.word.is_none() && param.size < 4 && range.only().is_none() {
-            let bytes = param.size;
-            return fail(format!("it has {bytes} bytes, and ranges are for 4 and 8"));
-        }
-        Ok(())
-    }
 }
 
 /// Contents of a word, as far as they are known.

@@ -1,15 +1,20 @@
 //! Bounds of loops derived from the machine code, and their reports.
 
-use warpbound_analyse::launch_ranges::LaunchRanges;
+use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord};
 use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown, derive};
 use warpbound_base::{CodeAddr, Deadline};
+use warpbound_load::Kernel;
+use warpbound_report::bound::Origin;
 use warpbound_report::derivation::{DecidingLoad, LoopDerivation, LoopEvidence};
 
 use crate::prepared::Prepared;
 use crate::{BoundOptions, FactReading, KernelFlow};
 
-/// Verdicts on the loops of a kernel, by site; `None` where nothing was derived.
-pub(crate) struct LoopVerdicts(Vec<LoopVerdict>);
+/// Verdicts on the loops of a kernel.
+pub(crate) struct LoopVerdicts {
+    /// Verdict and origin of each loop, by site; empty if nothing was derived.
+    sites: Vec<(LoopVerdict, Origin)>,
+}
 
 impl LoopVerdicts {
     /// Derives bounds of loops, if the options ask for them. In the paper's reading, loop bounds are about warps, and
@@ -22,25 +27,47 @@ impl LoopVerdicts {
         deadline: Deadline,
     ) -> LoopVerdicts {
         let is_derived = options.derive && options.reading == FactReading::Simt;
-        match is_derived && !deadline.is_past() {
-            true => LoopVerdicts(derive(&prepared.code, &flow.thread, &flow.loops, launch)),
-            false => LoopVerdicts(Vec::new()),
+        if !is_derived || deadline.is_past() {
+            return LoopVerdicts { sites: Vec::new() };
         }
+        let of = |launch: &LaunchRanges| derive(&prepared.code, &flow.thread, &flow.loops, launch);
+        let any = any_launch(launch, prepared.kernel);
+        let sites = of(&any).into_iter().map(|of_any| (of_any, Origin::Derived));
+        let sites = match options.states_launch() {
+            false => sites.collect(),
+            // A bound needs no statement about the launch if it is the same without all of them.
+            true => sites
+                .zip(of(launch))
+                .map(
+                    |((of_any, origin), stated)| match is_same(&of_any, &stated) {
+                        true => (with_certain(of_any, &stated), origin),
+                        false => (stated, Origin::Launch),
+                    },
+                )
+                .collect(),
+        };
+        LoopVerdicts { sites }
     }
 
     /// Returns the derived bound of a loop.
     pub(crate) fn bound(&self, site: usize) -> Option<&DerivedBound> {
-        match self.0.get(site)? {
-            LoopVerdict::Bounded(bound) => Some(bound),
-            LoopVerdict::Unknown(_) => None,
+        match self.sites.get(site)? {
+            (LoopVerdict::Bounded(bound), _) => Some(bound),
+            (LoopVerdict::Unknown(_), _) => None,
         }
+    }
+
+    /// Returns the origin of the derived bound of a loop: the code, or the code and what is stated about the launch.
+    pub(crate) fn origin(&self, site: usize) -> Option<Origin> {
+        let (verdict, origin) = self.sites.get(site)?;
+        matches!(verdict, LoopVerdict::Bounded(_)).then_some(*origin)
     }
 
     /// Returns the report of the derivation for a loop.
     pub(crate) fn derivation(&self, prepared: &Prepared<'_>, site: usize) -> LoopDerivation {
         let mut report = LoopDerivation::default();
         let place = |at: CodeAddr| (prepared.location_of(at), prepared.source(at));
-        match self.0.get(site) {
+        match self.sites.get(site).map(|(verdict, _)| verdict) {
             None => {}
             Some(LoopVerdict::Bounded(bound)) => {
                 let evidence = &bound.evidence;
@@ -67,4 +94,42 @@ impl LoopVerdicts {
         }
         report
     }
+}
+
+/// Returns the launches of a kernel without the statements of the user: only the kernel limits them.
+fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
+    let block = kernel.required_block;
+    let words = stated.words.iter().map(|(&at, word)| {
+        let is_fixed = block.is_some() && word.name.starts_with("blockDim.");
+        let range = word.range.filter(|_| is_fixed);
+        let name = word.name.clone();
+        (at, LaunchWord { name, range })
+    });
+    LaunchRanges {
+        block: match block {
+            Some(_) => stated.block,
+            None => [None; 3],
+        },
+        words: words.collect(),
+        ..LaunchRanges::default()
+    }
+}
+
+/// Whether two verdicts have the same numbers.
+fn is_same(one: &LoopVerdict, other: &LoopVerdict) -> bool {
+    match (one, other) {
+        (LoopVerdict::Bounded(one), LoopVerdict::Bounded(other)) => {
+            (one.per_entry, one.total) == (other.per_entry, other.total)
+        }
+        (LoopVerdict::Unknown(_), LoopVerdict::Unknown(_)) => one == other,
+        _ => false,
+    }
+}
+
+/// Replaces the count that some thread certainly reaches by that of the stated launches.
+fn with_certain(mut verdict: LoopVerdict, stated: &LoopVerdict) -> LoopVerdict {
+    if let (LoopVerdict::Bounded(bound), LoopVerdict::Bounded(stated)) = (&mut verdict, stated) {
+        bound.certain = stated.certain;
+    }
+    verdict
 }

@@ -165,7 +165,7 @@ pub struct KernelBound {
 impl KernelBound {
     /// Returns the statements of the user that the bound depends on.
     pub fn conditions(&self) -> BoundConditions {
-        let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
+        let of = |origin: Origin| self.loops.iter().filter(move |l| l.uses(origin));
         BoundConditions {
             launch: of(Origin::Launch).next().is_some(),
             derived: of(Origin::Derived)
@@ -253,10 +253,12 @@ pub struct LoopReport {
     pub depth: u32,
     /// Maximum of header executions per entry of the loop, by one thread.
     pub bound: Option<u64>,
-    /// Maximum of header executions of a thread in its whole run, if stated.
+    /// Maximum of header executions of a thread in its whole run, if stated or derived.
     pub total: Option<u64>,
     /// Origin of the bound.
     pub origin: Origin,
+    /// Origin of the total.
+    pub total_origin: Option<Origin>,
     /// Evidence of a derived bound, or the reason why there is none; its keys are those of [`LoopDerivation`].
     #[serde(flatten)]
     pub derivation: LoopDerivation,
@@ -271,6 +273,13 @@ pub struct LoopReport {
     pub contexts: usize,
 }
 
+impl LoopReport {
+    /// Whether the bound or the total is of an origin.
+    pub fn uses(&self, origin: Origin) -> bool {
+        self.origin == origin || self.total_origin == Some(origin)
+    }
+}
+
 /// Origin of a loop bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -279,7 +288,7 @@ pub enum Origin {
     Derived,
     /// The machine code and what is stated about the launch.
     Launch,
-    /// The facts file: the bound or the total is smaller there than what is derived.
+    /// The facts file.
     Facts,
     /// `--loop-default`.
     LoopDefault,

@@ -192,10 +192,11 @@ impl KernelBound {
 /// Returns the line that follows the row of a loop: the evidence of its bound, or the reason why no bound was derived;
 /// empty if there is nothing to say.
 fn derivation(l: &LoopReport) -> String {
-    match (l.origin, l.derivation.text()) {
-        (Origin::Facts, _) => String::new(),
-        (_, text) if text.is_empty() => String::new(),
-        (_, text) => format!(
+    let is_derived = l.derivation.evidence.is_some();
+    match l.derivation.text() {
+        _ if l.origin == Origin::Facts && !is_derived => String::new(),
+        text if text.is_empty() => String::new(),
+        text => format!(
             "{:8}{}{text}\n",
             "",
             "  ".repeat(l.depth.saturating_sub(1) as usize)
@@ -212,6 +213,17 @@ fn share(part: u128, all: u128) -> String {
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 
+/// Returns the name of an origin in text.
+fn origin_text(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Derived => "derived",
+        Origin::Launch => "launch",
+        Origin::Facts => "facts file",
+        Origin::LoopDefault => "--loop-default",
+        Origin::Missing => "missing",
+    }
+}
+
 /// Returns the row of a loop, indented by its depth.
 fn loop_row(l: &LoopReport) -> Vec<String> {
     let mut notes = Vec::new();
@@ -223,19 +235,16 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
     } else if l.headers.len() > 1 {
         notes.push(format!("entered at {}", l.headers.join(", ")));
     }
-    if let Some(total) = l.total {
-        notes.push(format!("at most {} in a thread's whole run", total));
+    if let (Some(total), Some(from)) = (l.total, l.total_origin) {
+        let from = match from == l.origin {
+            true => String::new(),
+            false => format!(" ({})", origin_text(from)),
+        };
+        notes.push(format!("at most {total} in a thread's whole run{from}"));
     }
     if l.contexts > 1 {
         notes.push(format!("in {} calling contexts", l.contexts));
     }
-    let origin = match l.origin {
-        Origin::Derived => "derived",
-        Origin::Launch => "launch",
-        Origin::Facts => "facts file",
-        Origin::LoopDefault => "--loop-default",
-        Origin::Missing => "missing",
-    };
     vec![
         format!(
             "{}{}",
@@ -244,7 +253,7 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
         ),
         l.at.clone(),
         l.bound.map_or("?".to_owned(), |n| n.to_string()),
-        origin.to_owned(),
+        origin_text(l.origin).to_owned(),
         l.source.clone().unwrap_or_default(),
         notes.join("; "),
     ]

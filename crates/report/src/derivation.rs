@@ -15,7 +15,8 @@ pub struct LoopDerivation {
     pub reason: Option<String>,
 }
 
-/// Evidence of a derived bound: the counter of a loop and the branch that compares it.
+/// Evidence of a derived bound: the counter of a loop and the branch that compares it. Start, step and limit are empty
+/// if no single counter has the pattern.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoopEvidence {
     /// Address of the branch that leaves the loop.
@@ -71,12 +72,15 @@ impl LoopEvidence {
             limit,
             ..
         } = self;
+        let exit = place(exit, source.as_deref());
+        if start.is_empty() {
+            return format!("the values compared by the branch at {exit}, iteration by iteration");
+        }
         let mut digits = step.chars();
         let step = match digits.next() {
             Some(sign @ ('+' | '-' | '*' | '/')) => format!("i {sign}= {}", digits.as_str().trim()),
             _ => step.clone(),
         };
-        let exit = place(exit, source.as_deref());
         format!("i = {start}; i {limit}; {step}, until the branch at {exit}")
     }
 }

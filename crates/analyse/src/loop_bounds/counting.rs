@@ -56,9 +56,13 @@ impl LoopSolver<'_> {
                     first: constant(0),
                     step: Step::none(),
                 };
-                self.greatest(&a, &[zero], |solver, a, _| {
-                    solver.count_not_zero(a, of.facts)
-                })
+                {
+                    let offset = self.offset(word, of);
+                    self.greatest(&a, &[zero], |solver, a, _| {
+                        let count = solver.count_not_zero(a, of.facts)?;
+                        solver.relative_to(count, offset.as_ref())
+                    })
+                }
             }
             Condition::Zero(word) => {
                 let a = self.progressions(word, of.index, of.header, of.facts);
@@ -68,6 +72,15 @@ impl LoopSolver<'_> {
                 };
                 self.greatest(&a, &[zero], |solver, a, _| solver.count_zero(a, of.facts))
             }
+            Condition::Never => Some(Count {
+                most: 0,
+                least: 0,
+                distance: Some((Integers::constant(0), 1)),
+                added: 0,
+                start: constant(0),
+                step: Step::none(),
+                limit: "never".to_owned(),
+            }),
         }
     }
 
@@ -201,6 +214,26 @@ impl LoopSolver<'_> {
             start: a.first.clone(),
             step: a.step.clone(),
             limit: "!= 0".to_owned(),
+        })
+    }
+
+    /// What a word adds to a word at the header: `i - n` is the word `i` less `n`.
+    fn offset(&self, word: &WordPolynomial, of: CountedLoop<'_>) -> Option<WordPolynomial> {
+        let mut ids = word.unknowns();
+        let id = ids.find(|&id| self.header_value(id, of.header).is_some())?;
+        word.plus(&WordPolynomial::unknown(id), u32::MAX)
+    }
+
+    /// The count with start and limit of the word at the header, for reports.
+    fn relative_to(&self, count: Count, offset: Option<&WordPolynomial>) -> Option<Count> {
+        let Some(offset) = offset else {
+            return Some(count);
+        };
+        let limit = self.symbolic.text(&offset.scaled(u32::MAX)?);
+        Some(Count {
+            start: count.start.plus(offset, u32::MAX)?,
+            limit: format!("!= {limit}"),
+            ..count
         })
     }
 

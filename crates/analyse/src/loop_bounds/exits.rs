@@ -137,6 +137,12 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     facts
 }
 
+/// Conditions that hold when a loop is entered.
+pub(super) fn facts_at_loop(solver: &mut super::LoopSolver<'_>, header: usize) -> Facts {
+    let (symbolic, integers) = solver.parts();
+    facts_at(symbolic, integers, header)
+}
+
 /// Conditions of the branch at the end of `above` that hold in `below`, which it immediately dominates.
 fn conditions_between(
     symbolic: &mut Symbolic<'_>,
@@ -159,7 +165,7 @@ fn conditions_between(
     let at = symbolic.thread.space.block(node).last;
     let word = symbolic.before(node, at, sides.condition.guard?);
     let holds = taken != sides.condition.negated;
-    Some(conditions(&symbolic.atoms, &word, holds))
+    Some(conditions(&symbolic.atoms, &word, holds).all)
 }
 
 /// Adds what a condition says of integers.
@@ -184,6 +190,7 @@ pub(super) fn add_fact(
             let fact = difference.and_then(|d| d.plus(&Integers::constant(strict), -1));
             facts.not_negative.extend(fact);
         }
+        Condition::Never => {}
         Condition::Zero(word) => {
             let number = integers.read(atoms, word, Reading::Signed, facts);
             facts.not_negative.extend(number.scaled(-1));

@@ -11,13 +11,14 @@ use super::induction::Step;
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
-use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
+use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
 use crate::symbolic::span::{Reading, Span};
 use crate::symbolic::values::Symbolic;
 use crate::thread_cfg::ThreadCfg;
 use warpbound_ir::Code;
+use warpbound_simt::NodeId;
 
 /// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
 const MAX_BOUND: u128 = 1 << 28;
@@ -25,8 +26,8 @@ const MAX_BOUND: u128 = 1 << 28;
 const MAX_DELAY: u32 = 2;
 
 /// Solver of the loops of a kernel.
-pub(super) struct LoopSolver<'a> {
-    pub(super) symbolic: Symbolic<'a>,
+pub(crate) struct LoopSolver<'a> {
+    pub(crate) symbolic: Symbolic<'a>,
     integers: Integers,
     /// Loops with a limit on their header executions.
     bounded: HashMap<LoopIndex, u64>,
@@ -44,7 +45,7 @@ struct Candidate {
 }
 
 impl<'a> LoopSolver<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         code: &'a Code,
         thread: &'a ThreadCfg,
         dependence: &'a Dependence,
@@ -58,8 +59,44 @@ impl<'a> LoopSolver<'a> {
         }
     }
 
+    /// Bounds all loops with one header; returns the verdicts by header.
+    pub(crate) fn solve_all(&mut self) -> Vec<(NodeId, LoopVerdict)> {
+        let mut order: Vec<(u32, LoopIndex, usize)> = Vec::new();
+        for (index, body) in self.symbolic.dependence.loops.loops() {
+            if let &[header] = body.headers.as_slice() {
+                order.push((body.depth, index, header));
+            }
+        }
+        // Outer loops first: their counters appear in the limits of inner ones.
+        order.sort_unstable_by_key(|&(depth, index, _)| (depth, index));
+        let solved = order
+            .into_iter()
+            .map(|(_, index, header)| (NodeId(header as u32), self.solve(index)));
+        solved.collect()
+    }
+
+    /// The words that are read as numbers, with the atoms that they are made of.
+    pub(crate) fn numbers(&mut self) -> (&Atoms, &mut Integers) {
+        (&self.symbolic.atoms, &mut self.integers)
+    }
+
+    /// Symbolic values and numbers.
+    pub(super) fn parts(&mut self) -> (&mut Symbolic<'a>, &mut Integers) {
+        (&mut self.symbolic, &mut self.integers)
+    }
+
+    /// Most header executions per entry of a loop, if it has a bound.
+    pub(super) fn executions(&self, index: LoopIndex) -> Option<u64> {
+        self.bounded.get(&index).copied()
+    }
+
+    /// Word of a number, and how it is read.
+    pub(super) fn number(&self, id: NumberId) -> &(WordPolynomial, Reading) {
+        self.integers.get(id)
+    }
+
     /// Bounds a loop; loops around it must have been bounded before.
-    pub(super) fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
+    fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
         let dependence = self.symbolic.dependence;
         let &[header] = dependence.loops.get(index).headers.as_slice() else {
             return unknown("the loop has several headers");
@@ -121,8 +158,8 @@ impl<'a> LoopSolver<'a> {
         for delay in 0..=MAX_DELAY {
             let holding = conditions(&self.symbolic.atoms, &word, exit.goes_on);
             // Another condition of the same branch may end the loop earlier.
-            let is_only = holding.len() == 1;
-            for condition in holding {
+            let is_only = holding.is_equivalent && holding.all.len() == 1;
+            for condition in holding.all {
                 let mut shifted = Some(condition);
                 for more in 0..=MAX_DELAY {
                     let Some(condition) = shifted.take() else {
@@ -267,7 +304,7 @@ impl<'a> LoopSolver<'a> {
         let count = best.count.as_ref();
         DerivedBound {
             per_entry: u64::try_from(best.most).unwrap_or(u64::MAX),
-            total: None,
+            total: self.smaller_total(&best, index),
             certain: self.certain(&best, index),
             uses_launch: false,
             evidence: Evidence {
@@ -279,6 +316,14 @@ impl<'a> LoopSolver<'a> {
             },
             count: count.and_then(|count| self.formula(count)),
         }
+    }
+
+    /// The total of a loop, if it is smaller than the bound per entry in each iteration of the loop around.
+    fn smaller_total(&mut self, best: &Candidate, index: LoopIndex) -> Option<u64> {
+        let total = self.total(best.count.as_ref()?, index)?;
+        let outer = self.symbolic.dependence.loops.get(index).parent?;
+        let all = best.most.checked_mul(self.executions(outer)?.into())?;
+        (u128::from(total) < all).then_some(total)
     }
 
     /// Header executions that are certain: those of a loop that all threads enter and that has one exit.
@@ -436,7 +481,7 @@ impl<'a> LoopSolver<'a> {
         self.integers.limits(&self.symbolic.atoms, of, facts)
     }
 
-    pub(super) fn span_under(&mut self, word: &WordPolynomial, facts: &Facts) -> Span {
+    pub(crate) fn span_under(&mut self, word: &WordPolynomial, facts: &Facts) -> Span {
         self.integers.span_under(&self.symbolic.atoms, word, facts)
     }
 

@@ -123,6 +123,7 @@ impl LoopSolver<'_> {
             Some(())
         };
         match condition {
+            Condition::Never => return None,
             Condition::Less {
                 a,
                 b,

@@ -19,16 +19,19 @@ pub(crate) enum Condition {
     Zero(WordPolynomial),
     /// The word is not 0.
     NotZero(WordPolynomial),
+    /// It never holds.
+    Never,
 }
 
 impl Condition {
     /// The words that are compared.
     pub(crate) fn words(&self) -> impl Iterator<Item = &WordPolynomial> {
         let (a, b) = match self {
-            Condition::Less { a, b, .. } => (a, Some(b)),
-            Condition::Zero(a) | Condition::NotZero(a) => (a, None),
+            Condition::Less { a, b, .. } => (Some(a), Some(b)),
+            Condition::Zero(a) | Condition::NotZero(a) => (Some(a), None),
+            Condition::Never => (None, None),
         };
-        [a].into_iter().chain(b)
+        a.into_iter().chain(b)
     }
 
     /// The same comparison of other words; `None` if one of them is not known.
@@ -50,31 +53,53 @@ impl Condition {
             },
             Condition::Zero(a) => Condition::Zero(word(a)?),
             Condition::NotZero(a) => Condition::NotZero(word(a)?),
+            Condition::Never => Condition::Never,
         })
     }
 }
 
+/// Conditions that follow from another.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditions {
+    /// Conditions all of which hold.
+    pub(crate) all: Vec<Condition>,
+    /// Whether the other holds where all of them do.
+    pub(crate) is_equivalent: bool,
+}
+
 /// Conditions all of which hold where a word is not 0 (`holds`), or is 0.
 ///
-/// Of a disjunction nothing is said.
-pub(crate) fn conditions(atoms: &Atoms, word: &WordPolynomial, holds: bool) -> Vec<Condition> {
-    let mut found = Vec::new();
+/// A disjunction is one condition.
+pub(crate) fn conditions(atoms: &Atoms, word: &WordPolynomial, holds: bool) -> Conditions {
+    let mut found = Conditions {
+        all: Vec::new(),
+        is_equivalent: true,
+    };
     add_conditions(atoms, word, holds, &mut found, 16);
     found
+}
+
+/// Whether a word is 0 or 1.
+fn is_truth(atoms: &Atoms, word: &WordPolynomial) -> bool {
+    let span = atoms.span(word);
+    span.meet(Span::between(0, 1)) == Some(span)
 }
 
 fn add_conditions(
     atoms: &Atoms,
     word: &WordPolynomial,
     holds: bool,
-    found: &mut Vec<Condition>,
+    found: &mut Conditions,
     depth: u32,
 ) {
     let itself = || match holds {
         true => Condition::NotZero(word.clone()),
         false => Condition::Zero(word.clone()),
     };
-    if word.as_constant().is_some() {
+    if let Some(value) = word.as_constant() {
+        if (value != 0) != holds {
+            found.all.push(Condition::Never);
+        }
         return;
     }
     // A word is 0 if its negative is.
@@ -82,7 +107,7 @@ fn add_conditions(
         return add_conditions(atoms, &negative, holds, found, depth);
     }
     if depth == 0 {
-        found.push(itself());
+        found.all.push(itself());
         return;
     }
     if let Some((truth, value)) = truth_value(atoms, word, holds) {
@@ -97,16 +122,19 @@ fn add_conditions(
             (BinaryOp::And, true) | (BinaryOp::Or, false) => {
                 add(a, holds);
                 add(b, holds);
+                // Numbers other than 0 may have no bit in common.
+                let exact = !holds || is_truth(atoms, a) && is_truth(atoms, b);
+                found.is_equivalent &= exact;
             }
             (BinaryOp::Eq | BinaryOp::Ne, _) => {
                 let equal = (*op == BinaryOp::Eq) == holds;
                 match a.plus(b, u32::MAX) {
                     Some(difference) => add(&difference, !equal),
-                    None => found.push(itself()),
+                    None => found.all.push(itself()),
                 }
             }
             _ => match comparison(*op) {
-                Some((reading, or_equal)) => found.push(match holds {
+                Some((reading, or_equal)) => found.all.push(match holds {
                     true => Condition::Less {
                         a: a.clone(),
                         b: b.clone(),
@@ -121,16 +149,16 @@ fn add_conditions(
                         reading,
                     },
                 }),
-                None => found.push(itself()),
+                None => found.all.push(itself()),
             },
         },
         Some(Atom::Ternary(TernaryOp::Carry, operands)) => {
             match carry_comparison(atoms, operands, holds) {
-                Some(condition) => found.push(condition),
-                None => found.push(itself()),
+                Some(condition) => found.all.push(condition),
+                None => found.all.push(itself()),
             }
         }
-        _ => found.push(itself()),
+        _ => found.all.push(itself()),
     }
 }
 
@@ -202,8 +230,7 @@ pub(crate) fn truth_value(
         }
         _ if unknown == *word => return None,
         _ => {
-            let span = atoms.span(&unknown);
-            if span.meet(Span::between(0, 1)) != Some(span) {
+            if !is_truth(atoms, &unknown) {
                 return None;
             }
             (unknown, 0, 1)

@@ -45,7 +45,12 @@ impl Integers {
     }
 
     /// A word read as one number.
-    fn number(&mut self, atoms: &Atoms, word: &WordPolynomial, reading: Reading) -> Integer {
+    pub(super) fn number(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+    ) -> Integer {
         // Where both readings are the same number, it has one id.
         let span = atoms.span(word);
         let is_same = span.as_numbers(Reading::Signed) == span.as_numbers(Reading::Unsigned);
@@ -59,6 +64,19 @@ impl Integers {
             self.numbers.push(key);
         }
         Integer::unknown(id)
+    }
+
+    /// A word as a number of its own, in the reading in which its limits are closest.
+    pub(crate) fn as_number(&mut self, atoms: &Atoms, word: &WordPolynomial) -> Integer {
+        let width = |reading| {
+            let (least, most) = atoms.span(word).as_numbers(reading);
+            most - least
+        };
+        let reading = match width(Reading::Signed) < width(Reading::Unsigned) {
+            true => Reading::Signed,
+            false => Reading::Unsigned,
+        };
+        self.number(atoms, word, reading)
     }
 
     /// The number that a word is in a reading: in terms of its atoms where facts show that no sum or product wraps,
@@ -219,21 +237,25 @@ impl Integers {
         if by_coefficients {
             return true;
         }
-        // Remainders of words are known modulo powers of two, and a number has that of its word.
         let power = u64::try_from(divisor).ok().filter(|d| d.is_power_of_two());
-        let Some(power) = power.filter(|&power| power <= 1 << 32) else {
-            return false;
-        };
-        let (mut modulus, mut sum) = (1u64 << 32, 0u64);
+        let (modulus, residue) = self.residue(atoms, of);
+        power.is_some_and(|power| power <= modulus && residue.is_multiple_of(power))
+    }
+
+    /// Greatest power of two up to 2³² modulo which the remainder of an integer is known, and the remainder: that of
+    /// its words, which are the same numbers modulo 2³².
+    pub(crate) fn residue(&self, atoms: &Atoms, of: &Integer) -> (u64, u64) {
+        const ALL: u64 = 1 << 32;
+        let (mut modulus, mut sum) = (ALL, 0u64);
         for (unknowns, coefficient) in of.terms() {
-            let mut term = (1 << 32, coefficient.rem_euclid(1 << 32) as u64);
+            let mut term = (ALL, coefficient.rem_euclid(ALL.into()) as u64);
             for &id in unknowns {
                 term = product_residue(term, atoms.residue(&self.get(id).0));
             }
             modulus = modulus.min(term.0);
-            sum = sum.wrapping_add(term.1) % (1 << 32);
+            sum = sum.wrapping_add(term.1) % ALL;
         }
-        modulus >= power && sum.is_multiple_of(power)
+        (modulus, sum % modulus)
     }
 }
 

@@ -28,7 +28,12 @@ fn bounds(report: &Value) -> Vec<(String, Option<u64>)> {
 
 #[test]
 fn json_has_the_promised_keys() {
-    let (code, report) = json(&["nested_loops.sm_61.cubin", "--loop-default", "10"]);
+    let (code, report) = json(&[
+        "nested_loops.sm_61.cubin",
+        "--no-derive",
+        "--loop-default",
+        "10",
+    ]);
     assert_eq!(code, Some(0));
     assert_eq!(report["schema"], "warpbound.bound/1");
     assert_eq!(report["file"], "nested_loops.sm_61.cubin");
@@ -111,7 +116,7 @@ fn json_status_values() {
     );
     // One kernel with a bound and one without.
     assert_eq!(
-        statuses(&["backprop.sm_61.cubin"]),
+        statuses(&["backprop.sm_61.cubin", "--no-derive"]),
         (Some(2), vec!["bounded".to_owned(), "unbounded".to_owned()])
     );
 }
@@ -144,7 +149,14 @@ fn repeated_runs_give_equal_output() {
 
 #[test]
 fn several_kernels_begin_with_a_table() {
-    let text = run(&["bound", "nested_loops.sm_61.cubin", "--loop-default", "10"]).done();
+    let text = run(&[
+        "bound",
+        "nested_loops.sm_61.cubin",
+        "--no-derive",
+        "--loop-default",
+        "10",
+    ])
+    .done();
     let head = "nested_loops.sm_61.cubin: 3 kernels, 3 bounded\n  most instructions that a warp issues, \
                 if every loop runs its header at most 10 times per entry:\n    at most  loops  kernel\n";
     let rest = text.strip_prefix(head).unwrap_or_else(|| panic!("{text}"));
@@ -163,6 +175,7 @@ fn several_kernels_begin_with_a_table() {
         "nested_loops.sm_61.cubin",
         "--kernel",
         "nested_fixed",
+        "--no-derive",
         "--loop-default",
         "10",
     ]);
@@ -181,20 +194,27 @@ fn facts_go_round() {
         "call_depth2.sm_61.cubin",
         "lud_diagonal.sm_62.cubin",
     ] {
-        let empty = run(&["facts", file]).done();
+        let empty = run(&["facts", file, "--no-derive"]).done();
         let unfilled = scratch(&format!("unfilled.{file}.toml"), &empty);
-        let (code, report) = json(&[file, "--facts", &unfilled]);
+        let (code, report) = json(&[file, "--no-derive", "--facts", &unfilled]);
         assert_eq!(code, Some(2), "{file}: a ? is no bound");
         assert!(bounds(&report).iter().any(|(_, bound)| bound.is_none()));
-        let (code, by_default) = json(&[file, "--facts", &unfilled, "--loop-default", "7"]);
+        let (code, by_default) = json(&[
+            file,
+            "--no-derive",
+            "--facts",
+            &unfilled,
+            "--loop-default",
+            "7",
+        ]);
         assert_eq!(code, Some(0), "{file}: --loop-default stands in for ?");
 
         let filled = empty.replace("bound = \"?\"", "bound = 7");
         assert_ne!(filled, empty);
         let filled = scratch(&format!("filled.{file}.toml"), filled);
-        let (code, stated) = json(&[file, "--facts", &filled]);
+        let (code, stated) = json(&[file, "--no-derive", "--facts", &filled]);
         assert_eq!(code, Some(0), "{file}");
-        let (_, default) = json(&[file, "--loop-default", "7"]);
+        let (_, default) = json(&[file, "--no-derive", "--loop-default", "7"]);
         assert_eq!(bounds(&stated), bounds(&default), "{file}");
         assert_eq!(bounds(&by_default), bounds(&default), "{file}");
         for l in stated["kernels"]
@@ -206,7 +226,14 @@ fn facts_go_round() {
             assert!(l.iter().all(|l| l["origin"] == "facts" && l["bound"] == 7));
         }
         // Facts override the default.
-        let (_, both) = json(&[file, "--facts", &filled, "--loop-default", "1000"]);
+        let (_, both) = json(&[
+            file,
+            "--no-derive",
+            "--facts",
+            &filled,
+            "--loop-default",
+            "1000",
+        ]);
         assert_eq!(bounds(&both), bounds(&default), "{file}");
     }
 }
@@ -219,6 +246,7 @@ fn a_missing_fact_is_a_line_to_paste() {
         "nested_loops.sm_61.cubin",
         "--kernel",
         "nested_fixed",
+        "--no-derive",
     ];
     let text = run(&arguments).without_bound();
     assert!(
@@ -231,7 +259,7 @@ fn a_missing_fact_is_a_line_to_paste() {
         .filter(|line| line.ends_with("},"))
         .collect();
     assert_eq!(lines.len(), 2, "{text}");
-    let facts = run(&["facts", "nested_loops.sm_61.cubin"]).done();
+    let facts = run(&["facts", "nested_loops.sm_61.cubin", "--no-derive"]).done();
     assert!(lines.iter().all(|line| facts.contains(line)), "{facts}");
 
     let (_, report) = json(&arguments[1..]);
@@ -436,6 +464,7 @@ fn readings_of_a_fact() {
             file,
             "--kernel",
             kernel,
+            "--no-derive",
             "--loop-default",
             "10",
             "--flow",

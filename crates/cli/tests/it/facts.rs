@@ -13,7 +13,8 @@ fn refusal(name: &str, text: impl AsRef<[u8]>) -> String {
 #[track_caller]
 fn refusal_for(name: &str, text: impl AsRef<[u8]>, file: &str, kernel: &str) -> String {
     let path = scratch(&format!("facts.{name}.toml"), text);
-    let message = run(&["bound", file, "--kernel", kernel, "--facts", &path]).refusal();
+    let options = ["--kernel", kernel, "--no-derive", "--facts", &path];
+    let message = run(&[&["bound", file], &options[..]].concat()).refusal();
     message
         .strip_prefix(&format!("{path}: "))
         .unwrap_or_else(|| panic!("does not name the file: {message}"))
@@ -22,7 +23,7 @@ fn refusal_for(name: &str, text: impl AsRef<[u8]>, file: &str, kernel: &str) -> 
 
 /// Returns the facts of `nested_fixed` up to its loops, with the right digest: four lines.
 fn head() -> String {
-    let facts = run(&["facts", FILE, "--kernel", "nested_fixed"]).done();
+    let facts = run(&["facts", FILE, "--kernel", "nested_fixed", "--no-derive"]).done();
     let from = facts.find("[[kernel]]").expect("a kernel");
     let to = facts.find("    { id").expect("a loop");
     facts[from..to].to_owned()
@@ -33,7 +34,8 @@ fn the_head_has_four_lines() {
     assert_eq!(head().lines().count(), 4);
     let loops = "{ id = \"L1\", at = \"0x0088\", bound = 5 },\n{ at = \"0x00d0\", bound = 1099511627776 },\n]";
     let path = scratch("facts.good.toml", head() + loops);
-    run(&["bound", FILE, "--kernel", "nested_fixed", "--facts", &path]).done();
+    let options = ["--kernel", "nested_fixed", "--no-derive", "--facts", &path];
+    run(&[&["bound", FILE], &options[..]].concat()).done();
 }
 
 /// Loops that are refused in line 5, the first after the head.

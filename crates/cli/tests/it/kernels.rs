@@ -31,6 +31,8 @@ const REFUSED: [(&str, &str); 6] = [
 fn options(model: WarpModel) -> BoundOptions {
     BoundOptions {
         loop_default: Some(10),
+        // Derived bounds of some loops would hide what the analysis of warps changes.
+        derive: false,
         timing: true,
         model,
         ..BoundOptions::default()

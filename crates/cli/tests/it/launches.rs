@@ -259,7 +259,13 @@ fn mini_simt_has_blocks_only() {
 #[test]
 fn a_launch_has_a_block() {
     let row_leader = "row_leader.sm_61.cubin";
-    let kernel = ["--kernel", "row_leader_shared", "--loop-default", "10"];
+    let kernel = [
+        "--kernel",
+        "row_leader_shared",
+        "--no-derive",
+        "--loop-default",
+        "10",
+    ];
     let bound = |options: &[&str]| {
         let command = [&["bound", row_leader][..], &kernel, options].concat();
         let out = run(&command).done();

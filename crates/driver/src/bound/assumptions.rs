@@ -42,7 +42,7 @@ impl BoundQuery<'_> {
         never: &[String],
         all: &mut Vec<BoundAssumption>,
     ) {
-        let origin = |origin| loops.iter().any(|l| l.origin == origin);
+        let origin = |origin| loops.iter().any(|l| l.uses(origin));
         if origin(Origin::Launch) {
             let text = format!("all launches have {}", self.options.launch_text());
             all.push(assumption("launch-range", text));

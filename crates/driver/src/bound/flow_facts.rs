@@ -12,11 +12,22 @@ use crate::facts::loop_line;
 
 /// Numbers about loops that the integer program uses, by loop.
 pub(super) struct LoopFacts {
-    /// Bounds per entry.
-    pub(super) bounds: Vec<Option<u64>>,
-    /// Totals.
-    pub(super) totals: Vec<Option<u64>>,
-    origins: Vec<Origin>,
+    /// Bounds per entry, with their origins.
+    bounds: Vec<Option<(u64, Origin)>>,
+    /// Totals, with their origins.
+    totals: Vec<Option<(u64, Origin)>>,
+}
+
+impl LoopFacts {
+    /// Returns the bounds per entry.
+    pub(super) fn bounds(&self) -> Vec<Option<u64>> {
+        self.bounds.iter().map(|b| b.map(|(n, _)| n)).collect()
+    }
+
+    /// Returns the totals.
+    pub(super) fn totals(&self) -> Vec<Option<u64>> {
+        self.totals.iter().map(|t| t.map(|(n, _)| n)).collect()
+    }
 }
 
 impl BoundQuery<'_> {
@@ -33,7 +44,6 @@ impl BoundQuery<'_> {
         let mut facts = LoopFacts {
             bounds: Vec::new(),
             totals: Vec::new(),
-            origins: Vec::new(),
         };
         for (number, stated) in stated.into_iter().enumerate() {
             self.check_stated(number, stated)?;
@@ -42,24 +52,15 @@ impl BoundQuery<'_> {
                 bound: bound.map(|bound| bound.per_entry),
                 total: bound.and_then(|bound| bound.total),
             };
+            let origin = self.verdicts.origin(number);
             // A total implies a bound per entry (SOUNDNESS 5.6); the default is for loops without any number.
-            let known = min(stated.per_entry(), derived.per_entry());
-            facts.bounds.push(known.or(self.options.loop_default));
-            facts.totals.push(min(stated.total, derived.total));
-            let is_used = is_smaller(stated.per_entry(), derived.per_entry())
-                || is_smaller(stated.total, derived.total);
+            let known = smaller(stated.per_entry(), derived.per_entry(), origin);
+            let default = self.options.loop_default;
+            let default = default.map(|bound| (bound, Origin::LoopDefault));
+            facts.bounds.push(known.or(default));
             facts
-                .origins
-                .push(match (bound, self.options.loop_default) {
-                    _ if is_used => Origin::Facts,
-                    // A kernel may fix the size of its blocks, too.
-                    (Some(bound), _) if bound.uses_launch && self.options.states_launch() => {
-                        Origin::Launch
-                    }
-                    (Some(_), _) => Origin::Derived,
-                    (None, Some(_)) => Origin::LoopDefault,
-                    (None, None) => Origin::Missing,
-                });
+                .totals
+                .push(smaller(stated.total, derived.total, origin));
         }
         Ok(facts)
     }
@@ -131,9 +132,10 @@ impl BoundQuery<'_> {
             at: self.prepared.location_of(name.at),
             source: self.prepared.source(name.at),
             depth: site.depth,
-            bound: facts.bounds.get(fact).copied().flatten(),
-            total: facts.totals.get(fact).copied().flatten(),
-            origin: facts.origins.get(fact).copied().unwrap_or(Origin::Missing),
+            bound: known(&facts.bounds, fact).map(|(bound, _)| bound),
+            total: known(&facts.totals, fact).map(|(total, _)| total),
+            origin: known(&facts.bounds, fact).map_or(Origin::Missing, |(_, origin)| origin),
+            total_origin: known(&facts.totals, fact).map(|(_, origin)| origin),
             derivation: self.derivation(fact, facts),
             lockstep: self.options.reading == FactReading::Simt && in_lockstep(fact),
             headers: site.headers.iter().map(ToString::to_string).collect(),
@@ -147,28 +149,43 @@ impl BoundQuery<'_> {
 
     /// Returns the derivation for a loop, without evidence of a bound that is not used.
     fn derivation(&self, number: usize, facts: &LoopFacts) -> LoopDerivation {
-        match (facts.origins.get(number), self.verdicts.bound(number)) {
-            (Some(Origin::Facts), Some(_)) => LoopDerivation::default(),
-            _ => self.verdicts.derivation(self.prepared, number),
+        let is_stated =
+            |known: Option<(u64, Origin)>| known.is_none_or(|(_, origin)| origin == Origin::Facts);
+        let is_unused = is_stated(known(&facts.bounds, number))
+            && is_stated(known(&facts.totals, number))
+            && self.verdicts.bound(number).is_some();
+        match is_unused {
+            true => LoopDerivation::default(),
+            false => self.verdicts.derivation(self.prepared, number),
         }
     }
 
     /// Returns the lines of a facts file for the loops without a bound.
     pub(super) fn missing_loop_facts(&self, facts: &LoopFacts) -> Vec<String> {
         let sites = self.names.iter().zip(&self.flow.loops.sites).enumerate();
-        let missing = sites.filter(|(fact, _)| facts.bounds.get(*fact) == Some(&None));
+        let missing = sites.filter(|(fact, _)| known(&facts.bounds, *fact).is_none());
         missing
             .map(|(_, (name, site))| loop_line(self.prepared, name, site).format_line())
             .collect()
     }
 }
 
-/// Returns the smaller of two numbers, of which either may be unknown.
-fn min(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    one.into_iter().chain(other).min()
+/// Number of a loop with its origin, if there is one.
+fn known(numbers: &[Option<(u64, Origin)>], number: usize) -> Option<(u64, Origin)> {
+    numbers.get(number).copied().flatten()
 }
 
-/// Whether a number is smaller than another one, or known while the other one is not.
-fn is_smaller(one: Option<u64>, other: Option<u64>) -> bool {
-    one.is_some_and(|one| other.is_none_or(|other| one < other))
+/// Returns the smaller of a stated number and a derived one, of which either may be missing, with its origin: that of
+/// the derived one where they are equal.
+fn smaller(
+    stated: Option<u64>,
+    derived: Option<u64>,
+    origin: Option<Origin>,
+) -> Option<(u64, Origin)> {
+    let derived = derived.zip(origin);
+    let stated = stated.map(|stated| (stated, Origin::Facts));
+    derived
+        .into_iter()
+        .chain(stated)
+        .min_by_key(|(number, _)| *number)
 }

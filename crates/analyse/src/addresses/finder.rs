@@ -1,0 +1,345 @@
+//! Addresses of accesses from symbolic words and agreement.
+
+use std::collections::{BTreeMap, HashSet};
+
+use smallvec::SmallVec;
+use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{Axis, SpecialReg};
+use warpbound_simt::NodeId;
+use warpbound_simt::groups::ACTIVE;
+
+use super::LaneAddresses;
+use crate::access::constant_address;
+use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
+use crate::dependence::Dependence;
+use crate::loop_bounds::LoopSolver;
+use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
+use crate::symbolic::integers::{Facts, Integer, Integers};
+use crate::symbolic::polynomial::Polynomial;
+use crate::symbolic::span::Reading;
+use crate::symbolic::values::Symbolic;
+use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
+
+/// Greatest change of an address with a thread index: multiples of it with any index stay far below 2³¹.
+const MAX_COEFFICIENT: i128 = 1 << 20;
+/// Greatest remainder of a base that matters: that of a line.
+const MAX_MODULUS: u64 = 1 << 10;
+
+/// Address of an access: one word or two.
+struct Accessed<'o> {
+    /// Whether the part of memory begins at address 0.
+    is_from_zero: bool,
+    low: &'o Expr,
+    high: Option<&'o Expr>,
+}
+
+/// Kernel whose accesses are followed.
+pub(super) struct AddressFinder<'a> {
+    code: &'a Code,
+    thread: &'a ThreadCfg,
+    warp: &'a WarpCfg,
+    context: &'a LaunchContext,
+    solver: LoopSolver<'a>,
+    /// Words that are the same in all active lanes, before the operation that is looked at.
+    agreed: HashSet<WordPolynomial>,
+    /// Atoms that are.
+    uniform: HashSet<AtomId>,
+}
+
+impl<'a> AddressFinder<'a> {
+    pub(super) fn new(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+        warp: &'a WarpCfg,
+        dependence: &'a Dependence,
+        ranges: &'a LaunchRanges,
+        context: &'a LaunchContext,
+    ) -> AddressFinder<'a> {
+        let mut solver = LoopSolver::new(code, thread, dependence, ranges);
+        solver.solve_all();
+        AddressFinder {
+            code,
+            thread,
+            warp,
+            context,
+            solver,
+            agreed: HashSet::new(),
+            uniform: HashSet::new(),
+        }
+    }
+
+    /// Addresses of all accesses, each for all contexts.
+    pub(super) fn find(mut self) -> BTreeMap<OpIndex, LaneAddresses> {
+        let mut found: BTreeMap<OpIndex, LaneAddresses> = BTreeMap::new();
+        for node in self.thread.space.ids() {
+            let Some(mut state) = self.warp.state(node).cloned() else {
+                continue;
+            };
+            let (mut writes, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
+            let block = self.thread.space.block(node);
+            for at in block.ops() {
+                let Some(op) = self.code.get(at) else {
+                    continue;
+                };
+                if let Some(accessed) = accessed(op) {
+                    let agreed = state.agreement(ACTIVE);
+                    let agreed: Vec<Cell> = agreed.iter().filter_map(Cell::from_index).collect();
+                    self.note_agreement(node, at, &agreed);
+                    let addresses = self.addresses(node, at, &accessed);
+                    let joined = match found.remove(&at) {
+                        Some(before) => before.join(addresses),
+                        None => addresses,
+                    };
+                    found.insert(at, joined);
+                }
+                apply_data_effect(&mut state, op, self.context, &mut writes, &mut used);
+            }
+        }
+        found
+    }
+
+    fn symbolic(&mut self) -> &mut Symbolic<'a> {
+        &mut self.solver.symbolic
+    }
+
+    /// Notes which words and atoms are equal in the lanes that execute an operation together.
+    fn note_agreement(&mut self, node: NodeId, at: OpIndex, agreed: &[Cell]) {
+        self.agreed.clear();
+        self.uniform.clear();
+        for &cell in agreed {
+            let word = self.symbolic().before(node, at, cell);
+            if word.as_constant().is_none() {
+                self.agreed.insert(word);
+            }
+        }
+        // A word that agrees, and all of whose atoms but one do, makes that one agree if its coefficient is odd.
+        loop {
+            let before = self.uniform.len();
+            let words: Vec<WordPolynomial> = self.agreed.iter().cloned().collect();
+            for word in words {
+                let other: SmallVec<[AtomId; 2]> = word
+                    .unknowns()
+                    .filter(|&id| !self.is_uniform_atom(id))
+                    .collect();
+                if let [only] = other.as_slice()
+                    && word.coefficient(&[*only]) % 2 == 1
+                {
+                    self.uniform.insert(*only);
+                }
+            }
+            if self.uniform.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Whether a word is the same in all active lanes.
+    fn is_uniform(&self, word: &WordPolynomial) -> bool {
+        self.agreed.contains(word) || word.unknowns().all(|id| self.is_uniform_atom(id))
+    }
+
+    fn is_uniform_atom(&self, id: AtomId) -> bool {
+        if self.uniform.contains(&id) {
+            return true;
+        }
+        let atoms = &self.solver.symbolic.atoms;
+        match atoms.get(id) {
+            Atom::Special(register) => self.is_uniform_special(*register),
+            Atom::Value(..) => false,
+            Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
+            _ => atoms
+                .operands(id)
+                .iter()
+                .all(|operand| self.is_uniform(operand)),
+        }
+    }
+
+    fn is_uniform_special(&self, register: SpecialReg) -> bool {
+        let whole = |threads: u64| threads.is_multiple_of(u64::from(self.context.warp_width));
+        match (register, self.context.block) {
+            (SpecialReg::BlockIndex(_), _) => true,
+            (SpecialReg::ThreadIndex(Axis::Y), Some([x, _, _])) => whole(x.into()),
+            (SpecialReg::ThreadIndex(Axis::Z), Some([x, y, _])) => {
+                whole(u64::from(x) * u64::from(y))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a shift right of the thread index leaves the number of a warp in its row, or less.
+    fn is_warp_number(&self, of: &WordPolynomial, by: &WordPolynomial) -> bool {
+        let atoms = &self.solver.symbolic.atoms;
+        let is_index = of
+            .as_unknown()
+            .is_some_and(|id| *atoms.get(id) == Atom::Special(SpecialReg::ThreadIndex(Axis::X)));
+        let width = self.context.warp_width;
+        let bits = by.as_constant().filter(|&bits| bits < 32);
+        let whole = bits.is_some_and(|bits| width.is_power_of_two() && 1 << bits >= width);
+        let rows = self
+            .context
+            .block
+            .is_some_and(|[x, y, z]| x.is_multiple_of(width) || u64::from(y) * u64::from(z) == 1);
+        is_index && whole && rows
+    }
+
+    /// Addresses of an access in one node.
+    fn addresses(&mut self, node: NodeId, at: OpIndex, accessed: &Accessed<'_>) -> LaneAddresses {
+        const UNKNOWN: LaneAddresses = LaneAddresses::Unknown { decided_by: None };
+        let Some(low) = self.symbolic().expression(node, at, accessed.low) else {
+            return UNKNOWN;
+        };
+        let high = match accessed.high {
+            Some(high) => match self.symbolic().expression(node, at, high) {
+                Some(high) => Some(high),
+                None => return UNKNOWN,
+            },
+            None => None,
+        };
+        let parts = [Some(&low), high.as_ref()];
+        if parts
+            .into_iter()
+            .flatten()
+            .all(|word| self.is_uniform(word))
+        {
+            return self.uniform_address(&low, accessed.is_from_zero);
+        }
+        let number = match &high {
+            Some(high) => {
+                let (atoms, integers) = self.solver.numbers();
+                integers.wide(atoms, &low, high)
+            }
+            // Valid addresses are far below 2³¹, so that they differ by the multiples of the indices.
+            None => self.modular(&low),
+        };
+        let affine = number.and_then(|number| self.affine(&number, accessed.is_from_zero, &low));
+        if let Some(affine) = affine {
+            return affine;
+        }
+        if high.is_none() {
+            let span = self.solver.span_under(&low, &Facts::default());
+            let (least, most) = span.as_numbers(Reading::Unsigned);
+            if most - least < 1 << 20 {
+                return LaneAddresses::Within {
+                    least: least.unsigned_abs(),
+                    most: most.unsigned_abs(),
+                };
+            }
+        }
+        LaneAddresses::Unknown {
+            decided_by: self.decided_by(&low),
+        }
+    }
+
+    /// Load that decides the part of an address that differs between lanes.
+    fn decided_by(&mut self, low: &WordPolynomial) -> Option<warpbound_base::CodeAddr> {
+        let ids: Vec<AtomId> = low.unknowns().collect();
+        let differing = ids.into_iter().filter(|&id| !self.is_uniform_atom(id));
+        let words: Vec<WordPolynomial> = differing.map(WordPolynomial::unknown).collect();
+        words
+            .iter()
+            .find_map(|word| self.solver.symbolic.decided_by(word))
+    }
+
+    fn uniform_address(&mut self, low: &WordPolynomial, is_from_zero: bool) -> LaneAddresses {
+        let (modulus, residue) = self.solver.symbolic.atoms.residue(low);
+        let modulus = modulus.min(MAX_MODULUS);
+        LaneAddresses::Affine {
+            coefficients: [0; 3],
+            modulus,
+            residue: residue % modulus,
+            range: self.range(low, is_from_zero),
+        }
+    }
+
+    /// Least and greatest address in a part of memory that begins at 0.
+    fn range(&mut self, low: &WordPolynomial, is_from_zero: bool) -> Option<(u64, u64)> {
+        if !is_from_zero {
+            return None;
+        }
+        let span = self.solver.span_under(low, &Facts::default());
+        let (least, most) = span.as_numbers(Reading::Unsigned);
+        (most - least < 1 << 20).then_some((least.unsigned_abs(), most.unsigned_abs()))
+    }
+
+    /// A word as an integer that is it modulo 2³².
+    fn modular(&mut self, word: &WordPolynomial) -> Option<Integer> {
+        let (atoms, integers) = self.solver.numbers();
+        let mut sum = Polynomial::constant(0);
+        for (unknowns, coefficient) in word.terms() {
+            let mut term = Integers::constant((*coefficient as i32).into());
+            for &id in unknowns {
+                let word = WordPolynomial::unknown(id);
+                term = term.times(&integers.as_number(atoms, &word))?;
+            }
+            sum = sum.plus(&term, 1)?;
+        }
+        Some(sum)
+    }
+
+    /// The form of an address in which lanes differ by their thread indices alone.
+    fn affine(
+        &mut self,
+        number: &Integer,
+        is_from_zero: bool,
+        low: &WordPolynomial,
+    ) -> Option<LaneAddresses> {
+        let mut coefficients = [0i64; 3];
+        let mut base = Integers::constant(0);
+        for (unknowns, coefficient) in number.terms() {
+            let mut term = Integers::constant(*coefficient);
+            for &id in unknowns {
+                term = term.times(&Polynomial::unknown(id))?;
+            }
+            let words = unknowns.iter();
+            let words: Vec<WordPolynomial> = {
+                let (_, integers) = self.solver.numbers();
+                words.map(|&id| integers.get(id).0.clone()).collect()
+            };
+            if words.iter().all(|word| self.is_uniform(word)) {
+                base = base.plus(&term, 1)?;
+                continue;
+            }
+            let [word] = words.as_slice() else {
+                return None;
+            };
+            let Atom::Special(SpecialReg::ThreadIndex(axis)) =
+                self.solver.symbolic.atoms.get(word.as_unknown()?)
+            else {
+                return None;
+            };
+            let axis = usize::from(axis.index());
+            if coefficient.abs() > MAX_COEFFICIENT {
+                return None;
+            }
+            coefficients[axis] = i64::try_from(*coefficient).ok()?;
+        }
+        let (atoms, integers) = self.solver.numbers();
+        let (modulus, residue) = integers.residue(atoms, &base);
+        let modulus = modulus.min(MAX_MODULUS);
+        Some(LaneAddresses::Affine {
+            coefficients,
+            modulus,
+            residue: residue % modulus,
+            range: self.range(low, is_from_zero),
+        })
+    }
+}
+
+/// The address that an operation accesses.
+fn accessed(op: &Op) -> Option<Accessed<'_>> {
+    match op.meaning.as_ref()? {
+        Meaning::Load { space, address, .. }
+        | Meaning::Store { space, address, .. }
+        | Meaning::Atomic { space, address, .. } => Some(Accessed {
+            is_from_zero: matches!(space, MemorySpace::Shared | MemorySpace::Local),
+            low: &address.low,
+            high: address.high.as_ref(),
+        }),
+        _ => Some(Accessed {
+            is_from_zero: false,
+            low: constant_address(op)?,
+            high: None,
+        }),
+    }
+}
