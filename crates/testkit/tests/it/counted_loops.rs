@@ -40,9 +40,7 @@ fn ranges_of(parameters: &[Option<WordRange>]) -> LaunchRanges {
     let words = words.chain(at(0x140).zip(parameters.iter().copied()));
     for (offset, range) in words {
         let name = format!("c{offset:x}");
-        ranges
-            .words
-            .insert((0, offset), LaunchWord { name, range });
+        ranges.words.insert((0, offset), LaunchWord { name, range });
     }
     ranges
 }
@@ -347,7 +345,10 @@ fn an_exit_in_the_body_makes_nothing_certain() {
     let code = code_of(&lines);
     let (verdicts, seen, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(verdicts.iter().map(bound_of).collect::<Vec<_>>(), [Some(100)]);
+    assert_eq!(
+        verdicts.iter().map(bound_of).collect::<Vec<_>>(),
+        [Some(100)]
+    );
     assert!(seen.sites[0].per_entry < 100);
 }
 
@@ -403,7 +404,10 @@ fn a_counter_that_is_kept_does_not_begin_anew() {
     let code = code_of(&lines);
     let (verdicts, _, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(verdicts.iter().map(bound_of).collect::<Vec<_>>(), [Some(2), None]);
+    assert_eq!(
+        verdicts.iter().map(bound_of).collect::<Vec<_>>(),
+        [Some(2), None]
+    );
 }
 
 /// Fails if a halving search whose ends are moved under different conditions is counted.
@@ -429,7 +433,10 @@ fn a_search_halves_only_under_one_condition() {
     let code = code_of(&with("if !P1 R2 = R3"));
     let (verdicts, seen, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(verdicts.iter().map(bound_of).collect::<Vec<_>>(), [Some(11)]);
+    assert_eq!(
+        verdicts.iter().map(bound_of).collect::<Vec<_>>(),
+        [Some(11)]
+    );
     assert!(seen.sites[0].per_entry <= 11);
     assert_unknown(&with("if !P2 R2 = R3"), &[]);
 }
