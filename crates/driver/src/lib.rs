@@ -43,6 +43,7 @@ pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
+pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};

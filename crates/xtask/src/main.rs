@@ -5,6 +5,7 @@
 
 mod audit;
 mod audit_kernels;
+mod audit_loops;
 mod audit_mini;
 mod compare_results;
 mod containers;
@@ -18,6 +19,7 @@ mod kernels;
 mod launches;
 mod life_ranges;
 mod listing_speed;
+mod loops;
 mod meanings;
 mod monotone;
 mod nvdisasm;
@@ -122,6 +124,18 @@ const COMMANDS: &[Command] = &[
         summary: "compare concrete warps with every claim of the analyses",
         help: audit::HELP,
         run: audit::run,
+    },
+    Command {
+        name: "audit-loops",
+        summary: "compare threads of random programs with the derived bounds of their loops",
+        help: audit_loops::HELP,
+        run: audit_loops::run,
+    },
+    Command {
+        name: "loops",
+        summary: "loops of our kernels with a derived bound, by pattern, and what the others lack",
+        help: loops::HELP,
+        run: loops::run,
     },
     Command {
         name: "audit-kernels",
