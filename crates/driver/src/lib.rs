@@ -13,6 +13,7 @@ mod extract;
 mod facts;
 mod facts_check;
 mod flow;
+mod formula;
 mod graph;
 mod jobs;
 mod library;
