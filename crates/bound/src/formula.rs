@@ -8,14 +8,18 @@
 
 mod certificate;
 mod multipliers;
+mod parameters;
 mod polynomial;
 mod program;
 mod proof;
 mod search;
+mod text;
 
 pub use certificate::{
     ConditionFactors, Formula, FormulaClaim, FormulaPiece, FormulaRegion, Obligation, certify,
 };
+pub use parameters::{CountExpression, LoopSymbol, ParameterFormula};
 pub use polynomial::{Monomial, Polynomial};
 pub use program::SymbolicProgram;
-pub use search::{FormulaEffort, find_formula};
+pub use search::{FormulaEffort, find_claims, find_formula};
+pub use text::{FormulaRegionText, FormulaSum, FormulaText};

@@ -63,20 +63,32 @@ pub fn find_formula<Q: Quantity>(
     program: &SymbolicProgram,
     effort: FormulaEffort,
 ) -> Result<Formula<Q>, Diagnostic> {
+    certify(program, find_claims(program, effort)?)
+}
+
+/// Finds the claims of a formula, see [`find_formula`]; nothing has checked them.
+///
+/// # Errors
+///
+/// Says why there are none.
+pub fn find_claims(
+    program: &SymbolicProgram,
+    effort: FormulaEffort,
+) -> Result<Vec<FormulaClaim>, Diagnostic> {
     let mut search = Search {
         program,
         effort,
         solved: BTreeMap::new(),
-        reason: "no sample point has an optimum",
+        reason: "the integer program has no optimum at the points that were tried",
     };
     let claims = search.claims();
     if effort.deadline.is_past() {
-        return Err(Diagnostic::new("not done within the time limit"));
+        return Err(Diagnostic::new("it is not done within the time limit"));
     }
-    if claims.is_empty() {
-        return Err(Diagnostic::new(search.reason));
+    match claims.is_empty() {
+        true => Err(Diagnostic::new(search.reason)),
+        false => Ok(claims),
     }
-    certify(program, claims)
 }
 
 /// Region that is left to do, with multipliers that may be valid in it.
