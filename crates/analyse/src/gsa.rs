@@ -135,6 +135,11 @@ impl<'a> Gsa<'a> {
         self.through_loop_exits(found, cell, node)
     }
 
+    /// Returns the result of an operation where its condition holds.
+    pub fn result_of(&mut self, node: NodeId, at: OpIndex) -> ValueId {
+        self.value(Definition::Op(node, at))
+    }
+
     /// Returns the value of the choice of successor at the end of `node`.
     pub fn branch_outcome(&mut self, node: NodeId) -> ValueId {
         self.value(Definition::BranchOutcome(node))

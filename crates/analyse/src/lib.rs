@@ -5,6 +5,8 @@
 //! ([`thread_cfg`]), which resolves jump tables and gives the thread-level graph, and for a whole warp
 //! ([`warp_cfg`]).
 
+pub mod access;
+pub mod addresses;
 pub mod agreement;
 pub mod blocks;
 pub mod context;
@@ -15,11 +17,14 @@ pub mod gsa;
 pub mod guarded_lanes;
 pub mod indirect;
 pub mod iterations;
+pub mod launch_ranges;
+pub mod loop_bounds;
 pub mod loops;
 pub mod missed_reconvergence;
 pub mod program_space;
 pub mod refusal;
 pub mod relevant;
+mod symbolic;
 pub mod thread_cfg;
 pub mod values;
 pub mod warp_cfg;
@@ -29,6 +34,7 @@ pub mod warp_profile;
 pub use agreement::LaunchContext;
 pub use dependence::Dependence;
 pub use divergence::Divergence;
+pub use launch_ranges::LaunchRanges;
 pub use refusal::{Reason, Refusal};
 pub use thread_cfg::ThreadCfg;
 pub use warp_cfg::WarpCfg;

@@ -488,6 +488,15 @@ impl KernelFacts {
         at_line(diagnostic, line).in_file(self.file.as_str())
     }
 
+    /// Adds the location of the fact about a loop to a diagnostic.
+    pub fn locate_loop(&self, name: &LoopName, diagnostic: Diagnostic) -> Diagnostic {
+        let is_named = |fact: &&LoopFact| {
+            fact.at == name.at && fact.id.as_ref().is_none_or(|id| *id == name.id)
+        };
+        let fact = self.loops.iter().find(is_named);
+        at_line(diagnostic, fact.map_or(self.line, |fact| fact.line)).in_file(self.file.as_str())
+    }
+
     /// Stated cost of a function outside the file, in warp instructions per call.
     pub fn call(&self, name: &str) -> Option<u64> {
         self.calls.iter().find(|c| c.name == name)?.instructions

@@ -7,14 +7,14 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
-    ImageSelection, Interlock, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain, StartCaches,
-    WarpModel,
+    ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain,
+    StartCaches, StatedParam, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::commands::Command;
 use crate::input;
-use crate::values::{Override, block, loop_default, named, parameter_override, seconds};
+use crate::values::{Override, loop_default, named, param, parameter_override, seconds, size};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
@@ -167,6 +167,17 @@ pub(crate) struct DivergenceArguments {
     pub(crate) domains: DomainArguments,
 }
 
+/// Arguments of `access`.
+#[derive(Args)]
+pub(crate) struct AccessArguments {
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+    #[command(flatten)]
+    pub(crate) domains: DomainArguments,
+}
+
 /// Arguments of `facts`.
 #[derive(Args)]
 pub(crate) struct TemplateArguments {
@@ -175,6 +186,8 @@ pub(crate) struct TemplateArguments {
     /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -378,14 +391,30 @@ impl Input {
     }
 }
 
-/// Facts of a launch that analyses use.
+/// Launches that analyses are about. Each number of a size may be a range, such as 1..8.
 #[derive(Args)]
 pub(crate) struct LaunchArguments {
-    /// Threads of a block; Y and Z default to 1
-    #[arg(long, value_name = "X,Y,Z", value_parser = block)]
-    pub(crate) block: Option<[u32; 3]>,
+    /// Launch file: its sizes and parameters are those of the launch, and its kernel is the one that is meant
+    #[arg(long, value_name = "FILE", help_heading = "Launches")]
+    pub(crate) launch: Option<PathBuf>,
+    /// Threads of a block, each a number or a range LO..HI; Y and Z default to 1
+    #[arg(long, value_name = "X,Y,Z", value_parser = size, allow_hyphen_values = true, help_heading = "Launches")]
+    pub(crate) block: Option<[NumberRange; 3]>,
+    /// Blocks of the grid, each a number or a range LO..HI; Y and Z default to 1
+    #[arg(long, value_name = "X,Y,Z", value_parser = size, allow_hyphen_values = true, help_heading = "Launches")]
+    pub(crate) grid: Option<[NumberRange; 3]>,
+    /// Value of an integer parameter, or its range NAME=LO..HI; may be repeated. NAME is that of the launch file, or p0,
+    /// p1, ... by position; p2[8] is the word at byte 8 of a structure
+    #[arg(
+        long = "param",
+        value_name = "NAME=VALUE",
+        value_parser = param,
+        allow_hyphen_values = true,
+        help_heading = "Launches"
+    )]
+    pub(crate) params: Vec<StatedParam>,
     /// Lanes of a warp, for mini-SIMT code [default: 64, the maximum]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", help_heading = "Launches", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) warp_width: Option<u32>,
 }
 

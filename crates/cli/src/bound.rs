@@ -4,6 +4,7 @@ use warpbound_driver::{BoundOptions, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
+use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::{CommandError, NO_BOUND, UNUSABLE, facts_options, input, print_diagnostic};
@@ -31,10 +32,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         cost: _,
     } = arguments;
     let library = input::library(&input.file)?;
-    let kernel = kernel.as_deref();
     let options = BoundOptions {
-        block: launch.block,
-        warp_width: launch.warp_width,
         model: domains.model(),
         reading: (*flow).into(),
         call_default: *call_default,
@@ -42,13 +40,16 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         timing: *timing,
         ..facts_options(&library, facts)?
     };
+    let options = launch_options(&library, launch, options)?;
+    let kernel = kernel_name(kernel.as_deref(), &options);
+    let images = library.select(&input.selection())?;
+    library.check_launches(&images, kernel, &options.launches)?;
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let out = Output::open(output.output.as_deref())?;
     let mut report = BoundWriter::new(out, (*format).into(), &input.name())
         .spooled(tempfile::spooled_tempfile(SPOOLED))
         .explained(*explain);
-    let images = library.select(&input.selection())?;
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);
     // With --kernel, an unreadable image is no error of the command: the kernel may be in another one.

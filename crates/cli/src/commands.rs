@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::arguments::{
-    AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
+    AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
     DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments,
 };
 use crate::later::Deferred;
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Audit(Deferred<AuditArguments>),
     /// Report which branches, loads and barriers may diverge, and why
     Divergence(Deferred<DivergenceArguments>),
+    /// Report the class of each memory access: the most requests, transactions and sectors that it can cause
+    Access(Deferred<AccessArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues
@@ -45,6 +47,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Cta(arguments) => cta::cta(&arguments.0),
         Command::Audit(arguments) => audit::audit(&arguments.0),
         Command::Divergence(arguments) => kernels::divergence(&arguments.0),
+        Command::Access(arguments) => kernels::access(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
     }

@@ -17,9 +17,10 @@ pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
         launch,
         domains,
     } = arguments;
-    let options = flow_options(launch, domains);
     let library = input::library(&input.file)?;
+    let options = flow_options(&library, launch, domains)?;
     let images = library.select(&input.selection())?;
+    library.check_launches(&images, Some(kernel), &options.launches)?;
     let (session, index) = library.only_kernel(&images, kernel)?;
     let out = Output::open(output.output.as_deref())?;
     let graph = session.graph(session.kernel_at(index)?, (*level).into(), &options)?;

@@ -1,14 +1,16 @@
-//! Commands that report on each kernel: `disasm`, `divergence`, `facts`.
+//! Commands that report on each kernel: `disasm`, `divergence`, `access`, `facts`.
 
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CodeKind, Kernel, Session};
+use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
-    DisasmArguments, DivergenceArguments, Input, QueryArguments, Style, TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style,
+    TemplateArguments,
 };
+use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
 
@@ -21,39 +23,69 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         ir,
         output,
     } = arguments;
+    let library = input::library(&input.file)?;
+    let images = library.select(&input.selection())?;
     let kernel = kernel.as_deref();
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
-    let done = for_each_kernel(input, kernel, CodeKind::All, |session, index| {
-        let kernel = session.kernel_at(index)?;
-        text.clear();
-        if !first {
-            text.push('\n');
-        }
-        match style {
-            _ if *ir => session.print_ir(kernel, &mut text)?,
-            Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
-            Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
-        }
-        first = false;
-        Ok(out.write_all(text.as_bytes())?)
-    })?;
+    let done = for_each_kernel(
+        &library,
+        &images,
+        kernel,
+        CodeKind::All,
+        |session, index| {
+            let kernel = session.kernel_at(index)?;
+            text.clear();
+            if !first {
+                text.push('\n');
+            }
+            match style {
+                _ if *ir => session.print_ir(kernel, &mut text)?,
+                Style::Columns => text.push_str(&session.disassemble(kernel)?.columns()),
+                Style::Nvdisasm => session.disassemble_plain(kernel, &mut text)?,
+            }
+            first = false;
+            Ok(out.write_all(text.as_bytes())?)
+        },
+    )?;
     out.finish()?;
     Ok(done.code())
 }
 
 /// Reports the divergence of kernels; returns the exit code.
 pub(crate) fn divergence(arguments: &DivergenceArguments) -> Result<u8, CommandError> {
-    let options = flow_options(&arguments.launch, &arguments.domains);
-    report(&arguments.query, |session, kernel| {
+    let DivergenceArguments {
+        query,
+        launch,
+        domains,
+    } = arguments;
+    let library = input::library(&query.input.file)?;
+    let options = flow_options(&library, launch, domains)?;
+    report(&library, query, &options, |session, kernel| {
         session.divergence(kernel, &options)
     })
 }
 
-/// Writes the report of each kernel that `query` makes; returns the exit code.
+/// Reports the memory accesses of kernels; returns the exit code.
+pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
+    let AccessArguments {
+        query,
+        launch,
+        domains,
+    } = arguments;
+    let library = input::library(&query.input.file)?;
+    let options = flow_options(&library, launch, domains)?;
+    report(&library, query, &options, |session, kernel| {
+        session.access(kernel, &options)
+    })
+}
+
+/// Writes the report of each kernel that `query` makes for the launches of the options; returns the exit code.
 pub(crate) fn report<R: KernelReport>(
+    library: &Library,
     arguments: &QueryArguments,
+    options: &BoundOptions,
     query: impl Fn(&Session, &Kernel) -> Result<R, Diagnostic>,
 ) -> Result<u8, CommandError> {
     let QueryArguments {
@@ -62,11 +94,14 @@ pub(crate) fn report<R: KernelReport>(
         format,
         output,
     } = arguments;
+    let images = library.select(&input.selection())?;
+    let kernel = kernel_name(kernel.as_deref(), options);
+    library.check_launches(&images, kernel, &options.launches)?;
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
     let mut writer = ReportWriter::new(out, (*format).into(), &file);
-    let kernel = kernel.as_deref();
-    let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
+    let kind = CodeKind::Kernels;
+    let done = for_each_kernel(library, &images, kernel, kind, |session, index| {
         let report = query(session, session.kernel_at(index)?)?;
         Ok(writer.kernel(&report)?)
     })?;
@@ -79,13 +114,19 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let TemplateArguments {
         input,
         kernel,
+        launch,
         output,
     } = arguments;
-    let kernel = kernel.as_deref();
+    let library = input::library(&input.file)?;
+    let options = launch_options(&library, launch, BoundOptions::default())?;
+    let images = library.select(&input.selection())?;
+    let kernel = kernel_name(kernel.as_deref(), &options);
+    library.check_launches(&images, kernel, &options.launches)?;
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
-    let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
-        let text = session.facts_template(session.kernel_at(index)?)?;
+    let kind = CodeKind::Kernels;
+    let done = for_each_kernel(&library, &images, kernel, kind, |session, index| {
+        let text = session.facts_template(session.kernel_at(index)?, &options)?;
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
         }
@@ -117,17 +158,15 @@ impl Failures {
 /// Applies `work` to each requested kernel. Failures of kernels and unusable images are collected; it is an error if
 /// no kernel succeeds.
 fn for_each_kernel(
-    input: &Input,
+    library: &Library,
+    images: &[usize],
     name: Option<&str>,
     find: CodeKind,
     mut work: impl FnMut(&Session, usize) -> Result<(), CommandError>,
 ) -> Result<Failures, CommandError> {
-    let library = input::library(&input.file)?;
-    let selection = input.selection();
-    let images = library.select(&selection)?;
     let (mut answered, mut is_lacking) = (0, false);
     let mut diagnostics = Vec::new();
-    for item in library.find(&images, name, find) {
+    for item in library.find(images, name, find) {
         match item {
             Ok((session, index)) => match work(&session, index) {
                 Ok(()) => answered += 1,
@@ -155,7 +194,7 @@ fn for_each_kernel(
             diagnostics.iter().for_each(print_diagnostic);
             last
         }
-        None => library.no_kernel(&images, name),
+        None => library.no_kernel(images, name),
     }
     .into())
 }

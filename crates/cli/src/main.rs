@@ -13,6 +13,7 @@ mod graph;
 mod input;
 mod kernels;
 mod later;
+mod launches;
 mod list;
 mod output;
 mod progress;
@@ -29,6 +30,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, Library, Session};
 
 use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};
+use launches::launch_options;
 use output::Output;
 
 const VIOLATED: u8 = 1;
@@ -84,13 +86,16 @@ impl From<io::Error> for CommandError {
 }
 
 /// Returns the options of an analysis of control flow.
-fn flow_options(launch: &LaunchArguments, domains: &DomainArguments) -> BoundOptions {
-    BoundOptions {
-        block: launch.block,
-        warp_width: launch.warp_width,
+fn flow_options(
+    library: &Library,
+    launch: &LaunchArguments,
+    domains: &DomainArguments,
+) -> Result<BoundOptions, Diagnostic> {
+    let options = BoundOptions {
         model: domains.model(),
         ..BoundOptions::default()
-    }
+    };
+    launch_options(library, launch, options)
 }
 
 /// Returns the options with the flow facts of the user.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use warpbound_base::Named;
-use warpbound_driver::{FactsFile, Parameter, ParameterSum};
+use warpbound_driver::{FactsFile, NumberRange, Parameter, ParameterSum, StatedParam};
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -66,25 +66,52 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses the size of a block, within the limits of CUDA for compute capability 5.0 and later: 1024 threads, 1024 in x
-/// and y, 64 in z.
-pub(crate) fn block(text: &str) -> Result<[u32; 3], String> {
-    let mut block = [1u32; 3];
+/// Parses the size of a block or grid in x, y and z, each a number or a range; absent axes are 1.
+pub(crate) fn size(text: &str) -> Result<[NumberRange; 3], String> {
+    let mut size = [NumberRange::one(1u32); 3];
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
         return Err("more than three numbers".to_owned());
     }
-    for ((size, part), most) in block.iter_mut().zip(parts).zip([1024, 1024, 64]) {
-        *size = part
-            .trim()
-            .parse()
-            .map_err(|_| format!("{part:?} is not a whole number"))?;
-        if *size == 0 || *size > most {
-            return Err(format!("{size} is not between 1 and {most}"));
-        }
+    for (axis, part) in size.iter_mut().zip(parts) {
+        *axis = range(part)?;
     }
-    if block.iter().map(|&d| u64::from(d)).product::<u64>() > 1024 {
-        return Err("a block has at most 1024 threads".to_owned());
+    Ok(size)
+}
+
+/// Parses `NAME=VALUE` or `NAME=LO..HI`.
+pub(crate) fn param(text: &str) -> Result<StatedParam, String> {
+    match text.split_once('=') {
+        Some((name, numbers)) if !name.is_empty() => Ok(StatedParam {
+            name: name.to_owned(),
+            range: range(numbers)?,
+        }),
+        _ => Err("expected NAME=VALUE or NAME=LO..HI".to_owned()),
     }
-    Ok(block)
+}
+
+/// Parses a whole number, or two with `..` between them.
+fn range(text: &str) -> Result<NumberRange, String> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    Ok(NumberRange {
+        least: integer(least.trim())?,
+        most: integer(most.trim())?,
+    })
+}
+
+/// Parses a whole number, decimal or hexadecimal, with or without a sign.
+fn integer(text: &str) -> Result<i128, String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let magnitude = match digits.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    match magnitude {
+        // The parsers of the library accept a second sign.
+        Ok(magnitude) if !digits.contains('+') => Ok(sign * i128::from(magnitude)),
+        _ => Err(format!("{text:?} is not a whole number of 64 bits")),
+    }
 }

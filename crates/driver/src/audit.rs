@@ -4,6 +4,7 @@
 //! warps with the warp-level graph, the stacks and the agreements of the analyses ([`Claims`]). After each run, the
 //! observed loop counts and instructions are compared with the user's facts and with the bound ([`StatedFacts`]).
 
+mod accesses;
 mod claims;
 mod loops;
 mod monitor;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
+use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_launch::Size;
@@ -22,10 +24,13 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::launch_with_listener;
 
+use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
 
+use accesses::audited_access;
+pub use accesses::{ObservedAccess, count_access};
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
@@ -227,12 +232,10 @@ impl Session {
         // Both calls also check that the launch suits the kernel.
         warpbound_launch::check_limits(kernel, grid)?;
         self.bind(&prepared, grid, PathOrder::default(), 0)?;
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, &options)?;
         let limits = options.limits();
         // Bound and claims are about the same control flow.
-        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
+        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let bound = match options.reading {
             FactReading::Simt => {
                 self.bound_of_flow(&prepared, &launch, &options, limits.deadline, flow.as_ref())?
@@ -248,7 +251,7 @@ impl Session {
                 return Ok(report);
             }
         };
-        let claims = claims_of_flow(&prepared, &options, launch, flow);
+        let claims = claims_of_flow(&prepared, &options, launch.context, flow);
         let mut audit = Audit {
             prepared: &prepared,
             stated: StatedFacts {
@@ -261,6 +264,8 @@ impl Session {
             further_violations: 0,
             most: vec![0; bound.loops.len()],
             totals: vec![0; bound.loops.len()],
+            accesses: BTreeMap::new(),
+            claims: &claims,
             report: &mut report,
         };
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
@@ -308,12 +313,13 @@ impl Session {
             no_bound: bound.verdict.reason().map(str::to_owned),
             ratio: None,
             loops: Vec::new(),
+            accesses: Vec::new(),
             faults: Vec::new(),
         }
     }
 }
 
-/// Returns the claims of `flow`, with the user's `never` statements.
+/// Returns the claims of `flow`, with the user's `never` statements and the classes of memory accesses.
 fn claims_of_flow<'a>(
     prepared: &'a Prepared<'_>,
     options: &BoundOptions,
@@ -324,7 +330,13 @@ fn claims_of_flow<'a>(
     let names = [&*kernel.name, &kernel.demangled()];
     let facts = options.facts.find(names, &kernel.code_digest());
     let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
-    Claims::new(&prepared.code, launch, flow).with_never(&never)
+    let accesses = match prepared.program {
+        Program::Nvidia(_) => AccessFindings::find(prepared, &flow, &launch).classes,
+        Program::Mini(_) => BTreeMap::new(),
+    };
+    Claims::new(&prepared.code, launch, flow)
+        .with_never(&never)
+        .with_accesses(accesses)
 }
 
 /// Results accumulated over the runs.
@@ -338,6 +350,8 @@ struct Audit<'a> {
     further_violations: u64,
     most: Vec<u64>,
     totals: Vec<u64>,
+    accesses: BTreeMap<OpIndex, ObservedAccess>,
+    claims: &'a Claims<'a>,
     report: &'a mut AuditReport,
 }
 
@@ -378,6 +392,9 @@ impl Audit<'_> {
         }
         for (most, seen) in self.totals.iter_mut().zip(&seen.max_totals) {
             *most = (*most).max(seen.map_or(0, |most| most.count));
+        }
+        for (at, seen) in &seen.accesses {
+            self.accesses.entry(*at).or_default().add(seen);
         }
         let report = &mut *self.report;
         report.runs += 1;
@@ -420,6 +437,7 @@ impl Audit<'_> {
                 let id = about.map_or("?", |l| l.id.as_str());
                 let from = match about.map(|l| l.origin) {
                     Some(Origin::LoopDefault) => " (--loop-default)",
+                    Some(Origin::Derived | Origin::Launch) => " (derived)",
                     _ => "",
                 };
                 let message = format!(
@@ -466,7 +484,13 @@ impl Audit<'_> {
 
     /// Completes the report with findings, ratio and loops.
     fn finish(self) {
+        let (prepared, claims) = (self.prepared, self.claims);
+        let accesses = self.accesses.iter();
+        let accesses =
+            accesses.filter_map(|(&at, seen)| audited_access(prepared, claims, at, seen));
+        let accesses = accesses.collect();
         let report = self.report;
+        report.accesses = accesses;
         report.violations = self.findings.len() as u64 + self.further_violations;
         report.findings = self.findings.into_values().take(MAX_SHOWN).collect();
         if let (Some(bound), Some(worst)) = (report.bound, report.worst_simulated) {

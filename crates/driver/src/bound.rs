@@ -17,9 +17,11 @@ use warpbound_load::Kernel;
 use warpbound_report::bound::{BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 
+use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
-use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
+use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
 
+pub(crate) use assumptions::warp_graph_assumptions;
 use external_calls::ExternalCalls;
 
 impl Session {
@@ -38,15 +40,14 @@ impl Session {
             Ok(prepared) => prepared,
             Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
         };
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, options)?;
         let start = Instant::now();
         let limits = options.limits();
-        let mut flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &limits);
+        let mut flow =
+            KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         if options.reading == FactReading::Paper {
-            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch));
+            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
         }
         let report =
             self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;
@@ -60,12 +61,12 @@ impl Session {
     pub(crate) fn bound_of_flow(
         &self,
         prepared: &Prepared<'_>,
-        launch: &LaunchContext,
+        knowledge: &LaunchKnowledge,
         options: &BoundOptions,
         deadline: Deadline,
         flow: Result<&KernelFlow, &Refusal>,
     ) -> Result<KernelBound, Diagnostic> {
-        let kernel = prepared.kernel;
+        let (kernel, launch) = (prepared.kernel, &knowledge.context);
         let head = |verdict: &Verdict<Instructions>| KernelBound {
             lanes: launch.live_lanes(),
             block: launch.block,
@@ -88,6 +89,7 @@ impl Session {
                 .facts
                 .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
             names: loop_names(&flow.loops),
+            verdicts: LoopVerdicts::derive(prepared, flow, &knowledge.ranges, options, deadline),
         };
         query
             .report(head)
@@ -179,6 +181,7 @@ struct BoundQuery<'a> {
     deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
+    verdicts: LoopVerdicts,
 }
 
 impl BoundQuery<'_> {

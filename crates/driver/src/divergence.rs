@@ -29,9 +29,7 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<report::DivergenceReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, options)?.context;
         let flow = self.flow(&prepared, &launch, options)?;
         let code = &prepared.code;
         let dependence = flow.dependence();

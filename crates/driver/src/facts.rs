@@ -1,15 +1,15 @@
 //! Templates of facts files, and facts files with observations of an audit.
 
 use warpbound_analyse::loops::LoopSite;
-use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_bound::facts::{LoopLine, format_call, format_kernel, format_observed};
 use warpbound_bound::{LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 
+use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 impl Session {
     /// Header of a facts file.
@@ -77,16 +77,22 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Session::prepare`].
-    pub fn facts_template(&self, kernel: &Kernel) -> Result<String, Diagnostic> {
+    /// See [`Session::prepare`] and [`Session::launch`].
+    pub fn facts_template(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let options = BoundOptions::default();
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
-        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
+        let LaunchKnowledge { context, ranges } = self.launch(kernel, options)?;
+        let limits = options.limits();
+        let flow = KernelFlow::analyse(&prepared.code, &context, &options.model, &limits);
         let text = match flow {
-            Ok(flow) => kernel_text(&prepared, &flow),
+            Ok(flow) => {
+                let deadline = limits.deadline;
+                let verdicts = LoopVerdicts::derive(&prepared, &flow, &ranges, options, deadline);
+                kernel_text(&prepared, &flow, &verdicts)
+            }
             Err(refusal) => format!(
                 "# kernel {} is refused: {}: {}\n",
                 kernel.demangled(),
@@ -98,29 +104,52 @@ impl Session {
     }
 }
 
-/// Returns the lines of a facts file for a kernel.
-fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow) -> String {
-    let loops: Vec<String> = loop_names(&flow.loops)
-        .iter()
-        .zip(&flow.loops.sites)
-        .map(|(name, site)| {
-            let line = loop_line(prepared, name, site).format_line();
-            match shared_header_note(prepared, name, site) {
-                Some(note) => format!("# {note}\n    {line}"),
-                None => line,
-            }
-        })
-        .collect();
+/// Returns the lines of a facts file for a kernel: comments for loops whose bounds are derived.
+fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow, verdicts: &LoopVerdicts) -> String {
+    let mut loops = Vec::new();
+    let names = loop_names(&flow.loops);
+    for (number, (name, site)) in names.iter().zip(&flow.loops.sites).enumerate() {
+        let line = loop_line(prepared, name, site);
+        let derivation = verdicts.derivation(prepared, number).text();
+        if let Some(bound) = verdicts.bound(number) {
+            let source = line
+                .source
+                .map_or(String::new(), |source| format!(" ({source})"));
+            let most = bound.per_entry;
+            let (id, at) = (&name.id, prepared.location_of(name.at));
+            loops.push(comment(&format!(
+                "{id} at {at}{source}: at most {most}, derived: {derivation}"
+            )));
+            continue;
+        }
+        if let Some(note) = shared_header_note(prepared, name, site) {
+            loops.push(comment(&note));
+        }
+        if !derivation.is_empty() {
+            loops.push(comment(&derivation));
+        }
+        loops.push(line.format_line());
+    }
     let calls: Vec<String> = flow
         .external_names()
         .iter()
         .map(|name| format_call(name))
         .collect();
     let kernel = prepared.kernel;
-    if loops.is_empty() && calls.is_empty() {
-        return format!("# kernel {} needs no facts\n", kernel.demangled());
+    let is_comment = |line: &String| line.starts_with('#');
+    if loops.iter().all(is_comment) && calls.is_empty() {
+        let mut text = format!("# kernel {} needs no facts\n", kernel.demangled());
+        loops
+            .iter()
+            .for_each(|line| text.push_str(&format!("{line}\n")));
+        return text;
     }
     format_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
+}
+
+/// Returns a comment of a facts file; names of sources could break its line.
+fn comment(text: &str) -> String {
+    format!("# {}", text.replace(char::is_control, "\u{fffd}"))
 }
 
 /// Returns the line of a facts file for a loop.

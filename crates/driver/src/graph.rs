@@ -34,9 +34,7 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<Graph, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
+        let launch = self.launch(kernel, options)?.context;
         let flow = self.flow(&prepared, &launch, options)?;
         let steps = match level {
             CfgLevel::Thread => &flow.thread.steps,

@@ -4,6 +4,7 @@
 //! cubin is a method of [`Session`] that takes a kernel through load → decode → lift → analyse → bound or simulate,
 //! and returns plain report data.
 
+mod access;
 pub mod audit;
 pub mod block;
 mod bound;
@@ -16,27 +17,33 @@ mod flow;
 mod formula;
 mod graph;
 mod jobs;
+mod launch_knowledge;
 mod library;
 mod list;
 mod listeners;
 mod listing;
+mod loop_verdicts;
 pub mod mini;
 mod options;
 mod prepared;
 mod runs;
 mod session;
+mod stated_launches;
 
 pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
+pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use options::{BoundOptions, FactReading};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use session::Session;
+pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 
 pub use warpbound_analyse::LaunchContext;
+pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};

@@ -1,5 +1,6 @@
 //! Files with machine code: a cubin, or a file that contains many.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
@@ -11,6 +12,8 @@ use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
 use crate::jobs::map_in_order;
+use crate::launch_knowledge::{has_param, param_list};
+use crate::stated_launches::{StatedLaunches, StatedParam};
 use crate::{BoundOptions, Session};
 
 /// Selection of images of a file.
@@ -353,6 +356,66 @@ impl Library {
             }
         };
         map_in_order(jobs, self.kernels(images, name), bound, &mut each)
+    }
+
+    /// Checks that statements about launches apply to kernels of some images, or to those of a name.
+    ///
+    /// # Errors
+    ///
+    /// A range is empty, a size is none of a GPU, the kernel of a launch file is not given, or no kernel has a
+    /// parameter that is stated.
+    pub fn check_launches(
+        &self,
+        images: &[usize],
+        name: Option<&str>,
+        launches: &StatedLaunches,
+    ) -> Result<(), Diagnostic> {
+        let fail = |message: String| Diagnostic::new(message).in_file(self.file.as_str());
+        launches.check()?;
+        let of_gpus = [
+            ("--grid", launches.grid.is_some()),
+            ("--param", !launches.params.is_empty()),
+        ];
+        if let (true, Some((option, _))) = (self.is_text(), of_gpus.iter().find(|(_, is)| *is)) {
+            return Err(fail(format!(
+                "{option} is for GPU kernels, this is mini-SIMT"
+            )));
+        }
+        if launches.file.is_none() && launches.params.is_empty() {
+            return Ok(());
+        }
+        let mut missing: Vec<&StatedParam> = launches.params.iter().collect();
+        let (mut symbols, mut params) = (BTreeSet::new(), String::new());
+        for (session, index) in self.kernels(images, name).filter_map(Result::ok) {
+            // Other checks report unreadable kernels.
+            let Ok(kernel) = session.kernel_at(index) else {
+                continue;
+            };
+            symbols.insert(Arc::clone(&kernel.name));
+            params = param_list(kernel, launches);
+            missing.retain(|stated| !has_param(kernel, launches, stated));
+        }
+        if let (Some(file), None, 2..) = (&launches.file, name, symbols.len()) {
+            let names = list_candidates(symbols.iter());
+            let message = format!("the file has several kernels: {names}");
+            let hint = format!(
+                "choose with --kernel, or name the kernel of the launch in {}",
+                file.file
+            );
+            return Err(fail(message).hint(hint));
+        }
+        let (Some(stated), Some(kernel)) = (missing.first(), symbols.first()) else {
+            return Ok(());
+        };
+        match symbols.len() {
+            1 => {
+                let message = format!("there is no parameter {:?}", stated.name);
+                let kernel = warpbound_load::demangle(kernel);
+                Err(fail(message).in_kernel(kernel).hint(params))
+            }
+            _ => Err(fail(format!("no kernel has a parameter {:?}", stated.name))
+                .hint("by position, parameters are called p0, p1, ...")),
+        }
     }
 
     /// Checks that all facts are about kernels of this file and their present code; see [`Session::check_facts`].

@@ -10,6 +10,8 @@ use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
+use crate::stated_launches::{NumberRange, StatedLaunches};
+
 /// Interpretation of loop facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FactReading {
@@ -23,8 +25,12 @@ pub enum FactReading {
 /// Inputs of a bound besides the code.
 #[derive(Clone, Debug)]
 pub struct BoundOptions {
-    /// Threads of a block in x, y, z.
+    /// Threads of a block in x, y, z, if it is one size.
     pub block: Option<[u32; 3]>,
+    /// Other statements about launches.
+    pub launches: StatedLaunches,
+    /// Whether bounds of loops are derived from the machine code.
+    pub derive: bool,
     /// Lanes of a warp, if the instruction set does not fix them.
     pub warp_width: Option<u32>,
     /// Precision of the abstract warp.
@@ -51,6 +57,8 @@ impl Default for BoundOptions {
     fn default() -> Self {
         BoundOptions {
             block: None,
+            launches: StatedLaunches::default(),
+            derive: true,
             warp_width: None,
             model: WarpModel {
                 may_diverge: true,
@@ -75,22 +83,58 @@ impl BoundOptions {
         }
     }
 
-    /// Returns the facts about a launch of `kernel` for the analyses.
+    /// Whether the options state the size of a block; that of a launch file is no such statement.
+    pub(crate) fn states_block(&self) -> bool {
+        self.block.is_some() || self.launches.block.is_some()
+    }
+
+    /// Returns the statements about launches as a noun phrase.
+    pub(crate) fn launch_text(&self) -> String {
+        let size = |[x, y, z]: [NumberRange; 3]| format!("{x} x {y} x {z}");
+        let block = self.block.map(|block| block.map(NumberRange::one));
+        let block = block.or(self.launches.block);
+        let block = block.map(|block| format!("blocks of {} threads", size(block)));
+        let grid = self.launches.grid;
+        let grid = grid.map(|grid| format!("grids of {} blocks", size(grid)));
+        let params = self.launches.params.iter();
+        let params = params.map(|param| format!("{} = {}", param.name, param.range));
+        let stated: Vec<String> = block.into_iter().chain(grid).chain(params).collect();
+        let stated = stated.join(", ");
+        match &self.launches.file {
+            None => stated,
+            Some(file) if stated.is_empty() => {
+                format!("the sizes and parameters of {}", file.file)
+            }
+            Some(file) => format!("the sizes and parameters of {}, but {stated}", file.file),
+        }
+    }
+
+    /// Whether the options state anything about launches.
+    pub(crate) fn states_launch(&self) -> bool {
+        self.block.is_some() || !self.launches.is_empty()
+    }
+
+    /// Returns the threads of a block in x, y, z: as stated, as in the launch file, or as the kernel requires.
     ///
     /// # Errors
     ///
-    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width is not
-    /// that of the GPU.
-    pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
-        let size_text = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+    /// The stated block differs from the one that the kernel requires or is too large for it.
+    pub(crate) fn block_ranges(
+        &self,
+        kernel: &Kernel,
+    ) -> Result<Option<[NumberRange; 3]>, Diagnostic> {
+        let size_text = |size: [NumberRange; 3]| size.map(|axis| axis.to_string()).join(",");
         let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
-        let threads = |block: [u32; 3]| {
-            block
+        let exact = |block: [u32; 3]| block.map(NumberRange::one);
+        let file = self.launches.file.as_ref();
+        let stated = self.block.map(exact).or(self.launches.block);
+        let stated = stated.or_else(|| file.map(|file| exact(file.block)));
+        let required = kernel.required_block.map(exact);
+        if let (Some(stated), Some(required)) = (stated, required)
+            && !stated
                 .iter()
-                .fold(1u64, |n, &d| n.saturating_mul(u64::from(d)))
-        };
-        if let (Some(stated), Some(required)) = (self.block, kernel.required_block)
-            && stated != required
+                .zip(required)
+                .all(|(all, one)| all.contains(one))
         {
             return fail(format!(
                 "the kernel requires blocks of {}, not {}",
@@ -98,7 +142,11 @@ impl BoundOptions {
                 size_text(stated)
             ));
         }
-        if let (Some(stated), Some(most)) = (self.block, kernel.max_threads)
+        let threads = |block: [NumberRange; 3]| {
+            let sizes = block.iter().map(|axis| axis.least);
+            sizes.fold(1i128, i128::saturating_mul)
+        };
+        if let (Some(stated), Some(most)) = (stated, kernel.max_threads.map(exact))
             && threads(stated) > threads(most)
         {
             return fail(format!(
@@ -108,6 +156,18 @@ impl BoundOptions {
                 threads(stated)
             ));
         }
+        Ok(required.or(stated))
+    }
+
+    /// Returns the facts about a launch of `kernel` for the analyses.
+    ///
+    /// # Errors
+    ///
+    /// The stated block differs from the one that the kernel requires or is too large for it, or the warp width is not
+    /// that of the GPU.
+    pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
+        let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
+        let block = self.block_ranges(kernel)?;
         let warp_width = match (isa, self.warp_width) {
             (Isa::Sm(_), None | Some(WARP_LANES)) => WARP_LANES,
             (Isa::Sm(_), Some(stated)) => {
@@ -119,8 +179,49 @@ impl BoundOptions {
         };
         Ok(LaunchContext {
             warp_width,
-            block: self.block.or(kernel.required_block),
+            block: block.and_then(only_size),
             ..LaunchContext::default()
         })
+    }
+}
+
+/// Returns the only size of a range of sizes, if it has one.
+fn only_size(size: [NumberRange; 3]) -> Option<[u32; 3]> {
+    let mut only = [0; 3];
+    for (to, axis) in only.iter_mut().zip(size) {
+        *to = u32::try_from(axis.only()?).ok()?;
+    }
+    Some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(x: (i128, i128), y: i128, kernel: &Kernel) -> Result<Option<[u32; 3]>, String> {
+        let range = |(least, most)| NumberRange { least, most };
+        let mut options = BoundOptions::default();
+        options.launches.block = Some([range(x), NumberRange::one(y), NumberRange::one(1)]);
+        let launch = options.launch(kernel, Isa::MiniSimt);
+        launch.map(|launch| launch.block).map_err(|d| d.message)
+    }
+
+    #[test]
+    fn a_required_block_is_in_the_stated_range() {
+        let mut kernel = Kernel::default();
+        kernel.required_block = Some([8, 4, 1]);
+        assert_eq!(block((1, 16), 4, &kernel), Ok(Some([8, 4, 1])));
+        let message = "the kernel requires blocks of 8,4,1, not 4..6,4,1";
+        assert_eq!(block((4, 6), 4, &kernel), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn some_block_of_the_stated_range_is_allowed() {
+        let mut kernel = Kernel::default();
+        kernel.max_threads = Some([128, 1, 1]);
+        assert_eq!(block((64, 256), 2, &kernel), Ok(None));
+        assert_eq!(block((64, 64), 2, &kernel), Ok(Some([64, 2, 1])));
+        let message = "the kernel allows blocks of 128 threads, 65..256,2,1 are 130";
+        assert_eq!(block((65, 256), 2, &kernel), Err(message.to_owned()));
     }
 }

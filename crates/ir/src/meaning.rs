@@ -8,7 +8,7 @@ use crate::float::FloatOp;
 use crate::{SurfaceAccess, TextureRead};
 
 /// Unary operation on a 32-bit value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnaryOp {
     /// Wrapping negation.
     Neg,
@@ -52,7 +52,7 @@ impl UnaryOp {
 }
 
 /// Ternary operation on 32-bit values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TernaryOp {
     /// Second operand if the first is not 0, else the third.
     Select,
@@ -121,7 +121,7 @@ impl TernaryOp {
 }
 
 /// Binary operation on 32-bit values. Signed numbers are two's complement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinaryOp {
     /// Wrapping sum.
     Add,

@@ -11,12 +11,6 @@ use crate::launch::{Launch, PathOrder};
 use crate::memory::{Buffer, GlobalMemory};
 use crate::{bindings, buffers, pointers};
 
-/// Byte offsets in the launch block of the constants (experiments with the compiler's output): threads of a block,
-/// blocks of the grid, top of the local stack.
-const BLOCK_AT: usize = 0x8;
-const GRID_AT: usize = 0x14;
-const STACK_AT: usize = 0x20;
-
 /// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
 const LAUNCH_BLOCK: usize = 0x2000;
 
@@ -277,12 +271,12 @@ fn launch_block(
             *to = *from;
         }
     };
-    for (at, size) in [(BLOCK_AT, file.block), (GRID_AT, file.grid)] {
+    for (at, size) in [(Launch::BLOCK_AT, file.block), (Launch::GRID_AT, file.grid)] {
         for (nth, number) in size.iter().enumerate() {
             put(at + 4 * nth, &number.to_le_bytes());
         }
     }
-    put(STACK_AT, &local(kernel, file).to_le_bytes());
+    put(Launch::STACK_AT, &local(kernel, file).to_le_bytes());
     for (at, word) in Launch::WINDOW_BASES {
         put(at, &word.to_le_bytes());
     }

@@ -276,6 +276,17 @@ impl LaunchFile {
         Ok(TexelBuffer { name, buffer })
     }
 
+    /// Whether a parameter or a variable is or contains the address of a buffer.
+    pub fn has_addresses(&self) -> bool {
+        let is_address = |param: &LaunchParam| {
+            matches!(
+                param.value,
+                ParamValue::Buffer(_) | ParamValue::Alias { .. }
+            )
+        };
+        !self.pointers.is_empty() || self.params.iter().any(is_address)
+    }
+
     /// The buffers with their names: those of parameters, by position, then the others.
     pub fn buffers(&self) -> impl Iterator<Item = (&str, &LaunchBuffer)> {
         let params = self.params.iter().filter_map(|param| match &param.value {

@@ -68,6 +68,16 @@ impl Launch {
             .flat_map(move |z| (0..height).flat_map(move |y| (0..width).map(move |x| [x, y, z])))
     }
 
+    /// Byte offset in the launch block of the constants of the threads of a block in x, y and z, a word each
+    /// (experiments with the compiler's output).
+    pub const BLOCK_AT: usize = 0x8;
+
+    /// Byte offset there of the blocks of the grid (experiments with the compiler's output).
+    pub const GRID_AT: usize = 0x14;
+
+    /// Byte offset there of the top of the local stack (experiments with the compiler's output).
+    pub const STACK_AT: usize = 0x20;
+
     /// Window bases in the launch block of the constants: byte offset and word, low words of shared and local memory
     /// first, then the high words (experiments with the compiler's output).
     pub const WINDOW_BASES: [(usize, u32); 4] = [

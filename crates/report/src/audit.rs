@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::access::AccessNumbers;
 use crate::table::{Align, counted, table};
 
 /// Result of an audit.
@@ -45,6 +46,8 @@ pub struct AuditReport {
     pub ratio: Option<f64>,
     /// Loops and their observed iterations.
     pub loops: Vec<AuditedLoop>,
+    /// Executed memory accesses, in order of address.
+    pub accesses: Vec<AuditedAccess>,
     /// First distinct faults.
     pub faults: Vec<AuditFault>,
 }
@@ -53,7 +56,7 @@ pub struct AuditReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// Violated statement: `fact`, `bound`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
-    /// `agreement`, `machine`).
+    /// `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.
     pub run: u64,
@@ -85,6 +88,25 @@ pub struct AuditedLoop {
     /// Observed maximum of header executions of a thread in one run.
     #[serde(rename = "most_total")]
     pub observed_total: u64,
+}
+
+/// Memory access, its class and its observed executions.
+#[derive(Clone, Debug, Serialize)]
+pub struct AuditedAccess {
+    /// Address of the instruction.
+    pub at: String,
+    /// Source line of the instruction.
+    pub source: Option<String>,
+    /// Executions by a warp with at least one active lane, over all runs.
+    pub executions: u64,
+    /// Most numbers of an execution by its class.
+    pub limits: AccessNumbers,
+    /// Observed maxima.
+    #[serde(rename = "most")]
+    pub observed: AccessNumbers,
+    /// Whether some execution had all numbers of the class.
+    #[serde(rename = "equal")]
+    pub reaches_class: bool,
 }
 
 /// Fault that ended runs.
@@ -122,6 +144,7 @@ impl AuditReport {
         }
         self.write_findings(&mut out);
         self.write_loops(&mut out);
+        self.write_accesses(&mut out);
         self.write_faults(&mut out);
         out
     }
@@ -182,6 +205,23 @@ impl AuditReport {
         out.push_str(&table(4, &[Align::Left; 5], &rows));
     }
 
+    /// Appends the number of accesses that reached their classes, and a line for each that did not.
+    fn write_accesses(&self, out: &mut String) {
+        if self.accesses.is_empty() {
+            return;
+        }
+        let all = self.accesses.len();
+        let others = self.accesses.iter().filter(|access| !access.reaches_class);
+        let others: Vec<&AuditedAccess> = others.collect();
+        out.push_str(&format!(
+            "  memory accesses: {} executed, {} of them once or more with the numbers of their class\n",
+            all,
+            all - others.len()
+        ));
+        let rows: Vec<Vec<String>> = others.iter().map(|access| access.row()).collect();
+        out.push_str(&table(4, &[Align::Left; 3], &rows));
+    }
+
     /// Appends a line for each distinct fault.
     fn write_faults(&self, out: &mut String) {
         if self.faults.is_empty() {
@@ -223,6 +263,27 @@ impl AuditedLoop {
             self.at.clone(),
             format!("at most {} seen", self.observed.to_string()),
             stated,
+            self.source.clone().unwrap_or_default(),
+        ]
+    }
+}
+
+impl AuditedAccess {
+    /// Returns the row of the table: address, observed and claimed numbers where they differ, source line.
+    fn row(&self) -> Vec<String> {
+        let pairs = self.observed.named().into_iter().zip(self.limits.named());
+        let differing = pairs.filter_map(|((name, seen), (_, limit))| {
+            let (seen, limit) = (seen?, limit?);
+            (seen != limit).then(|| format!("{seen} of {limit} {name}"))
+        });
+        let differing: Vec<String> = differing.collect();
+        let text = match differing.is_empty() {
+            true => "not all at once".to_owned(),
+            false => format!("at most {} seen", differing.join(", ")),
+        };
+        vec![
+            self.at.clone(),
+            text,
             self.source.clone().unwrap_or_default(),
         ]
     }

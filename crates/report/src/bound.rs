@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::derivation::LoopDerivation;
+
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
 
@@ -165,6 +167,11 @@ impl KernelBound {
     pub fn conditions(&self) -> BoundConditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.origin == origin);
         BoundConditions {
+            launch: of(Origin::Launch).next().is_some(),
+            derived: of(Origin::Derived)
+                .chain(of(Origin::Launch))
+                .next()
+                .is_some(),
             facts: of(Origin::Facts).next().is_some(),
             default: of(Origin::LoopDefault).next().and_then(|l| l.bound),
             calls: !self.external_calls.is_empty(),
@@ -175,6 +182,10 @@ impl KernelBound {
 /// Statements of the user that bounds depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct BoundConditions {
+    /// Whether what is stated about the launch is among them.
+    pub launch: bool,
+    /// Whether bounds of some loops are derived, which are no condition.
+    pub derived: bool,
     /// Whether facts about loops are among them.
     pub facts: bool,
     /// Bound of all loops without a fact, if one is used.
@@ -188,6 +199,8 @@ impl BoundConditions {
     #[must_use]
     pub fn and(self, other: BoundConditions) -> BoundConditions {
         BoundConditions {
+            launch: self.launch || other.launch,
+            derived: self.derived || other.derived,
             facts: self.facts || other.facts,
             default: self.default.or(other.default),
             calls: self.calls || other.calls,
@@ -197,11 +210,18 @@ impl BoundConditions {
     /// Returns the clause that follows a bound: empty, or `, if ...`.
     pub fn clause(self) -> String {
         let mut parts = Vec::new();
+        if self.launch {
+            parts.push("the launch is as stated".to_owned());
+        }
         if self.facts {
             parts.push("the facts about its loops are true".to_owned());
         }
         if let Some(n) = self.default {
-            let which = if self.facts { "every other" } else { "every" };
+            let which = if self.facts || self.derived {
+                "every other"
+            } else {
+                "every"
+            };
             let times = match n {
                 1 => "once".to_owned(),
                 n => format!("{n} times"),
@@ -237,6 +257,9 @@ pub struct LoopReport {
     pub total: Option<u64>,
     /// Origin of the bound.
     pub origin: Origin,
+    /// Evidence of a derived bound, or the reason why there is none; its keys are those of [`LoopDerivation`].
+    #[serde(flatten)]
+    pub derivation: LoopDerivation,
     /// Whether the lanes of a warp iterate in lockstep, so that the bound holds for the warp as well.
     #[serde(rename = "together")]
     pub lockstep: bool,
@@ -252,7 +275,11 @@ pub struct LoopReport {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The facts file.
+    /// The machine code.
+    Derived,
+    /// The machine code and what is stated about the launch.
+    Launch,
+    /// The facts file: the bound or the total is smaller there than what is derived.
     Facts,
     /// `--loop-default`.
     LoopDefault,

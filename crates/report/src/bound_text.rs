@@ -180,7 +180,26 @@ impl KernelBound {
             Align::Left,
             Align::Left,
         ];
-        out.push_str(&table(4, &columns, &rows));
+        let text = table(4, &columns, &rows);
+        // The first line is the head.
+        let derivations = std::iter::once(String::new()).chain(self.loops.iter().map(derivation));
+        for (line, derivation) in text.lines().zip(derivations) {
+            out.push_str(&format!("{line}\n{derivation}"));
+        }
+    }
+}
+
+/// Returns the line that follows the row of a loop: the evidence of its bound, or the reason why no bound was derived;
+/// empty if there is nothing to say.
+fn derivation(l: &LoopReport) -> String {
+    match (l.origin, l.derivation.text()) {
+        (Origin::Facts, _) => String::new(),
+        (_, text) if text.is_empty() => String::new(),
+        (_, text) => format!(
+            "{:8}{}{text}\n",
+            "",
+            "  ".repeat(l.depth.saturating_sub(1) as usize)
+        ),
     }
 }
 
@@ -211,6 +230,8 @@ fn loop_row(l: &LoopReport) -> Vec<String> {
         notes.push(format!("in {} calling contexts", l.contexts));
     }
     let origin = match l.origin {
+        Origin::Derived => "derived",
+        Origin::Launch => "launch",
         Origin::Facts => "facts file",
         Origin::LoopDefault => "--loop-default",
         Origin::Missing => "missing",

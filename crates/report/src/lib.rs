@@ -3,6 +3,7 @@
 //! This crate computes no result: every value arrives decided, every address arrives as text. Keys of JSON are the
 //! interface of the command; `#[serde(rename)]` keeps them where a field's Rust name differs.
 
+pub mod access;
 pub mod audit;
 pub mod bound;
 mod bound_text;
@@ -10,6 +11,7 @@ mod bound_writer;
 pub mod cta;
 mod cta_dot;
 mod cta_svg;
+pub mod derivation;
 pub mod divergence;
 mod divergence_text;
 mod dot;
@@ -28,6 +30,7 @@ pub mod timed;
 mod timed_text;
 pub mod trace;
 
+pub use access::AccessReport;
 pub use audit::AuditReport;
 pub use bound::KernelBound;
 pub use bound_writer::{BoundFormat, BoundWriter};

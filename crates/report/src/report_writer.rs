@@ -12,12 +12,16 @@ pub trait KernelReport: Serialize {
     /// Name of the JSON format of several reports: `warpbound.NAME/VERSION`.
     const SCHEMA_OF_SEVERAL: &'static str;
 
+    /// Whether the JSON of a single kernel has the form of several.
+    const IS_ALWAYS_LISTED: bool = false;
+
     /// The report as text, which ends with a line break.
     fn to_text(&self) -> String;
 }
 
 /// Writer that takes reports one at a time. In JSON, one kernel is its report; several are one object with `schema`
-/// ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of these.
+/// ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of these. Reports that are always listed
+/// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for one kernel, too.
 pub struct ReportWriter<W> {
     out: W,
     format: BoundFormat,
@@ -25,6 +29,8 @@ pub struct ReportWriter<W> {
     kernels: usize,
     /// First kernel as JSON, held back until a second one decides the form of the document.
     first: Option<String>,
+    /// Whether the list of kernels has begun.
+    is_listed: bool,
 }
 
 impl<W: Write> ReportWriter<W> {
@@ -36,6 +42,7 @@ impl<W: Write> ReportWriter<W> {
             file: file.to_owned(),
             kernels: 0,
             first: None,
+            is_listed: false,
         }
     }
 
@@ -49,25 +56,34 @@ impl<W: Write> ReportWriter<W> {
         match (self.format, self.kernels) {
             (BoundFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
             (BoundFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
+            (BoundFormat::Json, 1) if R::IS_ALWAYS_LISTED => {
+                self.begin_list(R::SCHEMA_OF_SEVERAL)?;
+                self.item(&to_json(kernel))
+            }
             (BoundFormat::Json, 1) => {
                 self.first = Some(to_json(kernel));
                 Ok(())
             }
             (BoundFormat::Json, _) => {
                 if let Some(first) = self.first.take() {
-                    let file = to_json(&self.file);
-                    let file = file.trim_end();
-                    let schema = R::SCHEMA_OF_SEVERAL;
-                    write!(
-                        self.out,
-                        "{{\n  \"schema\": \"{schema}\",\n  \"file\": {file},\n  \"kernels\": ["
-                    )?;
+                    self.begin_list(R::SCHEMA_OF_SEVERAL)?;
                     self.item(&first)?;
                 }
                 self.out.write_all(b",")?;
                 self.item(&to_json(kernel))
             }
         }
+    }
+
+    /// Writes the beginning of a document with a list of kernels.
+    fn begin_list(&mut self, schema: &str) -> io::Result<()> {
+        self.is_listed = true;
+        let file = to_json(&self.file);
+        let file = file.trim_end();
+        write!(
+            self.out,
+            "{{\n  \"schema\": \"{schema}\",\n  \"file\": {file},\n  \"kernels\": ["
+        )
     }
 
     fn item(&mut self, json: &str) -> io::Result<()> {
@@ -83,7 +99,7 @@ impl<W: Write> ReportWriter<W> {
     pub fn finish(mut self) -> io::Result<W> {
         match (self.format, self.first.take()) {
             (BoundFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,
-            (BoundFormat::Json, None) if self.kernels > 1 => self.out.write_all(b"\n  ]\n}\n")?,
+            (BoundFormat::Json, None) if self.is_listed => self.out.write_all(b"\n  ]\n}\n")?,
             _ => {}
         }
         Ok(self.out)

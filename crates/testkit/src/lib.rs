@@ -10,6 +10,7 @@
 )]
 
 pub mod audit;
+pub mod counted_loops;
 pub mod cycle_accounting;
 pub mod divergence;
 pub mod exec_mask;

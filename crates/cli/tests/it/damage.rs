@@ -48,7 +48,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
             let text = writer.finish().expect("memory");
             assert!(!text.is_empty());
         }
-        session.facts_template(kernel)?;
+        session.facts_template(kernel, &options)?;
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;

@@ -11,6 +11,7 @@ mod facts;
 mod files;
 mod functional;
 mod kernels;
+mod launches;
 mod libraries;
 mod msimt;
 mod msimt_refusals;

@@ -1,8 +1,10 @@
 //! Claims of the analyses about each step of a warp, and the check of a step against them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use warpbound_analyse::LaunchContext;
+use warpbound_analyse::access::AccessClass;
 use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::program_space::ContextBlock;
@@ -46,6 +48,8 @@ pub enum Claim {
     Edge,
     /// Effects of instructions on the activation stack.
     Machine,
+    /// Requests, transactions, sectors, lines and conflicts of memory accesses.
+    Access,
 }
 
 impl Claim {
@@ -58,6 +62,7 @@ impl Claim {
             Claim::Relation => "relation",
             Claim::Edge => "edge",
             Claim::Machine => "machine",
+            Claim::Access => "access",
         }
     }
 }
@@ -87,6 +92,8 @@ pub struct Claims<'a> {
     pub launch: LaunchContext,
     /// Control flow of the kernel.
     pub flow: KernelFlow,
+    /// Classes of memory accesses; an operation without one is not compared.
+    pub accesses: BTreeMap<OpIndex, AccessClass>,
     /// First operation of the block, by operation.
     first: Vec<OpIndex>,
     /// Cells on which the active lanes agree, by node and by operation of its block, before the operation.
@@ -105,6 +112,7 @@ impl<'a> Claims<'a> {
             code,
             launch,
             flow,
+            accesses: BTreeMap::new(),
             first: Vec::new(),
             active_agreement: Vec::new(),
             loops: LoopIndex::default(),
@@ -120,6 +128,13 @@ impl<'a> Claims<'a> {
     pub fn with_never(mut self, never: &[Never]) -> Self {
         self.never = NeverIndex::new(never);
         self.never_statements = never.len();
+        self
+    }
+
+    /// Adds the classes of memory accesses.
+    #[must_use]
+    pub fn with_accesses(mut self, accesses: BTreeMap<OpIndex, AccessClass>) -> Self {
+        self.accesses = accesses;
         self
     }
 

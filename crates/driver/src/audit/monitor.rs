@@ -14,8 +14,9 @@ use warpbound_launch::Size;
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag};
-use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue};
+use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, MemoryAccess};
 
+use super::accesses::{AccessMonitor, ObservedAccess};
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
 use super::loops::{HeaderMaximum, LoopCounter};
 
@@ -41,6 +42,8 @@ pub struct AuditObservations {
     pub max_totals: Vec<Option<HeaderMaximum>>,
     /// First thread that violates it, for each `never` statement.
     pub executed_never: Vec<Option<HeaderMaximum>>,
+    /// Executed accesses that have a class.
+    pub accesses: BTreeMap<OpIndex, ObservedAccess>,
     /// Warp that issued the most instructions among those that ended.
     pub worst: Option<WorstWarp>,
     /// Number of warps that ended.
@@ -84,6 +87,9 @@ pub struct ClaimMonitor<'a> {
     running: Option<(Key, MonitoredWarp)>,
     /// Other warps that have started and not ended.
     warps: HashMap<Key, MonitoredWarp>,
+    accesses: AccessMonitor<'a>,
+    /// Warp that issued the last instruction.
+    last_warp: WarpId,
     seen: AuditObservations,
 }
 
@@ -110,6 +116,11 @@ impl<'a> ClaimMonitor<'a> {
             contexts: claims.flow.thread.space.contexts.clone(),
             running: None,
             warps: HashMap::new(),
+            accesses: AccessMonitor::new(claims),
+            last_warp: WarpId {
+                block: [0; 3],
+                warp: 0,
+            },
             seen: AuditObservations {
                 max_per_entry: vec![None; claims.flow.loops.sites.len()],
                 max_totals: vec![None; claims.flow.loops.sites.len()],
@@ -121,7 +132,10 @@ impl<'a> ClaimMonitor<'a> {
 
     /// Returns the observations.
     pub fn finish(self) -> AuditObservations {
-        self.seen
+        AuditObservations {
+            accesses: self.accesses.finish(),
+            ..self.seen
+        }
     }
 
     /// Removes a warp from the monitor; creates it with the lanes `live` if it is new.
@@ -255,6 +269,8 @@ impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
         warp.issued += 1;
         self.seen.issued += 1;
         let mut found = Vec::new();
+        self.last_warp = warp_id;
+        self.accesses.issue(issue, &mut found);
         if !warp.is_lost {
             self.advance_warp(&mut warp, issue.model(), &mut found);
         }
@@ -292,6 +308,12 @@ impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
         }
         self.record_violations(found, warp_id);
         true
+    }
+
+    fn access(&mut self, access: &MemoryAccess<'_>) {
+        let mut found = Vec::new();
+        self.accesses.access(access, &mut found);
+        self.record_violations(found, self.last_warp);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
@@ -42,6 +43,15 @@ impl BoundQuery<'_> {
         all: &mut Vec<BoundAssumption>,
     ) {
         let origin = |origin| loops.iter().any(|l| l.origin == origin);
+        if origin(Origin::Launch) {
+            let text = format!("all launches have {}", self.options.launch_text());
+            all.push(assumption("launch-range", text));
+            let file = self.options.launches.file.as_ref();
+            if file.is_some_and(|file| file.has_addresses()) {
+                let text = "the launch's buffers begin at multiples of 256 bytes";
+                all.push(assumption("buffers-aligned", text));
+            }
+        }
         let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
         let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
         if origin(Origin::Facts) {
@@ -79,28 +89,7 @@ impl BoundQuery<'_> {
             let text = format!("after a divergent branch the lanes that {lanes} run first");
             all.push(assumption(id, text));
         }
-        let used = &self.flow.warp.used;
-        for (is_used, id, text) in [
-            (
-                used.stable_global,
-                "stable-global",
-                "lanes that load one address of global memory with one instruction get the same word",
-            ),
-            (
-                used.virtual_id,
-                "virtual-id",
-                "all bits of SR_VIRTID are the same in the lanes of a warp",
-            ),
-            (
-                used.condition_code,
-                "condition-code",
-                "only instructions whose disassembly names the condition code read or write it",
-            ),
-        ] {
-            if is_used {
-                all.push(assumption(id, text));
-            }
-        }
+        all.extend(warp_graph_assumptions(&self.flow.warp.used));
     }
 
     /// Adds the assumptions about indirect calls and about functions outside the file.
@@ -136,4 +125,30 @@ impl BoundQuery<'_> {
 fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
     let text = text.into();
     BoundAssumption { id, text }
+}
+
+/// Lists the properties of the hardware that the warp-level graph rests on.
+pub(crate) fn warp_graph_assumptions(
+    used: &UsedAssumptions,
+) -> impl Iterator<Item = BoundAssumption> {
+    [
+        (
+            used.stable_global,
+            "stable-global",
+            "lanes that load one address of global memory with one instruction get the same word",
+        ),
+        (
+            used.virtual_id,
+            "virtual-id",
+            "all bits of SR_VIRTID are the same in the lanes of a warp",
+        ),
+        (
+            used.condition_code,
+            "condition-code",
+            "only instructions whose disassembly names the condition code read or write it",
+        ),
+    ]
+    .into_iter()
+    .filter(|(is_used, ..)| *is_used)
+    .map(|(_, id, text)| assumption(id, text))
 }

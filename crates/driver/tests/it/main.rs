@@ -4,6 +4,7 @@
 mod figures;
 mod functional;
 mod images;
+mod launch_knowledge;
 mod launches;
 mod statistics;
 mod time_limit;

@@ -75,7 +75,7 @@ impl ElementType {
     }
 
     /// Least and greatest value of an integer type; `None` for floats.
-    pub(super) fn range(self) -> Option<(i128, i128)> {
+    pub fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             ElementType::U8 => (0, u8::MAX.into()),
             ElementType::S8 => (i8::MIN.into(), i8::MAX.into()),

@@ -4,6 +4,7 @@
 mod attained_bounds;
 mod bandwidth;
 mod complementary_writes;
+mod counted_loops;
 mod dependencies;
 mod divergence;
 mod documents;

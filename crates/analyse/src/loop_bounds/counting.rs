@@ -1,0 +1,288 @@
+//! Iterations of a loop while a condition holds.
+
+use warpbound_graph::LoopIndex;
+
+use super::LoopSolver;
+use super::induction::{Progression, Step};
+use crate::symbolic::atoms::{WordPolynomial, constant};
+use crate::symbolic::conditions::Condition;
+use crate::symbolic::integers::{Facts, Integer, Integers};
+use crate::symbolic::span::Reading;
+
+/// Loop whose iterations are counted.
+#[derive(Clone, Copy)]
+pub(super) struct CountedLoop<'f> {
+    pub(super) index: LoopIndex,
+    pub(super) header: usize,
+    /// Facts that hold when the loop is entered.
+    pub(super) facts: &'f Facts,
+}
+
+/// Number of iterations in which a condition holds, from the first on without a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Count {
+    /// Most iterations.
+    pub(super) most: u128,
+    /// Fewest iterations: as many are reached for sure; 0 if unknown.
+    pub(super) least: u128,
+    /// The greatest of 0 and `⌈distance / divisor⌉`, if the count has this form.
+    pub(super) distance: Option<(Integer, u128)>,
+    /// Number added to it.
+    pub(super) added: u32,
+    pub(super) start: WordPolynomial,
+    pub(super) step: Step,
+    pub(super) limit: String,
+}
+
+impl LoopSolver<'_> {
+    /// Iterations while a condition holds; `None` if they are not limited.
+    pub(super) fn count(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<Count> {
+        match condition {
+            Condition::Less {
+                a,
+                b,
+                or_equal,
+                reading,
+            } => {
+                let a = self.progressions(a, of.index, of.header, of.facts);
+                let b = self.progressions(b, of.index, of.header, of.facts);
+                self.greatest(&a, &b, |solver, a, b| {
+                    solver.count_less(a, b, *or_equal, *reading, of.facts)
+                })
+            }
+            Condition::NotZero(word) => {
+                let a = self.progressions(word, of.index, of.header, of.facts);
+                let zero = Progression {
+                    first: constant(0),
+                    step: Step::none(),
+                };
+                self.greatest(&a, &[zero], |solver, a, _| {
+                    solver.count_not_zero(a, of.facts)
+                })
+            }
+            Condition::Zero(word) => {
+                let a = self.progressions(word, of.index, of.header, of.facts);
+                let zero = Progression {
+                    first: constant(0),
+                    step: Step::none(),
+                };
+                self.greatest(&a, &[zero], |solver, a, _| solver.count_zero(a, of.facts))
+            }
+        }
+    }
+
+    /// The greatest count over all ways to enter the loop.
+    fn greatest(
+        &mut self,
+        a: &[Progression],
+        b: &[Progression],
+        mut count: impl FnMut(&mut Self, &Progression, &Progression) -> Option<Count>,
+    ) -> Option<Count> {
+        let mut all: Option<Count> = None;
+        let is_single = a.len() * b.len() == 1;
+        for a in a {
+            for b in b {
+                let found = count(self, a, b)?;
+                all = Some(match all {
+                    None => found,
+                    Some(best) => {
+                        let least = best.least.min(found.least);
+                        let greater = match found.most > best.most {
+                            true => found,
+                            false => best,
+                        };
+                        Count { least, ..greater }
+                    }
+                });
+            }
+        }
+        all.map(|count| match is_single {
+            true => count,
+            // The formula is that of one way only.
+            false => Count {
+                distance: None,
+                ..count
+            },
+        })
+    }
+
+    /// Iterations while `a < b`.
+    fn count_less(
+        &mut self,
+        a: &Progression,
+        b: &Progression,
+        or_equal: bool,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Option<Count> {
+        let (low, high) = reading.limits();
+        let (low, high) = (i128::from(low), i128::from(high));
+        let (a_steps, b_steps) = (
+            self.step_limits(&a.step, facts),
+            self.step_limits(&b.step, facts),
+        );
+        let first_a = self.read(&a.first, reading, facts);
+        let first_b = self.read(&b.first, reading, facts);
+        let a_limits = self.limits(&first_a, facts)?;
+        let b_limits = self.limits(&first_b, facts)?;
+        // In the last iteration `a < b`; the next step must not leave the words that the reading has.
+        let strict = i128::from(!or_equal);
+        let up = a_steps.0 > 0 && b_steps == (0, 0);
+        let down = b_steps.1 < 0 && a_steps == (0, 0);
+        let (closing, stays) = match (up, down) {
+            (true, _) => (a_steps.0, b_limits.1 - strict + a_steps.1 <= high),
+            (_, true) => (-b_steps.1, a_limits.0 + strict + b_steps.0 >= low),
+            // Both change: the words must not wrap up to the last iteration, which is checked with the count.
+            _ if a_steps.0 >= 0 && b_steps.1 <= 0 && a_steps.0 - b_steps.1 > 0 => {
+                (a_steps.0 - b_steps.1, true)
+            }
+            _ => return None,
+        };
+        if !stays {
+            return None;
+        }
+        let distance = first_b.plus(&first_a, -1)?;
+        let distance = distance.plus(&Integers::constant(1 - strict), 1)?;
+        let (least, most) = self.limits(&distance, facts)?;
+        let most = divided_up(most, closing);
+        if !up && !down {
+            let last = i128::try_from(most).ok()?;
+            let a_last = a_limits.1.checked_add(a_steps.1.checked_mul(last)?)?;
+            let b_last = b_limits.0.checked_add(b_steps.0.checked_mul(last)?)?;
+            if a_last > high || b_last < low {
+                return None;
+            }
+        }
+        // With the largest steps the condition fails first.
+        let fastest = a_steps.1 - b_steps.0;
+        let is_exact = a_steps.0 == a_steps.1 && b_steps.0 == b_steps.1;
+        let sign = if or_equal { "<=" } else { "<" };
+        let moving = if down { b } else { a };
+        Some(Count {
+            most,
+            least: divided_up(least, fastest),
+            distance: is_exact.then(|| (distance, closing.unsigned_abs())),
+            added: 0,
+            start: moving.first.clone(),
+            step: moving.step.clone(),
+            limit: match down {
+                true => {
+                    let sign = if or_equal { ">=" } else { ">" };
+                    format!("{sign} {}", self.symbolic.text(&a.first))
+                }
+                false => format!("{sign} {}", self.symbolic.text(&b.first)),
+            },
+        })
+    }
+
+    /// Iterations while a word is not 0.
+    fn count_not_zero(&mut self, a: &Progression, facts: &Facts) -> Option<Count> {
+        let Step::Exact(step) = &a.step else {
+            return None;
+        };
+        // A step of a known size: else it is not known that it meets 0.
+        let step = step.as_constant()? as i32;
+        if step == 0 {
+            return None;
+        }
+        // Each step takes its size from the distance to 0.
+        let sign = if step > 0 { u32::MAX } else { 1 };
+        let distance = self.read(&a.first.scaled(sign)?, Reading::Unsigned, facts);
+        let size = i128::from(step.unsigned_abs());
+        if size != 1 && !self.is_multiple(&distance, size) {
+            return None;
+        }
+        let (least, most) = self.limits(&distance, facts)?;
+        Some(Count {
+            most: divided_up(most, size),
+            least: divided_up(least, size),
+            distance: Some((distance, size.unsigned_abs())),
+            added: 0,
+            start: a.first.clone(),
+            step: a.step.clone(),
+            limit: "!= 0".to_owned(),
+        })
+    }
+
+    /// Iterations while a word is 0: one at most, if the word changes.
+    fn count_zero(&mut self, a: &Progression, facts: &Facts) -> Option<Count> {
+        let (least, most) = self.step_limits(&a.step, facts);
+        let changes = least > 0 || most < 0;
+        // A step below 2³² is not 0 modulo 2³².
+        let is_exact = matches!(a.step, Step::Exact(_));
+        (changes && is_exact).then(|| Count {
+            most: 1,
+            least: 0,
+            distance: None,
+            added: 0,
+            start: a.first.clone(),
+            step: a.step.clone(),
+            limit: "== 0".to_owned(),
+        })
+    }
+
+    /// Least and greatest change in an iteration.
+    fn step_limits(&mut self, step: &Step, facts: &Facts) -> (i128, i128) {
+        match step {
+            Step::Exact(word) => {
+                let span = self.span_under(word, facts);
+                let (least, most) = span.as_numbers(Reading::Signed);
+                (least.into(), most.into())
+            }
+            Step::Between(least, most) => ((*least).into(), (*most).into()),
+        }
+    }
+
+    /// The condition in the iteration before, in terms of the words at the header: it holds in an iteration after
+    /// the first if the given one does. `None` if a word at the header may be one of several.
+    pub(super) fn one_iteration_before(
+        &mut self,
+        condition: &Condition,
+        of: CountedLoop<'_>,
+    ) -> Option<Condition> {
+        let mut changed = false;
+        let before = condition.map(|word| {
+            let mut shifted = word.clone();
+            let mut ids: Vec<_> = word.unknowns().collect();
+            ids.sort_unstable();
+            ids.dedup();
+            // All at once: a closing word may contain the unknowns that are replaced.
+            let mut replaced = Vec::new();
+            for id in ids {
+                let Some(at_header) = self.header_word(id, of.header) else {
+                    continue;
+                };
+                let [closing] = at_header.closing.as_slice() else {
+                    return None;
+                };
+                replaced.push((id, closing.clone()));
+            }
+            changed |= !replaced.is_empty();
+            shifted = shifted.substituted_all(&replaced)?;
+            Some(shifted)
+        });
+        before.filter(|_| changed)
+    }
+}
+
+/// Quotient of the distance and the step, rounded up; 0 for a distance that is not positive.
+fn divided_up(distance: i128, step: i128) -> u128 {
+    match distance > 0 && step > 0 {
+        true => distance.unsigned_abs().div_ceil(step.unsigned_abs()),
+        false => 0,
+    }
+}
+
+/// The iterations of a word without a name.
+pub(super) fn step_text(solver: &LoopSolver<'_>, step: &Step) -> String {
+    match step {
+        Step::Exact(word) => {
+            let text = solver.symbolic.text(word);
+            match text.starts_with('-') {
+                true => text,
+                false => format!("+{text}"),
+            }
+        }
+        Step::Between(least, most) => format!("{least:+}..{most:+}"),
+    }
+}

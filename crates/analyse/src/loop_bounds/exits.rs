@@ -1,0 +1,199 @@
+//! Exits of loops: branches that each iteration executes, with the conditions under which the loop goes on; and the
+//! conditions under which a loop is entered.
+
+use warpbound_graph::LoopIndex;
+use warpbound_ir::{ExecCondition, OpIndex};
+use warpbound_simt::NodeId;
+use warpbound_simt::warp::{ControlOp, Via};
+
+use crate::symbolic::atoms::WordPolynomial;
+use crate::symbolic::conditions::{Condition, conditions};
+use crate::symbolic::integers::{Facts, Integers};
+use crate::symbolic::span::Reading;
+use crate::symbolic::values::Symbolic;
+
+/// Branch of a loop that each completed iteration executes once.
+#[derive(Clone, Debug)]
+pub(super) struct Exit {
+    /// The branch.
+    pub(super) at: OpIndex,
+    /// Word that decides it.
+    pub(super) word: WordPolynomial,
+    /// Whether the loop goes on where the word is not 0; else where it is 0.
+    pub(super) goes_on: bool,
+}
+
+/// Sides of a branch: successors where its condition holds, and where not.
+struct Sides {
+    condition: ExecCondition,
+    taken: Vec<Option<usize>>,
+    not_taken: usize,
+}
+
+/// The sides of the branch at the end of a node; `None` if it has no condition, or one successor may belong to both.
+fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
+    let thread = symbolic.thread;
+    let resolved = thread.resolved.get(node.index())?.as_ref()?;
+    let next = resolved.next?;
+    let condition = resolved.condition;
+    if condition.is_always() || condition.is_never() || condition.tests_cc() {
+        return None;
+    }
+    match &resolved.op {
+        ControlOp::Jump(to) if *to == next => return None,
+        ControlOp::IndirectJump { targets, .. } if targets.contains(&next) => return None,
+        ControlOp::Jump(_)
+        | ControlOp::IndirectJump { .. }
+        | ControlOp::Branch { .. }
+        | ControlOp::Exit
+        | ControlOp::Pop(_) => {}
+        _ => return None,
+    }
+    if let ControlOp::Branch { target, .. } = &resolved.op
+        && *target == next
+    {
+        return None;
+    }
+    let steps = thread.steps.get(node.index())?;
+    let falls =
+        |step: &&warpbound_simt::warp::WarpStep| step.via == Via::Walk && step.to == Some(next);
+    let taken = steps.iter().filter(|step| !falls(step));
+    let taken: Vec<Option<usize>> = taken.map(|step| step.to.map(NodeId::index)).collect();
+    // A pop may resume at the next operation: then the sides cannot be told apart.
+    if taken.contains(&Some(next.index())) {
+        return None;
+    }
+    Some(Sides {
+        condition,
+        taken,
+        not_taken: next.index(),
+    })
+}
+
+/// Finds the exits of a loop with one header.
+pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize) -> Vec<Exit> {
+    let dependence = symbolic.dependence;
+    let body = dependence.loops.get(index);
+    let closes = |node: usize| dependence.graph.successors(node).contains(&header);
+    let latches: Vec<usize> = body.body.iter().copied().filter(|&n| closes(n)).collect();
+    let mut exits = Vec::new();
+    for &node in &body.body {
+        // A branch in an inner loop may be executed several times in one iteration.
+        let once = dependence.loops.innermost(node) == Some(index);
+        let in_each = || {
+            let mut latches = latches.iter();
+            latches.all(|&latch| dependence.dominators.dominates(node, latch))
+        };
+        if !once || !in_each() {
+            continue;
+        }
+        let node = NodeId(node as u32);
+        let Some(sides) = sides(symbolic, node) else {
+            continue;
+        };
+        let stays = |to: usize| body.contains(to);
+        let taken_stays = sides.taken.iter().flatten().any(|&to| stays(to));
+        // The loop goes on by one side only.
+        let goes_on = match (taken_stays, stays(sides.not_taken)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => continue,
+        };
+        let Some(guard) = sides.condition.guard else {
+            continue;
+        };
+        let at = symbolic.thread.space.block(node).last;
+        exits.push(Exit {
+            at,
+            word: symbolic.before(node, at, guard),
+            goes_on: goes_on != sides.condition.negated,
+        });
+    }
+    exits
+}
+
+/// Most branches above a place whose conditions are used.
+const MAX_GUARDS: usize = 16;
+
+/// Conditions of branches through which every path to a node leads, since it was entered last from outside the loops
+/// of which it is the header.
+pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, node: usize) -> Facts {
+    let mut facts = Facts::default();
+    let mut below = node;
+    let mut found = Vec::new();
+    while let Some(above) = symbolic.dependence.dominators.immediate(below) {
+        if let Some(holding) = conditions_between(symbolic, above, below) {
+            found.push(holding);
+        }
+        below = above;
+        if found.len() == MAX_GUARDS {
+            break;
+        }
+    }
+    // Outer conditions first: they may show that words of inner ones do not wrap.
+    for holding in found.into_iter().rev().flatten() {
+        add_fact(symbolic, integers, &holding, &mut facts);
+    }
+    facts
+}
+
+/// Conditions of the branch at the end of `above` that hold in `below`, which it immediately dominates.
+fn conditions_between(
+    symbolic: &mut Symbolic<'_>,
+    above: usize,
+    below: usize,
+) -> Option<Vec<Condition>> {
+    let dependence = symbolic.dependence;
+    // All edges into `below` but back edges come from `above`.
+    let entering = dependence.reversed.successors(below).iter();
+    let mut entering = entering.filter(|&&from| !dependence.dominators.dominates(below, from));
+    if !entering.all(|&from| from == above) {
+        return None;
+    }
+    let node = NodeId(above as u32);
+    let sides = sides(symbolic, node)?;
+    let taken = sides.taken.contains(&Some(below));
+    if taken == (sides.not_taken == below) {
+        return None;
+    }
+    let at = symbolic.thread.space.block(node).last;
+    let word = symbolic.before(node, at, sides.condition.guard?);
+    let holds = taken != sides.condition.negated;
+    Some(conditions(&symbolic.atoms, &word, holds))
+}
+
+/// Adds what a condition says of integers.
+pub(super) fn add_fact(
+    symbolic: &Symbolic<'_>,
+    integers: &mut Integers,
+    condition: &Condition,
+    facts: &mut Facts,
+) {
+    let atoms = &symbolic.atoms;
+    match condition {
+        Condition::Less {
+            a,
+            b,
+            or_equal,
+            reading,
+        } => {
+            let a = integers.read(atoms, a, *reading, facts);
+            let b = integers.read(atoms, b, *reading, facts);
+            let strict = i128::from(!or_equal);
+            let difference = b.plus(&a, -1);
+            let fact = difference.and_then(|d| d.plus(&Integers::constant(strict), -1));
+            facts.not_negative.extend(fact);
+        }
+        Condition::Zero(word) => {
+            let number = integers.read(atoms, word, Reading::Signed, facts);
+            facts.not_negative.extend(number.scaled(-1));
+            facts.not_negative.push(number);
+        }
+        Condition::NotZero(word) => {
+            for reading in [Reading::Signed, Reading::Unsigned] {
+                let number = integers.read(atoms, word, reading, facts);
+                facts.not_zero.push(number);
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Searches that halve the distance of two words in each iteration (binary search).
+
+use warpbound_ir::{BinaryOp, TernaryOp};
+
+use super::LoopSolver;
+use super::counting::CountedLoop;
+use crate::gsa::Definition;
+use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial, constant};
+use crate::symbolic::conditions::{Condition, truth_value};
+use crate::symbolic::span::Reading;
+
+/// Words of one path through an iteration, with the truth values that lead there.
+#[derive(Clone)]
+struct Path {
+    words: [WordPolynomial; 2],
+    truths: Vec<(WordPolynomial, bool)>,
+}
+
+/// Most paths through an iteration.
+const MAX_PATHS: usize = 32;
+/// Greatest number up to which the sum of two words is sure to be a signed number.
+const MAX_WORD: i64 = 1 << 30;
+
+impl LoopSolver<'_> {
+    /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance.
+    ///
+    /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each path
+    /// through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that `2·d'
+    /// <= d`; with natural numbers up to 2³⁰ at the start nothing wraps, as both words stay between the first two.
+    pub(super) fn halvings(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<u128> {
+        let Condition::Less {
+            a,
+            b,
+            or_equal,
+            reading,
+        } = condition
+        else {
+            return None;
+        };
+        let (low, high) = (a.as_unknown()?, b.as_unknown()?);
+        let low_word = self.header_word(low, of.header)?;
+        let high_word = self.header_word(high, of.header)?;
+        let ([first_low], [first_high]) =
+            (low_word.entering.as_slice(), high_word.entering.as_slice())
+        else {
+            return None;
+        };
+        for first in [first_low, first_high] {
+            let span = self.span_under(first, of.facts);
+            let (_, most) = span.as_numbers(Reading::Unsigned);
+            if most > MAX_WORD {
+                return None;
+            }
+        }
+        let ([next_low], [next_high]) = (low_word.closing.as_slice(), high_word.closing.as_slice())
+        else {
+            return None;
+        };
+        let paths = self.paths([next_low.clone(), next_high.clone()], of)?;
+        let halving = Halving {
+            low: WordPolynomial::unknown(low),
+            high: WordPolynomial::unknown(high),
+            more: i64::from(*or_equal),
+            reading: *reading,
+        };
+        for path in &paths {
+            if !self.halves(path, &halving)? {
+                return None;
+            }
+        }
+        let first = self.read(first_high, Reading::Signed, of.facts);
+        let first = first.plus(&self.read(first_low, Reading::Signed, of.facts), -1)?;
+        let (_, most) = self.limits(&first, of.facts)?;
+        let most = most + i128::from(*or_equal);
+        Some(match u128::try_from(most) {
+            Ok(most) if most > 0 => u128::from(most.ilog2()) + 1,
+            _ => 0,
+        })
+    }
+
+    /// Whether a path keeps both words between the old ones and halves their distance.
+    ///
+    /// With `D = high - low`, twice the distance of the middle from `low` is `D - r` for a remainder `r` of 0 or 1; so
+    /// `2·(d' + more) <= D + more` holds for both remainders if it does for the worse one.
+    fn halves(&self, path: &Path, condition: &Halving) -> Option<bool> {
+        let Halving {
+            low,
+            high,
+            more,
+            reading,
+        } = condition;
+        let [next_low, next_high] = &path.words;
+        let low_place = self.place(next_low, low, low, high)?;
+        let high_place = self.place(next_high, high, low, high)?;
+        if let (Place::Middle(offset), Reading::Unsigned) = (high_place, reading)
+            && offset < 0
+        {
+            // The word before 0 is the greatest.
+            return Some(false);
+        }
+        Some(match (low_place, high_place) {
+            (Place::Kept, Place::Kept) => false,
+            (Place::Kept, Place::Middle(offset)) => 2 * offset + more <= 0,
+            (Place::Middle(offset), Place::Kept) => 1 - 2 * offset + more <= 0,
+            // The distance is constant, and D + more is 1 at least.
+            (Place::Middle(low), Place::Middle(high)) => 2 * (high - low + more) <= 1,
+        })
+    }
+
+    /// Where a word is at the end of an iteration.
+    fn place(
+        &self,
+        next: &WordPolynomial,
+        old: &WordPolynomial,
+        low: &WordPolynomial,
+        high: &WordPolynomial,
+    ) -> Option<Place> {
+        if next == old {
+            return Some(Place::Kept);
+        }
+        let sum = low.plus(high, 1)?;
+        let distance = high.plus(low, u32::MAX)?;
+        let offset = next
+            .terms()
+            .iter()
+            .find(|(unknowns, _)| unknowns.is_empty());
+        let offset = offset.map_or(0, |(_, value)| *value as i32);
+        let middle = next.plus(&constant(offset as u32), u32::MAX)?;
+        let half_of = |word: &WordPolynomial| {
+            let id = word.as_unknown()?;
+            match self.symbolic.atoms.get(id) {
+                Atom::Binary(BinaryOp::Shr | BinaryOp::Sar, [of, by])
+                    if by.as_constant() == Some(1) =>
+                {
+                    Some(of.clone())
+                }
+                _ => None,
+            }
+        };
+        let above_low = middle.plus(low, u32::MAX)?;
+        let is_middle = half_of(&middle) == Some(sum) || half_of(&above_low) == Some(distance);
+        (is_middle && (-1..=1).contains(&offset)).then_some(Place::Middle(offset.into()))
+    }
+
+    /// Paths through an iteration: each gate and choice of the words split by its truth value, the same on one path.
+    fn paths(&mut self, words: [WordPolynomial; 2], of: CountedLoop<'_>) -> Option<Vec<Path>> {
+        let mut open = vec![Path {
+            words,
+            truths: Vec::new(),
+        }];
+        let mut done = Vec::new();
+        while let Some(path) = open.pop() {
+            let [low, high] = &path.words;
+            let choice = match self.choice(low, of) {
+                Some(choice) => Some((0, choice)),
+                None => self.choice(high, of).map(|choice| (1, choice)),
+            };
+            let Some((which, choice)) = choice else {
+                done.push(path);
+                continue;
+            };
+            let known = path.truths.iter().find(|(word, _)| *word == choice.truth);
+            let known = known.map(|(_, value)| *value);
+            for value in [false, true] {
+                if known.is_some_and(|known| known != value) {
+                    continue;
+                }
+                let operand = if value {
+                    &choice.if_true
+                } else {
+                    &choice.if_false
+                };
+                let mut next = path.clone();
+                next.words[which] = path.words[which].substituted(choice.gate, operand)?;
+                if known.is_none() {
+                    next.truths.push((choice.truth.clone(), value));
+                }
+                open.push(next);
+            }
+            if open.len() + done.len() > MAX_PATHS {
+                return None;
+            }
+        }
+        Some(done)
+    }
+
+    /// A gate or choice in a word, decided by a truth value.
+    fn choice(&mut self, word: &WordPolynomial, of: CountedLoop<'_>) -> Option<Choice> {
+        let ids: Vec<AtomId> = word.unknowns().collect();
+        ids.into_iter().find_map(|gate| {
+            let choice = match self.symbolic.atoms.get(gate).clone() {
+                Atom::Ternary(TernaryOp::Select, [truth, if_true, if_false]) => Choice {
+                    gate,
+                    truth,
+                    if_true,
+                    if_false,
+                },
+                Atom::Value(value, cell) => match self.symbolic.gsa.definition(value) {
+                    Definition::Conditional(node, at, _) => {
+                        let condition = self.symbolic.code.get(at)?.condition;
+                        let guard = condition.guard.filter(|_| !condition.tests_cc())?;
+                        let inside = self.symbolic.dependence.loops.get(of.index);
+                        if !inside.contains(node.index()) {
+                            return None;
+                        }
+                        let truth = self.symbolic.before(node, at, guard);
+                        let operands = self.symbolic.conditional(node, at, cell);
+                        let [new, old] = operands.as_slice() else {
+                            return None;
+                        };
+                        let (if_true, if_false) = match condition.negated {
+                            false => (new.clone(), old.clone()),
+                            true => (old.clone(), new.clone()),
+                        };
+                        Choice {
+                            gate,
+                            truth,
+                            if_true,
+                            if_false,
+                        }
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            Some(choice.normal(&self.symbolic.atoms))
+        })
+    }
+}
+
+/// Word at the end of an iteration, relative to the words at its beginning.
+#[derive(Clone, Copy)]
+enum Place {
+    /// As it was.
+    Kept,
+    /// The middle of the two words, and a number.
+    Middle(i64),
+}
+
+/// Gate of a word, and the words it stands for.
+struct Choice {
+    gate: AtomId,
+    truth: WordPolynomial,
+    if_true: WordPolynomial,
+    if_false: WordPolynomial,
+}
+
+impl Choice {
+    /// The same choice by the truth value that decides the word.
+    fn normal(self, atoms: &Atoms) -> Choice {
+        match truth_value(atoms, &self.truth, true) {
+            Some((truth, true)) => Choice { truth, ..self },
+            Some((truth, false)) => Choice {
+                gate: self.gate,
+                truth,
+                if_true: self.if_false,
+                if_false: self.if_true,
+            },
+            None => self,
+        }
+    }
+}
+
+/// Condition of a search: `low < high`, or `low <= high` where `more` is 1.
+struct Halving {
+    low: WordPolynomial,
+    high: WordPolynomial,
+    more: i64,
+    reading: Reading,
+}

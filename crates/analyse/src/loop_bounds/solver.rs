@@ -1,0 +1,459 @@
+//! Bounds of the loops of a kernel, outer loops first.
+
+use std::collections::{HashMap, HashSet};
+
+use warpbound_base::CodeAddr;
+use warpbound_graph::LoopIndex;
+
+use super::counting::{Count, CountedLoop, step_text};
+use super::exits::{self, Exit};
+use super::induction::Step;
+use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
+use crate::dependence::Dependence;
+use crate::launch_ranges::LaunchRanges;
+use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
+use crate::symbolic::conditions::{Condition, conditions};
+use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
+use crate::symbolic::span::{Reading, Span};
+use crate::symbolic::values::Symbolic;
+use crate::thread_cfg::ThreadCfg;
+use warpbound_ir::Code;
+
+/// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
+const MAX_BOUND: u128 = 1 << 28;
+/// Most conditions of earlier iterations that are tried.
+const MAX_DELAY: u32 = 2;
+
+/// Solver of the loops of a kernel.
+pub(super) struct LoopSolver<'a> {
+    pub(super) symbolic: Symbolic<'a>,
+    integers: Integers,
+    /// Loops with a limit on their header executions.
+    bounded: HashMap<LoopIndex, u64>,
+    /// Words at headers whose spans are known as far as they will be.
+    settled: HashSet<AtomId>,
+}
+
+/// Bound by one condition of one exit.
+struct Candidate {
+    most: u128,
+    least: u128,
+    pattern: CountPattern,
+    exit: CodeAddr,
+    count: Option<Count>,
+}
+
+impl<'a> LoopSolver<'a> {
+    pub(super) fn new(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+        dependence: &'a Dependence,
+        launch: &'a LaunchRanges,
+    ) -> LoopSolver<'a> {
+        LoopSolver {
+            symbolic: Symbolic::new(code, thread, dependence, launch),
+            integers: Integers::default(),
+            bounded: HashMap::new(),
+            settled: HashSet::new(),
+        }
+    }
+
+    /// Bounds a loop; loops around it must have been bounded before.
+    pub(super) fn solve(&mut self, index: LoopIndex) -> LoopVerdict {
+        let dependence = self.symbolic.dependence;
+        let &[header] = dependence.loops.get(index).headers.as_slice() else {
+            return unknown("the loop has several headers");
+        };
+        let found = exits::find(&mut self.symbolic, index, header);
+        if found.is_empty() {
+            return unknown("no branch that each iteration executes leaves the loop");
+        }
+        self.settle();
+        let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
+        let counted = CountedLoop {
+            index,
+            header,
+            facts: &facts,
+        };
+        let mut best: Option<Candidate> = None;
+        let mut why: Option<WhyUnknown> = None;
+        for exit in &found {
+            for candidate in self.candidates(exit, counted) {
+                match candidate {
+                    Ok(candidate) => {
+                        if best.as_ref().is_none_or(|best| candidate.most < best.most) {
+                            best = Some(candidate);
+                        }
+                    }
+                    Err(reason) => {
+                        let is_better = why.as_ref().is_none_or(|w| rank(&reason) < rank(w));
+                        if is_better {
+                            why = Some(reason);
+                        }
+                    }
+                }
+            }
+        }
+        match best {
+            Some(best) => {
+                let bounded = self.bounded(best, index);
+                self.bounded.insert(index, bounded.per_entry);
+                LoopVerdict::Bounded(bounded)
+            }
+            None => {
+                LoopVerdict::Unknown(why.unwrap_or_else(|| {
+                    WhyUnknown::Pattern("no pattern that is counted".to_owned())
+                }))
+            }
+        }
+    }
+
+    /// Bounds by the conditions of an exit, or the reasons why there is none.
+    fn candidates(
+        &mut self,
+        exit: &Exit,
+        of: CountedLoop<'_>,
+    ) -> Vec<Result<Candidate, WhyUnknown>> {
+        let mut word = exit.word.clone();
+        let addr = self.symbolic.code.get(exit.at);
+        let addr = addr.map(|op| op.addr).unwrap_or_default();
+        let mut found = Vec::new();
+        for delay in 0..=MAX_DELAY {
+            let holding = conditions(&self.symbolic.atoms, &word, exit.goes_on);
+            // Another condition of the same branch may end the loop earlier.
+            let is_only = holding.len() == 1;
+            for condition in holding {
+                let mut shifted = Some(condition);
+                for more in 0..=MAX_DELAY {
+                    let Some(condition) = shifted.take() else {
+                        break;
+                    };
+                    match self.candidate(&condition, delay + more, addr, of) {
+                        Ok(mut candidate) => {
+                            if !is_only {
+                                candidate.least = 1;
+                            }
+                            found.push(Ok(candidate));
+                            break;
+                        }
+                        Err(reason) => found.push(Err(reason)),
+                    }
+                    shifted = self.one_iteration_before(&condition, of);
+                }
+            }
+            if found.iter().any(Result::is_ok) {
+                break;
+            }
+            // A predicate that the iteration before computed.
+            let truth = word.as_unknown();
+            let at_header = truth.and_then(|id| self.header_word(id, of.header));
+            match at_header.as_ref().map(|word| word.closing.as_slice()) {
+                Some([closing]) => word = closing.clone(),
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// Bound by a condition that holds in all iterations but the first `delay`, if the loop goes on.
+    fn candidate(
+        &mut self,
+        condition: &Condition,
+        delay: u32,
+        exit: CodeAddr,
+        of: CountedLoop<'_>,
+    ) -> Result<Candidate, WhyUnknown> {
+        let counted = self.count(condition, of);
+        let is_counted = counted.is_some();
+        if let Some(count) = counted {
+            let most = count.most + u128::from(delay) + 1;
+            if most <= MAX_BOUND {
+                let added = count.added + delay + 1;
+                return Ok(Candidate {
+                    most,
+                    // A delayed condition may fail in the first iterations already.
+                    least: if delay == 0 { count.least + 1 } else { 1 },
+                    pattern: CountPattern::Affine,
+                    exit,
+                    count: Some(Count { added, ..count }),
+                });
+            }
+        }
+        // What is counted, but too large, does not become smaller by following it.
+        let unrolled = match is_counted {
+            true => None,
+            false => self.unroll(condition, of),
+        };
+        if let Some(unrolled) = unrolled {
+            if delay == 0 {
+                for (id, span) in &unrolled.words {
+                    self.symbolic.atoms.limit_leaf(*id, *span);
+                    self.settled.insert(*id);
+                }
+            }
+            return Ok(Candidate {
+                most: unrolled.most + u128::from(delay) + 1,
+                least: 1,
+                pattern: CountPattern::Unrolled,
+                exit,
+                count: None,
+            });
+        }
+        if let Some(halvings) = self.halvings(condition, of) {
+            return Ok(Candidate {
+                most: halvings + u128::from(delay) + 1,
+                least: 1,
+                pattern: CountPattern::Halving,
+                exit,
+                count: None,
+            });
+        }
+        Err(self.reason(condition, exit))
+    }
+
+    /// The reason why a condition gives no bound: the load or the word of the launch that decides it.
+    fn reason(&mut self, condition: &Condition, exit: CodeAddr) -> WhyUnknown {
+        let words: Vec<WordPolynomial> = condition.words().cloned().collect();
+        for word in &words {
+            if let Some(load) = self.symbolic.decided_by(word) {
+                return WhyUnknown::Memory { load, exit };
+            }
+        }
+        for word in &words {
+            if let Some(name) = self.unlimited_word(word) {
+                return WhyUnknown::Parameter { name, exit };
+            }
+        }
+        WhyUnknown::Pattern("no pattern that is counted".to_owned())
+    }
+
+    /// Name of a word of the launch in a word, or in one from which it starts, of which nothing is known.
+    fn unlimited_word(&mut self, word: &WordPolynomial) -> Option<String> {
+        let mut open: Vec<AtomId> = word.unknowns().collect();
+        let mut seen = HashSet::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.symbolic.atoms.get(id).clone() {
+                Atom::Constant(bank, address) => {
+                    let address = address.as_constant();
+                    if let Some(address) = address {
+                        return Some(self.symbolic.constant_name(bank, address));
+                    }
+                }
+                Atom::Value(value, cell) => {
+                    use crate::gsa::Definition;
+                    if let Definition::Mu(node, _) | Definition::Gamma(node, _) =
+                        self.symbolic.gsa.definition(value)
+                    {
+                        let words = self.symbolic.joined(node, cell).concat();
+                        open.extend(words.iter().flat_map(|w| w.unknowns().collect::<Vec<_>>()));
+                    }
+                }
+                _ => {
+                    let operands = self.symbolic.atoms.operands(id).iter();
+                    open.extend(operands.flat_map(|o| o.unknowns().collect::<Vec<_>>()));
+                }
+            }
+        }
+        None
+    }
+
+    /// The bound with its evidence.
+    fn bounded(&mut self, best: Candidate, index: LoopIndex) -> DerivedBound {
+        let text =
+            |word: Option<&Count>, of: &dyn Fn(&Count) -> String| word.map(of).unwrap_or_default();
+        let count = best.count.as_ref();
+        DerivedBound {
+            per_entry: u64::try_from(best.most).unwrap_or(u64::MAX),
+            total: None,
+            certain: self.certain(&best, index),
+            uses_launch: false,
+            evidence: Evidence {
+                exit: best.exit,
+                pattern: best.pattern,
+                start: text(count, &|count| self.symbolic.text(&count.start)),
+                step: text(count, &|count| step_text(self, &count.step)),
+                limit: text(count, &|count| count.limit.clone()),
+            },
+            count: count.and_then(|count| self.formula(count)),
+        }
+    }
+
+    /// Header executions that are certain: those of a loop that all threads enter and that has one exit.
+    fn certain(&self, best: &Candidate, index: LoopIndex) -> Option<u64> {
+        let dependence = self.symbolic.dependence;
+        let body = dependence.loops.get(index);
+        let header = body.headers.first().copied()?;
+        let leaves = |node: &&usize| {
+            let mut successors = dependence.graph.successors(**node).iter();
+            successors.any(|&to| !body.contains(to))
+        };
+        let exits = body.body.iter().filter(leaves).count();
+        // Only branches of the loop itself decide whether its header is executed.
+        let entered = dependence.controllers.get(header)?;
+        let always = entered.iter().all(|&node| body.contains(node));
+        let one_condition = best.count.is_some();
+        (exits == 1 && always && one_condition)
+            .then(|| u64::try_from(best.least).ok())
+            .flatten()
+    }
+
+    /// The count in terms of words of the launch.
+    fn formula(&self, count: &Count) -> Option<CountFormula> {
+        let (distance, divisor) = count.distance.as_ref()?;
+        let mut numerator = Vec::new();
+        let mut valid = Vec::new();
+        let launch = self.symbolic.launch;
+        for (unknowns, coefficient) in distance.terms() {
+            let mut words = Vec::new();
+            let mut largest = i64::try_from(*coefficient).ok()?;
+            let is_natural = |id: &NumberId| {
+                let (word, reading) = self.integers.get(*id);
+                self.symbolic.atoms.span(word).as_numbers(*reading).0 >= 0
+            };
+            for &id in unknowns {
+                let (word, reading) = self.integers.get(id);
+                match self.symbolic.atoms.get(word.as_unknown()?) {
+                    Atom::Constant(bank, address) => {
+                        let key = (*bank, address.as_constant()?);
+                        launch.words.get(&key)?;
+                        let (least, most) = self.symbolic.atoms.span(word).as_numbers(*reading);
+                        if !valid.contains(&(key, least, most)) {
+                            valid.push((key, least, most));
+                        }
+                        words.push(key);
+                    }
+                    // Indices of threads and blocks are 0 in the thread that runs longest.
+                    Atom::Special(_) if *coefficient < 0 && unknowns.iter().all(is_natural) => {
+                        largest = 0;
+                    }
+                    _ => return None,
+                }
+            }
+            if largest != 0 {
+                numerator.push((largest, words));
+            }
+        }
+        Some(CountFormula {
+            numerator,
+            divisor: u64::try_from(*divisor).ok()?,
+            added: count.added.into(),
+            valid,
+        })
+    }
+
+    /// Limits the words at headers of bounded loops: they take a known number of steps.
+    fn settle(&mut self) {
+        loop {
+            let all = self.symbolic.atoms.len();
+            for number in 0..all {
+                let id = AtomId(number as u32);
+                if !self.settled.contains(&id) {
+                    self.settle_word(id);
+                }
+            }
+            if self.symbolic.atoms.len() == all {
+                return;
+            }
+        }
+    }
+
+    fn settle_word(&mut self, id: AtomId) -> Option<()> {
+        let index = self.loop_of(id)?;
+        let executions = *self.bounded.get(&index)?;
+        self.settled.insert(id);
+        let header = *self.symbolic.dependence.loops.get(index).headers.first()?;
+        let word = self.header_word(id, header)?;
+        let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
+        let step = self.step_of(id, &word, index, &facts)?;
+        let (least, most) = match &step {
+            Step::Exact(step) => self.span_under(step, &facts).as_numbers(Reading::Signed),
+            Step::Between(least, most) => (*least, *most),
+        };
+        let steps = i128::from(executions.saturating_sub(1));
+        let (down, up) = (
+            i128::from(least.min(0)) * steps,
+            i128::from(most.max(0)) * steps,
+        );
+        let spans = word
+            .entering
+            .iter()
+            .map(|w| self.integers.span_under(&self.symbolic.atoms, w, &facts));
+        let first = spans.reduce(Span::join)?;
+        let mut limited = Span::ANY;
+        for reading in [Reading::Signed, Reading::Unsigned] {
+            let (low, high) = first.as_numbers(reading);
+            let (low, high) = (i128::from(low) + down, i128::from(high) + up);
+            limited = limited.meet(Span::of_numbers(low, high)).unwrap_or(limited);
+            let limits = reading.limits();
+            // Without wrap-around, the word never falls below the first one if it grows.
+            let fits = low >= limits.0.into() && high <= limits.1.into();
+            if let ([only], true) = (word.entering.as_slice(), fits) {
+                let itself = self.read(&WordPolynomial::unknown(id), reading, &facts);
+                let first = self.read(only, reading, &facts);
+                let sign = match (least >= 0, most <= 0) {
+                    (true, _) => 1,
+                    (_, true) => -1,
+                    _ => continue,
+                };
+                let fact = itself.plus(&first, -1).and_then(|d| d.scaled(sign));
+                self.integers.everywhere.not_negative.extend(fact);
+            }
+        }
+        self.symbolic.atoms.limit_leaf(id, limited);
+        Some(())
+    }
+
+    /// Loop of which an atom is a word at the header.
+    fn loop_of(&self, id: AtomId) -> Option<LoopIndex> {
+        use crate::gsa::Definition;
+        let Atom::Value(value, _) = *self.symbolic.atoms.get(id) else {
+            return None;
+        };
+        match self.symbolic.gsa.definition(value) {
+            Definition::Mu(node, _) => {
+                let index = self.symbolic.dependence.loops.innermost(node.index())?;
+                let body = self.symbolic.dependence.loops.get(index);
+                (body.headers == [node.index()]).then_some(index)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Integer {
+        self.integers
+            .read(&self.symbolic.atoms, word, reading, facts)
+    }
+
+    pub(super) fn limits(&self, of: &Integer, facts: &Facts) -> Option<(i128, i128)> {
+        self.integers.limits(&self.symbolic.atoms, of, facts)
+    }
+
+    pub(super) fn span_under(&mut self, word: &WordPolynomial, facts: &Facts) -> Span {
+        self.integers.span_under(&self.symbolic.atoms, word, facts)
+    }
+
+    pub(super) fn is_multiple(&self, of: &Integer, divisor: i128) -> bool {
+        self.integers.is_multiple(&self.symbolic.atoms, of, divisor)
+    }
+}
+
+/// Order in which reasons are reported: the first is the one that helps most.
+fn rank(why: &WhyUnknown) -> u32 {
+    match why {
+        WhyUnknown::Parameter { .. } => 0,
+        WhyUnknown::Memory { .. } => 1,
+        WhyUnknown::Pattern(_) => 2,
+    }
+}
+
+fn unknown(why: &str) -> LoopVerdict {
+    LoopVerdict::Unknown(WhyUnknown::Pattern(why.to_owned()))
+}

@@ -1,0 +1,167 @@
+//! Spans of the words at a header, iteration by iteration, until the loop cannot go on (shifts, products).
+
+use super::LoopSolver;
+use super::counting::CountedLoop;
+use crate::symbolic::atoms::{AtomId, WordPolynomial};
+use crate::symbolic::conditions::Condition;
+use crate::symbolic::ranges::Overlay;
+use crate::symbolic::span::{Reading, Span};
+
+/// Most iterations that are followed, and most words.
+const MAX_ITERATIONS: u128 = 4096;
+const MAX_WORDS: usize = 6;
+
+/// Iterations of a loop, and the words at its header in all of them.
+pub(super) struct Unrolled {
+    /// Most iterations in which the condition holds.
+    pub(super) most: u128,
+    /// Spans of the words at the header.
+    pub(super) words: Overlay,
+}
+
+impl LoopSolver<'_> {
+    /// Follows the words of a condition until it cannot hold.
+    pub(super) fn unroll(
+        &mut self,
+        condition: &Condition,
+        of: CountedLoop<'_>,
+    ) -> Option<Unrolled> {
+        let words = self.followed(condition, of)?;
+        let mut now = Overlay::new();
+        for (id, entering, _) in &words {
+            let spans = entering.iter().map(|word| self.span_under(word, of.facts));
+            now.insert(*id, spans.reduce(Span::join)?);
+        }
+        let mut all = now.clone();
+        for iteration in 0..MAX_ITERATIONS {
+            let Some(holding) = self.holding(condition, &now) else {
+                return Some(Unrolled {
+                    most: iteration,
+                    words: all,
+                });
+            };
+            let mut next = Overlay::new();
+            for (id, _, closing) in &words {
+                let spans = closing.iter();
+                let spans = spans.map(|word| self.symbolic.atoms.span_with(word, &holding));
+                next.insert(*id, spans.reduce(Span::join)?);
+            }
+            // The same spans again: the condition may hold for ever.
+            if next == now {
+                return None;
+            }
+            for (id, span) in &next {
+                if let Some(so_far) = all.get_mut(id) {
+                    *so_far = so_far.join(*span);
+                }
+            }
+            now = next;
+        }
+        None
+    }
+
+    /// Words at the header on which a condition depends, with those that enter and those that close an iteration.
+    #[allow(
+        clippy::type_complexity,
+        reason = "the three parts are used where they are made"
+    )]
+    fn followed(
+        &mut self,
+        condition: &Condition,
+        of: CountedLoop<'_>,
+    ) -> Option<Vec<(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)>> {
+        let mut open: Vec<WordPolynomial> = condition.words().cloned().collect();
+        let mut words: Vec<(AtomId, Vec<WordPolynomial>, Vec<WordPolynomial>)> = Vec::new();
+        while let Some(word) = open.pop() {
+            for id in self.header_atoms(&word, of.header) {
+                if words.iter().any(|(known, ..)| *known == id) {
+                    continue;
+                }
+                let at_header = self.header_word(id, of.header)?;
+                let mut closing = Vec::new();
+                for word in &at_header.closing {
+                    let cases = self.cases(word, of.index);
+                    match cases.is_empty() {
+                        true => closing.push(word.clone()),
+                        false => closing.extend(cases),
+                    }
+                }
+                open.extend(closing.iter().cloned());
+                words.push((id, at_header.entering, closing));
+                if words.len() > MAX_WORDS {
+                    return None;
+                }
+            }
+        }
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// Atoms of a word, inside operations as well, that are words at the header.
+    fn header_atoms(&self, word: &WordPolynomial, header: usize) -> Vec<AtomId> {
+        let mut open: Vec<AtomId> = word.unknowns().collect();
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            if self.header_value(id, header).is_some() && !found.contains(&id) {
+                found.push(id);
+            }
+            let operands = self.symbolic.atoms.operands(id).iter();
+            open.extend(operands.flat_map(|operand| operand.unknowns().collect::<Vec<_>>()));
+        }
+        found
+    }
+
+    /// Spans with which a condition holds; `None` if it does with none.
+    fn holding(&self, condition: &Condition, now: &Overlay) -> Option<Overlay> {
+        let mut spans = now.clone();
+        let of = |word: &WordPolynomial| self.symbolic.atoms.span_with(word, now);
+        let mut limit = |word: &WordPolynomial, span: Span| -> Option<()> {
+            if let Some(id) = word.as_unknown()
+                && let Some(known) = spans.get_mut(&id)
+            {
+                *known = known.meet(span)?;
+            }
+            Some(())
+        };
+        match condition {
+            Condition::Less {
+                a,
+                b,
+                or_equal,
+                reading,
+            } => {
+                let strict = i64::from(!or_equal);
+                let (low, high) = reading.limits();
+                let (a_least, _) = of(a).as_numbers(*reading);
+                let (_, b_most) = of(b).as_numbers(*reading);
+                if a_least + strict > b_most {
+                    return None;
+                }
+                limit(a, within(low, b_most - strict, *reading))?;
+                limit(b, within(a_least + strict, high, *reading))?;
+            }
+            Condition::Zero(word) => {
+                of(word).meet(Span::one(0))?;
+                limit(word, Span::one(0))?;
+            }
+            Condition::NotZero(word) => {
+                let span = of(word);
+                if span == Span::one(0) {
+                    return None;
+                }
+                if span.as_numbers(Reading::Unsigned).0 == 0 {
+                    limit(word, Span::between(1, i64::from(u32::MAX)))?;
+                }
+            }
+        }
+        Some(spans)
+    }
+}
+
+/// Words between two numbers of a reading.
+fn within(least: i64, most: i64, reading: Reading) -> Span {
+    match reading {
+        // A span of both signs has no natural numbers; its least number comes first.
+        Reading::Signed => Span::between(least, most),
+        Reading::Unsigned => Span::between(least.max(0), most),
+    }
+}

@@ -1,0 +1,218 @@
+//! Conditions on words: comparisons that hold where a guard holds.
+
+use warpbound_ir::{BinaryOp, TernaryOp};
+
+use super::atoms::{Atom, Atoms, WordPolynomial, constant};
+use super::span::{Reading, Span};
+
+/// Comparison of two words that holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Condition {
+    /// `a < b`, or `a <= b` if `or_equal`.
+    Less {
+        a: WordPolynomial,
+        b: WordPolynomial,
+        or_equal: bool,
+        reading: Reading,
+    },
+    /// The word is 0.
+    Zero(WordPolynomial),
+    /// The word is not 0.
+    NotZero(WordPolynomial),
+}
+
+impl Condition {
+    /// The words that are compared.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &WordPolynomial> {
+        let (a, b) = match self {
+            Condition::Less { a, b, .. } => (a, Some(b)),
+            Condition::Zero(a) | Condition::NotZero(a) => (a, None),
+        };
+        [a].into_iter().chain(b)
+    }
+
+    /// The same comparison of other words; `None` if one of them is not known.
+    pub(crate) fn map(
+        &self,
+        mut word: impl FnMut(&WordPolynomial) -> Option<WordPolynomial>,
+    ) -> Option<Condition> {
+        Some(match self {
+            Condition::Less {
+                a,
+                b,
+                or_equal,
+                reading,
+            } => Condition::Less {
+                a: word(a)?,
+                b: word(b)?,
+                or_equal: *or_equal,
+                reading: *reading,
+            },
+            Condition::Zero(a) => Condition::Zero(word(a)?),
+            Condition::NotZero(a) => Condition::NotZero(word(a)?),
+        })
+    }
+}
+
+/// Conditions all of which hold where a word is not 0 (`holds`), or is 0.
+///
+/// Of a disjunction nothing is said.
+pub(crate) fn conditions(atoms: &Atoms, word: &WordPolynomial, holds: bool) -> Vec<Condition> {
+    let mut found = Vec::new();
+    add_conditions(atoms, word, holds, &mut found, 16);
+    found
+}
+
+fn add_conditions(
+    atoms: &Atoms,
+    word: &WordPolynomial,
+    holds: bool,
+    found: &mut Vec<Condition>,
+    depth: u32,
+) {
+    let itself = || match holds {
+        true => Condition::NotZero(word.clone()),
+        false => Condition::Zero(word.clone()),
+    };
+    if word.as_constant().is_some() {
+        return;
+    }
+    // A word is 0 if its negative is.
+    if let Some(negative) = word.scaled(u32::MAX).filter(|n| n.as_unknown().is_some()) {
+        return add_conditions(atoms, &negative, holds, found, depth);
+    }
+    if depth == 0 {
+        found.push(itself());
+        return;
+    }
+    if let Some((truth, value)) = truth_value(atoms, word, holds) {
+        return add_conditions(atoms, &truth, value, found, depth - 1);
+    }
+    let atom = word.as_unknown().map(|id| atoms.get(id));
+    let mut add = |part: &WordPolynomial, holds| {
+        add_conditions(atoms, part, holds, found, depth - 1);
+    };
+    match atom {
+        Some(Atom::Binary(op, [a, b])) => match (op, holds) {
+            (BinaryOp::And, true) | (BinaryOp::Or, false) => {
+                add(a, holds);
+                add(b, holds);
+            }
+            (BinaryOp::Eq | BinaryOp::Ne, _) => {
+                let equal = (*op == BinaryOp::Eq) == holds;
+                match a.plus(b, u32::MAX) {
+                    Some(difference) => add(&difference, !equal),
+                    None => found.push(itself()),
+                }
+            }
+            _ => match comparison(*op) {
+                Some((reading, or_equal)) => found.push(match holds {
+                    true => Condition::Less {
+                        a: a.clone(),
+                        b: b.clone(),
+                        or_equal,
+                        reading,
+                    },
+                    // Not a < b is b <= a.
+                    false => Condition::Less {
+                        a: b.clone(),
+                        b: a.clone(),
+                        or_equal: !or_equal,
+                        reading,
+                    },
+                }),
+                None => found.push(itself()),
+            },
+        },
+        Some(Atom::Ternary(TernaryOp::Carry, operands)) => {
+            match carry_comparison(atoms, operands, holds) {
+                Some(condition) => found.push(condition),
+                None => found.push(itself()),
+            }
+        }
+        _ => found.push(itself()),
+    }
+}
+
+/// Comparison that the carry of a sum with a constant carry in is: `a + b + 1` exceeds words if `a` is at least the
+/// complement of `b`, and `a + b` if it is above it.
+fn carry_comparison(
+    atoms: &Atoms,
+    operands: &[WordPolynomial; 3],
+    holds: bool,
+) -> Option<Condition> {
+    let [a, b, carry] = operands;
+    let or_equal = match carry.as_constant()? {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    // The complement of the operand that is one itself, so that words stay simple.
+    let complement = |word: &WordPolynomial| constant(u32::MAX).plus(word, u32::MAX);
+    let width = |word: &WordPolynomial| atoms.span(word).width();
+    let (a, b) = match complement(b) {
+        Some(of_b) if width(&of_b) <= width(b) || of_b.terms().len() <= b.terms().len() => {
+            (a.clone(), of_b)
+        }
+        _ => (b.clone(), complement(a)?),
+    };
+    Some(match holds {
+        // b < a, or b <= a.
+        true => Condition::Less {
+            a: b,
+            b: a,
+            or_equal,
+            reading: Reading::Unsigned,
+        },
+        false => Condition::Less {
+            a,
+            b,
+            or_equal: !or_equal,
+            reading: Reading::Unsigned,
+        },
+    })
+}
+
+/// Comparison of an operation: the reading, and whether it holds for equal words.
+fn comparison(op: BinaryOp) -> Option<(Reading, bool)> {
+    match op {
+        BinaryOp::LtS => Some((Reading::Signed, false)),
+        BinaryOp::LeS => Some((Reading::Signed, true)),
+        BinaryOp::LtU => Some((Reading::Unsigned, false)),
+        BinaryOp::LeU => Some((Reading::Unsigned, true)),
+        _ => None,
+    }
+}
+
+/// Truth value that decides whether a word is 0, with the value that it has: the word is `c + k·t` with a truth value
+/// `t`, or with a choice of two constants by `t`.
+pub(crate) fn truth_value(
+    atoms: &Atoms,
+    word: &WordPolynomial,
+    holds: bool,
+) -> Option<(WordPolynomial, bool)> {
+    let mut unknowns = word.unknowns();
+    let (Some(id), None) = (unknowns.next(), unknowns.next()) else {
+        return None;
+    };
+    let unknown = WordPolynomial::unknown(id);
+    let (truth, no, yes) = match atoms.get(id) {
+        Atom::Ternary(TernaryOp::Select, [truth, yes, no]) => {
+            (truth.clone(), no.as_constant()?, yes.as_constant()?)
+        }
+        _ if unknown == *word => return None,
+        _ => {
+            let span = atoms.span(&unknown);
+            if span.meet(Span::between(0, 1)) != Some(span) {
+                return None;
+            }
+            (unknown, 0, 1)
+        }
+    };
+    let at = |value| word.substituted(id, &constant(value))?.as_constant();
+    match (at(no)? == 0, at(yes)? == 0) {
+        (true, false) => Some((truth, holds)),
+        (false, true) => Some((truth, !holds)),
+        _ => None,
+    }
+}

@@ -1,0 +1,253 @@
+//! Words as integers: exact polynomials over words read as numbers, their limits, and facts that guards imply.
+
+use std::collections::HashMap;
+
+use super::atoms::{AtomId, Atoms, WordPolynomial};
+use super::polynomial::Polynomial;
+use super::ranges::product_residue;
+use super::span::{Reading, Span};
+
+/// Number of a word that is read in one way, in [`Integers`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct NumberId(u32);
+
+/// An integer: a polynomial over words read as numbers.
+pub(crate) type Integer = Polynomial<NumberId, i128>;
+
+/// Conditions that hold at a place: integers that are not negative, and integers that are not 0.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Facts {
+    pub(crate) not_negative: Vec<Integer>,
+    pub(crate) not_zero: Vec<Integer>,
+}
+
+/// Words that are read as numbers.
+#[derive(Default)]
+pub(crate) struct Integers {
+    numbers: Vec<(WordPolynomial, Reading)>,
+    ids: HashMap<(WordPolynomial, Reading), NumberId>,
+    /// Facts that hold everywhere.
+    pub(crate) everywhere: Facts,
+}
+
+/// Most facts that are tried for the limits of an integer.
+const MAX_FACTS: usize = 24;
+
+impl Integers {
+    /// The integer without unknowns.
+    pub(crate) fn constant(value: i128) -> Integer {
+        Integer::constant(value)
+    }
+
+    /// The word of a number, and how it is read.
+    pub(crate) fn get(&self, id: NumberId) -> &(WordPolynomial, Reading) {
+        &self.numbers[id.0 as usize]
+    }
+
+    /// A word read as one number.
+    fn number(&mut self, atoms: &Atoms, word: &WordPolynomial, reading: Reading) -> Integer {
+        // Where both readings are the same number, it has one id.
+        let span = atoms.span(word);
+        let is_same = span.as_numbers(Reading::Signed) == span.as_numbers(Reading::Unsigned);
+        let key = match is_same {
+            true => (word.clone(), Reading::Unsigned),
+            false => (word.clone(), reading),
+        };
+        let next = NumberId(self.numbers.len() as u32);
+        let id = *self.ids.entry(key.clone()).or_insert(next);
+        if id == next {
+            self.numbers.push(key);
+        }
+        Integer::unknown(id)
+    }
+
+    /// The number that a word is in a reading: in terms of its atoms where facts show that no sum or product wraps,
+    /// else as one unknown.
+    pub(crate) fn read(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Integer {
+        if let Some(value) = word.as_constant() {
+            return Integer::constant(match reading {
+                Reading::Signed => (value as i32).into(),
+                Reading::Unsigned => value.into(),
+            });
+        }
+        let exact = self.expand(atoms, word, reading, facts);
+        exact.unwrap_or_else(|| self.number(atoms, word, reading))
+    }
+
+    fn expand(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Option<Integer> {
+        if word.as_unknown().is_some() {
+            return None;
+        }
+        let mut sum = Integer::constant(0);
+        for (unknowns, coefficient) in word.terms() {
+            let mut term = Integer::constant((*coefficient as i32).into());
+            for &atom in unknowns {
+                let factor = self.atom_number(atoms, atom, reading);
+                term = term.times(&factor)?;
+            }
+            sum = sum.plus(&term, 1)?;
+        }
+        let (least, most) = self.limits(atoms, &sum, facts)?;
+        let (low, high) = reading.limits();
+        let (low, high) = (i128::from(low), i128::from(high));
+        // The integer is the word modulo 2³²; it is the number itself if it is in the range of the reading.
+        let window = 1i128 << 32;
+        let shift = (low - least).div_euclid(window) * window;
+        [shift, shift + window].into_iter().find_map(|shift| {
+            let fits = least + shift >= low && most + shift <= high;
+            fits.then(|| sum.plus(&Integer::constant(shift), 1))
+                .flatten()
+        })
+    }
+
+    /// An atom as a number, read so that its limits are closest; if they are equally far apart, in `reading`.
+    fn atom_number(&mut self, atoms: &Atoms, atom: AtomId, reading: Reading) -> Integer {
+        let word = WordPolynomial::unknown(atom);
+        let span = atoms.span(&word);
+        let width = |reading| {
+            let (least, most) = span.as_numbers(reading);
+            most - least
+        };
+        let other = match reading {
+            Reading::Signed => Reading::Unsigned,
+            Reading::Unsigned => Reading::Signed,
+        };
+        let best = match width(other) < width(reading) {
+            true => other,
+            false => reading,
+        };
+        self.number(atoms, &word, best)
+    }
+
+    /// Least and greatest value of an integer under facts; `None` if it is too large to be computed.
+    pub(crate) fn limits(
+        &self,
+        atoms: &Atoms,
+        of: &Integer,
+        facts: &Facts,
+    ) -> Option<(i128, i128)> {
+        let (mut least, mut most) = self.interval(atoms, of)?;
+        if of.as_constant().is_some() {
+            return Some((least, most));
+        }
+        let all = facts.not_negative.iter();
+        let all = all.chain(&self.everywhere.not_negative);
+        let tried = all.map(|fact| (fact, factors(of, fact)));
+        let tried = tried.filter(|(_, factors)| !factors.is_empty());
+        // `of = rest + c·fact` with a fact that is not negative: `of` is at least the least rest for c > 0.
+        for (fact, factors) in tried.take(MAX_FACTS) {
+            for times in factors {
+                let rest = of.plus(fact, -times);
+                let Some((low, high)) = rest.and_then(|rest| self.interval(atoms, &rest)) else {
+                    continue;
+                };
+                match times > 0 {
+                    true => least = least.max(low),
+                    false => most = most.min(high),
+                }
+            }
+        }
+        for fact in &facts.not_zero {
+            let is = |sign| fact.scaled(sign).as_ref() == Some(of);
+            if is(1) || is(-1) {
+                least += i128::from(least == 0);
+                most -= i128::from(most == 0);
+            }
+        }
+        Some((least, most))
+    }
+
+    /// Least and greatest value by the spans of the words alone.
+    fn interval(&self, atoms: &Atoms, of: &Integer) -> Option<(i128, i128)> {
+        let (mut least, mut most) = (0i128, 0i128);
+        for (unknowns, coefficient) in of.terms() {
+            let mut product = (*coefficient, *coefficient);
+            for &id in unknowns {
+                let (word, reading) = self.get(id);
+                let (low, high) = atoms.span(word).as_numbers(*reading);
+                let corners = [
+                    product.0.checked_mul(low.into())?,
+                    product.0.checked_mul(high.into())?,
+                    product.1.checked_mul(low.into())?,
+                    product.1.checked_mul(high.into())?,
+                ];
+                product = (
+                    corners.iter().copied().min()?,
+                    corners.iter().copied().max()?,
+                );
+            }
+            least = least.checked_add(product.0)?;
+            most = most.checked_add(product.1)?;
+        }
+        Some((least, most))
+    }
+
+    /// Span of a word under facts.
+    pub(crate) fn span_under(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        facts: &Facts,
+    ) -> Span {
+        let mut span = atoms.span(word);
+        for reading in [Reading::Signed, Reading::Unsigned] {
+            let number = self.read(atoms, word, reading, facts);
+            if let Some((least, most)) = self.limits(atoms, &number, facts)
+                && least <= most
+            {
+                span = span.meet(Span::of_numbers(least, most)).unwrap_or(span);
+            }
+        }
+        span
+    }
+
+    /// Whether an integer is a multiple of a positive number, whatever its unknowns are.
+    pub(crate) fn is_multiple(&self, atoms: &Atoms, of: &Integer, divisor: i128) -> bool {
+        let by_coefficients = of.terms().iter().all(|(_, c)| c % divisor == 0);
+        if by_coefficients {
+            return true;
+        }
+        // Remainders of words are known modulo powers of two, and a number has that of its word.
+        let power = u64::try_from(divisor).ok().filter(|d| d.is_power_of_two());
+        let Some(power) = power.filter(|&power| power <= 1 << 32) else {
+            return false;
+        };
+        let (mut modulus, mut sum) = (1u64 << 32, 0u64);
+        for (unknowns, coefficient) in of.terms() {
+            let mut term = (1 << 32, coefficient.rem_euclid(1 << 32) as u64);
+            for &id in unknowns {
+                term = product_residue(term, atoms.residue(&self.get(id).0));
+            }
+            modulus = modulus.min(term.0);
+            sum = sum.wrapping_add(term.1) % (1 << 32);
+        }
+        modulus >= power && sum.is_multiple_of(power)
+    }
+}
+
+/// Multiples of a fact that cancel a term of an integer.
+fn factors(of: &Integer, fact: &Integer) -> Vec<i128> {
+    let mut found: Vec<i128> = Vec::new();
+    for (unknowns, coefficient) in fact.terms() {
+        let own = of.coefficient(unknowns);
+        if !unknowns.is_empty() && own != 0 && own % coefficient == 0 {
+            let times = own / coefficient;
+            if !found.contains(&times) {
+                found.push(times);
+            }
+        }
+    }
+    found
+}

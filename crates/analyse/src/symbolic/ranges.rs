@@ -1,0 +1,217 @@
+//! Spans of words: the least and greatest number that a polynomial can be, from the spans of its atoms.
+
+use std::collections::HashMap;
+
+use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
+
+use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, low_mask};
+use super::span::{Reading, Span};
+
+/// Spans of atoms in place of their own, for one step of a loop.
+pub(crate) type Overlay = HashMap<AtomId, Span>;
+
+impl Atoms {
+    /// Span of a word.
+    pub(crate) fn span(&self, word: &WordPolynomial) -> Span {
+        self.span_with(word, &Overlay::new())
+    }
+
+    /// Span of a word where some atoms have other spans.
+    pub(crate) fn span_with(&self, word: &WordPolynomial, overlay: &Overlay) -> Span {
+        if let Some(value) = word.as_constant() {
+            return Span::one(value);
+        }
+        let summed = match word.as_unknown() {
+            Some(atom) => self.atom_span(atom, overlay),
+            None => self.sum_span(word, overlay).unwrap_or(Span::ANY),
+        };
+        match self.recorded_span(word) {
+            Some(recorded) => summed.meet(recorded).unwrap_or(recorded),
+            None => summed,
+        }
+    }
+
+    /// Span of the sum of the terms; `None` if it is too large to be computed.
+    fn sum_span(&self, word: &WordPolynomial, overlay: &Overlay) -> Option<Span> {
+        let (mut least, mut most) = (0i128, 0i128);
+        for (unknowns, coefficient) in word.terms() {
+            // Read as a signed number, a large coefficient is a small difference.
+            let signed = i128::from(*coefficient as i32);
+            let mut product = (signed, signed);
+            for &atom in unknowns {
+                product = multiplied(product, self.numbers(atom, overlay))?;
+            }
+            least = least.checked_add(product.0)?;
+            most = most.checked_add(product.1)?;
+        }
+        Some(Span::of_numbers(least, most))
+    }
+
+    /// Limits of an atom as numbers, in the reading in which they are closest.
+    fn numbers(&self, atom: AtomId, overlay: &Overlay) -> (i128, i128) {
+        let span = self.atom_span(atom, overlay);
+        let of = |reading| span.as_numbers(reading);
+        let (unsigned, signed) = (of(Reading::Unsigned), of(Reading::Signed));
+        let closest = match signed.1 - signed.0 < unsigned.1 - unsigned.0 {
+            true => signed,
+            false => unsigned,
+        };
+        (closest.0.into(), closest.1.into())
+    }
+
+    /// Span of an atom.
+    pub(crate) fn atom_span(&self, id: AtomId, overlay: &Overlay) -> Span {
+        if let Some(&span) = overlay.get(&id) {
+            return span;
+        }
+        let of = |word: &WordPolynomial, reading| self.span_with(word, overlay).as_numbers(reading);
+        let natural = |word: &WordPolynomial| of(word, Reading::Unsigned);
+        let signed = |word: &WordPolynomial| of(word, Reading::Signed);
+        match self.get(id) {
+            Atom::Special(_) | Atom::Constant(..) | Atom::Value(..) => self.leaf_span(id),
+            Atom::Unary(op, a) => unary_span(*op, natural(a), signed(a)),
+            Atom::Binary(op, [a, b]) => {
+                binary_span(*op, [natural(a), natural(b)], [signed(a), signed(b)])
+            }
+            Atom::Ternary(TernaryOp::Select, [_, b, c]) => {
+                self.span_with(b, overlay).join(self.span_with(c, overlay))
+            }
+            Atom::Ternary(TernaryOp::Carry, operands) => {
+                let most: i64 = operands.iter().map(|operand| natural(operand).1).sum();
+                Span::between(0, most >> 32)
+            }
+            Atom::Ternary(..) => Span::ANY,
+        }
+    }
+
+    /// Greatest power of two modulo which the remainder of a word is known, and the remainder.
+    pub(crate) fn residue(&self, word: &WordPolynomial) -> (u64, u64) {
+        const ALL: u64 = 1 << 32;
+        let (mut modulus, mut residue) = (ALL, 0u64);
+        for (unknowns, coefficient) in word.terms() {
+            let mut term = (ALL, u64::from(*coefficient));
+            for &atom in unknowns {
+                term = product_residue(term, self.atom_residue(atom));
+            }
+            modulus = modulus.min(term.0);
+            residue = residue.wrapping_add(term.1) % ALL;
+        }
+        (modulus, residue % modulus)
+    }
+
+    fn atom_residue(&self, id: AtomId) -> (u64, u64) {
+        match self.get(id) {
+            Atom::Binary(BinaryOp::Mul, [a, b]) => {
+                product_residue(self.residue(a), self.residue(b))
+            }
+            _ => self.leaf_residue(id),
+        }
+    }
+}
+
+/// What is known of a product of numbers of which remainders are known.
+pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    let ((m, r), (n, s)) = (a, b);
+    // (r + m·i)·(s + n·j) = r·s + r·n·j + s·m·i + m·n·i·j.
+    let power = |x: u64| 1u64 << x.trailing_zeros().min(32);
+    let modulus = (power(r).min(m).saturating_mul(n)).min(power(s).min(n).saturating_mul(m));
+    let modulus = modulus.min(1 << 32);
+    (modulus, r.wrapping_mul(s) % modulus)
+}
+
+/// Limits of the product of two intervals.
+fn multiplied(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    let corners = [
+        a.0.checked_mul(b.0)?,
+        a.0.checked_mul(b.1)?,
+        a.1.checked_mul(b.0)?,
+        a.1.checked_mul(b.1)?,
+    ];
+    let least = corners.iter().copied().min()?;
+    let most = corners.iter().copied().max()?;
+    Some((least, most))
+}
+
+fn unary_span(op: UnaryOp, natural: (i64, i64), signed: (i64, i64)) -> Span {
+    match op {
+        UnaryOp::Popc => Span::between(0, 32),
+        // All ones, or the position of a bit.
+        UnaryOp::HighestOne => {
+            let bit = |value: i64| 31 - i64::from((value as u32).leading_zeros());
+            Span::between(bit(natural.0), bit(natural.1))
+        }
+        UnaryOp::HighestNonSign => Span::between(-1, 30),
+        UnaryOp::AbsS => {
+            let most = signed.0.abs().max(signed.1.abs());
+            let least = match signed.0 <= 0 && signed.1 >= 0 {
+                true => 0,
+                false => signed.0.abs().min(signed.1.abs()),
+            };
+            Span::between(least, most)
+        }
+        UnaryOp::SignExtend8 if natural.1 <= 0x7f => Span::between(natural.0, natural.1),
+        UnaryOp::SignExtend8 => Span::between(-0x80, 0x7f),
+        UnaryOp::SignExtend16 if natural.1 <= 0x7fff => Span::between(natural.0, natural.1),
+        UnaryOp::SignExtend16 => Span::between(-0x8000, 0x7fff),
+        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Reverse => Span::ANY,
+    }
+}
+
+fn binary_span(op: BinaryOp, natural: [(i64, i64); 2], signed: [(i64, i64); 2]) -> Span {
+    let [a, b] = natural;
+    let [sa, sb] = signed;
+    // Ones in all places up to the highest one of either operand.
+    let filled = |most: i64| i64::from(low_mask(64 - most.leading_zeros()));
+    match op {
+        BinaryOp::And => Span::between(0, a.1.min(b.1)),
+        BinaryOp::Or => Span::between(a.0.max(b.0), filled(a.1.max(b.1))),
+        BinaryOp::Xor => Span::between(0, filled(a.1.max(b.1))),
+        BinaryOp::Shr => Span::between(a.0 >> b.1.min(63), a.1 >> b.0.min(63)),
+        BinaryOp::Sar => {
+            let by = (b.0.min(31), b.1.min(31));
+            let corners = [sa.0 >> by.0, sa.0 >> by.1, sa.1 >> by.0, sa.1 >> by.1];
+            span_of(&corners)
+        }
+        BinaryOp::Shl if b.1 < 32 && a.1 <= i64::from(u32::MAX) >> b.1 => {
+            Span::between(a.0 << b.0, a.1 << b.1)
+        }
+        BinaryOp::MulHighU => {
+            let product = |x: i64, y: i64| ((i128::from(x) * i128::from(y)) >> 32) as i64;
+            Span::between(product(a.0, b.0), product(a.1, b.1))
+        }
+        BinaryOp::MulHighS => {
+            let product = |x: i64, y: i64| (x * y) >> 32;
+            span_of(&[
+                product(sa.0, sb.0),
+                product(sa.0, sb.1),
+                product(sa.1, sb.0),
+                product(sa.1, sb.1),
+            ])
+        }
+        BinaryOp::MinU => Span::between(a.0.min(b.0), a.1.min(b.1)),
+        BinaryOp::MaxU => Span::between(a.0.max(b.0), a.1.max(b.1)),
+        BinaryOp::MinS => Span::between(sa.0.min(sb.0), sa.1.min(sb.1)),
+        BinaryOp::MaxS => Span::between(sa.0.max(sb.0), sa.1.max(sb.1)),
+        BinaryOp::LtU
+        | BinaryOp::LeU
+        | BinaryOp::LtS
+        | BinaryOp::LeS
+        | BinaryOp::Eq
+        | BinaryOp::Ne => Span::between(0, 1),
+        BinaryOp::DivS if sa.0 >= 0 && sb.0 > 0 => Span::between(sa.0 / sb.1, sa.1 / sb.0),
+        BinaryOp::RemS if sa.0 >= 0 && sb.0 > 0 => Span::between(0, sa.1.min(sb.1 - 1)),
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Shl
+        | BinaryOp::DivS
+        | BinaryOp::RemS => Span::ANY,
+    }
+}
+
+/// The least span of all numbers.
+fn span_of(numbers: &[i64]) -> Span {
+    let least = numbers.iter().copied().min().unwrap_or(0);
+    let most = numbers.iter().copied().max().unwrap_or(0);
+    Span::between(least, most)
+}

@@ -1,0 +1,468 @@
+//! Values of the program as polynomials: gated single assignment, followed by the meanings of the operations.
+
+use std::collections::{HashMap, HashSet};
+
+use warpbound_base::{CodeAddr, Named};
+use warpbound_graph::LoopIndex;
+use warpbound_ir::{
+    BinaryOp, Cell, Code, Expr, Meaning, OpIndex, TernaryOp, UnaryOp, ValueDependence, ValueDomain,
+    Width, eval,
+};
+use warpbound_isa::{Axis, SpecialReg};
+use warpbound_simt::NodeId;
+
+use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, constant};
+use super::span::Span;
+use crate::dependence::Dependence;
+use crate::gsa::{Definition, Gsa, ValueId};
+use crate::launch_ranges::LaunchRanges;
+use crate::thread_cfg::ThreadCfg;
+
+/// Deepest chain of values that is followed; a deeper one is an unknown of its own.
+const MAX_DEPTH: u32 = 400;
+
+/// Symbolic values of a kernel.
+///
+/// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed last.
+/// In single assignment form that is one and the same execution for all atoms of a polynomial: if the definition of `x`
+/// dominates that of `y` and `y` that of a use, no path to the use passes the definition of `x` after the last one of `y`.
+pub(crate) struct Symbolic<'a> {
+    pub(crate) code: &'a Code,
+    pub(crate) thread: &'a ThreadCfg,
+    pub(crate) dependence: &'a Dependence,
+    pub(crate) launch: &'a LaunchRanges,
+    pub(crate) gsa: Gsa<'a>,
+    pub(crate) atoms: Atoms,
+    known: HashMap<(ValueId, Cell), WordPolynomial>,
+    depth: u32,
+}
+
+impl<'a> Symbolic<'a> {
+    /// Values of a kernel before any is computed.
+    pub(crate) fn new(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+        dependence: &'a Dependence,
+        launch: &'a LaunchRanges,
+    ) -> Symbolic<'a> {
+        Symbolic {
+            code,
+            thread,
+            dependence,
+            launch,
+            gsa: Gsa::new(code, thread, dependence),
+            atoms: Atoms::default(),
+            known: HashMap::new(),
+            depth: 0,
+        }
+    }
+
+    /// Content of a cell before an operation of a node.
+    pub(crate) fn before(&mut self, node: NodeId, at: OpIndex, cell: Cell) -> WordPolynomial {
+        let value = self.gsa.value_before(node, at, cell);
+        self.value(value, cell)
+    }
+
+    /// Value of an expression before an operation of a node; `None` if part of it is not modelled.
+    pub(crate) fn expression(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        expr: &Expr,
+    ) -> Option<WordPolynomial> {
+        let mut domain = Operands {
+            symbolic: self,
+            node,
+            at,
+        };
+        eval(expr, &mut domain)
+    }
+
+    /// Value of a definition, as the content of a cell.
+    pub(crate) fn value(&mut self, value: ValueId, cell: Cell) -> WordPolynomial {
+        if let Some(known) = self.known.get(&(value, cell)) {
+            return known.clone();
+        }
+        // What a value that depends on itself finds: the unknown content.
+        let itself = self.atoms.word(Atom::Value(value, cell));
+        self.known.insert((value, cell), itself.clone());
+        if self.depth >= MAX_DEPTH {
+            return itself;
+        }
+        self.depth += 1;
+        let found = self.derive(value, cell).unwrap_or(itself);
+        self.depth -= 1;
+        self.known.insert((value, cell), found.clone());
+        found
+    }
+
+    /// Value of a definition in terms of others; `None` if it is an unknown of its own.
+    fn derive(&mut self, value: ValueId, cell: Cell) -> Option<WordPolynomial> {
+        match self.gsa.definition(value) {
+            Definition::Op(node, at) => self.written(node, at, value, cell),
+            Definition::Conditional(node, at, _) => {
+                let operands = self.conditional(node, at, cell);
+                self.same(value, cell, &operands)
+            }
+            Definition::Gamma(node, _) => {
+                let [operands, _] = self.joined(node, cell);
+                self.same(value, cell, &operands)
+            }
+            Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
+            // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of an
+            // iteration: here it would be found while values of the loop are being computed.
+            Definition::Mu(..)
+            | Definition::Entry(_)
+            | Definition::Callee(_)
+            | Definition::JoinEdge(..)
+            | Definition::LoopExit(_)
+            | Definition::BranchOutcome(_) => None,
+        }
+    }
+
+    /// New content and previous content of a cell that an operation with a condition writes.
+    pub(crate) fn conditional(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        cell: Cell,
+    ) -> Vec<WordPolynomial> {
+        let new = self.gsa.result_of(node, at);
+        let new = self.value(new, cell);
+        let old = self.before(node, at, cell);
+        vec![new, old]
+    }
+
+    /// Words that enter a join, and those of the previous iteration if it is the header of a loop.
+    pub(crate) fn joined(&mut self, node: NodeId, cell: Cell) -> [Vec<WordPolynomial>; 2] {
+        let operands = self.gsa.entering_and_closing(node, cell);
+        operands.map(|values| {
+            let mut words: Vec<WordPolynomial> = Vec::new();
+            for value in values {
+                let word = self.value(value, cell);
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+            words
+        })
+    }
+
+    /// The word that all operands of a gate are; else the span of the gate is that of all together.
+    fn same(
+        &mut self,
+        value: ValueId,
+        cell: Cell,
+        operands: &[WordPolynomial],
+    ) -> Option<WordPolynomial> {
+        let (first, others) = operands.split_first()?;
+        if others.iter().all(|other| other == first) {
+            return Some(first.clone());
+        }
+        let spans = others.iter().map(|other| self.atoms.span(other));
+        let all = spans.fold(self.atoms.span(first), Span::join);
+        let gate = self.atoms.number(Atom::Value(value, cell));
+        self.atoms.limit_leaf(gate, all);
+        None
+    }
+
+    /// Word that an operation writes.
+    fn written(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        value: ValueId,
+        cell: Cell,
+    ) -> Option<WordPolynomial> {
+        let code = self.code;
+        let op = code.get(at)?;
+        if let Some(expr) = op
+            .meaning
+            .as_ref()
+            .and_then(|meaning| meaning.value_of(cell))
+        {
+            return self.expression(node, at, expr);
+        }
+        match (&op.meaning, op.value) {
+            (_, ValueDependence::Special(register)) if op.writes.len() == 1 => {
+                self.special(register)
+            }
+            (Some(Meaning::Load { width, dests, .. }), _) => {
+                let narrow = match width {
+                    Width::U8 => Span::between(0, 0xff),
+                    Width::S8 => Span::between(-0x80, 0x7f),
+                    Width::U16 => Span::between(0, 0xffff),
+                    Width::S16 => Span::between(-0x8000, 0x7fff),
+                    Width::Words => return None,
+                };
+                if dests.len() == 1 {
+                    let loaded = self.atoms.number(Atom::Value(value, cell));
+                    self.atoms.limit_leaf(loaded, narrow);
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Content of a special register, if it does not change while a thread runs.
+    fn special(&mut self, register: SpecialReg) -> Option<WordPolynomial> {
+        let most = match register {
+            SpecialReg::LaneId => 31,
+            SpecialReg::ThreadIndex(axis) => self.launch.most_threads(axis) - 1,
+            SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
+            _ => return None,
+        };
+        if most == 0 {
+            return Some(constant(0));
+        }
+        let id = self.atoms.number(Atom::Special(register));
+        self.atoms.limit_leaf(id, Span::between(0, most.into()));
+        Some(WordPolynomial::unknown(id))
+    }
+
+    /// Word of a constant bank.
+    fn constant_word(&mut self, bank: u8, address: WordPolynomial) -> Option<WordPolynomial> {
+        let at = address.as_constant();
+        if let Some(word) = at.and_then(|at| self.code.constant(bank, at.into())) {
+            return Some(constant(word));
+        }
+        let stated = at.and_then(|at| self.launch.words.get(&(bank, at)));
+        let range = stated.and_then(|word| word.range);
+        if let Some(word) = range.and_then(|range| range.only()) {
+            return Some(constant(word));
+        }
+        let id = self.atoms.number(Atom::Constant(bank, address));
+        if let Some(range) = range {
+            self.atoms.limit_leaf(id, Span::of_range(range));
+            if range.modulus.is_power_of_two() {
+                let (modulus, residue) = (range.modulus.into(), range.residue.into());
+                self.atoms.set_leaf_residue(id, modulus, residue);
+            }
+        }
+        Some(WordPolynomial::unknown(id))
+    }
+
+    /// Whether a word is the same in all iterations of one run of a loop: no atom is defined in it.
+    pub(crate) fn is_invariant(&self, word: &WordPolynomial, index: LoopIndex) -> bool {
+        word.unknowns().all(|id| self.is_invariant_atom(id, index))
+    }
+
+    fn is_invariant_atom(&self, id: AtomId, index: LoopIndex) -> bool {
+        match self.atoms.get(id) {
+            Atom::Special(_) => true,
+            Atom::Value(value, _) => match self.defined_at(*value) {
+                Some(node) => !self.dependence.loops.get(index).contains(node.index()),
+                None => matches!(self.gsa.definition(*value), Definition::Entry(_)),
+            },
+            _ => {
+                let mut operands = self.atoms.operands(id).iter();
+                operands.all(|operand| self.is_invariant(operand, index))
+            }
+        }
+    }
+
+    /// Node in which a value is defined, if it is defined in one.
+    pub(crate) fn defined_at(&self, value: ValueId) -> Option<NodeId> {
+        match self.gsa.definition(value) {
+            Definition::Op(node, _)
+            | Definition::Conditional(node, ..)
+            | Definition::Callee(node)
+            | Definition::Gamma(node, _)
+            | Definition::Mu(node, _) => Some(node),
+            Definition::Eta(_, inner, _) => self.defined_at(inner),
+            Definition::Entry(_)
+            | Definition::JoinEdge(..)
+            | Definition::LoopExit(_)
+            | Definition::BranchOutcome(_) => None,
+        }
+    }
+
+    /// Address of a load, or of another operation whose result is not followed, on which a word depends.
+    pub(crate) fn decided_by(&mut self, word: &WordPolynomial) -> Option<CodeAddr> {
+        let mut visited = HashSet::new();
+        let atoms: Vec<AtomId> = word.unknowns().collect();
+        atoms
+            .into_iter()
+            .find_map(|id| self.atom_decided_by(id, &mut visited))
+    }
+
+    fn atom_decided_by(&mut self, id: AtomId, visited: &mut HashSet<AtomId>) -> Option<CodeAddr> {
+        if !visited.insert(id) {
+            return None;
+        }
+        let words: Vec<WordPolynomial> = match self.atoms.get(id).clone() {
+            Atom::Value(value, cell) => match self.gsa.definition(value) {
+                Definition::Op(node, at) => {
+                    let op = self.code.get(at)?;
+                    let loads = matches!(
+                        op.meaning,
+                        Some(Meaning::Load { .. } | Meaning::Atomic { .. } | Meaning::Texture(_))
+                    );
+                    if loads || matches!(op.value, ValueDependence::Load(_)) {
+                        return Some(op.addr);
+                    }
+                    let reads = op.reads.clone();
+                    reads
+                        .iter()
+                        .map(|&cell| self.before(node, at, cell))
+                        .collect()
+                }
+                Definition::Conditional(node, at, _) => self.conditional(node, at, cell),
+                Definition::Gamma(node, _) | Definition::Mu(node, _) => {
+                    self.joined(node, cell).concat()
+                }
+                _ => return None,
+            },
+            _ => self.atoms.operands(id).to_vec(),
+        };
+        let atoms: Vec<AtomId> = words.iter().flat_map(|word| word.unknowns()).collect();
+        atoms
+            .into_iter()
+            .find_map(|id| self.atom_decided_by(id, visited))
+    }
+
+    /// Name of a word of a constant bank in reports.
+    pub(crate) fn constant_name(&self, bank: u8, address: u32) -> String {
+        match self.launch.words.get(&(bank, address)) {
+            Some(word) => word.name.clone(),
+            None => format!("c[{bank:#x}][{address:#x}]"),
+        }
+    }
+
+    /// A word as text, in terms of the launch.
+    pub(crate) fn text(&self, word: &WordPolynomial) -> String {
+        self.text_within(word, 3)
+    }
+
+    fn text_within(&self, word: &WordPolynomial, depth: u32) -> String {
+        let mut text = String::new();
+        for (unknowns, coefficient) in word.terms() {
+            let signed = *coefficient as i32;
+            let sign = match (signed < 0, text.is_empty()) {
+                (true, true) => "-",
+                (true, false) => " - ",
+                (false, true) => "",
+                (false, false) => " + ",
+            };
+            let mut factors: Vec<String> = Vec::new();
+            if signed.unsigned_abs() != 1 || unknowns.is_empty() {
+                factors.push(signed.unsigned_abs().to_string());
+            }
+            factors.extend(unknowns.iter().map(|&id| self.atom_text(id, depth)));
+            text.push_str(sign);
+            text.push_str(&factors.join("*"));
+        }
+        match text.is_empty() {
+            true => "0".to_owned(),
+            false => text,
+        }
+    }
+
+    fn atom_text(&self, id: AtomId, depth: u32) -> String {
+        let operand = |word: &WordPolynomial| match depth {
+            0 => "…".to_owned(),
+            _ => self.text_within(word, depth - 1),
+        };
+        match self.atoms.get(id) {
+            Atom::Special(register) => special_text(*register),
+            Atom::Constant(bank, address) => match address.as_constant() {
+                Some(address) => self.constant_name(*bank, address),
+                None => format!("c[{bank:#x}][{}]", operand(address)),
+            },
+            Atom::Value(value, cell) => match self.defined_at(*value) {
+                Some(node) => {
+                    let at = match self.gsa.definition(*value) {
+                        Definition::Op(_, at) | Definition::Conditional(_, at, _) => at,
+                        _ => self.thread.space.block(node).first,
+                    };
+                    let addr = self.code.get(at).map(|op| op.addr).unwrap_or_default();
+                    format!("{cell}@{addr}")
+                }
+                None => format!("{cell} at entry"),
+            },
+            Atom::Unary(op, a) => format!("{}({})", op.name(), operand(a)),
+            Atom::Binary(BinaryOp::Shr, [a, b]) => format!("({} >> {})", operand(a), operand(b)),
+            Atom::Binary(op, [a, b]) => format!("{}({}, {})", op.name(), operand(a), operand(b)),
+            Atom::Ternary(op, operands) => {
+                let operands = operands.iter().map(operand).collect::<Vec<_>>();
+                format!("{}({})", ternary_name(*op), operands.join(", "))
+            }
+        }
+    }
+}
+
+/// A special register as programmers name it.
+fn special_text(register: SpecialReg) -> String {
+    let axis = |axis| match axis {
+        Axis::X => "x",
+        Axis::Y => "y",
+        Axis::Z => "z",
+    };
+    match register {
+        SpecialReg::ThreadIndex(of) => format!("threadIdx.{}", axis(of)),
+        SpecialReg::BlockIndex(of) => format!("blockIdx.{}", axis(of)),
+        SpecialReg::LaneId => "laneid".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Name of a ternary operation.
+fn ternary_name(op: TernaryOp) -> &'static str {
+    match op {
+        TernaryOp::Select => "select",
+        TernaryOp::Lut(_) => "lut",
+        TernaryOp::Carry => "carry",
+        TernaryOp::FunnelRight => "funnel_right",
+        TernaryOp::FunnelLeft => "funnel_left",
+        TernaryOp::Permute => "permute",
+    }
+}
+
+/// Domain of the words before an operation.
+struct Operands<'s, 'a> {
+    symbolic: &'s mut Symbolic<'a>,
+    node: NodeId,
+    at: OpIndex,
+}
+
+impl ValueDomain for Operands<'_, '_> {
+    type Value = WordPolynomial;
+
+    fn models(&self, expr: &Expr) -> bool {
+        !matches!(expr, Expr::Float(..))
+    }
+
+    fn constant(&mut self, value: u32) -> Option<WordPolynomial> {
+        Some(constant(value))
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<WordPolynomial> {
+        Some(self.symbolic.before(self.node, self.at, cell))
+    }
+
+    fn constant_word(&mut self, bank: u8, address: WordPolynomial) -> Option<WordPolynomial> {
+        self.symbolic.constant_word(bank, address)
+    }
+
+    fn special(&mut self, register: SpecialReg) -> Option<WordPolynomial> {
+        self.symbolic.special(register)
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: WordPolynomial) -> Option<WordPolynomial> {
+        Some(self.symbolic.atoms.unary(op, a))
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        a: WordPolynomial,
+        b: WordPolynomial,
+    ) -> Option<WordPolynomial> {
+        self.symbolic.atoms.binary(op, a, b)
+    }
+
+    fn ternary(&mut self, op: TernaryOp, operands: [WordPolynomial; 3]) -> Option<WordPolynomial> {
+        Some(self.symbolic.atoms.ternary(op, operands))
+    }
+}

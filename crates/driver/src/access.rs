@@ -1,0 +1,267 @@
+//! Report of memory accesses: the class of each, and the reason for it.
+
+mod uniform;
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::LaunchContext;
+use warpbound_analyse::access::{
+    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
+};
+use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_base::{CodeAddr, Diagnostic, Named as _};
+use warpbound_ir::OpIndex;
+use warpbound_isa::Program;
+use warpbound_isa::instr::{MemoryEffect, MemorySpace};
+use warpbound_load::Kernel;
+use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
+use warpbound_report::bound::BoundAssumption;
+
+use crate::bound::warp_graph_assumptions;
+use crate::prepared::Prepared;
+use crate::{BoundOptions, KernelFlow, Session};
+
+/// Accesses of a kernel: addresses and classes, by operation.
+pub(crate) struct AccessFindings {
+    /// Addresses of the lanes.
+    pub(crate) addresses: BTreeMap<OpIndex, LaneAddresses>,
+    /// Classes of the operations that access memory at an address.
+    pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
+}
+
+impl AccessFindings {
+    /// Finds the addresses of all accesses and classifies them.
+    pub(crate) fn find(
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchContext,
+    ) -> AccessFindings {
+        let code = &prepared.code;
+        let addresses = uniform::find(code, flow, launch);
+        let classes = AccessClassifier::new(launch).classify_all(&code.ops, &addresses);
+        AccessFindings { addresses, classes }
+    }
+}
+
+impl Session {
+    /// Reports the memory accesses of a kernel and the most transactions that each can cause.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is refused, or is no GPU kernel.
+    pub fn access(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<AccessReport, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            let message =
+                Diagnostic::new("only accesses of GPU kernels have classes, this is mini-SIMT");
+            return Err(self.locate(message.in_kernel(kernel.demangled())));
+        }
+        let knowledge = self.launch(kernel, options)?;
+        let launch = &knowledge.context;
+        let flow = self.flow(&prepared, launch, options)?;
+        let found = AccessFindings::find(&prepared, &flow, launch);
+        let builder = ReportBuilder {
+            prepared: &prepared,
+            launch,
+            found: &found,
+        };
+        let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
+        let external = flow.external_names();
+        let note = |name: &String| {
+            format!("accesses of {name}, which is outside the file, are not listed")
+        };
+        Ok(AccessReport {
+            schema: AccessReport::SCHEMA,
+            kernel: kernel.demangled(),
+            block: launch.block,
+            accesses: ops.filter_map(|at| builder.access(at)).collect(),
+            notes: external.iter().map(note).collect(),
+            assumptions: assumptions(&flow, launch),
+        })
+    }
+}
+
+/// Lists the assumptions of the numbers (SOUNDNESS 2).
+fn assumptions(flow: &KernelFlow, launch: &LaunchContext) -> Vec<BoundAssumption> {
+    let lanes = match launch.block {
+        Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+        None => format!("a warp has at most {} threads", launch.live_lanes()),
+    };
+    let own = [
+        ("lanes", lanes.as_str()),
+        (
+            "memory-units",
+            "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 banks \
+             of 32 bits",
+        ),
+        (
+            "aligned",
+            "addresses are multiples of the size of the access: others end the run",
+        ),
+    ];
+    let own = own.map(|(id, text)| BoundAssumption {
+        id,
+        text: text.to_owned(),
+    });
+    own.into_iter()
+        .chain(warp_graph_assumptions(&flow.warp.used))
+        .collect()
+}
+
+/// Builder of the report.
+struct ReportBuilder<'a> {
+    prepared: &'a Prepared<'a>,
+    launch: &'a LaunchContext,
+    found: &'a AccessFindings,
+}
+
+impl ReportBuilder<'_> {
+    /// Returns the report of an operation; `None` if it accesses no memory.
+    fn access(&self, at: OpIndex) -> Option<ReportedAccess> {
+        let effect = self.prepared.program.access(at.index());
+        let class = self.found.classes.get(&at);
+        let shape = match (class, effect) {
+            (Some(class), _) => class.shape,
+            (None, Some((effect, bytes))) => AccessShape {
+                space: effect.space,
+                bytes,
+            },
+            (None, None) => return None,
+        };
+        let addr = self.prepared.addr(at);
+        let report = class.map_or(AccessClassReport::NotCounted, |class| self.class(class));
+        Some(ReportedAccess {
+            address: self.prepared.location(at),
+            instruction: self.prepared.program.text(at.index()).unwrap_or_default(),
+            source: self.prepared.source(addr),
+            function: self.prepared.function(addr),
+            space: shape.space.name(),
+            kind: effect.map_or("load", |(effect, _)| kind(effect)),
+            bytes: class.map(|class| class.shape.bytes),
+            class: report,
+            numbers: class.map_or(AccessNumbers::default(), |class| {
+                report_numbers(shape.space, class.worst())
+            }),
+            exact: class.is_some_and(|class| class.is_exact),
+            reason: match class {
+                Some(class) => self.reason(at, class),
+                None => not_counted(shape.space).to_owned(),
+            },
+        })
+    }
+
+    /// Returns the class for reports.
+    fn class(&self, class: &AccessClass) -> AccessClassReport {
+        match class.pattern {
+            AccessPattern::Uniform => AccessClassReport::Uniform,
+            AccessPattern::Coalesced => AccessClassReport::Coalesced,
+            AccessPattern::Strided(stride) => AccessClassReport::Strided { stride },
+            AccessPattern::Affine(coefficients) => AccessClassReport::Affine { coefficients },
+            AccessPattern::Array(array_bytes) => AccessClassReport::Array { array_bytes },
+            AccessPattern::Unknown(load) => AccessClassReport::Unknown {
+                decided_by: load.map(|load| self.prepared.location_of(load)),
+            },
+        }
+    }
+
+    /// Explains a class in a clause.
+    fn reason(&self, at: OpIndex, class: &AccessClass) -> String {
+        let mut parts = Vec::new();
+        match class.pattern {
+            AccessPattern::Uniform => parts.push("all threads access one address".to_owned()),
+            AccessPattern::Coalesced => {
+                parts.push("consecutive threads access consecutive elements".to_owned());
+            }
+            AccessPattern::Strided(stride) => parts.push(format!(
+                "addresses of consecutive threads differ by {stride} bytes"
+            )),
+            AccessPattern::Affine(coefficients) => parts.push(self.sum_text(coefficients)),
+            AccessPattern::Array(bytes) => {
+                parts.push(format!("all addresses lie within {bytes} bytes"));
+            }
+            AccessPattern::Unknown(Some(load)) => {
+                parts.push(format!(
+                    "unknown because of the load at {}",
+                    self.load(load)
+                ));
+            }
+            AccessPattern::Unknown(None) => {
+                parts.push("nothing is known of the addresses".to_owned());
+            }
+        }
+        if let Some(LaneAddresses::Affine {
+            modulus, residue, ..
+        }) = self.found.addresses.get(&at)
+            && class.shape.space != MemorySpace::Constant
+            && class.pattern != AccessPattern::Uniform
+        {
+            parts.push(match (modulus, residue) {
+                (0 | 1, _) => "nothing is known of the base".to_owned(),
+                (modulus, 0) => format!("the base is a multiple of {modulus}"),
+                (modulus, residue) => format!("the base is {residue} modulo {modulus}"),
+            });
+        }
+        if class.needs_block {
+            parts.push("for blocks of any shape (--block X,Y,Z gives less)".to_owned());
+        }
+        parts.join("; ")
+    }
+
+    /// Returns the address of a load with its source line.
+    fn load(&self, load: CodeAddr) -> String {
+        let at = self.prepared.location_of(load);
+        match self.prepared.source(load) {
+            Some(source) => format!("{at} ({source})"),
+            None => at,
+        }
+    }
+
+    /// Formats a linear function of the thread index.
+    fn sum_text(&self, coefficients: [i64; 3]) -> String {
+        let axes = ["x", "y", "z"].into_iter().zip(coefficients);
+        let parts: Vec<String> = axes
+            .filter(|&(_, coefficient)| coefficient != 0)
+            .map(|(axis, coefficient)| format!("{coefficient} bytes for each threadIdx.{axis}"))
+            .collect();
+        let sum = format!("addresses grow by {}", parts.join(", "));
+        match self.launch.block {
+            Some([x, y, z]) => format!("{sum}, in blocks of {x} x {y} x {z}"),
+            None => sum,
+        }
+    }
+}
+
+/// Returns the numbers of an access that its memory space has.
+pub(crate) fn report_numbers(space: MemorySpace, counts: AccessCounts) -> AccessNumbers {
+    let has_lines = !matches!(space, MemorySpace::Shared | MemorySpace::Constant);
+    let has_banks = matches!(space, MemorySpace::Shared | MemorySpace::Generic);
+    AccessNumbers {
+        requests: Some(counts.requests),
+        transactions: Some(counts.transactions),
+        sectors: has_lines.then_some(counts.sectors),
+        lines: has_lines.then_some(counts.lines),
+        conflicts: has_banks.then_some(counts.conflicts),
+    }
+}
+
+/// Returns the reason why accesses to a memory space have no numbers.
+fn not_counted(space: MemorySpace) -> &'static str {
+    match space {
+        MemorySpace::Texture => "the layout of texels is not known",
+        MemorySpace::Surface => "the layout of surfaces is not known",
+        _ => "the instruction has no meaning here",
+    }
+}
+
+/// Returns the name of a kind of access.
+fn kind(effect: MemoryEffect) -> &'static str {
+    match (effect.loads, effect.stores) {
+        (true, true) => "atomic",
+        (false, true) => "store",
+        _ => "load",
+    }
+}

@@ -1,0 +1,292 @@
+//! Memory accesses of monitored warps: their numbers, counted from the addresses of the active lanes, against their
+//! classes (SOUNDNESS 5.13).
+//!
+//! The counting follows the rules in words (`docs/timing-model.md`, `pastis-2022` III.B) and shares nothing with the
+//! classes, nor with the timing model, whose events tests compare it with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::access::{AccessClass, AccessCounts, constant_address};
+use warpbound_base::Named as _;
+use warpbound_ir::{Cell, Expr, OpIndex};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::window;
+use warpbound_report::audit::AuditedAccess;
+use warpbound_simt::{Mask, lanes_of};
+use warpbound_simulate::functional::{Issue, MemoryAccess};
+
+use super::claims::{Claim, Claims, Violation};
+use crate::access::report_numbers;
+use crate::prepared::Prepared;
+
+/// Observed executions of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ObservedAccess {
+    /// Executions with at least one active lane.
+    pub executions: u64,
+    /// Greatest number of each kind.
+    pub most: AccessCounts,
+    /// Whether some execution had all numbers of the class.
+    pub reaches_class: bool,
+}
+
+impl ObservedAccess {
+    /// Adds the observations of another run.
+    pub fn add(&mut self, other: &ObservedAccess) {
+        self.executions += other.executions;
+        self.most = self.most.max(other.most);
+        self.reaches_class |= other.reaches_class;
+    }
+}
+
+/// Comparison of the accesses of a launch with their classes.
+pub(super) struct AccessMonitor<'a> {
+    claims: &'a Claims<'a>,
+    /// Operation issued last.
+    at: OpIndex,
+    seen: BTreeMap<OpIndex, ObservedAccess>,
+}
+
+impl<'a> AccessMonitor<'a> {
+    /// Creates a monitor that has seen nothing.
+    pub(super) fn new(claims: &'a Claims<'a>) -> AccessMonitor<'a> {
+        AccessMonitor {
+            claims,
+            at: OpIndex::default(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the observations.
+    pub(super) fn finish(self) -> BTreeMap<OpIndex, ObservedAccess> {
+        self.seen
+    }
+
+    /// Receives an instruction before its access. Indexed constants are compared here, as the simulator reports no
+    /// access for them.
+    pub(super) fn issue<E>(&mut self, issue: &Issue<'_, E>, found: &mut Vec<Violation>) {
+        self.at = issue.at;
+        let claims = self.claims;
+        let Some(class) = claims.accesses.get(&issue.at) else {
+            return;
+        };
+        let address = claims.code.get(issue.at).and_then(constant_address);
+        if let (Some(address), true) = (address, issue.taken != 0) {
+            let of_lane = |lane| evaluate(address, &|cell| issue.cell(cell).get(lane));
+            let words: BTreeSet<u32> = lanes_of(issue.taken)
+                .filter_map(|lane| Some(of_lane(lane)? & !3))
+                .collect();
+            let counts = AccessCounts {
+                requests: 1,
+                transactions: words.len() as u32,
+                ..AccessCounts::default()
+            };
+            let parts = [(MemorySpace::Constant, counts)];
+            self.compare(class, &parts, issue.taken, found);
+        }
+    }
+
+    /// Receives the access of the instruction issued last.
+    pub(super) fn access(&mut self, access: &MemoryAccess<'_>, found: &mut Vec<Violation>) {
+        let Some(class) = self.claims.accesses.get(&self.at) else {
+            return;
+        };
+        let aligned = |lane: usize| {
+            let address = access.addresses.get(lane);
+            address.is_some_and(|address| address.is_multiple_of(access.size.into()))
+        };
+        // The run ends here if an address is not aligned.
+        if access.taken == 0 || !lanes_of(access.taken).all(aligned) {
+            return;
+        }
+        let parts = count_access(access);
+        self.compare(class, &parts, access.taken, found);
+    }
+
+    /// Compares the numbers of an execution, by memory space, with a class.
+    fn compare(
+        &mut self,
+        class: &AccessClass,
+        parts: &[(MemorySpace, AccessCounts)],
+        taken: Mask,
+        found: &mut Vec<Violation>,
+    ) {
+        let at = self.at;
+        let seen = self.seen.entry(at).or_default();
+        seen.executions += 1;
+        let is_full = u64::from(taken.count_ones()) == self.claims.launch.live_lanes();
+        for &(space, counts) in parts {
+            seen.most = seen.most.max(counts);
+            let limit = class.limit(space).unwrap_or_default();
+            seen.reaches_class |= counts == limit;
+            let broken = match counts.is_within(limit) {
+                true if class.is_exact && is_full && parts.len() == 1 && counts != limit => {
+                    "are exactly"
+                }
+                true => continue,
+                false => "are at most",
+            };
+            found.push(Violation {
+                claim: Claim::Access,
+                at,
+                message: format!(
+                    "an access to {} memory has {}, which by its class {broken} {}",
+                    space.name(),
+                    numbers(counts),
+                    numbers(limit)
+                ),
+            });
+        }
+    }
+}
+
+/// Returns the report of an executed access; `None` if it has no class.
+pub(super) fn audited_access(
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    at: OpIndex,
+    seen: &ObservedAccess,
+) -> Option<AuditedAccess> {
+    let class = claims.accesses.get(&at)?;
+    Some(AuditedAccess {
+        at: prepared.location(at),
+        source: prepared.source(prepared.addr(at)),
+        executions: seen.executions,
+        limits: report_numbers(class.shape.space, class.worst()),
+        observed: report_numbers(class.shape.space, seen.most),
+        reaches_class: seen.reaches_class,
+    })
+}
+
+/// Formats the numbers of an access for messages.
+fn numbers(counts: AccessCounts) -> String {
+    format!(
+        "{} requests, {} transactions, {} sectors, {} lines, {} conflicts",
+        counts.requests, counts.transactions, counts.sectors, counts.lines, counts.conflicts
+    )
+}
+
+/// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access.
+pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts)> {
+    let mut lanes_by_space: BTreeMap<&str, (MemorySpace, Vec<(u64, u64)>)> = BTreeMap::new();
+    for lane in lanes_of(access.taken) {
+        let Some(&address) = access.addresses.get(lane) else {
+            continue;
+        };
+        let (space, address) = match access.space {
+            MemorySpace::Generic => space_of_generic(address),
+            space => (space, address),
+        };
+        let name = space.name();
+        let (_, lanes) = lanes_by_space
+            .entry(name)
+            .or_insert_with(|| (space, Vec::new()));
+        lanes.push((lane as u64, address));
+    }
+    let size = u64::from(access.size);
+    let counted = |(space, lanes): (MemorySpace, Vec<(u64, u64)>)| {
+        let counts = match space {
+            MemorySpace::Shared => count_shared(size, &lanes),
+            MemorySpace::Local => count_local(size, &lanes),
+            _ => count_global(size, &lanes),
+        };
+        (space, counts)
+    };
+    lanes_by_space.into_values().map(counted).collect()
+}
+
+/// Returns the memory space that a generic address refers to, and the address in it.
+fn space_of_generic(address: u64) -> (MemorySpace, u64) {
+    for (space, base) in [
+        (MemorySpace::Shared, window::SHARED),
+        (MemorySpace::Local, window::LOCAL),
+    ] {
+        let offset = address.wrapping_sub(base.into());
+        if offset < window::SIZE {
+            return (space, offset);
+        }
+    }
+    (MemorySpace::Global, address)
+}
+
+/// Returns the number of distinct values.
+fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> u32 {
+    values.collect::<BTreeSet<T>>().len() as u32
+}
+
+/// Counts the access of lanes (number, address) to global memory: 8 threads of 4 bytes, 4 of 8 or 2 of 16 share a
+/// request.
+fn count_global(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
+    let request = |lane: u64| lane / (32 / size.max(4));
+    let units = |bytes: u64| {
+        let unit = |&(lane, address): &(u64, u64)| (request(lane), address / bytes);
+        distinct(lanes.iter().map(unit))
+    };
+    AccessCounts {
+        requests: distinct(lanes.iter().map(|&(lane, _)| request(lane))),
+        transactions: units(128),
+        sectors: units(32),
+        lines: distinct(lanes.iter().map(|(_, address)| address / 128)),
+        conflicts: 0,
+    }
+}
+
+/// Counts the access of lanes to local memory: word after word, at the addresses at which the words of the lanes are
+/// interleaved.
+fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
+    let mut sum = AccessCounts::default();
+    let mut lines = BTreeSet::new();
+    for word in 0..size.div_ceil(4) {
+        let interleaved: Vec<(u64, u64)> = lanes
+            .iter()
+            .map(|&(lane, address)| {
+                let offset = address.wrapping_add(4 * word);
+                (lane, offset / 4 * 128 + lane * 4 + offset % 4)
+            })
+            .collect();
+        let counts = count_global(size.min(4), &interleaved);
+        lines.extend(interleaved.iter().map(|(_, address)| address / 128));
+        sum.requests += counts.requests;
+        sum.transactions += counts.transactions;
+        sum.sectors += counts.sectors;
+    }
+    AccessCounts {
+        lines: lines.len() as u32,
+        ..sum
+    }
+}
+
+/// Counts the access of lanes to shared memory by the formula of `pastis-2022` III.B: 1 for each pool, and the most
+/// words that its threads request from one bank less one.
+fn count_shared(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
+    let words = size.div_ceil(4);
+    let mut conflicts = 0;
+    for pool in 0..words {
+        let mut requested: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for &(lane, address) in lanes.iter().filter(|(lane, _)| lane * words / 32 == pool) {
+            debug_assert!(lane < 32, "warps of GPUs have 32 lanes");
+            for word in address / 4..address / 4 + words {
+                requested.entry(word % 32).or_default().insert(word);
+            }
+        }
+        let most = requested.values().map(BTreeSet::len).max().unwrap_or(1);
+        conflicts += most as u32 - 1;
+    }
+    AccessCounts {
+        requests: words as u32,
+        transactions: words as u32 + conflicts,
+        conflicts,
+        ..AccessCounts::default()
+    }
+}
+
+/// Returns the value of an address expression of a constant; `None` if it consists of more than cells, numbers and
+/// binary operations.
+fn evaluate(expr: &Expr, cell_value: &dyn Fn(Cell) -> u32) -> Option<u32> {
+    match expr {
+        Expr::Const(value) => Some(*value),
+        Expr::Cell(cell) => Some(cell_value(*cell)),
+        Expr::Binary(op, a, b) => op.apply(evaluate(a, cell_value)?, evaluate(b, cell_value)?),
+        _ => None,
+    }
+}

@@ -1,0 +1,631 @@
+//! Knowledge about the launches of a kernel: contents of the words of constant banks that a launch fills, from a launch
+//! file and from ranges that the user states.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
+use warpbound_base::Diagnostic;
+use warpbound_launch::{
+    ElementType, Launch, LaunchFile, ParamValue, PointerLocation, check_limits,
+};
+use warpbound_load::{Image, Isa, Kernel, NamePattern, Variable, VariableLocation, demangle};
+
+use crate::stated_launches::{NumberRange, StatedLaunches, StatedParam};
+use crate::{BoundOptions, LaunchContext, Session};
+
+/// Launches of a kernel that a result is about.
+#[derive(Clone, Debug)]
+pub struct LaunchKnowledge {
+    /// Facts for the analyses of warps.
+    pub context: LaunchContext,
+    /// Ranges of sizes and of words of constant banks.
+    pub ranges: LaunchRanges,
+}
+
+impl Session {
+    /// Returns the launches of a kernel that the options describe. Parameters that the kernel does not have are
+    /// skipped; [`Library::check_launches`](crate::Library::check_launches) refuses those that no kernel has.
+    ///
+    /// # Errors
+    ///
+    /// The sizes or the launch file do not suit the kernel, or a value does not suit its parameter.
+    pub fn launch(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<LaunchKnowledge, Diagnostic> {
+        let isa = self.image.isa();
+        let ranges = || match isa {
+            Isa::Sm(_) => launch_ranges(&self.image, kernel, options),
+            Isa::MiniSimt => Ok(LaunchRanges {
+                block: size_ranges(options.block_ranges(kernel)?),
+                ..LaunchRanges::default()
+            }),
+        };
+        let launch = options.launch(kernel, isa).and_then(|context| {
+            let ranges = ranges().map_err(|d| d.in_kernel(kernel.demangled()))?;
+            Ok(LaunchKnowledge { context, ranges })
+        });
+        launch.map_err(|d| self.locate(d))
+    }
+}
+
+/// Returns the ranges of the launches of a kernel.
+fn launch_ranges(
+    image: &Image,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<LaunchRanges, Diagnostic> {
+    let stated = &options.launches;
+    let block = options.block_ranges(kernel)?;
+    let file = stated.file.as_deref();
+    let grid = stated
+        .grid
+        .or_else(|| file.map(|file| file.grid.map(NumberRange::one)));
+    if let Some(file) = file {
+        check_file(file, kernel, options)?;
+    }
+    let mut words = LaunchWords::new(kernel);
+    words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
+    words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
+    words.add_addresses();
+    let params = KernelParam::list(kernel, file);
+    for param in &params {
+        words.add_param(param, file);
+    }
+    if let Some(file) = file {
+        words.add_variables(image, file)?;
+    }
+    for stated in &stated.params {
+        if let Some(part) = find_param(&params, &stated.name)? {
+            words.state(&part, stated)?;
+        }
+    }
+    let sizes = [block, grid].into_iter().flatten().flatten();
+    let params = stated.params.iter().map(|param| param.range);
+    let is_one_launch = file.is_some() && sizes.chain(params).all(|range| range.only().is_some());
+    Ok(LaunchRanges {
+        block: size_ranges(block),
+        grid: size_ranges(grid),
+        words: words.into_words(),
+        is_one_launch,
+    })
+}
+
+/// Checks that a launch file is for a kernel.
+fn check_file(
+    file: &LaunchFile,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<(), Diagnostic> {
+    let fail = |message: String| Err(Diagnostic::new(message).in_file(file.file.as_str()));
+    if let Some(name) = &file.kernel
+        && NamePattern::new(name).match_quality(&kernel.name).is_none()
+    {
+        return fail(format!("the launch is of kernel {name:?}"));
+    }
+    if file.params.len() != kernel.params.len() {
+        return fail(format!(
+            "the kernel has {} parameters, the launch {}",
+            kernel.params.len(),
+            file.params.len()
+        ));
+    }
+    for (own, given) in kernel.params.iter().zip(&file.params) {
+        let size = match &given.value {
+            ParamValue::Scalar { bytes, .. } => bytes.len(),
+            _ => 8,
+        };
+        if size != usize::from(own.size) {
+            return fail(format!(
+                "parameter {} has {size} bytes, that of the kernel {}",
+                given.name, own.size
+            ));
+        }
+    }
+    match options.states_block() {
+        true => Ok(()),
+        false => check_limits(kernel, file),
+    }
+}
+
+/// Converts sizes to ranges of words.
+fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
+    size.map_or([None; 3], |size| size.map(|axis| low_words(axis)))
+}
+
+/// Returns the low words of the numbers of a range; `None` for all words.
+fn low_words(range: NumberRange) -> Option<WordRange> {
+    let all = 1i128 << 32;
+    if range.most - range.least >= all - 1 {
+        return None;
+    }
+    let least = range.least.rem_euclid(all);
+    let most = least + (range.most - range.least);
+    // The numbers of a `WordRange` are below 2³², and at least -2³¹.
+    let (least, most) = match most < all {
+        true => (least, most),
+        false => (least - all, most - all),
+    };
+    let fits = least >= -(all / 2);
+    let limits = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
+    fits.then(|| WordRange::between(limits.0, limits.1))
+}
+
+/// Returns the high words of the numbers of a range of 64 bits.
+fn high_words(range: NumberRange) -> Option<WordRange> {
+    low_words(NumberRange {
+        least: range.least >> 32,
+        most: range.most >> 32,
+    })
+}
+
+/// Parameter of a kernel.
+struct KernelParam {
+    /// Name in the launch file; `p2` if the parameter at position 2 has none.
+    name: String,
+    position: usize,
+    /// Byte offset in the constant bank.
+    offset: u32,
+    /// Size in bytes.
+    size: u32,
+    kind: ParamKind,
+}
+
+/// Kind of a parameter, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ParamKind {
+    /// Number of a type.
+    Number(ElementType),
+    /// Structure.
+    Structure,
+    /// Address of a buffer.
+    Address,
+    /// Texture or surface.
+    Object,
+    /// Any: cubins do not contain types.
+    Unknown,
+}
+
+impl KernelParam {
+    /// Lists the parameters of a kernel.
+    fn list(kernel: &Kernel, file: Option<&LaunchFile>) -> Vec<KernelParam> {
+        let first = kernel.param_block.as_ref().map_or(0, |block| block.offset);
+        let own = kernel.params.iter().enumerate();
+        own.map(|(position, own)| {
+            let given = file.and_then(|file| file.params.get(position));
+            let name = given.map(|given| given.name.clone());
+            KernelParam {
+                // A number alone would be read as a constant in expressions.
+                name: name
+                    .filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
+                    .unwrap_or_else(|| format!("p{position}")),
+                position,
+                offset: u32::from(first) + u32::from(own.offset),
+                size: own.size.into(),
+                kind: match given.map(|given| &given.value) {
+                    None => ParamKind::Unknown,
+                    Some(ParamValue::Scalar { element, .. }) => {
+                        element.map_or(ParamKind::Structure, ParamKind::Number)
+                    }
+                    Some(ParamValue::Buffer(_) | ParamValue::Alias { .. }) => ParamKind::Address,
+                    Some(ParamValue::Texture(_) | ParamValue::Surface(_)) => ParamKind::Object,
+                },
+            }
+        })
+        .collect()
+    }
+
+    /// Returns name and size for messages.
+    fn text(&self) -> String {
+        let bytes = match self.size {
+            1 => "1 byte".to_owned(),
+            size => format!("{size} bytes"),
+        };
+        format!("{} ({bytes})", self.name)
+    }
+
+    /// Whether a word is one of several of a structure, and not one of the two of a number.
+    fn has_elements(&self) -> bool {
+        self.kind == ParamKind::Structure || !matches!(self.size, 1 | 2 | 4 | 8)
+    }
+}
+
+/// Part of a parameter to which a statement applies.
+struct ParamPart<'a> {
+    param: &'a KernelParam,
+    /// Byte offset in the parameter of a word; `None` for the parameter as a number.
+    word: Option<u32>,
+}
+
+/// Finds the parameter of a name, or of a position, see [`StatedParam::name`]; `None` if there is none.
+///
+/// # Errors
+///
+/// The parameter has no word at the byte offset.
+fn find_param<'a>(
+    params: &'a [KernelParam],
+    name: &str,
+) -> Result<Option<ParamPart<'a>>, Diagnostic> {
+    let find = |name: &str| {
+        let position = name.strip_prefix('p').unwrap_or(name).parse().ok();
+        let named = params.iter().find(|param| param.name == name);
+        named.or_else(|| params.iter().find(|param| Some(param.position) == position))
+    };
+    if let Some(param) = find(name) {
+        return Ok(Some(ParamPart { param, word: None }));
+    }
+    let parts = name.strip_suffix(']').and_then(|name| name.split_once('['));
+    let Some((base, offset)) = parts else {
+        return Ok(None);
+    };
+    let (Some(param), Ok(offset)) = (find(base), offset.parse::<u32>()) else {
+        return Ok(None);
+    };
+    let is_word = offset.is_multiple_of(4) && offset.saturating_add(4) <= param.size;
+    match is_word && param.offset.is_multiple_of(4) {
+        true => Ok(Some(ParamPart {
+            param,
+            word: Some(offset),
+        })),
+        false => Err(Diagnostic::new(format!(
+            "parameter {} has no word at byte {offset}",
+            param.text()
+        ))),
+    }
+}
+
+/// Whether a kernel has the parameter of a statement.
+pub(crate) fn has_param(kernel: &Kernel, launches: &StatedLaunches, stated: &StatedParam) -> bool {
+    let params = KernelParam::list(kernel, launches.file.as_deref());
+    // A wrong offset is an error when the launches of the kernel are made.
+    !matches!(find_param(&params, &stated.name), Ok(None))
+}
+
+/// Lists the parameters of a kernel for messages.
+pub(crate) fn param_list(kernel: &Kernel, launches: &StatedLaunches) -> String {
+    let params = KernelParam::list(kernel, launches.file.as_deref());
+    match params.is_empty() {
+        true => "it has none".to_owned(),
+        false => {
+            let names: Vec<String> = params.iter().map(KernelParam::text).collect();
+            format!("it has {}", names.join(", "))
+        }
+    }
+}
+
+impl ParamPart<'_> {
+    /// Checks that the values of a statement suit the parameter.
+    fn check(&self, stated: &StatedParam) -> Result<(), Diagnostic> {
+        let fail = |reason: String| {
+            let message = format!("--param {}: {reason}", stated.name);
+            Err(Diagnostic::new(message))
+        };
+        let unsigned = |bytes: u32| (-(1i128 << (8 * bytes - 1)), (1i128 << (8 * bytes)) - 1);
+        let param = self.param;
+        let limits = match (param.kind, self.word) {
+            (ParamKind::Address, _) => {
+                return fail("it is the address of a buffer, not a number".to_owned());
+            }
+            (ParamKind::Object, _) => {
+                return fail("it is a texture or surface, not a number".to_owned());
+            }
+            (ParamKind::Number(element), _) if element.is_float() => {
+                return fail(format!("it is {element}, and ranges are for integers"));
+            }
+            (_, Some(_)) => unsigned(4),
+            (ParamKind::Number(element), None) => {
+                element.range().unwrap_or_else(|| unsigned(param.size))
+            }
+            (ParamKind::Structure | ParamKind::Unknown, None) if param.has_elements() => {
+                return fail(format!(
+                    "it has {} bytes: state its words, such as {}[0]",
+                    param.size, param.name
+                ));
+            }
+            (ParamKind::Structure | ParamKind::Unknown, None) => unsigned(param.size),
+        };
+        let range = stated.range;
+        let (least, most) = limits;
+        if !(NumberRange { least, most }.contains(range)) {
+            return fail(format!(
+                "{range} is not in the range of its type, {least} to {most}"
+            ));
+        }
+        if self.word.is_none() && param.size < 4 && range.only().is_none() {
+            let bytes = param.size;
+            return fail(format!("it has {bytes} bytes, and ranges are for 4 and 8"));
+        }
+        Ok(())
+    }
+}
+
+/// Contents of a word, as far as they are known.
+#[derive(Clone, Default)]
+struct WordContents {
+    name: String,
+    /// Bytes that are the same in all launches.
+    bytes: [Option<u8>; 4],
+    /// Stated range, which replaces the bytes.
+    range: Option<WordRange>,
+}
+
+impl WordContents {
+    /// Returns the set of contents; `None` if nothing is known.
+    fn range(&self) -> Option<WordRange> {
+        if self.range.is_some() {
+            return self.range;
+        }
+        let mut known = 0;
+        let mut low = [0; 4];
+        for (to, from) in low
+            .iter_mut()
+            .zip(self.bytes.iter().map_while(|byte| *byte))
+        {
+            *to = from;
+            known += 1;
+        }
+        let residue = u32::from_le_bytes(low);
+        match known {
+            0 => None,
+            4 => Some(WordRange::one(residue)),
+            known => Some(WordRange {
+                modulus: 1 << (8 * known),
+                residue,
+                ..WordRange::ANY
+            }),
+        }
+    }
+}
+
+/// Words of the constant banks of a kernel.
+struct LaunchWords {
+    /// Bank with sizes and parameters.
+    bank: u8,
+    words: BTreeMap<(u8, u32), WordContents>,
+    /// Bytes that statements have set, by offset in `bank`.
+    stated: Vec<(u32, u32)>,
+}
+
+impl LaunchWords {
+    fn new(kernel: &Kernel) -> LaunchWords {
+        LaunchWords {
+            bank: kernel.param_block.as_ref().map_or(0, |block| block.bank),
+            words: BTreeMap::new(),
+            stated: Vec::new(),
+        }
+    }
+
+    /// Adds the words of a size in x, y and z.
+    fn add_sizes(&mut self, name: &str, at: usize, ranges: [Option<WordRange>; 3]) {
+        for ((nth, axis), range) in ["x", "y", "z"].iter().enumerate().zip(ranges) {
+            let word = WordContents {
+                name: format!("{name}.{axis}"),
+                range,
+                ..WordContents::default()
+            };
+            self.insert(at + 4 * nth, word);
+        }
+    }
+
+    /// Adds the words with addresses of memory windows, whose contents the GPU chooses.
+    fn add_addresses(&mut self) {
+        let windows = Launch::WINDOW_BASES.iter().map(|&(at, _)| at);
+        let names = ["shared", "local", "shared.high", "local.high"];
+        for (at, name) in windows.zip(names) {
+            self.insert(at, WordContents::named(format!("window.{name}")));
+        }
+        self.insert(Launch::STACK_AT, WordContents::named("stack".to_owned()));
+    }
+
+    /// Inserts a word of the bank with sizes and parameters.
+    fn insert(&mut self, at: usize, word: WordContents) {
+        if let Ok(at) = u32::try_from(at) {
+            self.words.insert((self.bank, at), word);
+        }
+    }
+
+    /// Adds the words of a parameter, with the contents that a launch file gives it.
+    fn add_param(&mut self, param: &KernelParam, file: Option<&LaunchFile>) {
+        let given = file.and_then(|file| Some((file, file.params.get(param.position)?)));
+        let bytes = match given.map(|(file, given)| (file, &given.value)) {
+            Some((file, ParamValue::Scalar { bytes, .. })) => {
+                known_bytes(bytes, PointerLocation::Param(param.position), file)
+            }
+            Some((_, ParamValue::Buffer(_))) => aligned_address(0).to_vec(),
+            Some((_, ParamValue::Alias { offset, .. })) => aligned_address(*offset).to_vec(),
+            Some((_, ParamValue::Texture(_) | ParamValue::Surface(_))) | None => Vec::new(),
+        };
+        for byte in 0..param.size {
+            let word_at = (param.offset + byte) & !3;
+            let within = word_at.saturating_sub(param.offset);
+            let name = match (param.has_elements(), within) {
+                (true, _) => format!("{}[{within}]", param.name),
+                (false, 0) => param.name.clone(),
+                (false, _) => format!("{}.high", param.name),
+            };
+            let known = bytes.get(byte as usize).copied().flatten();
+            self.set(self.bank, param.offset + byte, &name, known);
+        }
+    }
+
+    /// Adds the words of the variables in constant memory that a launch file fills.
+    ///
+    /// # Errors
+    ///
+    /// The module has no such variable, or a smaller one.
+    fn add_variables(&mut self, image: &Image, file: &LaunchFile) -> Result<(), Diagnostic> {
+        for (number, given) in file.variables.iter().enumerate() {
+            let (name, bytes) = (&given.name, &given.buffer.bytes);
+            let fail = |message: String| {
+                let diagnostic = Diagnostic::new(message);
+                Err(diagnostic.in_file(file.file.as_str()))
+            };
+            let mut variables = image.variables().iter();
+            let has_name = |variable: &&Variable| {
+                *variable.name == **name || demangle(&variable.name) == **name
+            };
+            let Some(variable) = variables.find(has_name) else {
+                return fail(format!("the module has no variable {name}"));
+            };
+            if bytes.len() > variable.size as usize {
+                let size = variable.size;
+                return fail(format!(
+                    "variable {name} has {size} bytes, the launch gives it {}",
+                    bytes.len()
+                ));
+            }
+            let VariableLocation::Constant { bank, offset } = variable.location else {
+                continue;
+            };
+            let known = known_bytes(bytes, PointerLocation::Variable(number), file);
+            for (byte, known) in (offset..).zip(known) {
+                let word = (byte & !3).saturating_sub(offset);
+                self.set(bank, byte, &format!("{name}[{word}]"), known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a byte of a bank. Small parameters that share a word give it all their names.
+    fn set(&mut self, bank: u8, at: u32, name: &str, byte: Option<u8>) {
+        let word = self.words.entry((bank, at & !3)).or_default();
+        if !word.name.split(',').any(|other| other == name) {
+            if !word.name.is_empty() {
+                word.name.push(',');
+            }
+            word.name.push_str(name);
+        }
+        if let Some(to) = word.bytes.get_mut((at & 3) as usize) {
+            *to = byte;
+        }
+    }
+
+    /// Applies a statement of the user to a parameter.
+    fn state(&mut self, part: &ParamPart<'_>, stated: &StatedParam) -> Result<(), Diagnostic> {
+        part.check(stated)?;
+        let (start, size) = match part.word {
+            Some(word) => (part.param.offset + word, 4),
+            None => (part.param.offset, part.param.size),
+        };
+        let is_same = |&(other, bytes): &(u32, u32)| other < start + size && start < other + bytes;
+        if self.stated.iter().any(is_same) {
+            let message = format!("--param {}: it is stated twice", stated.name);
+            return Err(Diagnostic::new(message));
+        }
+        self.stated.push((start, size));
+        if let Some(value) = stated.range.only() {
+            for (at, byte) in (start..start + size).zip(value.to_le_bytes()) {
+                self.replace(at, Some(byte));
+            }
+            return Ok(());
+        }
+        (start..start + size).for_each(|at| self.replace(at, None));
+        let halves = [low_words(stated.range), high_words(stated.range)];
+        for (at, half) in (start..start + size).step_by(4).zip(halves) {
+            if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
+                word.range = half;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a byte of a parameter.
+    fn replace(&mut self, at: u32, byte: Option<u8>) {
+        let word = self.words.get_mut(&(self.bank, at & !3));
+        if let Some(to) = word.and_then(|word| word.bytes.get_mut((at & 3) as usize)) {
+            *to = byte;
+        }
+    }
+
+    fn into_words(self) -> BTreeMap<(u8, u32), LaunchWord> {
+        let word = |(at, contents): ((u8, u32), WordContents)| {
+            let range = contents.range();
+            let name = contents.name;
+            (at, LaunchWord { name, range })
+        };
+        self.words.into_iter().map(word).collect()
+    }
+}
+
+impl WordContents {
+    fn named(name: String) -> WordContents {
+        WordContents {
+            name,
+            ..WordContents::default()
+        }
+    }
+}
+
+/// Returns the bytes of an object of a launch file. The addresses in it are known only as far as buffers are aligned.
+fn known_bytes(bytes: &[u8], location: PointerLocation, file: &LaunchFile) -> Vec<Option<u8>> {
+    let mut known: Vec<Option<u8>> = bytes.iter().copied().map(Some).collect();
+    for pointer in file.pointers.iter().filter(|p| p.location == location) {
+        for (at, to) in pointer.addresses() {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            for (byte, address) in known.iter_mut().skip(at).zip(aligned_address(to)) {
+                *byte = address;
+            }
+        }
+    }
+    known
+}
+
+/// Returns the known bytes of the address at an offset in a buffer whose address is a multiple of 256 (assumption
+/// `buffers-aligned`, SOUNDNESS 2).
+fn aligned_address(offset: u64) -> [Option<u8>; 8] {
+    let [low, ..] = offset.to_le_bytes();
+    [Some(low), None, None, None, None, None, None, None]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{high_words, low_words};
+    use crate::stated_launches::NumberRange;
+    use warpbound_analyse::launch_ranges::WordRange;
+
+    /// Whether a set of words has a word; `None` are all words.
+    fn has(words: Option<WordRange>, word: i128) -> bool {
+        words.is_none_or(|words| {
+            let between = i128::from(words.least)..=i128::from(words.most);
+            [word, word - (1 << 32)].iter().any(|w| between.contains(w))
+        })
+    }
+
+    #[test]
+    fn words_of_ranges() {
+        let interesting = [31, 32, 33, 63, 64].map(|bits| 1i128 << bits);
+        let near = |limit: i128| [-limit, 0, limit].map(|n| [n - 3, n - 1, n, n + 2]);
+        let numbers: Vec<i128> = interesting.into_iter().flat_map(near).flatten().collect();
+        for &least in &numbers {
+            for &most in numbers.iter().filter(|most| least <= **most) {
+                let range = NumberRange { least, most };
+                let (low, high) = (low_words(range), high_words(range));
+                for words in [low, high].into_iter().flatten() {
+                    assert!((-(1 << 31)..1 << 32).contains(&words.least), "{range}");
+                    assert!((words.least..1 << 32).contains(&words.most), "{range}");
+                }
+                for &number in numbers.iter().filter(|n| (least..=most).contains(*n)) {
+                    let bits = number.rem_euclid(1 << 64);
+                    assert!(has(low, bits & 0xffff_ffff), "{number} of {range}");
+                    assert!(has(high, bits >> 32), "{number} of {range}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_stay_narrow() {
+        let range = |least, most| NumberRange { least, most };
+        let between = |least, most| Some(WordRange::between(least, most));
+        assert_eq!(low_words(range(1, 4096)), between(1, 4096));
+        assert_eq!(high_words(range(1, 4096)), between(0, 0));
+        assert_eq!(low_words(range(-5, 10)), between(-5, 10));
+        assert_eq!(
+            high_words(range(-5, -1)),
+            between((1 << 32) - 1, (1 << 32) - 1)
+        );
+        assert_eq!(low_words(range(7 << 32, (7 << 32) + 9)), between(0, 9));
+        assert_eq!(low_words(range(-5, i128::from(u32::MAX))), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Statements of the user about launches: a launch file, and ranges of sizes and parameters.
+
+use std::fmt;
+use std::sync::Arc;
+
+use warpbound_analyse::launch_ranges::LaunchRanges;
+use warpbound_base::Diagnostic;
+use warpbound_isa::Axis;
+use warpbound_launch::LaunchFile;
+
+/// Integers between two limits, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NumberRange {
+    /// Least number.
+    pub least: i128,
+    /// Greatest number.
+    pub most: i128,
+}
+
+impl NumberRange {
+    /// Returns the range of one number.
+    pub fn one(number: impl Into<i128>) -> NumberRange {
+        let number = number.into();
+        NumberRange {
+            least: number,
+            most: number,
+        }
+    }
+
+    /// Returns the only number of the range, if it has one.
+    pub fn only(self) -> Option<i128> {
+        (self.least == self.most).then_some(self.least)
+    }
+
+    /// Whether all numbers of `other` are in the range.
+    pub fn contains(self, other: NumberRange) -> bool {
+        self.least <= other.least && other.most <= self.most
+    }
+}
+
+impl fmt::Display for NumberRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.only() {
+            Some(number) => write!(f, "{number}"),
+            None => write!(f, "{}..{}", self.least, self.most),
+        }
+    }
+}
+
+/// Range of a parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StatedParam {
+    /// Name in the launch file, or position (`2` or `p2`); with a byte offset in brackets, the word there: `table[4]`.
+    pub name: String,
+    /// Its values.
+    pub range: NumberRange,
+}
+
+/// Statements of the user about the launches that a result is about. Sizes and parameters that are stated beside a
+/// launch file replace those of the file.
+#[derive(Clone, Default, Debug)]
+pub struct StatedLaunches {
+    /// Launch file.
+    pub file: Option<Arc<LaunchFile>>,
+    /// Threads of a block in x, y, z, where they are not one size ([`BoundOptions::block`](crate::BoundOptions)).
+    pub block: Option<[NumberRange; 3]>,
+    /// Blocks of the grid in x, y, z.
+    pub grid: Option<[NumberRange; 3]>,
+    /// Parameters.
+    pub params: Vec<StatedParam>,
+}
+
+/// Most threads of a block (CUDA C++ Programming Guide, compute capabilities).
+const MAX_THREADS: i128 = 1024;
+
+impl StatedLaunches {
+    /// Whether nothing is stated.
+    pub fn is_empty(&self) -> bool {
+        let StatedLaunches {
+            file,
+            block,
+            grid,
+            params,
+        } = self;
+        file.is_none() && block.is_none() && grid.is_none() && params.is_empty()
+    }
+
+    /// Checks that no range is empty and that sizes are within the limits of GPUs.
+    ///
+    /// # Errors
+    ///
+    /// The first statement that violates this.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        let limits = LaunchRanges::default();
+        let fail = |message: String| Err(Diagnostic::new(message));
+        for (option, size) in [("--block", self.block), ("--grid", self.grid)] {
+            let axes = [Axis::X, Axis::Y, Axis::Z];
+            for (range, axis) in size.iter().flatten().zip(axes) {
+                let most = match option {
+                    "--block" => limits.most_threads(axis),
+                    _ => limits.most_blocks(axis),
+                };
+                let outside = [range.least, range.most]
+                    .into_iter()
+                    .find(|size| !(1..=i128::from(most)).contains(size));
+                if let Some(size) = outside {
+                    return fail(format!("{option}: {size} is not between 1 and {most}"));
+                }
+                if range.least > range.most {
+                    return fail(format!("{option}: the range {range} is empty"));
+                }
+            }
+        }
+        if let Some(block) = self.block
+            && block.iter().map(|range| range.least).product::<i128>() > MAX_THREADS
+        {
+            let message = format!("--block: a block has at most {MAX_THREADS} threads");
+            return fail(message);
+        }
+        match self.params.iter().find(|p| p.range.least > p.range.most) {
+            Some(StatedParam { name, range }) => {
+                fail(format!("--param {name}: the range {range} is empty"))
+            }
+            None => Ok(()),
+        }
+    }
+}

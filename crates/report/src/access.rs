@@ -1,0 +1,260 @@
+//! Report of memory accesses: their classes, and the most requests, transactions, sectors, lines and bank conflicts of
+//! one execution by a warp.
+
+use serde::Serialize;
+
+use crate::KernelReport;
+use crate::bound::BoundAssumption;
+use crate::table::{Align, table};
+
+/// Accesses of a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessReport {
+    /// Always `warpbound.access/1`.
+    pub schema: &'static str,
+    /// Demangled name.
+    pub kernel: String,
+    /// Threads of a block in x, y, z; `None` if they are not known.
+    pub block: Option<[u32; 3]>,
+    /// Accesses in order of address.
+    pub accesses: Vec<ReportedAccess>,
+    /// Accesses that are not listed.
+    pub notes: Vec<String>,
+    /// Assumptions of the numbers.
+    pub assumptions: Vec<BoundAssumption>,
+}
+
+/// Access and its class.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReportedAccess {
+    /// Address of the instruction.
+    pub address: String,
+    /// Disassembly.
+    pub instruction: String,
+    /// Source line.
+    pub source: Option<String>,
+    /// Function that contains it, if not the kernel itself.
+    pub function: Option<String>,
+    /// Memory space: `global`, `local`, `shared`, `generic`, `constant`; others are not counted.
+    pub space: &'static str,
+    /// Kind of access.
+    pub kind: &'static str,
+    /// Bytes per lane.
+    pub bytes: Option<u32>,
+    /// Relation between the addresses of the lanes.
+    #[serde(flatten)]
+    pub class: AccessClassReport,
+    /// Numbers of one execution; `None` if they are not counted.
+    #[serde(flatten)]
+    pub numbers: AccessNumbers,
+    /// Whether a warp with the most threads, all of them active, has these numbers in each execution.
+    pub exact: bool,
+    /// Explanation of the class.
+    pub reason: String,
+}
+
+/// Relation between the addresses of the lanes of a warp.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "class", rename_all = "kebab-case")]
+pub enum AccessClassReport {
+    /// The same address in all lanes.
+    Uniform,
+    /// Consecutive lanes access consecutive elements.
+    Coalesced,
+    /// Addresses of consecutive lanes differ by the same number of bytes.
+    Strided {
+        /// That number.
+        stride: i64,
+    },
+    /// Linear function of the thread index.
+    Affine {
+        /// Bytes by which the address grows with the thread index in x, y, z.
+        coefficients: [i64; 3],
+    },
+    /// Addresses in a limited range.
+    Array {
+        /// Bytes of the range.
+        array_bytes: u64,
+    },
+    /// Any addresses.
+    Unknown {
+        /// Address of the load that decides them, if one does.
+        decided_by: Option<String>,
+    },
+    /// Accesses whose cost is not counted in lines or banks, such as texture reads.
+    NotCounted,
+}
+
+impl AccessClassReport {
+    /// Returns the class in words.
+    fn text(&self) -> String {
+        match self {
+            AccessClassReport::Uniform => "uniform".to_owned(),
+            AccessClassReport::Coalesced => "coalesced".to_owned(),
+            AccessClassReport::Strided { stride } => format!("strided by {stride}"),
+            AccessClassReport::Affine { .. } => "affine".to_owned(),
+            AccessClassReport::Array { array_bytes } => format!("within {array_bytes} bytes"),
+            AccessClassReport::Unknown { .. } => "unknown".to_owned(),
+            AccessClassReport::NotCounted => "not counted".to_owned(),
+        }
+    }
+}
+
+/// Most numbers of one execution of an access by a warp; of a generic access, of the lanes that access one space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct AccessNumbers {
+    /// Requests, each for up to 8, 4 or 2 lanes; of shared memory, pools.
+    pub requests: Option<u32>,
+    /// Global and local memory: lines, those of each request counted apart. Shared memory: accesses to the banks.
+    /// Constants: distinct words.
+    pub transactions: Option<u32>,
+    /// Sectors, those of each request counted apart.
+    pub sectors: Option<u32>,
+    /// Distinct lines.
+    pub lines: Option<u32>,
+    /// Transactions due to bank conflicts.
+    pub conflicts: Option<u32>,
+}
+
+impl AccessNumbers {
+    /// Returns the numbers with their names.
+    pub(crate) fn named(&self) -> [(&'static str, Option<u32>); 5] {
+        [
+            ("requests", self.requests),
+            ("transactions", self.transactions),
+            ("sectors", self.sectors),
+            ("lines", self.lines),
+            ("conflicts", self.conflicts),
+        ]
+    }
+}
+
+/// Legend of the columns.
+const LEGEND: &str = "
+  each number is the most that one execution by a warp can cause, whichever of its threads take part; those marked =
+  are the numbers of each execution by all threads of a full warp
+  requests: groups of 8, 4 or 2 threads for accesses of 4, 8 or 16 bytes; of shared memory, pools of 32, 16 or 8
+  transactions: lines of each request; of shared memory, accesses to the banks; of constants, distinct words
+  sectors: sectors of 32 bytes of each request; lines: distinct lines of 128 bytes of all requests
+";
+
+impl AccessReport {
+    /// The name of the JSON format of a kernel.
+    pub const SCHEMA: &'static str = "warpbound.access/1";
+
+    /// Returns the report as text: a line per access, followed by the reason for its class.
+    pub fn text(&self) -> String {
+        let mut out = format!("{}: {}\n", self.kernel, self.summary());
+        if !self.accesses.is_empty() {
+            self.write_table(&mut out);
+            out.push_str(LEGEND);
+        }
+        for note in &self.notes {
+            out.push_str(&format!("  note: {note}\n"));
+        }
+        if !self.accesses.is_empty() {
+            out.push_str("  assumed:\n");
+            for assumption in &self.assumptions {
+                out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
+            }
+        }
+        out
+    }
+
+    /// Returns the number of accesses of each class.
+    fn summary(&self) -> String {
+        if self.accesses.is_empty() {
+            return "no memory accesses".to_owned();
+        }
+        type ClassPredicate = fn(&AccessClassReport) -> bool;
+        let kinds: [(&str, ClassPredicate); 7] = [
+            ("uniform", |c| matches!(c, AccessClassReport::Uniform)),
+            ("coalesced", |c| matches!(c, AccessClassReport::Coalesced)),
+            ("strided", |c| {
+                matches!(c, AccessClassReport::Strided { .. })
+            }),
+            ("affine", |c| matches!(c, AccessClassReport::Affine { .. })),
+            ("within an array", |c| {
+                matches!(c, AccessClassReport::Array { .. })
+            }),
+            ("unknown", |c| {
+                matches!(c, AccessClassReport::Unknown { .. })
+            }),
+            ("not counted", |c| {
+                matches!(c, AccessClassReport::NotCounted)
+            }),
+        ];
+        let counts = kinds.iter().filter_map(|(name, fits)| {
+            let count = self.accesses.iter().filter(|a| fits(&a.class)).count();
+            (count > 0).then(|| format!("{count} {name}"))
+        });
+        let counts: Vec<String> = counts.collect();
+        let all = match self.accesses.len() {
+            1 => "1 memory access".to_owned(),
+            n => format!("{n} memory accesses"),
+        };
+        format!("{all}: {}", counts.join(", "))
+    }
+
+    fn write_table(&self, out: &mut String) {
+        let heads = [
+            "at",
+            "instruction",
+            "space",
+            "class",
+            "",
+            "requests",
+            "transactions",
+            "sectors",
+            "lines",
+            "conflicts",
+            "source",
+        ];
+        let columns = heads.map(|head| match head {
+            "requests" | "transactions" | "sectors" | "lines" | "conflicts" => Align::Right,
+            _ => Align::Left,
+        });
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        rows.extend(self.accesses.iter().map(ReportedAccess::row));
+        let lines = table(2, &columns, &rows);
+        let mut lines = lines.lines();
+        out.push('\n');
+        out.push_str(lines.next().unwrap_or_default());
+        out.push('\n');
+        for (access, line) in self.accesses.iter().zip(lines) {
+            out.push_str(&format!("{line}\n      {}\n", access.reason));
+        }
+    }
+}
+
+impl ReportedAccess {
+    /// Returns the row of the table.
+    fn row(&self) -> Vec<String> {
+        let is_counted = self.numbers.transactions.is_some();
+        let relation = match (self.exact, is_counted) {
+            (_, false) => "",
+            (true, true) => "=",
+            (false, true) => "<=",
+        };
+        let mut row = vec![
+            self.address.clone(),
+            self.instruction.clone(),
+            self.space.to_owned(),
+            self.class.text(),
+            relation.to_owned(),
+        ];
+        let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
+        row.extend(self.numbers.named().map(|(_, value)| number(value)));
+        row.push(self.source.clone().unwrap_or_default());
+        row
+    }
+}
+
+impl KernelReport for AccessReport {
+    const SCHEMA_OF_SEVERAL: &'static str = "warpbound.accesses/1";
+    const IS_ALWAYS_LISTED: bool = true;
+
+    fn to_text(&self) -> String {
+        self.text()
+    }
+}
