@@ -7,8 +7,7 @@ use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
-    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style,
-    TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style, TemplateArguments,
 };
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;

@@ -1,5 +1,7 @@
 //! `cargo xtask formulas`: formulas of kernels against their bounds at random points.
 
+mod parameters;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -13,16 +15,20 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- formulas [--points N] [--seed N] [--sm SM] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- formulas [--points N] [--launches N] [--seed N] [--sm SM] [--text] [FILE...]
 
 For each kernel with loops (cubins of kernels/built for sm_61), with the count of every loop as a symbol: searches the
 formula of its bound and compares it with the bound itself at N random points, half of them small numbers, the others up
-to 10000. Prints one line per kernel and the sums. Fails if a formula is smaller than a bound.
+to 10000. Then, where the counts of all loops are known in terms of the launch, the formula in parameters and sizes with
+the bound of random launches. Prints one line per kernel and the sums. Fails if a formula is smaller than a bound.
 
   --points N   points per kernel (1000)
+  --launches N launches per kernel (20)
   --seed N     seed of the points (1)
   --sm SM      only images for this architecture (sm_61)
   --text       print the formulas";
+
+use self::parameters::ParameterComparison;
 
 /// Largest count of a loop at a random point.
 const MOST: u64 = 10_000;
@@ -38,6 +44,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     };
     let mut comparison = Comparison {
         points: 1000,
+        parameters: ParameterComparison::new(20),
         ..Comparison::default()
     };
     let mut seed = 1;
@@ -46,6 +53,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--points" => comparison.points = value()?.parse()?,
+            "--launches" => comparison.parameters = ParameterComparison::new(value()?.parse()?),
             "--seed" => seed = value()?.parse()?,
             "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
             "--text" => comparison.text = true,
@@ -64,7 +72,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         println!("cannot be read: {why}");
     }
     comparison.print();
-    match comparison.smaller {
+    comparison.parameters.print();
+    match comparison.smaller + comparison.parameters.smaller {
         0 => Ok(()),
         n => bail!("formulas are smaller than the bound at {n} points"),
     }
@@ -76,6 +85,7 @@ struct Comparison {
     points: usize,
     text: bool,
     random: fastrand::Rng,
+    parameters: ParameterComparison,
     kernels: usize,
     with_formula: usize,
     /// Kernels whose formula equals the bound at 95 % of the points at least.
@@ -123,7 +133,8 @@ impl Comparison {
                 why.message
             ),
         }
-        Ok(())
+        self.parameters
+            .kernel(session, kernel, &mut self.random, &name)
     }
 
     fn compare(

@@ -16,7 +16,8 @@ pub(super) struct LoopFacts {
     pub(super) bounds: Vec<Option<u64>>,
     /// Totals.
     pub(super) totals: Vec<Option<u64>>,
-    origins: Vec<Origin>,
+    /// Origins of the bounds.
+    pub(super) origins: Vec<Origin>,
 }
 
 impl BoundQuery<'_> {

@@ -1,0 +1,239 @@
+//! Formula of a bound: the integer program with loop counts as symbols, and the counts in terms of the launch.
+
+use warpbound_analyse::LaunchRanges;
+use warpbound_analyse::loop_bounds::CountFormula;
+use warpbound_base::{Diagnostic, Instructions};
+use warpbound_bound::formula::{
+    CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
+    SymbolicProgram, find_formula,
+};
+use warpbound_bound::{Ipet, StatedCounts};
+use warpbound_load::Kernel;
+use warpbound_report::bound::Origin;
+use warpbound_report::formula::{BoundFormula, FormulaPart, FormulaPolynomial, FormulaTerm};
+use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountVar;
+
+use super::BoundQuery;
+use super::external_calls::ExternalCalls;
+use super::flow_facts::LoopFacts;
+use crate::{BoundOptions, FormulaSymbols, KernelFlow, Session};
+
+impl KernelFlow {
+    /// Returns the integer program in which the bounds of some loops are symbols: symbol `s` is the bound of fact
+    /// `facts[s]` (one per element of `Loops::sites`), header executions per entry and thread. `stated` has the bounds
+    /// of the other loops; a node costs `cost(node)`.
+    ///
+    /// # Errors
+    ///
+    /// A number is too large for the program.
+    pub fn symbolic_program(
+        &self,
+        facts: &[usize],
+        stated: StatedCounts<'_>,
+        cost: impl Fn(NodeId) -> Instructions,
+    ) -> Result<SymbolicProgram, Diagnostic> {
+        SymbolicProgram::read_off(facts.len(), |values| {
+            let mut bounds = stated.bounds.to_vec();
+            for (&fact, &value) in facts.iter().zip(values) {
+                if let Some(bound) = bounds.get_mut(fact) {
+                    *bound = Some(value);
+                }
+            }
+            let stated = StatedCounts {
+                bounds: &bounds,
+                ..stated
+            };
+            let ipet = Ipet::with_facts(&self.counts, &cost, stated);
+            let ipet =
+                ipet.map_err(|_| Diagnostic::new("a number is too large to compute with"))?;
+            Ok(ipet.model().clone())
+        })
+    }
+}
+
+impl Session {
+    /// Computes the formula of the bound of a kernel; the inner error is the reason why there is none.
+    ///
+    /// # Errors
+    ///
+    /// See [`Session::bound`].
+    pub fn formula(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<Result<ParameterFormula<Instructions>, Diagnostic>, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let launch = self.launch(kernel, options)?;
+        let limits = options.limits();
+        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+        let flow = match flow {
+            Ok(flow) => flow,
+            Err(refusal) => return Ok(Err(Diagnostic::new(refusal.reason.to_string()))),
+        };
+        let query = BoundQuery::new(&prepared, &launch, options, limits.deadline, &flow);
+        let (facts, excluded) = (query.loop_facts()?, query.excluded()?);
+        let external = query.external_calls()?;
+        let symbols = options.formula.clone().unwrap_or(FormulaSymbols::Loops);
+        Ok(query.formula(&symbols, &facts, &excluded, &external))
+    }
+}
+
+impl BoundQuery<'_> {
+    /// Returns the formula, or the reason why there is none, if one is asked for.
+    pub(super) fn formula_report(
+        &self,
+        facts: &LoopFacts,
+        excluded: &[(String, Vec<CountVar>)],
+        external: &ExternalCalls,
+    ) -> (Option<BoundFormula>, Option<String>) {
+        let Some(symbols) = &self.options.formula else {
+            return (None, None);
+        };
+        match self.formula(symbols, facts, excluded, external) {
+            Ok(formula) => (Some(formula_report(&formula)), None),
+            Err(why) => (None, Some(why.message)),
+        }
+    }
+
+    /// Computes the formula.
+    fn formula(
+        &self,
+        symbols: &FormulaSymbols,
+        facts: &LoopFacts,
+        excluded: &[(String, Vec<CountVar>)],
+        external: &ExternalCalls,
+    ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+        if let Some(refusal) = external.refusal() {
+            return Err(refusal);
+        }
+        for name in symbols.parameters() {
+            if !self.ranges.words.values().any(|word| word.name == *name) {
+                let message = format!("the launch of the kernel has no number named {name}");
+                return Err(Diagnostic::new(message));
+            }
+        }
+        let (mut symbolic, mut loops) = (Vec::new(), Vec::new());
+        for fact in 0..self.names.len() {
+            if let Some(symbol) = self.loop_symbol(fact, symbols, facts)? {
+                symbolic.push(fact);
+                loops.push(symbol);
+            }
+        }
+        let stated = StatedCounts {
+            bounds: &facts.bounds,
+            totals: &facts.totals,
+            never: excluded,
+        };
+        let cost = |node| Instructions(self.cost(node, external).into());
+        let program = self.flow.symbolic_program(&symbolic, stated, cost)?;
+        let effort = FormulaEffort {
+            deadline: self.deadline,
+            ..FormulaEffort::default()
+        };
+        Ok(ParameterFormula {
+            formula: find_formula(&program, effort)?,
+            loops,
+            parameters: symbols.parameters().to_vec(),
+        })
+    }
+
+    /// Returns the symbol of a loop; `None` for a loop whose bound is a number.
+    ///
+    /// # Errors
+    ///
+    /// The count of the loop is neither known as a number nor in terms of the parameters.
+    fn loop_symbol(
+        &self,
+        fact: usize,
+        symbols: &FormulaSymbols,
+        facts: &LoopFacts,
+    ) -> Result<Option<LoopSymbol>, Diagnostic> {
+        let name = self.names.get(fact).map_or("?", |name| name.id.as_str());
+        let symbol = |count| LoopSymbol {
+            name: name.to_owned(),
+            count,
+        };
+        if facts.origins.get(fact) == Some(&Origin::Facts) {
+            return Ok(None);
+        }
+        let FormulaSymbols::Parameters(parameters) = symbols else {
+            return Ok(Some(symbol(None)));
+        };
+        let count = self
+            .verdicts
+            .bound(fact)
+            .and_then(|bound| bound.count.as_ref());
+        let count =
+            count.filter(|count| count.numerator.iter().any(|(_, words)| !words.is_empty()));
+        match (count, facts.bounds.get(fact).copied().flatten()) {
+            (Some(count), _) => match expression(count, parameters, self.ranges) {
+                Ok(count) => Ok(Some(symbol(Some(count)))),
+                Err(word) => Err(Diagnostic::new(format!(
+                    "the count of loop {name} depends on {word}, which is neither in --formula nor stated"
+                ))),
+            },
+            (None, Some(_)) => Ok(None),
+            (None, None) => Err(Diagnostic::new(format!(
+                "the count of loop {name} is not known in terms of the launch"
+            ))),
+        }
+    }
+}
+
+/// Converts a derived count to an expression in the parameters.
+///
+/// # Errors
+///
+/// Names a word that is no parameter.
+fn expression(
+    count: &CountFormula,
+    parameters: &[String],
+    ranges: &LaunchRanges,
+) -> Result<CountExpression, String> {
+    let parameter = |key: &(u8, u32)| {
+        let name = ranges
+            .words
+            .get(key)
+            .map_or("a word of the launch", |word| &word.name);
+        let position = parameters.iter().position(|parameter| parameter == name);
+        position.ok_or_else(|| name.to_owned())
+    };
+    let mut numerator = Polynomial::default();
+    for (coefficient, words) in &count.numerator {
+        let mut product = Polynomial::integer((*coefficient).into());
+        for word in words {
+            product = product.times(&Polynomial::symbol(parameter(word)?));
+        }
+        numerator = numerator.plus(&product);
+    }
+    let valid = count.valid.iter();
+    let valid = valid.map(|(key, least, most)| Ok((parameter(key)?, *least, *most)));
+    Ok(CountExpression {
+        // The header is executed at least once, and `added` times if the quotient is not positive.
+        least: u64::try_from(count.added).unwrap_or(0).max(1),
+        numerator,
+        divisor: count.divisor,
+        added: count.added,
+        valid: valid.collect::<Result<_, String>>()?,
+    })
+}
+
+/// Converts a formula to its report.
+fn formula_report(formula: &ParameterFormula<Instructions>) -> BoundFormula {
+    let text = formula.text();
+    let polynomial = |sum: FormulaSum| FormulaPolynomial {
+        text: sum.text,
+        terms: (sum.terms.into_iter())
+            .map(|(coefficient, factors)| FormulaTerm {
+                coefficient,
+                factors,
+            })
+            .collect(),
+    };
+    let pieces = text.regions.into_iter().map(|region| FormulaPart {
+        range: region.conditions,
+        bounds: region.bounds.into_iter().map(polynomial).collect(),
+    });
+    BoundFormula::new(text.range, text.definitions, pieces.collect())
+}
