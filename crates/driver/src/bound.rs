@@ -80,6 +80,12 @@ impl Session {
                 return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
             }
         };
+        let (formula, formula_reason) = self.formula_report(prepared, options, deadline, flow);
+        let head = |verdict: &Verdict<Instructions>| KernelBound {
+            formula: formula.clone(),
+            formula_reason: formula_reason.clone(),
+            ..head(verdict)
+        };
         BoundQuery::new(prepared, knowledge, options, deadline, flow)
             .report(head)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
@@ -216,7 +222,6 @@ impl BoundQuery<'_> {
             never: &excluded,
         };
         let verdict = self.verdict(stated, &external)?;
-        let (formula, formula_reason) = self.formula_report(&facts, &excluded, &external);
         let loops = self.loops(&facts);
         let never: Vec<String> = excluded.into_iter().map(|(text, _)| text).collect();
         let mut missing_facts = self.missing_loop_facts(&facts);
@@ -240,8 +245,6 @@ impl BoundQuery<'_> {
             notes: self.notes(),
             missing_facts,
             never,
-            formula,
-            formula_reason,
             nodes: thread.space.ids().filter(reached).count(),
             edges: warp.edges().count(),
             ..head(&verdict)

@@ -11,7 +11,7 @@ use warpbound_launch::{
 use warpbound_load::{Image, Isa, Kernel, NamePattern, Variable, VariableLocation, demangle};
 
 use crate::stated_launches::{NumberRange, StatedLaunches, StatedParam};
-use crate::{BoundOptions, FormulaSymbols, LaunchContext, Session};
+use crate::{BoundOptions, LaunchContext, Session};
 
 /// Launches of a kernel that a result is about.
 #[derive(Clone, Debug)]
@@ -81,19 +81,9 @@ fn launch_ranges(
             words.state(&part, stated)?;
         }
     }
-    let symbols = options.formula.iter().flat_map(FormulaSymbols::parameters);
-    let is_stated = |name: &str| stated.params.iter().any(|param| param.name == name);
-    let free: Vec<&String> = symbols.filter(|name| !is_stated(name)).collect();
-    for name in &free {
-        if let Some(part) = find_param(&params, name)? {
-            words.forget(&part);
-        }
-    }
     let sizes = [block, grid].into_iter().flatten().flatten();
     let params = stated.params.iter().map(|param| param.range);
-    let is_one_launch = file.is_some()
-        && free.is_empty()
-        && sizes.chain(params).all(|range| range.only().is_some());
+    let is_one_launch = file.is_some() && sizes.chain(params).all(|range| range.only().is_some());
     Ok(LaunchRanges {
         block: size_ranges(block),
         grid: size_ranges(grid),
@@ -305,14 +295,6 @@ pub(crate) fn param_list(kernel: &Kernel, launches: &StatedLaunches) -> String {
 }
 
 impl ParamPart<'_> {
-    /// Returns byte offset and size in the constant bank.
-    fn place(&self) -> (u32, u32) {
-        match self.word {
-            Some(word) => (self.param.offset + word, 4),
-            None => (self.param.offset, self.param.size),
-        }
-    }
-
     /// Checks that the values of a statement suit the parameter.
     fn check(&self, stated: &StatedParam) -> Result<(), Diagnostic> {
         let fail = |reason: String| {
@@ -522,7 +504,10 @@ impl LaunchWords {
     /// Applies a statement of the user to a parameter.
     fn state(&mut self, part: &ParamPart<'_>, stated: &StatedParam) -> Result<(), Diagnostic> {
         part.check(stated)?;
-        let (start, size) = part.place();
+        let (start, size) = match part.word {
+            Some(word) => (part.param.offset + word, 4),
+            None => (part.param.offset, part.param.size),
+        };
         let is_same = |&(other, bytes): &(u32, u32)| other < start + size && start < other + bytes;
         if self.stated.iter().any(is_same) {
             let message = format!("--param {}: it is stated twice", stated.name);
@@ -543,17 +528,6 @@ impl LaunchWords {
             }
         }
         Ok(())
-    }
-
-    /// Drops the knowledge about a parameter, which a formula has as a symbol.
-    fn forget(&mut self, part: &ParamPart<'_>) {
-        let (start, size) = part.place();
-        for at in start..start + size {
-            self.replace(at, None);
-            if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
-                word.range = None;
-            }
-        }
     }
 
     /// Replaces a byte of a parameter.

@@ -93,12 +93,16 @@ impl<'a> Names<'a> {
             parameters,
         } = formula;
         let mut least = vec![1; parameters.len()];
-        for (parameter, from, _) in loops
+        let mut most = vec![u64::MAX; parameters.len()];
+        for (parameter, from, to) in loops
             .iter()
             .flat_map(|l| l.count.iter().flat_map(|c| &c.valid))
         {
             if let Some(least) = least.get_mut(*parameter) {
                 *least = u64::try_from(*from).unwrap_or(0).max(*least);
+            }
+            if let Some(most) = most.get_mut(*parameter) {
+                *most = u64::try_from(*to).unwrap_or(0).min(*most);
             }
         }
         // The least count that the formula needs, or that the expression gives in any case.
@@ -113,7 +117,7 @@ impl<'a> Names<'a> {
             let polynomial = count.and_then(|count| {
                 let polynomial = count.polynomial()?;
                 let limit = Polynomial::integer(needed(symbol, count).into());
-                is_reached(&polynomial.minus(&limit), &mut least).then_some(polynomial)
+                is_reached(&polynomial.minus(&limit), &mut least, &most).then_some(polynomial)
             });
             written.push(polynomial);
         }
@@ -245,8 +249,8 @@ impl<'a> Names<'a> {
 }
 
 /// Whether `polynomial` is at least 0 for all parameters from their least values on; the least value of its only
-/// parameter is raised where that makes it so.
-fn is_reached(polynomial: &Polynomial, least: &mut [u64]) -> bool {
+/// parameter is raised where that makes it so, up to its greatest value.
+fn is_reached(polynomial: &Polynomial, least: &mut [u64], most: &[u64]) -> bool {
     if polynomial.shifted(least).has_no_negative_term() {
         return true;
     }
@@ -263,7 +267,7 @@ fn is_reached(polynomial: &Polynomial, least: &mut [u64]) -> bool {
     let constant = polynomial.coefficient(&Vec::new()).unwrap_or(&zero);
     let from = (-constant / slope).ceil().to_integer().max(BigInt::zero());
     match (u64::try_from(from), least.get_mut(*parameter)) {
-        (Ok(from), Some(least)) => {
+        (Ok(from), Some(least)) if most.get(*parameter).is_some_and(|most| from <= *most) => {
             *least = from.max(*least);
             true
         }

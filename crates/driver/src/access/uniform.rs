@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{AccessShape, constant_address};
 use warpbound_analyse::addresses::LaneAddresses;
-use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
+use warpbound_analyse::agreement::{
+    GuardedWrites, UsedAssumptions, apply_data_effect,
+};
 use warpbound_ir::{Cell, Code, Expr, Meaning, Op, OpIndex};
 
 use warpbound_simt::groups::ACTIVE;

@@ -2,7 +2,7 @@
 
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::loop_bounds::CountFormula;
-use warpbound_base::{Diagnostic, Instructions};
+use warpbound_base::{Deadline, Diagnostic, Instructions};
 use warpbound_bound::formula::{
     CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
     SymbolicProgram, find_formula,
@@ -12,12 +12,15 @@ use warpbound_load::Kernel;
 use warpbound_report::bound::Origin;
 use warpbound_report::formula::{BoundFormula, FormulaPart, FormulaPolynomial, FormulaTerm};
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::CountVar;
 
 use super::BoundQuery;
-use super::external_calls::ExternalCalls;
 use super::flow_facts::LoopFacts;
-use crate::{BoundOptions, FormulaSymbols, KernelFlow, Session};
+use crate::{
+    BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Prepared, Session, StatedParam,
+};
+
+/// Greatest values of parameters that stay open, in the order in which they are tried.
+const OPEN_RANGES: [i64; 3] = [1 << 30, 1 << 20, 1 << 14];
 
 impl KernelFlow {
     /// Returns the integer program in which the bounds of some loops are symbols: symbol `s` is the bound of fact
@@ -67,43 +70,99 @@ impl Session {
         let launch = self.launch(kernel, options)?;
         let limits = options.limits();
         let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-        let flow = match flow {
-            Ok(flow) => flow,
-            Err(refusal) => return Ok(Err(Diagnostic::new(refusal.reason.to_string()))),
-        };
-        let query = BoundQuery::new(&prepared, &launch, options, limits.deadline, &flow);
-        let (facts, excluded) = (query.loop_facts()?, query.excluded()?);
-        let external = query.external_calls()?;
-        let symbols = options.formula.clone().unwrap_or(FormulaSymbols::Loops);
-        Ok(query.formula(&symbols, &facts, &excluded, &external))
+        let symbols = options.formula.as_ref().unwrap_or(&FormulaSymbols::Loops);
+        Ok(match flow {
+            Ok(flow) => self.formula_of_flow(&prepared, options, symbols, limits.deadline, &flow),
+            Err(refusal) => Err(Diagnostic::new(refusal.reason.to_string())),
+        })
     }
-}
 
-impl BoundQuery<'_> {
-    /// Returns the formula, or the reason why there is none, if one is asked for.
+    /// Returns the formula or the reason why there is none, if one is asked for.
     pub(super) fn formula_report(
         &self,
-        facts: &LoopFacts,
-        excluded: &[(String, Vec<CountVar>)],
-        external: &ExternalCalls,
+        prepared: &Prepared<'_>,
+        options: &BoundOptions,
+        deadline: Deadline,
+        flow: &KernelFlow,
     ) -> (Option<BoundFormula>, Option<String>) {
-        let Some(symbols) = &self.options.formula else {
+        let Some(symbols) = &options.formula else {
             return (None, None);
         };
-        match self.formula(symbols, facts, excluded, external) {
+        match self.formula_of_flow(prepared, options, symbols, deadline, flow) {
             Ok(formula) => (Some(formula_report(&formula)), None),
             Err(why) => (None, Some(why.message)),
         }
     }
 
+    /// Computes the formula from the control flow of a kernel.
+    fn formula_of_flow(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &BoundOptions,
+        symbols: &FormulaSymbols,
+        deadline: Deadline,
+        flow: &KernelFlow,
+    ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+        // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
+        let mut reason = None;
+        for most in OPEN_RANGES {
+            let options = options.with_open(symbols.parameters(), most);
+            let launch = self.launch(prepared.kernel, &options)?;
+            let query = BoundQuery::new(prepared, &launch, &options, deadline, flow);
+            match query.formula(symbols) {
+                Ok(formula) => return Ok(formula),
+                Err(why) => {
+                    reason.get_or_insert(why);
+                }
+            }
+            if symbols.parameters().is_empty() || deadline.is_past() {
+                break;
+            }
+        }
+        Err(reason.unwrap_or_else(|| Diagnostic::new("nothing was tried")))
+    }
+}
+
+impl BoundOptions {
+    /// Returns the options for a formula in these parameters and sizes: those that the user does not state may be any
+    /// number up to `most`, also where a launch file has a value.
+    fn with_open(&self, names: &[String], most: i64) -> BoundOptions {
+        let mut options = self.clone();
+        let launches = &mut options.launches;
+        let range = |least, limit| NumberRange {
+            least,
+            most: i128::from(most).min(limit),
+        };
+        for name in names {
+            let in_file = launches.file.is_some() || options.block.is_some();
+            if name.starts_with("blockDim.") {
+                if launches.block.is_none() && !in_file {
+                    launches.block = Some([1024, 1024, 64].map(|limit| range(1, limit)));
+                }
+            } else if name.starts_with("gridDim.") {
+                if launches.grid.is_none() && !in_file {
+                    let limits = [i32::MAX.into(), u16::MAX.into(), u16::MAX.into()];
+                    launches.grid = Some(limits.map(|limit| range(1, limit)));
+                }
+            } else if launches.params.iter().all(|param| param.name != *name) {
+                launches.params.push(StatedParam {
+                    name: name.clone(),
+                    range: range(0, i64::MAX.into()),
+                });
+            }
+        }
+        options
+    }
+}
+
+impl BoundQuery<'_> {
     /// Computes the formula.
     fn formula(
         &self,
         symbols: &FormulaSymbols,
-        facts: &LoopFacts,
-        excluded: &[(String, Vec<CountVar>)],
-        external: &ExternalCalls,
     ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+        let (facts, excluded) = (self.loop_facts()?, self.excluded()?);
+        let external = self.external_calls()?;
         if let Some(refusal) = external.refusal() {
             return Err(refusal);
         }
@@ -115,7 +174,7 @@ impl BoundQuery<'_> {
         }
         let (mut symbolic, mut loops) = (Vec::new(), Vec::new());
         for fact in 0..self.names.len() {
-            if let Some(symbol) = self.loop_symbol(fact, symbols, facts)? {
+            if let Some(symbol) = self.loop_symbol(fact, symbols, &facts)? {
                 symbolic.push(fact);
                 loops.push(symbol);
             }
@@ -123,9 +182,9 @@ impl BoundQuery<'_> {
         let stated = StatedCounts {
             bounds: &facts.bounds,
             totals: &facts.totals,
-            never: excluded,
+            never: &excluded,
         };
-        let cost = |node| Instructions(self.cost(node, external).into());
+        let cost = |node| Instructions(self.cost(node, &external).into());
         let program = self.flow.symbolic_program(&symbolic, stated, cost)?;
         let effort = FormulaEffort {
             deadline: self.deadline,

@@ -40,9 +40,14 @@ impl ParameterComparison {
             .launch(kernel, &BoundOptions::default())?
             .ranges
             .words;
+        let is_number = |name: &String| {
+            let is_size = name.starts_with("blockDim.") || name.starts_with("gridDim.");
+            is_size || (name.starts_with('p') && !name.ends_with(".high"))
+        };
+        let names = words.into_values().map(|word| word.name);
         let options = BoundOptions {
             formula: Some(FormulaSymbols::Parameters(
-                words.into_values().map(|word| word.name).collect(),
+                names.filter(is_number).collect(),
             )),
             ..BoundOptions::default()
         };
@@ -58,13 +63,11 @@ impl ParameterComparison {
         let (mut equal, mut compared, mut worst) = (0, 0, 1.0f64);
         for number in 0..self.launches {
             let most = if number % 2 == 0 { 40 } else { 5000 };
-            let values: Vec<i64> = (formula.parameters.iter().enumerate())
-                .map(
-                    |(at, name)| match used.contains(&at) && !name.ends_with(".high") {
-                        true => value(&formula, at, most, random),
-                        false => 0,
-                    },
-                )
+            let values: Vec<i64> = (0..formula.parameters.len())
+                .map(|at| match used.contains(&at) {
+                    true => value(&formula, at, most, random),
+                    false => 0,
+                })
                 .collect();
             let Some(options) = options_of(&formula, &used, &values) else {
                 continue;
@@ -156,7 +159,7 @@ fn options_of(
             *launches.block.get_or_insert(one).get_mut(axis(name)?)? = range;
         } else if name.starts_with("gridDim") {
             *launches.grid.get_or_insert(one).get_mut(axis(name)?)? = range;
-        } else if !name.ends_with(".high") {
+        } else {
             let name = name.clone();
             launches.params.push(StatedParam { name, range });
         }
