@@ -19,6 +19,7 @@ mod exact;
 mod face;
 mod factor;
 pub mod facts;
+pub mod formula;
 mod integer;
 mod ipet;
 mod linear;

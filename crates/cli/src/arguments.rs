@@ -210,6 +210,11 @@ pub(crate) struct BoundArguments {
     pub(crate) call_default: Option<u64>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
+    /// Also give the bound as a formula in these parameters, sizes of block and grid, or words of parameters (`n`, `p3`,
+    /// `blockDim.x`, as in --param), whose values are left open; `loops` for a formula in the counts of the loops
+    /// without a fact
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) formula: Vec<String>,
     /// Cost of an instruction: `unit` is 1 per issue
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,

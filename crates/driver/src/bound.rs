@@ -4,11 +4,12 @@ mod assumptions;
 mod divergence;
 mod external_calls;
 mod flow_facts;
+mod formula;
 mod worst_path;
 
 use std::time::Instant;
 
-use warpbound_analyse::{Reason, Refusal};
+use warpbound_analyse::{LaunchRanges, Reason, Refusal};
 use warpbound_base::{Deadline, Diagnostic, Instructions};
 use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
@@ -79,19 +80,13 @@ impl Session {
                 return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
             }
         };
-        let query = BoundQuery {
-            prepared,
-            flow,
-            launch,
-            options,
-            deadline,
-            facts: options
-                .facts
-                .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
-            names: loop_names(&flow.loops),
-            verdicts: LoopVerdicts::derive(prepared, flow, &knowledge.ranges, options, deadline),
+        let (formula, formula_reason) = self.formula_report(prepared, options, deadline, flow);
+        let head = |verdict: &Verdict<Instructions>| KernelBound {
+            formula: formula.clone(),
+            formula_reason: formula_reason.clone(),
+            ..head(verdict)
         };
-        query
+        BoundQuery::new(prepared, knowledge, options, deadline, flow)
             .report(head)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
@@ -121,6 +116,8 @@ impl Session {
             notes: Vec::new(),
             missing_facts: Vec::new(),
             never: Vec::new(),
+            formula: None,
+            formula_reason: None,
             nodes: 0,
             edges: 0,
             cfg_seconds: None,
@@ -177,11 +174,37 @@ struct BoundQuery<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     launch: &'a LaunchContext,
+    ranges: &'a LaunchRanges,
     options: &'a BoundOptions,
     deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
     verdicts: LoopVerdicts,
+}
+
+impl<'a> BoundQuery<'a> {
+    fn new(
+        prepared: &'a Prepared<'a>,
+        knowledge: &'a LaunchKnowledge,
+        options: &'a BoundOptions,
+        deadline: Deadline,
+        flow: &'a KernelFlow,
+    ) -> BoundQuery<'a> {
+        let (kernel, ranges) = (prepared.kernel, &knowledge.ranges);
+        BoundQuery {
+            prepared,
+            flow,
+            launch: &knowledge.context,
+            ranges,
+            options,
+            deadline,
+            facts: options
+                .facts
+                .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
+            names: loop_names(&flow.loops),
+            verdicts: LoopVerdicts::derive(prepared, flow, ranges, options, deadline),
+        }
+    }
 }
 
 impl BoundQuery<'_> {

@@ -34,7 +34,7 @@ pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
-pub use options::{BoundOptions, FactReading};
+pub use options::{BoundOptions, FactReading, FormulaSymbols};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};

@@ -22,6 +22,25 @@ pub enum FactReading {
     Paper,
 }
 
+/// Symbols of the formula of a bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FormulaSymbols {
+    /// Counts of the loops without a fact.
+    Loops,
+    /// Words of the launch with these names.
+    Parameters(Vec<String>),
+}
+
+impl FormulaSymbols {
+    /// Returns the names of words of the launch.
+    pub fn parameters(&self) -> &[String] {
+        match self {
+            FormulaSymbols::Loops => &[],
+            FormulaSymbols::Parameters(names) => names,
+        }
+    }
+}
+
 /// Inputs of a bound besides the code.
 #[derive(Clone, Debug)]
 pub struct BoundOptions {
@@ -41,6 +60,8 @@ pub struct BoundOptions {
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
+    /// Symbols of a formula, if one is asked for.
+    pub formula: Option<FormulaSymbols>,
     /// Warp instructions per call of functions outside the file without a fact.
     pub call_default: Option<u64>,
     /// Time limit for the bound of one kernel; a kernel that exceeds it has no bound. The result depends on the speed
@@ -67,6 +88,7 @@ impl Default for BoundOptions {
             reading: FactReading::Simt,
             facts: FactsFile::default(),
             loop_default: None,
+            formula: None,
             call_default: None,
             time_limit: None,
             timing: false,

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::formula::BoundFormula;
+
 use crate::derivation::LoopDerivation;
 
 /// The name of the JSON format.
@@ -151,6 +153,12 @@ pub struct KernelBound {
     pub notes: Vec<String>,
     /// Blocks and edges that the facts exclude: `0x0200`, `0x01a8 -> 0x0200`.
     pub never: Vec<String>,
+    /// The bound as a function of symbols, if it was asked for and there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<BoundFormula>,
+    /// Reason why there is no formula, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula_reason: Option<String>,
     /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.

@@ -18,6 +18,12 @@ impl KernelBound {
             .map_or(String::new(), |number| format!(" image {number}"));
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         self.write_verdict(&mut out);
+        if let Some(formula) = &self.formula {
+            formula.write(&mut out);
+        }
+        if let Some(reason) = &self.formula_reason {
+            out.push_str(&format!("  no formula because {reason}\n"));
+        }
         if !self.missing_facts.is_empty() {
             out.push_str("  lines for the facts file (`warpbound facts` prints all of it), to be completed:\n");
             for line in &self.missing_facts {

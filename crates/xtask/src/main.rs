@@ -15,6 +15,7 @@ mod each_kernel;
 mod evidence;
 mod expressions;
 mod extract;
+mod formulas;
 mod kernels;
 mod launches;
 mod life_ranges;
@@ -142,6 +143,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare functional runs of kernels with a reference with every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "formulas",
+        summary: "formulas of bounds in the counts of loops against the bounds at random points",
+        help: formulas::HELP,
+        run: formulas::run,
     },
     Command {
         name: "expressions",
