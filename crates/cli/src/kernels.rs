@@ -74,24 +74,37 @@ pub(crate) fn report<R: KernelReport>(
     Ok(done.code())
 }
 
-/// Prints a template of a facts file; returns the exit code.
+/// Prints a template of a facts file, with the facts of an earlier build that hold; returns the exit code.
 pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let TemplateArguments {
         input,
         kernel,
+        update,
+        before,
         output,
     } = arguments;
     let kernel = kernel.as_deref();
+    let mut update = match update {
+        Some(old) => Some(input::facts_update(old, before.as_deref())?),
+        None => None,
+    };
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
-        let text = session.facts_template(session.kernel_at(index)?)?;
+        let kernel = session.kernel_at(index)?;
+        let text = match &mut update {
+            Some(update) => session.updated_facts(kernel, update)?,
+            None => session.facts_template(kernel)?,
+        };
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
         }
         first = false;
         Ok(out.write_all(text.as_bytes())?)
     })?;
+    if let Some(update) = update {
+        out.write_all(update.finish()?.as_bytes())?;
+    }
     out.finish()?;
     Ok(done.code())
 }

@@ -26,6 +26,7 @@ mod runs;
 mod session;
 
 pub use extract::ExtractedImage;
+pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
