@@ -90,10 +90,15 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     };
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
+    let mut updated = String::new();
     let done = for_each_kernel(input, kernel, CodeKind::Kernels, |session, index| {
         let kernel = session.kernel_at(index)?;
         let text = match &mut update {
-            Some(update) => session.updated_facts(kernel, update)?,
+            Some(update) => {
+                // Written once it is known that some facts are about these kernels.
+                updated.push_str(&session.updated_facts(kernel, update)?);
+                return Ok(());
+            }
             None => session.facts_template(kernel)?,
         };
         if first {
@@ -103,7 +108,9 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         Ok(out.write_all(text.as_bytes())?)
     })?;
     if let Some(update) = update {
-        out.write_all(update.finish()?.as_bytes())?;
+        updated.push_str(&update.finish()?);
+        out.write_all(Session::FACTS_HEAD.as_bytes())?;
+        out.write_all(updated.as_bytes())?;
     }
     out.finish()?;
     Ok(done.code())

@@ -177,8 +177,11 @@ impl Events {
     /// Computes the next events of all vertices: a least fixpoint.
     fn find_next(&mut self) {
         self.next.fill(Next::None);
-        let mut open: BTreeSet<usize> = (0..self.vertices.len()).collect();
-        while let Some(vertex) = open.pop_last() {
+        let observed = self.observed.iter().enumerate().filter(|(_, is)| **is);
+        let mut open: Vec<usize> = observed
+            .flat_map(|(vertex, _)| self.predecessors.successors(vertex).iter().copied())
+            .collect();
+        while let Some(vertex) = open.pop() {
             let sides = self.edges[vertex].iter();
             let next = sides.fold(Next::None, |next, &(_, to)| next.join(self.event(to)));
             if next != self.next[vertex] {

@@ -186,6 +186,11 @@ impl Operands {
     }
 }
 
+/// Whether the effect of an operation on data is unknown.
+pub(super) fn is_unknown(op: &Op) -> bool {
+    op.meaning.is_none() && special(op).is_none()
+}
+
 /// Cell that an operation without a meaning writes, and the text of the special register that it reads.
 fn special(op: &Op) -> Option<(Cell, String)> {
     match (op.value, op.writes.as_slice()) {

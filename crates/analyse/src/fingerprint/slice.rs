@@ -12,7 +12,7 @@ use crate::thread_cfg::ThreadCfg;
 
 use super::FingerprintObstacle as Obstacle;
 use super::events::Events;
-use super::operands::Operands;
+use super::operands::is_unknown;
 use super::reaching::Origin;
 use super::values::Values;
 
@@ -116,7 +116,7 @@ impl Search<'_, '_> {
         let Some(op) = self.code.get(at) else {
             return Ok(());
         };
-        let Some(operands) = Operands::of_op(self.code, op) else {
+        let Some(operands) = self.values.operands(at) else {
             return Err(Obstacle::UnknownInstruction(op.addr));
         };
         self.add_condition(node, at, op)?;
@@ -208,9 +208,7 @@ impl Search<'_, '_> {
         {
             return Err(Obstacle::ExternalCall);
         }
-        let unknown = |op: &&Op| {
-            op.control == ControlEffect::Next && Operands::of_op(self.code, op).is_none()
-        };
+        let unknown = |op: &&Op| op.control == ControlEffect::Next && is_unknown(op);
         if let Some(op) = self.code.ops.iter().find(unknown) {
             return Err(Obstacle::UnknownInstruction(op.addr));
         }

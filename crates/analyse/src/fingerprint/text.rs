@@ -10,7 +10,7 @@ use warpbound_simt::NodeId;
 use crate::thread_cfg::ThreadCfg;
 
 use super::events::{Side, Vertex};
-use super::operands::{Operands, Piece, condition_text};
+use super::operands::{Piece, condition_text};
 use super::reaching::Origin;
 use super::slice::Slice;
 use super::values::{FixedPiece, FixedValue, Values};
@@ -208,8 +208,7 @@ impl Writer<'_, '_, '_> {
                     let _ = write!(self.text, " in {}", self.node(node));
                     return;
                 }
-                let op = self.code.get(at);
-                let dest = op.and_then(|op| Operands::of_op(self.code, op)?.dest(cell));
+                let dest = self.values.operands(at).and_then(|op| op.dest(cell));
                 let number = self.op(node, at);
                 let _ = write!(self.text, " #{number}");
                 // An operation of the slice with one destination has position 0.
@@ -236,14 +235,14 @@ impl Writer<'_, '_, '_> {
                 }
                 self.text.push(' ');
             }
-            let operands = Operands::of_op(self.code, op);
-            for piece in operands.unwrap_or_default().pieces {
+            let operands = self.values.operands(at);
+            for piece in operands.iter().flat_map(|operands| &operands.pieces) {
                 match piece {
-                    Piece::Text(text) => self.text.push_str(&text),
+                    Piece::Text(text) => self.text.push_str(text),
                     Piece::Dest(number, _) => {
                         let _ = write!(self.text, ".{number}");
                     }
-                    Piece::Use(cell) => self.write_use(node, at, cell),
+                    Piece::Use(cell) => self.write_use(node, at, *cell),
                 }
             }
             self.text.push('\n');

@@ -2,6 +2,7 @@
 //! registers. Where a use reads nothing else, the place at which the value was computed does not matter.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::NodeId;
@@ -27,7 +28,7 @@ pub(super) enum FixedPiece {
 
 /// State of the search for the value of a write.
 #[derive(Clone, Copy)]
-enum Search {
+enum WriteSearch {
     Open,
     Done(Option<FixedValue>),
 }
@@ -36,7 +37,8 @@ enum Search {
 pub(super) struct Values<'a> {
     code: &'a Code,
     reaching: Reaching<'a>,
-    writes: HashMap<(NodeId, OpIndex, Cell), Search>,
+    operands: HashMap<OpIndex, Option<Rc<Operands>>>,
+    writes: HashMap<(NodeId, OpIndex, Cell), WriteSearch>,
     numbers: HashMap<Vec<FixedPiece>, FixedValue>,
     texts: Vec<Vec<FixedPiece>>,
     /// Values that rest on data of the module.
@@ -48,11 +50,18 @@ impl<'a> Values<'a> {
         Values {
             code,
             reaching: Reaching::new(code, thread),
+            operands: HashMap::new(),
             writes: HashMap::new(),
             numbers: HashMap::new(),
             texts: Vec::new(),
             rests_on_data: Vec::new(),
         }
+    }
+
+    /// Text of the effect of an operation on data; `None` if the effect is unknown.
+    pub(super) fn operands(&mut self, at: OpIndex) -> Option<Rc<Operands>> {
+        let find = || Operands::of_op(self.code, self.code.get(at)?).map(Rc::new);
+        self.operands.entry(at).or_insert_with(find).clone()
     }
 
     /// Origins of the value of `cell` before the operation `at` of `node`.
@@ -112,17 +121,18 @@ impl<'a> Values<'a> {
         chain: usize,
     ) -> Option<FixedValue> {
         match self.writes.get(&(node, at, cell)) {
-            Some(Search::Done(found)) => return *found,
+            Some(WriteSearch::Done(found)) => return *found,
             // A value that rests on itself changes from round to round.
-            Some(Search::Open) => return None,
+            Some(WriteSearch::Open) => return None,
             None => {}
         }
         if chain > MAX_CHAIN {
             return None;
         }
-        self.writes.insert((node, at, cell), Search::Open);
+        self.writes.insert((node, at, cell), WriteSearch::Open);
         let found = self.evaluate(node, at, cell, chain);
-        self.writes.insert((node, at, cell), Search::Done(found));
+        self.writes
+            .insert((node, at, cell), WriteSearch::Done(found));
         found
     }
 

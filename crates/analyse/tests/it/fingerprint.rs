@@ -223,7 +223,7 @@ fn an_inner_loop_does_not_decide_the_outer_one() {
     assert_ne!(one[1], two[1]);
 }
 
-/// Planted fault: loops are told apart by their order.
+/// Planted fault: loops are identified by their order.
 #[test]
 fn two_loops_of_one_shape_that_are_swapped_keep_their_fingerprints() {
     let two = |first: &str, second: &str| {

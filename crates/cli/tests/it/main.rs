@@ -8,6 +8,7 @@ mod bound;
 mod damage;
 mod divergence;
 mod facts;
+mod facts_update;
 mod files;
 mod functional;
 mod kernels;

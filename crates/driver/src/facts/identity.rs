@@ -9,7 +9,7 @@ use warpbound_load::{Image, Kernel, VariableLocation, text_digest};
 use crate::KernelFlow;
 use crate::prepared::Prepared;
 
-/// Version of the texts behind the digests: digests of another version never fit.
+/// Version of the texts of the digests; digests of different versions never fit.
 const VERSION: &str = "loop 1\n";
 
 /// First constant bank that is the module's, not the launch's or the compiler's.
