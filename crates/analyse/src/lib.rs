@@ -13,6 +13,7 @@ pub mod context;
 pub mod dependence;
 pub mod divergence;
 pub mod divergence_by_agreement;
+pub mod fingerprint;
 pub mod gsa;
 pub mod guarded_lanes;
 pub mod indirect;

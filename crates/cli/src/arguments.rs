@@ -186,6 +186,12 @@ pub(crate) struct TemplateArguments {
     /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
+    /// Carry over the facts of this file, stated about an earlier build, where they hold for this one; list the others
+    #[arg(long, value_name = "OLD")]
+    pub(crate) update: Option<PathBuf>,
+    /// Earlier build, for facts of OLD without fingerprints
+    #[arg(long, value_name = "OLDFILE", requires = "update")]
+    pub(crate) before: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     /// Use no loop bounds derived from the machine code

@@ -30,6 +30,7 @@ mod session;
 mod stated_launches;
 
 pub use extract::ExtractedImage;
+pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use launch_knowledge::LaunchKnowledge;

@@ -26,6 +26,7 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod rebuilt;
 mod repository;
 mod survey;
 mod tables;
@@ -59,6 +60,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "rebuilt",
+        summary: "build changed sources of kernels/cuda, for tests of facts that survive a rebuild",
+        help: rebuilt::HELP,
+        run: rebuilt::run,
     },
     Command {
         name: "launches",
