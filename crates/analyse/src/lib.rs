@@ -15,6 +15,7 @@ pub mod gsa;
 pub mod guarded_lanes;
 pub mod indirect;
 pub mod iterations;
+pub mod launch_profile;
 pub mod loops;
 pub mod missed_reconvergence;
 pub mod program_space;

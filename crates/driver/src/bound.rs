@@ -4,6 +4,7 @@ mod assumptions;
 mod divergence;
 mod external_calls;
 mod flow_facts;
+pub(crate) mod profile;
 mod worst_path;
 
 use std::time::Instant;

@@ -25,6 +25,7 @@ mod prepared;
 mod runs;
 mod session;
 
+pub use bound::profile::{Contents, ProfileOptions, stated_loops};
 pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
@@ -36,6 +37,9 @@ pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use session::Session;
 
 pub use warpbound_analyse::LaunchContext;
+pub use warpbound_analyse::launch_profile::{
+    LaunchProfile, LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,
+};
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};
