@@ -77,7 +77,8 @@ pub fn issued_by_warp(
     }
 }
 
-/// Profiles each warp that a run of the launch has executed, and compares.
+/// Profiles each warp that a run of the launch has executed, and compares. After a warp without a profile, the others
+/// have none: the launch has no bound.
 ///
 /// # Errors
 ///
@@ -90,10 +91,18 @@ pub fn compare(
     issued: &BTreeMap<LaunchedWarp, u64>,
 ) -> Result<Vec<ComparedWarp>, String> {
     let compared = session.with_launch_profiler(prepared, launch, options, |profiler| {
-        let each = issued.iter().map(|(&warp, &issued)| ComparedWarp {
-            warp,
-            issued,
-            profile: profiler.profile(warp),
+        let mut failed = None;
+        let each = issued.iter().map(|(&warp, &issued)| {
+            let profile = match failed {
+                None => profiler.profile(warp),
+                Some(why) => Err(why),
+            };
+            failed = profile.err();
+            ComparedWarp {
+                warp,
+                issued,
+                profile,
+            }
         });
         each.collect()
     });

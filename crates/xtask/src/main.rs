@@ -23,6 +23,7 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod profiles;
 mod repository;
 mod survey;
 mod tables;
@@ -128,6 +129,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare functional runs of kernels with a reference with every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "profiles",
+        summary: "compare launch profiles with the instructions that each warp issues",
+        help: profiles::HELP,
+        run: profiles::run,
     },
     Command {
         name: "expressions",

@@ -19,6 +19,10 @@ use super::{LaunchValues, NoProfile, NoProfileReason, WarpIssues};
 /// Largest number of decisions by unknown values in one warp.
 const MAX_DECISIONS: u32 = 1 << 17;
 
+/// Largest number of them in a row, without a condition that is known in between and outside loops with a bound. Loops
+/// that only memory ends are found by it.
+const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
+
 /// Steps between two looks at the clock.
 const DEADLINE_STEPS: u64 = 1 << 12;
 
@@ -43,6 +47,8 @@ pub(super) struct WarpRun<'r, 'a> {
     order: DivergenceOrder,
     steps_left: &'r mut u64,
     decisions: u32,
+    /// Decisions by unknown values since a condition was known.
+    unknown_in_a_row: u32,
     /// Properties of the launch that decided transfers so far.
     pub(super) decided: ValueOrigin,
     /// Operations at which unknown values decided.
@@ -76,6 +82,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             order: DivergenceOrder::TakenFirst,
             steps_left,
             decisions: 0,
+            unknown_in_a_row: 0,
             decided: ValueOrigin::NONE,
             unknown_at: BTreeSet::new(),
             issues: 0,
@@ -327,6 +334,9 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             _ => return Err(NoProfileReason::Unsupported),
         };
         if lanes.possible == 0 || transfer == ControlTransfer::Jump(next) {
+            if !op.condition.is_always() {
+                self.unknown_in_a_row = 0;
+            }
             let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
             return match moved {
                 Ok(_) => Ok(Step::Continue),
@@ -347,7 +357,14 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         self.is_exact = false;
         self.unknown_at.insert(at);
         self.decisions += 1;
-        if self.decisions > MAX_DECISIONS {
+        if self
+            .loops_of
+            .get(at.index())
+            .is_none_or(|&loops| loops == 0)
+        {
+            self.unknown_in_a_row += 1;
+        }
+        if self.decisions > MAX_DECISIONS || self.unknown_in_a_row > MAX_UNKNOWN_IN_A_ROW {
             return Err(NoProfileReason::Decisions);
         }
         let unsupported = |_| NoProfileReason::Unsupported;
