@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
+    AgreementDomain, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile, GroupDomain,
     ImageSelection, Interlock, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain, StartCaches,
     WarpModel,
 };
@@ -194,6 +194,12 @@ pub(crate) struct BoundArguments {
     pub(crate) call_default: Option<u64>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
+    /// Launch file: also execute each of its warps with values that are known or unknown, for a bound of this launch
+    #[arg(long = "launch", value_name = "FILE", conflicts_with = "block")]
+    pub(crate) launch_file: Option<PathBuf>,
+    /// Contents of the buffers of the launch: the bound holds for any, or for those as given
+    #[arg(long, value_enum, default_value_t, requires = "launch_file")]
+    pub(crate) contents: BufferContents,
     /// Cost of an instruction: `unit` is 1 per issue
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,
@@ -490,6 +496,23 @@ impl From<Format> for BoundFormat {
 pub(crate) enum Cost {
     #[default]
     Unit,
+}
+
+/// Contents of the buffers of a launch.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum BufferContents {
+    #[default]
+    Any,
+    AsGiven,
+}
+
+impl From<BufferContents> for Contents {
+    fn from(contents: BufferContents) -> Contents {
+        match contents {
+            BufferContents::Any => Contents::Any,
+            BufferContents::AsGiven => Contents::AsGiven,
+        }
+    }
 }
 
 /// Interpretation of loop facts.

@@ -1,6 +1,6 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{BoundOptions, Unusable};
+use warpbound_driver::{BoundOptions, ProfiledLaunch, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
@@ -20,6 +20,8 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         facts,
         call_default,
         launch,
+        launch_file,
+        contents,
         domains,
         flow,
         format,
@@ -31,15 +33,26 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         cost: _,
     } = arguments;
     let library = input::library(&input.file)?;
+    let profiled_launch = match launch_file {
+        Some(path) => Some(ProfiledLaunch {
+            file: input::grid(path)?,
+            contents: (*contents).into(),
+        }),
+        None => None,
+    };
+    let grid = profiled_launch.as_ref().map(|launch| &launch.file);
+    // A launch is one of its kernel only.
+    let kernel = kernel.clone().or_else(|| grid?.kernel.clone());
     let kernel = kernel.as_deref();
     let options = BoundOptions {
-        block: launch.block,
+        block: launch.block.or(grid.map(|grid| grid.block)),
         warp_width: launch.warp_width,
         model: domains.model(),
         reading: (*flow).into(),
         call_default: *call_default,
         time_limit: *time_limit,
         timing: *timing,
+        profiled_launch,
         ..facts_options(&library, facts)?
     };
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());

@@ -5,6 +5,7 @@ mod divergence;
 mod external_calls;
 mod flow_facts;
 pub(crate) mod profile;
+mod profile_report;
 mod worst_path;
 
 use std::time::Instant;
@@ -80,6 +81,7 @@ impl Session {
             }
         };
         let query = BoundQuery {
+            session: self,
             prepared,
             flow,
             launch,
@@ -111,6 +113,7 @@ impl Session {
             lanes: 0,
             block: None,
             code: String::new(),
+            profile: None,
             loops: Vec::new(),
             external_calls: Vec::new(),
             worst_path: Vec::new(),
@@ -173,6 +176,7 @@ fn reported_verdict(verdict: &Verdict<Instructions>) -> BoundVerdict {
 
 /// Inputs of the bound of one kernel.
 struct BoundQuery<'a> {
+    session: &'a Session,
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     launch: &'a LaunchContext,
@@ -196,21 +200,31 @@ impl BoundQuery<'_> {
             totals: &facts.totals,
             never: &excluded,
         };
-        let verdict = self.verdict(stated, &external)?;
+        let mut verdict = self.verdict(stated, &external)?;
+        let mut profile = self.profile(&facts.bounds)?;
+        if let Some(profile) = &mut profile {
+            verdict = profile.verdict(verdict);
+        }
+        let decides = profile.as_ref().filter(|profile| profile.report.decides);
         let loops = self.loops(&facts);
         let never: Vec<String> = excluded.into_iter().map(|(text, _)| text).collect();
         let mut missing_facts = self.missing_loop_facts(&facts);
         missing_facts.extend(external.missing_facts());
+        if decides.is_some() {
+            missing_facts.clear();
+        }
         let (mut worst_path, mut assumptions) = (Vec::new(), Vec::new());
         if let Verdict::Bounded(bound) = &verdict {
             if let Some(path) = bound.worst_path() {
                 worst_path = self.worst_path(path, &external);
             }
             assumptions = self.assumptions(&loops, &never, &external.calls);
+            assumptions.extend(decides.iter().flat_map(|profile| profile.assumptions()));
         }
         let KernelFlow { thread, warp, .. } = self.flow;
         let reached = |id: &NodeId| warp.state(*id).is_some();
         Ok(KernelBound {
+            profile: profile.map(|profile| profile.report),
             loops,
             external_calls: external.calls,
             worst_path,

@@ -30,7 +30,7 @@ pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
-pub use options::{BoundOptions, FactReading};
+pub use options::{BoundOptions, FactReading, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};

@@ -7,8 +7,11 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
+
+use crate::Contents;
 
 /// Interpretation of loop facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,6 +21,15 @@ pub enum FactReading {
     Simt,
     /// Facts are about the loops of the warp-level graph (`warp-cfg-2023`, for comparison).
     Paper,
+}
+
+/// Launch whose warps are profiled.
+#[derive(Clone, Debug)]
+pub struct ProfiledLaunch {
+    /// The launch.
+    pub file: LaunchFile,
+    /// Use of the contents of its buffers.
+    pub contents: Contents,
 }
 
 /// Inputs of a bound besides the code.
@@ -31,6 +43,8 @@ pub struct BoundOptions {
     pub model: WarpModel,
     /// Interpretation of loop facts.
     pub reading: FactReading,
+    /// Launch whose warps are profiled, for a bound of this launch; its block is [`BoundOptions::block`].
+    pub profiled_launch: Option<ProfiledLaunch>,
     /// Flow facts.
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
@@ -57,6 +71,7 @@ impl Default for BoundOptions {
                 ..WarpModel::default()
             },
             reading: FactReading::Simt,
+            profiled_launch: None,
             facts: FactsFile::default(),
             loop_default: None,
             call_default: None,
