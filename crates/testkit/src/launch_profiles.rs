@@ -1,10 +1,16 @@
 //! Launch profiles against functional runs, warp by warp.
 
+pub mod programs;
+
 use std::collections::BTreeMap;
 
+use warpbound_analyse::launch_profile::{
+    ConstantWord, GlobalContents, LaunchProfiler, LaunchValues,
+};
+use warpbound_base::Deadline;
 use warpbound_driver::{LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues};
 use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_launch::{LaunchFile, PathOrder, bind};
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
 use warpbound_simulate::functional::{ExecutionListener, Issue, launch_with_listener};
 
@@ -108,4 +114,111 @@ pub fn compare(
     });
     let (compared, _) = compared.map_err(|why| why.to_string())?;
     Ok(compared)
+}
+
+/// Launch of a [`ProfiledProgram`](programs::ProfiledProgram).
+#[derive(Clone, Debug)]
+pub struct ProgramLaunch {
+    /// The launch.
+    pub launch: Launch,
+    /// Memory at its start: the two buffers.
+    pub memory: GlobalMemory,
+}
+
+impl ProgramLaunch {
+    /// A random launch; equal seeds give equal launches, but for the order of the sides of branches.
+    pub fn random(seed: u64, order: PathOrder) -> ProgramLaunch {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let block = match rng.bool() {
+            true => [rng.u32(1..80), 1, 1],
+            false => [rng.u32(1..12), rng.u32(1..8), 1],
+        };
+        let grid = [rng.u32(1..4), 1, 1];
+        let mut memory = GlobalMemory::default();
+        let mut bank = vec![0; 0x150];
+        for (at, name) in programs::BUFFERS.into_iter().zip(["written", "read"]) {
+            let words = (0..programs::BUFFER_WORDS).flat_map(|_| rng.u32(0..8).to_le_bytes());
+            let address = memory.add(name, words.collect());
+            bank[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
+        }
+        ProgramLaunch {
+            launch: Launch {
+                grid,
+                block,
+                shared: 0,
+                local: 0,
+                constants: vec![(0, bank)],
+                textures: Vec::new(),
+                surfaces: Vec::new(),
+                max_instructions: 1_000_000,
+                order,
+            },
+            memory,
+        }
+    }
+
+    /// Instructions that each warp issues.
+    pub fn issued(&self, code: &warpbound_ir::Code) -> BTreeMap<LaunchedWarp, u64> {
+        let mut counter = IssueCounter::default();
+        let mut memory = self.memory.clone();
+        launch_with_listener(code, &self.launch, &mut memory, &mut counter)
+            .expect("the programs end");
+        counter.counts
+    }
+
+    /// Profiles the warps of the launch as a faulty profiler would that sees `seen` in place of the program, and compares
+    /// them with what they issued. With `readable`, loads from this buffer find what it holds at the start.
+    pub fn compare(
+        &self,
+        seen: &programs::ProfiledProgram,
+        issued: &BTreeMap<LaunchedWarp, u64>,
+        readable: Option<usize>,
+    ) -> Vec<ComparedWarp> {
+        let constant = |bank: u8, address: u32| {
+            let (_, bytes) = self.launch.constants.first().filter(|_| bank == 0)?;
+            let word = bytes.get(address as usize..)?.first_chunk::<4>()?;
+            Some(ConstantWord {
+                word: u32::from_le_bytes(*word),
+                is_address: true,
+            })
+        };
+        let contents = readable.map(|buffer| StartContents {
+            memory: &self.memory,
+            buffer,
+        });
+        let mut profiler = LaunchProfiler::new(LaunchValues {
+            code: &seen.code,
+            grid: self.launch.grid,
+            block: self.launch.block,
+            constant: &constant,
+            contents: contents
+                .as_ref()
+                .map(|contents| contents as &dyn GlobalContents),
+            loops: &seen.loops,
+            steps: 3_000_000,
+            deadline: Deadline::default(),
+        });
+        let compared = issued.iter().map(|(&warp, &issued)| ComparedWarp {
+            warp,
+            issued,
+            profile: profiler.profile(warp),
+        });
+        compared.collect()
+    }
+}
+
+/// Contents of one buffer at the start of a launch, whoever writes it.
+struct StartContents<'a> {
+    memory: &'a GlobalMemory,
+    buffer: usize,
+}
+
+impl GlobalContents for StartContents<'_> {
+    fn byte(&self, address: u64) -> Option<u8> {
+        let buffer = self.memory.buffers().get(self.buffer)?;
+        let at = address.checked_sub(buffer.address)?;
+        buffer.bytes.get(usize::try_from(at).ok()?).copied()
+    }
+
+    fn write(&self, _address: Option<u64>, _bytes: u64) {}
 }
