@@ -34,7 +34,7 @@ use crate::solve::Certified;
 /// assert_eq!(bound.upper_bound().limit(), Instructions(7));
 /// ```
 ///
-/// Without a certificate there is none:
+/// It cannot be made otherwise:
 ///
 /// ```compile_fail,E0451
 /// use warpbound_base::{Instructions, UpperBound};
