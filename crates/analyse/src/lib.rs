@@ -18,6 +18,7 @@ pub mod gsa;
 pub mod guarded_lanes;
 pub mod indirect;
 pub mod iterations;
+pub mod launch_profile;
 pub mod launch_ranges;
 pub mod loop_bounds;
 pub mod loops;

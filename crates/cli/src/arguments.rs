@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
+    AgreementDomain, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile, GroupDomain,
     ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain,
     StartCaches, StatedParam, WarpModel,
 };
@@ -221,6 +221,9 @@ pub(crate) struct BoundArguments {
     /// without a fact
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) formula: Vec<String>,
+    /// Contents of the buffers of the launch: the bound holds for any, or for those as given
+    #[arg(long, value_enum, default_value_t, requires = "launch")]
+    pub(crate) contents: BufferContents,
     /// Cost of an instruction: `unit` is 1 per issue
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,
@@ -536,6 +539,23 @@ impl From<Format> for BoundFormat {
 pub(crate) enum Cost {
     #[default]
     Unit,
+}
+
+/// Contents of the buffers of a launch.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum BufferContents {
+    #[default]
+    Any,
+    AsGiven,
+}
+
+impl From<BufferContents> for Contents {
+    fn from(contents: BufferContents) -> Contents {
+        match contents {
+            BufferContents::Any => Contents::Any,
+            BufferContents::AsGiven => Contents::AsGiven,
+        }
+    }
 }
 
 /// Interpretation of loop facts.

@@ -1,6 +1,6 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{BoundOptions, FormulaSymbols, Unusable};
+use warpbound_driver::{BoundOptions, FormulaSymbols, ProfiledLaunch, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
@@ -22,6 +22,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         call_default,
         launch,
         formula,
+        contents,
         domains,
         no_derive,
         flow,
@@ -44,7 +45,11 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         timing: *timing,
         ..facts_options(&library, facts)?
     };
-    let options = launch_options(&library, launch, options)?;
+    let mut options = launch_options(&library, launch, options)?;
+    options.profiled_launch = options.launches.only_file().map(|file| ProfiledLaunch {
+        file: file.clone(),
+        contents: (*contents).into(),
+    });
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = library.select(&input.selection())?;
     library.check_launches(&images, kernel, &options.launches)?;

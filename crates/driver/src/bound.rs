@@ -5,6 +5,8 @@ mod divergence;
 mod external_calls;
 mod flow_facts;
 mod formula;
+pub(crate) mod profile;
+mod profile_report;
 mod worst_path;
 
 use std::time::Instant;
@@ -86,7 +88,7 @@ impl Session {
             formula_reason: formula_reason.clone(),
             ..head(verdict)
         };
-        BoundQuery::new(prepared, knowledge, options, deadline, flow)
+        BoundQuery::new(self, prepared, knowledge, options, deadline, flow)
             .report(head)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
@@ -107,6 +109,7 @@ impl Session {
             lanes: 0,
             block: None,
             code: String::new(),
+            profile: None,
             loops: Vec::new(),
             external_calls: Vec::new(),
             worst_path: Vec::new(),
@@ -171,6 +174,7 @@ fn reported_verdict(verdict: &Verdict<Instructions>) -> BoundVerdict {
 
 /// Inputs of the bound of one kernel.
 struct BoundQuery<'a> {
+    session: &'a Session,
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     launch: &'a LaunchContext,
@@ -184,6 +188,7 @@ struct BoundQuery<'a> {
 
 impl<'a> BoundQuery<'a> {
     fn new(
+        session: &'a Session,
         prepared: &'a Prepared<'a>,
         knowledge: &'a LaunchKnowledge,
         options: &'a BoundOptions,
@@ -192,6 +197,7 @@ impl<'a> BoundQuery<'a> {
     ) -> BoundQuery<'a> {
         let (kernel, ranges) = (prepared.kernel, &knowledge.ranges);
         BoundQuery {
+            session,
             prepared,
             flow,
             launch: &knowledge.context,
@@ -221,21 +227,31 @@ impl BoundQuery<'_> {
             totals: &facts.totals(),
             never: &excluded,
         };
-        let verdict = self.verdict(stated, &external)?;
+        let mut verdict = self.verdict(stated, &external)?;
+        let mut profile = self.profile(&facts.bounds())?;
+        if let Some(profile) = &mut profile {
+            verdict = profile.verdict(verdict);
+        }
+        let decides = profile.as_ref().filter(|profile| profile.report.decides);
         let loops = self.loops(&facts);
         let never: Vec<String> = excluded.into_iter().map(|(text, _)| text).collect();
         let mut missing_facts = self.missing_loop_facts(&facts);
         missing_facts.extend(external.missing_facts());
+        if decides.is_some() {
+            missing_facts.clear();
+        }
         let (mut worst_path, mut assumptions) = (Vec::new(), Vec::new());
         if let Verdict::Bounded(bound) = &verdict {
             if let Some(path) = bound.worst_path() {
                 worst_path = self.worst_path(path, &external);
             }
             assumptions = self.assumptions(&loops, &never, &external.calls);
+            assumptions.extend(decides.iter().flat_map(|profile| profile.assumptions()));
         }
         let KernelFlow { thread, warp, .. } = self.flow;
         let reached = |id: &NodeId| warp.state(*id).is_some();
         Ok(KernelBound {
+            profile: profile.map(|profile| profile.report),
             loops,
             external_calls: external.calls,
             worst_path,

@@ -7,9 +7,11 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
+use crate::Contents;
 use crate::stated_launches::{NumberRange, StatedLaunches};
 
 /// Interpretation of loop facts.
@@ -41,6 +43,15 @@ impl FormulaSymbols {
     }
 }
 
+/// Launch whose warps are profiled.
+#[derive(Clone, Debug)]
+pub struct ProfiledLaunch {
+    /// The launch.
+    pub file: LaunchFile,
+    /// Use of the contents of its buffers.
+    pub contents: Contents,
+}
+
 /// Inputs of a bound besides the code.
 #[derive(Clone, Debug)]
 pub struct BoundOptions {
@@ -56,6 +67,8 @@ pub struct BoundOptions {
     pub model: WarpModel,
     /// Interpretation of loop facts.
     pub reading: FactReading,
+    /// Launch whose warps are profiled, for a bound of this launch; its block is [`BoundOptions::block`].
+    pub profiled_launch: Option<ProfiledLaunch>,
     /// Flow facts.
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
@@ -86,6 +99,7 @@ impl Default for BoundOptions {
                 ..WarpModel::default()
             },
             reading: FactReading::Simt,
+            profiled_launch: None,
             facts: FactsFile::default(),
             loop_default: None,
             formula: None,

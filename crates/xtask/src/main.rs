@@ -26,6 +26,7 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod profiles;
 mod rebuilt;
 mod repository;
 mod survey;
@@ -156,6 +157,12 @@ const COMMANDS: &[Command] = &[
         summary: "formulas of bounds in the counts of loops against the bounds at random points",
         help: formulas::HELP,
         run: formulas::run,
+    },
+    Command {
+        name: "profiles",
+        summary: "compare launch profiles with the instructions that each warp issues",
+        help: profiles::HELP,
+        run: profiles::run,
     },
     Command {
         name: "expressions",

@@ -107,7 +107,7 @@ impl Session {
         for most in OPEN_RANGES {
             let options = options.with_open(symbols.parameters(), most);
             let launch = self.launch(prepared.kernel, &options)?;
-            let query = BoundQuery::new(prepared, &launch, &options, deadline, flow);
+            let query = BoundQuery::new(self, prepared, &launch, &options, deadline, flow);
             match query.formula(symbols) {
                 Ok(formula) => return Ok(formula),
                 Err(why) => {
