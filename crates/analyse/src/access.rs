@@ -1,7 +1,7 @@
 //! Access classes: the most requests, transactions, sectors, lines and bank conflicts that one execution of a memory
 //! access by a warp can cause (SOUNDNESS 5.13).
 //!
-//! A class holds for every subset of the warp's lanes, for every warp of the block, and for every base address that
+//! A class holds for every subset of the lanes that may take part, for every warp of the block, and for every base address that
 //! [`LaneAddresses`] admits. Accesses whose addresses are not multiples of their size end the run, so they are not
 //! counted.
 
@@ -9,7 +9,7 @@ mod arrangement;
 mod count;
 mod span;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Named as _};
 use warpbound_ir::{Expr, Meaning, Op, OpIndex, Width};
@@ -19,6 +19,7 @@ use warpbound_isa::nvidia::WARP_LANES;
 use crate::LaunchContext;
 use crate::addresses::LaneAddresses;
 use arrangement::LaneOffsets;
+use span::LaneMask;
 
 /// Lanes of a warp.
 const LANES: usize = WARP_LANES as usize;
@@ -184,6 +185,21 @@ pub enum AccessPattern {
     Unknown(Option<CodeAddr>),
 }
 
+impl AccessPattern {
+    /// Name of the kind of relation.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessPattern::Uniform => "uniform",
+            AccessPattern::Coalesced => "coalesced",
+            AccessPattern::Strided(_) => "strided",
+            AccessPattern::Affine(_) => "affine",
+            AccessPattern::Array(_) => "within an array",
+            AccessPattern::Unknown(Some(_)) => "decided by a load",
+            AccessPattern::Unknown(None) => "unknown",
+        }
+    }
+}
+
 /// Claim about the executions of an access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessClass {
@@ -194,7 +210,9 @@ pub struct AccessClass {
     /// Most numbers of the lanes that access each space: one entry, or one for each space that a generic address may
     /// lie in.
     pub limits: Vec<(MemorySpace, AccessCounts)>,
-    /// Whether a warp with the most threads, all of them active, has these numbers in each execution.
+    /// Most lanes of a warp that may take part.
+    pub lanes: u32,
+    /// Whether each execution by this number of lanes has these numbers.
     pub is_exact: bool,
     /// Whether the shape of the block is needed for smaller numbers and not known.
     pub needs_block: bool,
@@ -215,8 +233,19 @@ impl AccessClass {
 }
 
 /// Form that decides the numbers of an affine access: name of the space, bytes, coefficients, modulus and residue of
-/// the base.
-type AffineForm = (&'static str, u32, [i64; 3], u64, u64);
+/// the base, and the threads that may take part.
+type AffineForm = (&'static str, u32, [i64; 3], u64, u64, Option<Vec<bool>>);
+
+/// Knowledge about an access.
+#[derive(Clone, Copy)]
+struct Access<'a> {
+    bytes: u32,
+    addresses: &'a LaneAddresses,
+    /// Threads of the block that may take part; all without an entry.
+    executing: Option<&'a [bool]>,
+    /// Offsets of the lanes, if they are affine and can be listed.
+    offsets: Option<&'a [LaneOffsets]>,
+}
 
 /// Classification of accesses for one launch; equal forms are counted once.
 pub struct AccessClassifier<'a> {
@@ -233,25 +262,34 @@ impl<'a> AccessClassifier<'a> {
         }
     }
 
-    /// Returns the classes of all operations that access memory at an address; operations without an entry in
-    /// `addresses` may access any.
+    /// Returns the classes of all operations that access memory at an address. Operations without an entry in
+    /// `addresses` may access any; all threads may execute those without one in `executing`
+    /// ([`executing_threads`](crate::guarded_lanes::executing_threads)).
     pub fn classify_all(
         &mut self,
         ops: &[Op],
         addresses: &BTreeMap<OpIndex, LaneAddresses>,
+        executing: &BTreeMap<OpIndex, Vec<bool>>,
     ) -> BTreeMap<OpIndex, AccessClass> {
         const ANY: LaneAddresses = LaneAddresses::Unknown { decided_by: None };
         let all = (0..).map(OpIndex).zip(ops);
         let class = |(at, op): (OpIndex, &Op)| {
             let shape = AccessShape::of(op)?;
             let found = addresses.get(&at).unwrap_or(&ANY);
-            Some((at, self.classify(shape, found)))
+            let executing = executing.get(&at).map(Vec::as_slice);
+            Some((at, self.classify(shape, found, executing)))
         };
         all.filter_map(class).collect()
     }
 
-    /// Returns the class of an access.
-    pub fn classify(&mut self, shape: AccessShape, addresses: &LaneAddresses) -> AccessClass {
+    /// Returns the class of an access. `executing` has the threads of the block that may take part, by number; all may
+    /// without it.
+    pub fn classify(
+        &mut self,
+        shape: AccessShape,
+        addresses: &LaneAddresses,
+        executing: Option<&[bool]>,
+    ) -> AccessClass {
         let generic = [MemorySpace::Global, MemorySpace::Shared, MemorySpace::Local];
         let spaces = match &shape.space {
             MemorySpace::Generic => &generic[..],
@@ -259,22 +297,31 @@ impl<'a> AccessClassifier<'a> {
         };
         let offsets = match addresses {
             LaneAddresses::Affine { coefficients, .. } => {
-                arrangement::lane_offsets(self.launch.block, *coefficients)
+                arrangement::lane_offsets(self.launch.block, *coefficients, executing)
             }
             _ => None,
         };
+        let access = Access {
+            bytes: shape.bytes,
+            addresses,
+            executing,
+            offsets: offsets.as_deref(),
+        };
+        let masks = arrangement::lane_masks(self.launch, executing);
         let mut is_exact = true;
         let mut limits = Vec::new();
         for &space in spaces {
-            let (counts, exact) = self.limit(space, shape.bytes, addresses, offsets.as_deref());
+            let (counts, exact) = self.limit(space, &access, &masks);
             limits.push((space, counts));
             is_exact &= exact;
         }
         let is_affine = matches!(addresses, LaneAddresses::Affine { .. });
+        let lanes = |mask: &LaneMask| mask.iter().filter(|&&is| is).count();
         AccessClass {
             shape,
             pattern: self.pattern(shape, addresses, offsets.as_deref()),
             limits,
+            lanes: masks.iter().map(lanes).max().unwrap_or(0) as u32,
             is_exact,
             needs_block: is_affine && self.launch.block.is_none() && !is_uniform(addresses),
         }
@@ -284,13 +331,15 @@ impl<'a> AccessClassifier<'a> {
     fn limit(
         &mut self,
         space: MemorySpace,
-        bytes: u32,
-        addresses: &LaneAddresses,
-        offsets: Option<&[LaneOffsets]>,
+        access: &Access<'_>,
+        masks: &BTreeSet<LaneMask>,
     ) -> (AccessCounts, bool) {
-        let lanes = self.launch.live_lanes().min(LANES as u64) as u32;
-        let within = |distance| span::worst(space, bytes, distance, lanes);
-        match addresses {
+        let within = |distance| {
+            let worst = |mask| span::worst(space, access.bytes, distance, mask);
+            let counts = masks.iter().map(worst);
+            counts.fold(AccessCounts::default(), AccessCounts::max)
+        };
+        match access.addresses {
             LaneAddresses::Unknown { .. } => (within(u64::MAX), false),
             LaneAddresses::Within { least, most } => {
                 // Limits in the wrong order say nothing.
@@ -305,7 +354,7 @@ impl<'a> AccessClassifier<'a> {
             } => {
                 let distance = range.and_then(|(least, most)| most.checked_sub(least));
                 let of_range = within(distance.unwrap_or(u64::MAX));
-                let Some(offsets) = offsets else {
+                let Some(offsets) = access.offsets else {
                     return (of_range, false);
                 };
                 // Numbers depend on addresses modulo the bytes of a line, or of a row of banks.
@@ -314,10 +363,11 @@ impl<'a> AccessClassifier<'a> {
                     false => 1,
                 };
                 let base = (modulus, residue % modulus);
-                let form = (space.name(), bytes, *coefficients, base.0, base.1);
-                let known = self.known.entry(form);
-                let (counts, exact) =
-                    *known.or_insert_with(|| worst_of_offsets(space, bytes, offsets, base));
+                let executing = access.executing.map(<[bool]>::to_vec);
+                let name = space.name();
+                let form = (name, access.bytes, *coefficients, base.0, base.1, executing);
+                let count = || worst_of_offsets(space, access.bytes, offsets, base);
+                let (counts, exact) = *self.known.entry(form).or_insert_with(count);
                 let smaller = counts.min(of_range);
                 (smaller, exact && smaller == counts)
             }

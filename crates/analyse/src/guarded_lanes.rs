@@ -1,4 +1,4 @@
-//! Limits on the lanes of a warp that take a step guarded by the thread index (SOUNDNESS 5.9).
+//! Limits on the lanes of a warp that take a step, or execute an operation, guarded by the thread index (SOUNDNESS 5.9).
 //!
 //! If the block is known, so are the indices of its threads. A forward dataflow analysis over the thread-level graph
 //! follows the content of cells that is computed from the thread index and constants: a table with a value for each
@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use warpbound_graph::{DataflowProblem, components, solve};
+use warpbound_graph::{DataflowProblem, Solution, components, solve};
 use warpbound_ir::{
-    BinaryOp, Cell, Code, ExecCondition, Expr, Op, TernaryOp, UnaryOp, ValueDependence,
-    ValueDomain, eval,
+    BinaryOp, Cell, Code, ControlEffect, ExecCondition, Expr, Op, OpIndex, TernaryOp, UnaryOp,
+    ValueDependence, ValueDomain, eval,
 };
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
@@ -32,26 +32,10 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
     };
-    let reads_thread_index = |op: &Op| {
-        matches!(
-            op.value,
-            ValueDependence::Special(SpecialReg::ThreadIndex(_))
-        )
-    };
-    if !code.ops.iter().any(reads_thread_index) {
+    let decides = |op: &Op| op.control != ControlEffect::Next;
+    let Some((explorer, states)) = explore(code, thread, &threads, &decides) else {
         return Vec::new();
-    }
-    let mut explorer = Explorer {
-        code,
-        thread,
-        followed: cells_deciding_branches(code),
-        threads: &threads,
     };
-    let initial = State {
-        known: BTreeMap::new(),
-        may_arrive: vec![true; threads.count()],
-    };
-    let Ok(states) = solve(&mut explorer, thread.entry.index(), initial);
     let component = component_of(thread);
     let mut limits = Vec::new();
     for (node, state) in states.reached() {
@@ -78,6 +62,77 @@ pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> V
     limits
 }
 
+/// Finds the threads that may execute each of the operations `of_interest`, by number in the block. Operations that all
+/// threads may execute have no entry; there are none without a known block.
+pub fn executing_threads(
+    code: &Code,
+    thread: &ThreadCfg,
+    launch: &LaunchContext,
+    of_interest: impl Fn(&Op) -> bool,
+) -> BTreeMap<OpIndex, Vec<bool>> {
+    let Some(threads) = Threads::of(launch) else {
+        return BTreeMap::new();
+    };
+    let decides = |op: &Op| op.control != ControlEffect::Next || of_interest(op);
+    let Some((explorer, states)) = explore(code, thread, &threads, &decides) else {
+        return BTreeMap::new();
+    };
+    let mut executing: BTreeMap<OpIndex, Vec<bool>> = BTreeMap::new();
+    for (node, state) in states.reached() {
+        let mut state = state.clone();
+        for at in thread.space.block(NodeId(node as u32)).ops() {
+            let Some(op) = code.get(at) else {
+                continue;
+            };
+            if of_interest(op) {
+                let holds = explorer.holds(&state, op.condition);
+                let holds = holds.unwrap_or_else(|| vec![true; threads.count()]);
+                let may_execute = state.may_arrive.iter().zip(holds);
+                let all = executing
+                    .entry(at)
+                    .or_insert_with(|| vec![false; threads.count()]);
+                for (known, (&arrives, holds)) in all.iter_mut().zip(may_execute) {
+                    *known |= arrives && holds;
+                }
+            }
+            explorer.apply(&mut state, op);
+        }
+    }
+    executing.retain(|_, threads| threads.contains(&false));
+    executing
+}
+
+/// Follows the tables of the cells that decide the conditions of some operations. Returns the facts on entry to each
+/// node; `None` if no operation reads the thread index.
+fn explore<'a>(
+    code: &'a Code,
+    thread: &'a ThreadCfg,
+    threads: &'a Threads,
+    decides: &dyn Fn(&Op) -> bool,
+) -> Option<(Explorer<'a>, Solution<State>)> {
+    let reads_thread_index = |op: &Op| {
+        matches!(
+            op.value,
+            ValueDependence::Special(SpecialReg::ThreadIndex(_))
+        )
+    };
+    if !code.ops.iter().any(reads_thread_index) {
+        return None;
+    }
+    let mut explorer = Explorer {
+        code,
+        thread,
+        followed: cells_deciding(code, decides),
+        threads,
+    };
+    let initial = State {
+        known: BTreeMap::new(),
+        may_arrive: vec![true; threads.count()],
+    };
+    let Ok(states) = solve(&mut explorer, thread.entry.index(), initial);
+    Some((explorer, states))
+}
+
 /// For each node, the number of its strongly connected component in the thread-level graph.
 fn component_of(thread: &ThreadCfg) -> Vec<usize> {
     let graph = thread.graph();
@@ -91,16 +146,12 @@ fn component_of(thread: &ThreadCfg) -> Vec<usize> {
     component
 }
 
-/// Cells on whose content a branch may depend: a flow-insensitive slice. Other cells need no tables, since a cell
-/// without one may hold anything.
-fn cells_deciding_branches(code: &Code) -> CellSet {
+/// Cells on whose content the conditions of some operations may depend: a flow-insensitive slice. Other cells need no
+/// tables, since a cell without one may hold anything.
+fn cells_deciding(code: &Code, decides: &dyn Fn(&Op) -> bool) -> CellSet {
     let mut cells = CellSet::default();
     for op in &code.ops {
-        if let Some(guard) = op
-            .condition
-            .guard
-            .filter(|_| op.control != warpbound_ir::ControlEffect::Next)
-        {
+        if let Some(guard) = op.condition.guard.filter(|_| decides(op)) {
             cells.insert(guard.index());
         }
     }

@@ -1,23 +1,26 @@
 //! Report of memory accesses: the class of each, and the reason for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
-use warpbound_analyse::{LaunchContext, LaunchRanges};
+use warpbound_analyse::guarded_lanes::executing_threads;
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
+use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
-use crate::bound::warp_graph_assumptions;
+use crate::bound::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::prepared::Prepared;
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
 /// Accesses of a kernel: addresses and classes, by operation.
 pub(crate) struct AccessFindings {
@@ -32,17 +35,43 @@ impl AccessFindings {
     pub(crate) fn find(
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
-        ranges: &LaunchRanges,
-        launch: &LaunchContext,
+        launch: &LaunchKnowledge,
     ) -> AccessFindings {
         let code = &prepared.code;
-        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, launch);
-        let classes = AccessClassifier::new(launch).classify_all(&code.ops, &addresses);
+        let LaunchKnowledge { context, ranges } = launch;
+        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
+        let is_access = |op: &Op| AccessShape::of(op).is_some();
+        let executing = executing_threads(code, &flow.thread, context, is_access);
+        let mut classifier = AccessClassifier::new(context);
+        let classes = classifier.classify_all(&code.ops, &addresses, &executing);
         AccessFindings { addresses, classes }
     }
 }
 
 impl Session {
+    /// Returns the classes of the accesses of a kernel in one launch.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn access_classes(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchFile,
+    ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+        let options = BoundOptions {
+            block: Some(launch.block),
+            launches: StatedLaunches {
+                file: Some(Arc::new(launch.clone())),
+                ..StatedLaunches::default()
+            },
+            ..BoundOptions::default()
+        };
+        let knowledge = self.launch(prepared.kernel, &options)?;
+        Ok(AccessFindings::find(prepared, flow, &knowledge).classes)
+    }
+
     /// Reports the memory accesses of a kernel and the most transactions that each can cause.
     ///
     /// # Errors
@@ -62,7 +91,7 @@ impl Session {
         let knowledge = self.launch(kernel, options)?;
         let launch = &knowledge.context;
         let flow = self.flow(&prepared, launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, &knowledge.ranges, launch);
+        let found = AccessFindings::find(&prepared, &flow, &knowledge);
         let builder = ReportBuilder {
             prepared: &prepared,
             launch,
@@ -79,19 +108,18 @@ impl Session {
             block: launch.block,
             accesses: ops.filter_map(|at| builder.access(at)).collect(),
             notes: external.iter().map(note).collect(),
-            assumptions: assumptions(&flow, launch),
+            assumptions: assumptions(&flow, launch, options),
         })
     }
 }
 
 /// Lists the assumptions of the numbers (SOUNDNESS 2).
-fn assumptions(flow: &KernelFlow, launch: &LaunchContext) -> Vec<BoundAssumption> {
-    let lanes = match launch.block {
-        Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
-        None => format!("a warp has at most {} threads", launch.live_lanes()),
-    };
+fn assumptions(
+    flow: &KernelFlow,
+    launch: &LaunchContext,
+    options: &BoundOptions,
+) -> Vec<BoundAssumption> {
     let own = [
-        ("lanes", lanes.as_str()),
         (
             "memory-units",
             "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 banks \
@@ -106,9 +134,13 @@ fn assumptions(flow: &KernelFlow, launch: &LaunchContext) -> Vec<BoundAssumption
         id,
         text: text.to_owned(),
     });
-    own.into_iter()
-        .chain(warp_graph_assumptions(&flow.warp.used))
-        .collect()
+    let mut all = vec![lanes_assumption(launch)];
+    if options.states_launch() {
+        all.extend(launch_assumptions(options));
+    }
+    all.extend(own);
+    all.extend(warp_graph_assumptions(&flow.warp.used));
+    all
 }
 
 /// Builder of the report.
@@ -203,6 +235,13 @@ impl ReportBuilder<'_> {
                 (modulus, 0) => format!("the base is a multiple of {modulus}"),
                 (modulus, residue) => format!("the base is {residue} modulo {modulus}"),
             });
+        }
+        let all = self.launch.live_lanes();
+        if u64::from(class.lanes) < all {
+            parts.push(format!(
+                "{} of {all} threads of a warp take part",
+                class.lanes
+            ));
         }
         if class.needs_block {
             parts.push("for blocks of any shape (--block X,Y,Z gives less)".to_owned());

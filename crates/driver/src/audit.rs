@@ -26,7 +26,6 @@ use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
 use warpbound_simulate::functional::launch_with_listener;
 
-use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
@@ -254,7 +253,7 @@ impl Session {
                 return Ok(report);
             }
         };
-        let claims = claims_of_flow(&prepared, &options, launch.context, flow);
+        let mut claims = claims_of_flow(&prepared, &options, launch.context, flow);
         let mut audit = Audit {
             prepared: &prepared,
             stated: StatedFacts {
@@ -270,7 +269,6 @@ impl Session {
             derived_for_all: self.derived_for_all(&prepared, &claims.flow)?,
             derived: vec![DerivedCount::default(); bound.loops.len()],
             accesses: BTreeMap::new(),
-            claims: &claims,
             report: &mut report,
         };
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
@@ -284,6 +282,7 @@ impl Session {
                     (&varied.launch, varied.order)
                 }
             };
+            claims.accesses = self.access_classes(&prepared, &claims.flow, launch)?;
             let derived = self.derived_for_launch(&prepared, &claims.flow, launch)?;
             let run = self.monitor(&prepared, &claims, launch, order, limit)?;
             if number == 1 {
@@ -326,7 +325,7 @@ impl Session {
     }
 }
 
-/// Returns the claims of `flow`, with the user's `never` statements and the classes of memory accesses.
+/// Returns the claims of `flow`, with the user's `never` statements.
 fn claims_of_flow<'a>(
     prepared: &'a Prepared<'_>,
     options: &BoundOptions,
@@ -337,21 +336,7 @@ fn claims_of_flow<'a>(
     let names = [&*kernel.name, &kernel.demangled()];
     let facts = options.facts.find(names, &kernel.code_digest());
     let never: Vec<Never> = facts.map_or(Vec::new(), |facts| facts.never().collect());
-    let accesses = match prepared.program {
-        Program::Nvidia(_) => {
-            AccessFindings::find(
-                prepared,
-                &flow,
-                &warpbound_analyse::LaunchRanges::default(),
-                &launch,
-            )
-            .classes
-        }
-        Program::Mini(_) => BTreeMap::new(),
-    };
-    Claims::new(&prepared.code, launch, flow)
-        .with_never(&never)
-        .with_accesses(accesses)
+    Claims::new(&prepared.code, launch, flow).with_never(&never)
 }
 
 /// Results accumulated over the runs.
@@ -370,7 +355,6 @@ struct Audit<'a> {
     /// Bounds of loops for the launches of the runs.
     derived: Vec<DerivedCount>,
     accesses: BTreeMap<OpIndex, ObservedAccess>,
-    claims: &'a Claims<'a>,
     report: &'a mut AuditReport,
 }
 
@@ -549,10 +533,9 @@ impl Audit<'_> {
 
     /// Completes the report with findings, ratio and loops.
     fn finish(self) {
-        let (prepared, claims) = (self.prepared, self.claims);
+        let prepared = self.prepared;
         let accesses = self.accesses.iter();
-        let accesses =
-            accesses.filter_map(|(&at, seen)| audited_access(prepared, claims, at, seen));
+        let accesses = accesses.filter_map(|(&at, seen)| audited_access(prepared, at, seen));
         let accesses = accesses.collect();
         let report = self.report;
         report.accesses = accesses;

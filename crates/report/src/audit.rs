@@ -106,7 +106,7 @@ pub struct AuditedAccess {
     pub source: Option<String>,
     /// Executions by a warp with at least one active lane, over all runs.
     pub executions: u64,
-    /// Most numbers of an execution by its class.
+    /// Most numbers of an execution by its class; where it has a class for each run, the greatest.
     pub limits: AccessNumbers,
     /// Observed maxima.
     #[serde(rename = "most")]

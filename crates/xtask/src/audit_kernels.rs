@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, bail};
 use warpbound_bound::StatedCounts;
 use warpbound_driver::audit::{
-    AuditObservations, BrokenStatement, Claims, DerivedClaims, HeaderMaximum, PathOrder,
-    StatedFacts,
+    AuditObservations, BrokenStatement, Claims, DerivedClaims, HeaderMaximum, ObservedAccess,
+    PathOrder, StatedFacts,
 };
 use warpbound_driver::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -22,11 +22,13 @@ usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [N
 Runs every kernel that has a reference (only those of kernels/cuda/NAME.cu, if names are given), as built for each chip, in
 COUNT launches, with the sides of branches in both orders, on all cores, and compares
   - each step, stack, group relation and agreement of each warp with the claims of the analyses,
+  - the requests, transactions, sectors, lines and conflicts of each memory access with its class in that launch,
   - the instructions of each warp with the bound.
   - the header executions of each thread with the derived bounds of loops, those for this launch and those for all.
 The bound of a launch uses the loop bounds that its own threads show, the best that a user could state. So the ratio of
 bound and instructions measures the bound, not the stated facts.
-Prints a row for each kernel, with the launch in which a warp issued the most, and totals; fails on any contradiction.
+Prints a row for each kernel, with the launch in which a warp issued the most, and totals, memory accesses by class among
+them: how many were executed, and how many had all numbers of their class in some execution. Fails on any contradiction.
 
   --runs COUNT   launches of each kernel (100): the first three are fixed, the others random";
 
@@ -97,6 +99,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         "bound / instructions of the worst warp: median {:.3}",
         median(&mut total.ratios.clone())
     );
+    println!("{}", access_table(&total.accesses));
     println!("{}", total.loops.text());
     if total.violations > 0 || total.faulted > 0 || total.broken > 0 {
         bail!(
@@ -120,6 +123,8 @@ struct KernelRow {
     /// Instructions of the worst warp, and the bound of its launch.
     worst: Option<(u64, u128)>,
     ratios: Vec<f64>,
+    /// Executed accesses by operation, with the kinds of their last classes.
+    accesses: BTreeMap<usize, (&'static str, ObservedAccess)>,
     loops: DerivedLoops,
     problems: Vec<String>,
 }
@@ -207,6 +212,36 @@ impl KernelRow {
             self.problems.push(format!("launch {launch}: {problem}"));
         }
     }
+
+    /// Adds the accesses of a run.
+    fn add_accesses(&mut self, claims: &Claims<'_>, seen: &AuditObservations) {
+        for (at, seen) in &seen.accesses {
+            let class = claims.accesses.get(at);
+            let kind = class.map_or("none", |class| class.pattern.name());
+            let (known, sum) = self.accesses.entry(at.index()).or_default();
+            *known = kind;
+            sum.add(seen);
+        }
+    }
+}
+
+/// Number of accesses of a kind, and of those that had all numbers of their class.
+type AccessTotals = BTreeMap<&'static str, [u64; 2]>;
+
+/// Formats the accesses by class.
+fn access_table(totals: &AccessTotals) -> String {
+    let share = |[all, equal]: [u64; 2]| {
+        let percent = 100.0 * equal as f64 / all.max(1) as f64;
+        format!("{all:>7} {equal:>7} {percent:>6.1} %\n")
+    };
+    let mut out = format!("{:<30} {:>7} {:>7}\n", "memory accesses", "all", "equal");
+    let mut sum = [0; 2];
+    for (kind, &[all, equal]) in totals {
+        sum = [sum[0] + all, sum[1] + equal];
+        out.push_str(&format!("  {kind:<28} {}", share([all, equal])));
+    }
+    out.push_str(&format!("  {:<28} {}", "all", share(sum)));
+    out
 }
 
 #[derive(Default)]
@@ -219,6 +254,7 @@ struct AuditTotal {
     violations: u64,
     broken: u64,
     ratios: Vec<f64>,
+    accesses: AccessTotals,
     loops: DerivedLoops,
 }
 
@@ -252,6 +288,11 @@ impl AuditTotal {
         self.issued += row.issued;
         self.violations += row.violations;
         self.ratios.append(&mut row.ratios);
+        for (kind, seen) in row.accesses.values() {
+            let [all, equal] = self.accesses.entry(kind).or_default();
+            *all += 1;
+            *equal += u64::from(seen.reaches_class);
+        }
         self.loops.add(&row.loops);
     }
 }
@@ -294,11 +335,13 @@ fn audit(
             0 => PathOrder::TakenFirst,
             _ => PathOrder::FallThroughFirst,
         };
+        claims.accesses = session.access_classes(&prepared, &claims.flow, &launch)?;
         let watched = session.monitor(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
         let seen = watched.observations;
         row.runs += 1;
         row.warps += seen.ended_warps;
         row.issued += seen.issued;
+        row.add_accesses(claims, &seen);
         row.violations += seen.violations.len() as u64 + seen.further_violations;
         for violation in seen.violations.keys() {
             row.problem(number, format_args!("op {}: {violation}", violation.at.0));

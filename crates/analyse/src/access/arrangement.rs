@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::span::LaneMask;
 use super::{LANES, LINE_BYTES};
+use crate::LaunchContext;
 
 /// Offset of the address of each lane that holds a thread, modulo 2⁶⁴.
 pub(super) type LaneOffsets = [Option<u64>; LANES];
@@ -13,16 +15,18 @@ const MOST_THREADS: u64 = 1024;
 /// Distance between two runs of lanes that have no address in common, a multiple of the bytes of a line.
 const FAR: u64 = 1 << 40;
 
-/// Returns the offsets of the lanes of every warp of a block, for coefficients of the thread index in x, y, z.
+/// Returns the offsets of the lanes of every warp of a block that may take part, for coefficients of the thread index in
+/// x, y, z. `executing` has an entry for each thread of the block; all may take part without it.
 ///
 /// Without a block, of every warp of every block; `None` if they are too many to list: where an offset depends on y or
 /// z, or grows by too much in x.
 pub(super) fn lane_offsets(
     block: Option<[u32; 3]>,
     coefficients: [i64; 3],
+    executing: Option<&[bool]>,
 ) -> Option<Vec<LaneOffsets>> {
     match block {
-        Some(block) => warps_of_block(block, coefficients),
+        Some(block) => warps_of_block(block, coefficients, executing),
         None if coefficients == [0; 3] => Some(vec![[Some(0); LANES]]),
         None => {
             let [x, 0, 0] = coefficients else {
@@ -34,7 +38,11 @@ pub(super) fn lane_offsets(
 }
 
 /// Returns the offsets of the warps of a block. A warp has 32 threads with consecutive numbers, x + y·X + z·X·Y.
-fn warps_of_block(block: [u32; 3], coefficients: [i64; 3]) -> Option<Vec<LaneOffsets>> {
+fn warps_of_block(
+    block: [u32; 3],
+    coefficients: [i64; 3],
+    executing: Option<&[bool]>,
+) -> Option<Vec<LaneOffsets>> {
     let [width, height, depth] = block.map(u64::from);
     let plane = width.checked_mul(height)?;
     let threads = plane.checked_mul(depth)?;
@@ -52,7 +60,9 @@ fn warps_of_block(block: [u32; 3], coefficients: [i64; 3]) -> Option<Vec<LaneOff
     let warp = |first: u64| {
         std::array::from_fn(|lane| {
             let thread = first + lane as u64;
-            (thread < threads).then(|| offset(thread))
+            let executes = executing.and_then(|threads| threads.get(thread as usize));
+            let is_possible = thread < threads && executes.is_none_or(|&executes| executes);
+            is_possible.then(|| offset(thread))
         })
     };
     Some((0..threads).step_by(LANES).map(warp).collect())
@@ -97,6 +107,18 @@ pub(super) fn distinct(offsets: &[LaneOffsets], modulus: u64) -> BTreeSet<LaneOf
         warp.map(|offset| Some(offset?.wrapping_sub(shift)))
     };
     offsets.iter().map(normalized).collect()
+}
+
+/// Returns the masks of the lanes that may take part in an access of any kind, one for each warp of the block.
+pub(super) fn lane_masks(launch: &LaunchContext, executing: Option<&[bool]>) -> BTreeSet<LaneMask> {
+    let lanes = launch.live_lanes();
+    match lane_offsets(launch.block, [0; 3], executing) {
+        Some(warps) => warps
+            .iter()
+            .map(|warp| warp.map(|lane| lane.is_some()))
+            .collect(),
+        None => BTreeSet::from([std::array::from_fn(|lane| (lane as u64) < lanes)]),
+    }
 }
 
 /// Returns the bytes between consecutive lanes, if they are the same in all warps.

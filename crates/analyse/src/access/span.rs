@@ -7,10 +7,17 @@ use super::{
     AccessCounts, BANK_ROW_BYTES, LANES, LINE_BYTES, POOL_LANES, REQUEST_LANES, SECTOR_BYTES,
 };
 
-/// Returns the most numbers of an access by at most `lanes` lanes whose addresses, multiples of `bytes`, are at most
+/// Lanes of a warp that may take part.
+pub(super) type LaneMask = [bool; LANES];
+
+/// Returns the most numbers of an access by lanes of a mask whose addresses, multiples of `bytes`, are at most
 /// `distance` bytes apart.
-pub(super) fn worst(space: MemorySpace, bytes: u32, distance: u64, lanes: u32) -> AccessCounts {
-    let lanes = lanes.min(LANES as u32);
+pub(super) fn worst(
+    space: MemorySpace,
+    bytes: u32,
+    distance: u64,
+    lanes: &LaneMask,
+) -> AccessCounts {
     let span = Span {
         bytes: bytes.max(1).into(),
         distance,
@@ -19,12 +26,17 @@ pub(super) fn worst(space: MemorySpace, bytes: u32, distance: u64, lanes: u32) -
         MemorySpace::Shared => shared(bytes, &span, lanes),
         MemorySpace::Local => local(bytes, &span, lanes),
         MemorySpace::Constant => AccessCounts {
-            requests: lanes.min(1),
-            transactions: span.units(4, lanes),
+            requests: number(lanes).min(1),
+            transactions: span.units(4, number(lanes)),
             ..AccessCounts::default()
         },
         _ => global(bytes, &span, lanes),
     }
+}
+
+/// Returns the number of lanes of a mask.
+fn number(lanes: &[bool]) -> u32 {
+    lanes.iter().filter(|&&is| is).count() as u32
 }
 
 /// Aligned addresses of a limited distance.
@@ -44,17 +56,14 @@ impl Span {
     }
 }
 
-/// Returns the numbers of lanes in each group of `each` consecutive lanes.
-fn groups(lanes: u32, each: usize) -> impl Iterator<Item = u32> {
-    let each = each as u32;
-    (0..lanes)
-        .step_by(each as usize)
-        .map(move |first| (lanes - first).min(each))
+/// Returns the numbers of lanes in each group of `each` consecutive lanes that has one.
+fn groups(lanes: &LaneMask, each: usize) -> impl Iterator<Item = u32> {
+    lanes.chunks(each).map(number).filter(|&lanes| lanes > 0)
 }
 
-fn global(bytes: u32, span: &Span, lanes: u32) -> AccessCounts {
+fn global(bytes: u32, span: &Span, lanes: &LaneMask) -> AccessCounts {
     let mut counts = AccessCounts {
-        lines: span.units(LINE_BYTES, lanes),
+        lines: span.units(LINE_BYTES, number(lanes)),
         ..AccessCounts::default()
     };
     for lanes in groups(lanes, group_lanes(REQUEST_LANES, bytes)) {
@@ -65,11 +74,11 @@ fn global(bytes: u32, span: &Span, lanes: u32) -> AccessCounts {
     counts
 }
 
-fn local(bytes: u32, span: &Span, lanes: u32) -> AccessCounts {
+fn local(bytes: u32, span: &Span, lanes: &LaneMask) -> AccessCounts {
     let words = bytes.div_ceil(4);
     let rows = |lanes| words * span.units(4.max(span.bytes), lanes);
     let mut counts = AccessCounts {
-        lines: rows(lanes),
+        lines: rows(number(lanes)),
         ..AccessCounts::default()
     };
     for lanes in groups(lanes, REQUEST_LANES as usize) {
@@ -80,7 +89,7 @@ fn local(bytes: u32, span: &Span, lanes: u32) -> AccessCounts {
     counts
 }
 
-fn shared(bytes: u32, span: &Span, lanes: u32) -> AccessCounts {
+fn shared(bytes: u32, span: &Span, lanes: &LaneMask) -> AccessCounts {
     let each = group_lanes(POOL_LANES, bytes);
     let pools = LANES.div_ceil(each) as u32;
     // Words of one bank are a multiple of a row of banks apart. With the first word at the end of its unit, the last

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use warpbound_graph::LoopIndex;
 use warpbound_ir::{BinaryOp, Cell, TernaryOp, UnaryOp};
 use warpbound_isa::SpecialReg;
 
@@ -29,6 +30,8 @@ pub(crate) enum Atom {
     Special(SpecialReg),
     /// Word of a constant bank, at a byte address.
     Constant(u8, WordPolynomial),
+    /// Number of completed iterations of a loop since it was entered last.
+    Iteration(LoopIndex),
     /// Content of a cell where it is defined.
     Value(ValueId, Cell),
     /// Unary operation.
@@ -96,7 +99,7 @@ impl Atoms {
     /// Polynomials of which an atom is an operation.
     pub(crate) fn operands(&self, id: AtomId) -> &[WordPolynomial] {
         match self.get(id) {
-            Atom::Special(_) | Atom::Value(..) => &[],
+            Atom::Special(_) | Atom::Iteration(_) | Atom::Value(..) => &[],
             Atom::Constant(_, a) | Atom::Unary(_, a) => std::slice::from_ref(a),
             Atom::Binary(_, operands) => operands,
             Atom::Ternary(_, operands) => operands,

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "tests")]
 #![allow(clippy::panic, reason = "tests")]
 
+mod access;
 mod assumptions;
 mod audit;
 mod bound;
@@ -9,6 +10,7 @@ mod damage;
 mod derived;
 mod divergence;
 mod facts;
+mod facts_update;
 mod files;
 mod functional;
 mod kernels;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_analyse::access::{AccessClass, AccessCounts, constant_address};
+use warpbound_analyse::access::{AccessClass, AccessCounts, AccessShape, constant_address};
 use warpbound_base::Named as _;
 use warpbound_ir::{Cell, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
@@ -24,9 +24,11 @@ use crate::prepared::Prepared;
 pub struct ObservedAccess {
     /// Executions with at least one active lane.
     pub executions: u64,
+    /// Greatest numbers of its classes.
+    pub limits: AccessCounts,
     /// Greatest number of each kind.
     pub most: AccessCounts,
-    /// Whether some execution had all numbers of the class.
+    /// Whether some execution had all numbers of the class in its launch.
     pub reaches_class: bool,
 }
 
@@ -34,6 +36,7 @@ impl ObservedAccess {
     /// Adds the observations of another run.
     pub fn add(&mut self, other: &ObservedAccess) {
         self.executions += other.executions;
+        self.limits = self.limits.max(other.limits);
         self.most = self.most.max(other.most);
         self.reaches_class |= other.reaches_class;
     }
@@ -114,7 +117,8 @@ impl<'a> AccessMonitor<'a> {
         let at = self.at;
         let seen = self.seen.entry(at).or_default();
         seen.executions += 1;
-        let is_full = u64::from(taken.count_ones()) == self.claims.launch.live_lanes();
+        seen.limits = class.worst();
+        let is_full = taken.count_ones() == class.lanes;
         for &(space, counts) in parts {
             seen.most = seen.most.max(counts);
             let limit = class.limit(space).unwrap_or_default();
@@ -140,20 +144,19 @@ impl<'a> AccessMonitor<'a> {
     }
 }
 
-/// Returns the report of an executed access; `None` if it has no class.
+/// Returns the report of an executed access.
 pub(super) fn audited_access(
     prepared: &Prepared<'_>,
-    claims: &Claims<'_>,
     at: OpIndex,
     seen: &ObservedAccess,
 ) -> Option<AuditedAccess> {
-    let class = claims.accesses.get(&at)?;
+    let space = AccessShape::of(prepared.code.get(at)?)?.space;
     Some(AuditedAccess {
         at: prepared.location(at),
         source: prepared.source(prepared.addr(at)),
         executions: seen.executions,
-        limits: report_numbers(class.shape.space, class.worst()),
-        observed: report_numbers(class.shape.space, seen.most),
+        limits: report_numbers(space, seen.limits),
+        observed: report_numbers(space, seen.most),
         reaches_class: seen.reaches_class,
     })
 }
@@ -241,7 +244,8 @@ fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
             .iter()
             .map(|&(lane, address)| {
                 let offset = address.wrapping_add(4 * word);
-                (lane, offset / 4 * 128 + lane * 4 + offset % 4)
+                let row = (offset / 4).wrapping_mul(128);
+                (lane, row.wrapping_add(lane * 4 + offset % 4))
             })
             .collect();
         let counts = count_global(size.min(4), &interleaved);

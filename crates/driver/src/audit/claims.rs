@@ -92,7 +92,8 @@ pub struct Claims<'a> {
     pub launch: LaunchContext,
     /// Control flow of the kernel.
     pub flow: KernelFlow,
-    /// Classes of memory accesses; an operation without one is not compared.
+    /// Classes of memory accesses in the launch that is run ([`Session::access_classes`](crate::Session::access_classes)); an
+    /// operation without one is not compared.
     pub accesses: BTreeMap<OpIndex, AccessClass>,
     /// First operation of the block, by operation.
     first: Vec<OpIndex>,
@@ -128,13 +129,6 @@ impl<'a> Claims<'a> {
     pub fn with_never(mut self, never: &[Never]) -> Self {
         self.never = NeverIndex::new(never);
         self.never_statements = never.len();
-        self
-    }
-
-    /// Adds the classes of memory accesses.
-    #[must_use]
-    pub fn with_accesses(mut self, accesses: BTreeMap<OpIndex, AccessClass>) -> Self {
-        self.accesses = accesses;
         self
     }
 

@@ -8,7 +8,7 @@ use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin}
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::BoundQuery;
-use crate::FactReading;
+use crate::{BoundOptions, FactReading, LaunchContext};
 
 impl BoundQuery<'_> {
     /// Lists the assumptions of the bound: the execution, the user's statements, the model, and the code.
@@ -18,16 +18,12 @@ impl BoundQuery<'_> {
         never: &[String],
         calls: &[ExternalCall],
     ) -> Vec<BoundAssumption> {
-        let lanes = match self.launch.block {
-            Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
-            None => format!("a warp has at most {} threads", self.launch.live_lanes()),
-        };
         let mut all = vec![
             assumption(
                 "undisturbed",
                 "no trap, fault, debugger or preemption makes the warp issue more instructions",
             ),
-            assumption("lanes", lanes),
+            lanes_assumption(self.launch),
         ];
         self.add_stated_assumptions(loops, never, &mut all);
         self.add_model_assumptions(&mut all);
@@ -44,13 +40,7 @@ impl BoundQuery<'_> {
     ) {
         let origin = |origin| loops.iter().any(|l| l.uses(origin));
         if origin(Origin::Launch) {
-            let text = format!("all launches have {}", self.options.launch_text());
-            all.push(assumption("launch-range", text));
-            let file = self.options.launches.file.as_ref();
-            if file.is_some_and(|file| file.has_addresses()) {
-                let text = "the launch's buffers begin at multiples of 256 bytes";
-                all.push(assumption("buffers-aligned", text));
-            }
+            all.extend(launch_assumptions(self.options));
         }
         let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
         let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
@@ -125,6 +115,27 @@ impl BoundQuery<'_> {
 fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
     let text = text.into();
     BoundAssumption { id, text }
+}
+
+/// States the threads of blocks, or of warps.
+pub(crate) fn lanes_assumption(launch: &LaunchContext) -> BoundAssumption {
+    let text = match launch.block {
+        Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+        None => format!("a warp has at most {} threads", launch.live_lanes()),
+    };
+    assumption("lanes", text)
+}
+
+/// Lists what the user states about launches.
+pub(crate) fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
+    let text = format!("all launches have {}", options.launch_text());
+    let mut all = vec![assumption("launch-range", text)];
+    let file = options.launches.file.as_ref();
+    if file.is_some_and(|file| file.has_addresses()) {
+        let text = "the launch's buffers begin at multiples of 256 bytes";
+        all.push(assumption("buffers-aligned", text));
+    }
+    all
 }
 
 /// Lists the properties of the hardware that the warp-level graph rests on.

@@ -1,6 +1,7 @@
 //! Tests of the crate's interface.
 #![allow(clippy::expect_used, reason = "tests")]
 
+mod access_classes;
 mod attained_bounds;
 mod bandwidth;
 mod complementary_writes;
@@ -16,6 +17,7 @@ mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;
+mod launch_profiles;
 mod meanings;
 mod microbenchmarks;
 mod mini_damage;

@@ -1,0 +1,87 @@
+//! `access`.
+
+use serde_json::Value;
+
+use crate::support::{cubins, run};
+
+/// The accesses of all kernels of a file.
+fn accesses(file: &str, more: &[&str]) -> Vec<Value> {
+    let message = run(&[&["access", file, "--format", "json"], more].concat());
+    if message.stdout.is_empty() {
+        return Vec::new();
+    }
+    let document: Value = serde_json::from_str(&message.stdout).expect("one document");
+    assert_eq!(document["schema"], "warpbound.accesses/1", "{file}");
+    assert_eq!(document["file"], file);
+    let kernels = document["kernels"].as_array().expect("kernels");
+    let all = kernels.iter().flat_map(|kernel| {
+        assert_eq!(kernel["schema"], "warpbound.access/1", "{file}");
+        kernel["accesses"].as_array().expect("accesses").clone()
+    });
+    all.collect()
+}
+
+/// Each access of each kernel has an address, a space, a class, a reason, and numbers unless it is not counted.
+#[test]
+fn every_access_is_listed() {
+    let mut counted = 0;
+    for file in cubins(".sm_61.cubin") {
+        for access in accesses(&file, &[]) {
+            let text = |key: &str| access[key].as_str().expect("text").to_owned();
+            assert!(text("address").starts_with("0x"), "{file} {access:#}");
+            assert!(!text("reason").is_empty() && !text("instruction").is_empty());
+            let class = text("class");
+            let number = |key: &str| access[key].as_u64();
+            if class == "not-counted" {
+                assert_eq!(number("transactions"), None, "{file} {access:#}");
+                continue;
+            }
+            counted += 1;
+            let transactions = number("transactions").expect("a number");
+            // At most a line for each lane and word.
+            assert!((1..=128).contains(&transactions), "{file} {access:#}");
+            let has_sectors = number("sectors").is_some();
+            let space = text("space");
+            let expected = ["global", "local", "generic"].contains(&space.as_str());
+            assert_eq!(has_sectors, expected, "{file} {access:#}");
+            assert_eq!(
+                class == "strided",
+                number("stride").is_some() || access["stride"].is_i64()
+            );
+        }
+    }
+    assert!(counted > 1000, "only {counted} accesses");
+}
+
+/// Of one kernel, too, JSON has a list of kernels.
+#[test]
+fn a_single_kernel_is_listed() {
+    assert!(!accesses("if_else.sm_61.cubin", &["--kernel", "if_else"]).is_empty());
+}
+
+#[test]
+fn text_has_a_line_for_each_access() {
+    let file = "transpose.sm_61.cubin";
+    let text = run(&["access", file, "--block", "32,8"]).done();
+    for access in accesses(file, &["--block", "32,8"]) {
+        let at = access["address"].as_str().expect("an address");
+        let reason = access["reason"].as_str().expect("a reason");
+        assert!(
+            text.lines()
+                .any(|line| line.starts_with(&format!("  {at}  ")))
+        );
+        assert!(text.lines().any(|line| line.trim() == reason), "{reason}");
+    }
+    assert!(
+        text.contains("blocks have 32 x 8 x 1 threads (lanes)"),
+        "{text}"
+    );
+}
+
+/// mini-SIMT has no sectors or banks.
+#[test]
+fn other_code_is_refused() {
+    let message = run(&["access", "../msimt/triangle_sum.msimt"]).refusal();
+    assert!(message.contains("mini-SIMT"), "{message}");
+    run(&["access", "if_else.sm_61.cubin", "--kernel", "nothing"]).refusal();
+}
