@@ -171,18 +171,33 @@ fn the_smaller_of_fact_and_derived_bound() {
 /// A fact that some thread of every launch exceeds is no fact.
 #[test]
 fn a_false_fact() {
-    let facts = facts("false", "bound = 7");
-    let options = [&["--facts", facts.as_str()], &LAUNCH[..]].concat();
-    let message = run(&[&["bound"], &MATMUL[..], &options].concat()).refusal();
-    assert_eq!(
-        message,
-        format!(
-            "{facts}: kernel matmul_int: line 5: the bound 7 of loop L1 is false: in all launches that are stated a \
-             thread executes its header 8 times"
-        )
-    );
-    // For other launches it may be true.
-    matmul(&["--facts", &facts]);
+    let file = ["nested_loops.sm_61.cubin", "--kernel", "nested_fixed"];
+    let template = run(&[&["facts"], &file[..], &["--no-derive"]].concat()).done();
+    let line = template
+        .lines()
+        .position(|line| line.contains("\"L1\""))
+        .expect("L1")
+        + 1;
+    for (number, launch, launches) in [
+        ("6", &[][..], "all launches"),
+        ("5", &["--grid", "1"], "all launches that are stated"),
+    ] {
+        let facts = scratch(
+            &format!("derived.false.{number}.toml"),
+            template.replace("\"?\"", number),
+        );
+        let options = [&["--facts", facts.as_str()], launch].concat();
+        let message = run(&[&["bound"], &file[..], &options].concat()).refusal();
+        let expected = format!(
+            "{facts}: kernel nested_fixed: line {line}: the bound {number} of loop L1 is false: in {launches} a thread \
+             executes its header 7 times"
+        );
+        assert_eq!(message, expected);
+    }
+    // The counts themselves are true.
+    let facts = scratch("derived.true.toml", template.replace("\"?\"", "7"));
+    let text = run(&[&["bound"], &file[..], &["--facts", &facts]].concat()).done();
+    assert!(!text.contains("facts file"), "{text}");
 }
 
 /// Templates of facts ask for what is not derived.
