@@ -15,6 +15,7 @@ mod each_kernel;
 mod evidence;
 mod expressions;
 mod extract;
+mod formulas;
 mod kernels;
 mod launches;
 mod life_ranges;
@@ -25,6 +26,8 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod profiles;
+mod rebuilt;
 mod repository;
 mod survey;
 mod tables;
@@ -58,6 +61,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "rebuilt",
+        summary: "build changed sources of kernels/cuda, for tests of facts that survive a rebuild",
+        help: rebuilt::HELP,
+        run: rebuilt::run,
     },
     Command {
         name: "launches",
@@ -142,6 +151,18 @@ const COMMANDS: &[Command] = &[
         summary: "compare functional runs of kernels with a reference with every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "formulas",
+        summary: "formulas of bounds in the counts of loops against the bounds at random points",
+        help: formulas::HELP,
+        run: formulas::run,
+    },
+    Command {
+        name: "profiles",
+        summary: "compare launch profiles with the instructions that each warp issues",
+        help: profiles::HELP,
+        run: profiles::run,
     },
     Command {
         name: "expressions",

@@ -10,6 +10,7 @@ mod damage;
 mod derived;
 mod divergence;
 mod facts;
+mod facts_update;
 mod files;
 mod functional;
 mod kernels;
