@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use warpbound_analyse::access::AccessCounts;
 use warpbound_analyse::loop_bounds::DerivedBound;
 use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::audit::{
@@ -40,6 +41,8 @@ fn watch(
         ..BoundOptions::default()
     };
     let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    let accesses = session.access_classes(&prepared, &claims.flow, launch);
+    claims.accesses = accesses.expect("the launch suits the kernel");
     plant(&mut claims);
     let watched = session.monitor(
         &prepared,
@@ -258,6 +261,58 @@ fn thread_indices_claimed_to_agree() {
         .keys()
         .filter(|v| v.claim == Claim::Agreement);
     assert!(agreements.count() > 0, "{:?}", seen.violations);
+}
+
+/// Each number of each executed access is compared, and some access has it.
+#[test]
+fn access_with_a_number_less() {
+    let numbers: [(&str, fn(&mut AccessCounts) -> &mut u32); 4] = [
+        ("requests", |counts| &mut counts.requests),
+        ("transactions", |counts| &mut counts.transactions),
+        ("sectors", |counts| &mut counts.sectors),
+        ("lines", |counts| &mut counts.lines),
+    ];
+    for (name, number) in numbers {
+        let claims = found(matrices(), |claims| {
+            for (_, counts) in claims
+                .accesses
+                .values_mut()
+                .flat_map(|class| &mut class.limits)
+            {
+                *number(counts) = number(counts).saturating_sub(1);
+            }
+        });
+        assert_eq!(claims, [Claim::Access], "{name}");
+    }
+}
+
+/// Blocks of 11 x 11 threads have several rows in a warp, those of 32 x 4 have one.
+#[test]
+fn accesses_classified_for_another_block() {
+    let (file, launch) = matrices();
+    let session = session(file);
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = BoundOptions {
+        block: Some(launch.block),
+        ..BoundOptions::default()
+    };
+    let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    let other = LaunchFile {
+        block: [32, 4, 1],
+        ..launch.clone()
+    };
+    let order = PathOrder::TakenFirst;
+    for (claimed, is_found) in [(&launch, false), (&other, true)] {
+        let accesses = session.access_classes(&prepared, &claims.flow, claimed);
+        claims.accesses = accesses.expect("the launch suits the kernel");
+        let watched = session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let seen = watched.expect("the launch suits the kernel").observations;
+        let mut kinds = seen.violations.keys().map(|violation| violation.claim);
+        assert_eq!(kinds.any(|claim| claim == Claim::Access), is_found);
+    }
 }
 
 #[test]
