@@ -269,23 +269,32 @@ impl<'a> AddressFinder<'a> {
 
     /// Whether a word is the same in all active lanes.
     fn is_uniform(&self, word: &WordPolynomial) -> bool {
-        self.agreed.contains(word) || word.unknowns().all(|id| self.is_uniform_atom(id))
+        let atoms = &self.solver.symbolic.atoms;
+        let mut uniform: HashSet<AtomId> = HashSet::new();
+        for id in atoms.all_in(word) {
+            let is_operation = || !atoms.operands(id).is_empty();
+            let mut operands = atoms.operands(id).iter();
+            let is_uniform = self.uniform.contains(&id)
+                || match atoms.get(id) {
+                    Atom::Special(register) => self.is_uniform_special(*register),
+                    Atom::Value(..) | Atom::Iteration(_) | Atom::Nested(_) => false,
+                    Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
+                    _ => is_operation() && operands.all(|word| self.is_among(&uniform, word)),
+                };
+            if is_uniform {
+                uniform.insert(id);
+            }
+        }
+        self.is_among(&uniform, word)
+    }
+
+    /// Whether a word agrees, or consists of atoms that do.
+    fn is_among(&self, uniform: &HashSet<AtomId>, word: &WordPolynomial) -> bool {
+        self.agreed.contains(word) || word.unknowns().all(|id| uniform.contains(&id))
     }
 
     fn is_uniform_atom(&self, id: AtomId) -> bool {
-        if self.uniform.contains(&id) {
-            return true;
-        }
-        let atoms = &self.solver.symbolic.atoms;
-        match atoms.get(id) {
-            Atom::Special(register) => self.is_uniform_special(*register),
-            Atom::Value(..) | Atom::Iteration(_) => false,
-            Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
-            _ => atoms
-                .operands(id)
-                .iter()
-                .all(|operand| self.is_uniform(operand)),
-        }
+        self.is_uniform(&WordPolynomial::unknown(id))
     }
 
     fn is_uniform_special(&self, register: SpecialReg) -> bool {

@@ -412,6 +412,7 @@ impl<'a> LoopSolver<'a> {
                 }
             }
             if self.symbolic.atoms.len() == all {
+                self.symbolic.atoms.refresh_spans();
                 return;
             }
         }
@@ -456,7 +457,9 @@ impl<'a> LoopSolver<'a> {
                     _ => continue,
                 };
                 let fact = itself.plus(&first, -1).and_then(|d| d.scaled(sign));
-                self.integers.everywhere.not_negative.extend(fact);
+                if let Some(fact) = fact {
+                    self.integers.add_of_header_word(&itself, fact);
+                }
             }
         }
         self.symbolic.atoms.limit_leaf(id, limited);

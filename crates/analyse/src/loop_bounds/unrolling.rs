@@ -98,16 +98,9 @@ impl LoopSolver<'_> {
 
     /// Atoms of a word, inside operations as well, that are words at the header.
     fn header_atoms(&self, word: &WordPolynomial, header: usize) -> Vec<AtomId> {
-        let mut open: Vec<AtomId> = word.unknowns().collect();
-        let mut found = Vec::new();
-        while let Some(id) = open.pop() {
-            if self.header_value(id, header).is_some() && !found.contains(&id) {
-                found.push(id);
-            }
-            let operands = self.symbolic.atoms.operands(id).iter();
-            open.extend(operands.flat_map(|operand| operand.unknowns().collect::<Vec<_>>()));
-        }
-        found
+        let all = self.symbolic.atoms.all_in(word).into_iter();
+        all.filter(|&id| self.header_value(id, header).is_some())
+            .collect()
     }
 
     /// Spans with which a condition holds; `None` if it does with none.

@@ -6,7 +6,7 @@
 //! `x - 2^k·(x >> k)`; so the products of 16-bit halves of which compilers make a product of words (XMAD) add up to
 //! that product.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{BinaryOp, Cell, TernaryOp, UnaryOp};
@@ -15,6 +15,9 @@ use warpbound_isa::SpecialReg;
 use super::polynomial::Polynomial;
 use super::span::{Reading, Span};
 use crate::gsa::ValueId;
+
+/// Deepest nesting of operations in an atom; a deeper one is an unknown of its own.
+const MAX_NESTED: u32 = 48;
 
 /// Number of an atom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -40,6 +43,8 @@ pub(crate) enum Atom {
     Binary(BinaryOp, [WordPolynomial; 2]),
     /// Ternary operation.
     Ternary(TernaryOp, [WordPolynomial; 3]),
+    /// Operation on operations that are nested too deeply: each an unknown of its own.
+    Nested(u32),
 }
 
 /// Low part and high part of a word: the polynomial is `low + 2^bits·high`, with `low` below `2^bits`.
@@ -55,8 +60,8 @@ struct Parts {
 pub(crate) struct Atoms {
     atoms: Vec<Atom>,
     numbers: HashMap<Atom, AtomId>,
-    /// Spans of atoms that are no operations, smaller than all words.
-    leaves: HashMap<AtomId, Span>,
+    /// For each atom, a span that contains it, and how deeply operations are nested in it.
+    known: Vec<(Span, u32)>,
     /// For atoms that are no operations, a power of two and the remainder modulo it, if known.
     residues: HashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
@@ -86,9 +91,37 @@ impl Atoms {
             return id;
         }
         let id = AtomId(self.atoms.len() as u32);
-        self.atoms.push(atom.clone());
+        let depth = self.depth_of(&atom);
+        let span = self.operation_span(&atom, &|operand| self.span(operand));
+        // What is known of the operands of a deep operation is used, and no more of them.
+        let kept = match depth > MAX_NESTED {
+            true => Atom::Nested(id.0),
+            false => atom.clone(),
+        };
+        let depth = if depth > MAX_NESTED { 0 } else { depth };
+        self.atoms.push(kept);
+        self.known.push((span, depth));
         self.numbers.insert(atom, id);
         id
+    }
+
+    /// How deeply operations are nested in an atom.
+    fn depth_of(&self, atom: &Atom) -> u32 {
+        let operands = operands(atom).iter();
+        let atoms = operands.flat_map(|operand| operand.unknowns());
+        let deepest = atoms.map(|id| self.known[id.0 as usize].1 + 1).max();
+        deepest.unwrap_or(0)
+    }
+
+    /// Computes the spans of all operations again, from what has become known of their operands.
+    pub(crate) fn refresh_spans(&mut self) {
+        // Operands have smaller numbers than their operations.
+        for number in 0..self.atoms.len() {
+            let before = self.known[number].0;
+            let atom = &self.atoms[number];
+            let span = self.operation_span(atom, &|operand| self.span(operand));
+            self.known[number].0 = before.meet(span).unwrap_or(span);
+        }
     }
 
     /// The polynomial of an atom.
@@ -98,12 +131,22 @@ impl Atoms {
 
     /// Polynomials of which an atom is an operation.
     pub(crate) fn operands(&self, id: AtomId) -> &[WordPolynomial] {
-        match self.get(id) {
-            Atom::Special(_) | Atom::Iteration(_) | Atom::Value(..) => &[],
-            Atom::Constant(_, a) | Atom::Unary(_, a) => std::slice::from_ref(a),
-            Atom::Binary(_, operands) => operands,
-            Atom::Ternary(_, operands) => operands,
+        operands(self.get(id))
+    }
+
+    /// Atoms of which a word is made, operations and their operands, each once, operands first.
+    pub(crate) fn all_in(&self, word: &WordPolynomial) -> Vec<AtomId> {
+        let mut open: Vec<AtomId> = word.unknowns().collect();
+        let mut found: HashSet<AtomId> = HashSet::new();
+        while let Some(id) = open.pop() {
+            if found.insert(id) {
+                let operands = self.operands(id).iter();
+                open.extend(operands.flat_map(|operand| operand.unknowns()));
+            }
         }
+        let mut found: Vec<AtomId> = found.into_iter().collect();
+        found.sort_unstable();
+        found
     }
 
     /// Result of a unary operation.
@@ -423,15 +466,15 @@ impl Atoms {
         }
     }
 
-    /// Span of an atom that is no operation.
-    pub(super) fn leaf_span(&self, id: AtomId) -> Span {
-        self.leaves.get(&id).copied().unwrap_or(Span::ANY)
+    /// Span of an atom.
+    pub(super) fn known_span(&self, id: AtomId) -> Span {
+        self.known[id.0 as usize].0
     }
 
     /// Limits an atom that is no operation to a span.
     pub(crate) fn limit_leaf(&mut self, id: AtomId, span: Span) {
-        let known = self.leaf_span(id);
-        self.leaves.insert(id, known.meet(span).unwrap_or(span));
+        let known = &mut self.known[id.0 as usize].0;
+        *known = known.meet(span).unwrap_or(span);
     }
 
     /// Power of two modulo which the remainder of an atom that is no operation is known, and the remainder.
@@ -455,6 +498,16 @@ impl Atoms {
         let known = self.spans.entry(word.clone()).or_insert(span);
         // Both hold; that they exclude each other would need an impossible operand.
         *known = known.meet(span).unwrap_or(span);
+    }
+}
+
+/// Polynomials of which an atom is an operation.
+fn operands(atom: &Atom) -> &[WordPolynomial] {
+    match atom {
+        Atom::Special(_) | Atom::Iteration(_) | Atom::Value(..) | Atom::Nested(_) => &[],
+        Atom::Constant(_, a) | Atom::Unary(_, a) => std::slice::from_ref(a),
+        Atom::Binary(_, operands) => operands,
+        Atom::Ternary(_, operands) => operands,
     }
 }
 

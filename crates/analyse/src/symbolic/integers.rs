@@ -26,8 +26,9 @@ pub(crate) struct Facts {
 pub(crate) struct Integers {
     numbers: Vec<(WordPolynomial, Reading)>,
     ids: HashMap<(WordPolynomial, Reading), NumberId>,
-    /// Facts that hold everywhere.
-    pub(crate) everywhere: Facts,
+    /// For numbers of words at headers of loops, integers that are not negative wherever the word exists: below the
+    /// header.
+    of_header_words: HashMap<NumberId, Vec<Integer>>,
 }
 
 /// Most facts that are tried for the limits of an integer.
@@ -64,6 +65,13 @@ impl Integers {
             self.numbers.push(key);
         }
         Integer::unknown(id)
+    }
+
+    /// Adds an integer that is not negative wherever the number, a word at the header of a loop, exists.
+    pub(crate) fn add_of_header_word(&mut self, number: &Integer, fact: Integer) {
+        if let Some(id) = number.as_unknown() {
+            self.of_header_words.entry(id).or_default().push(fact);
+        }
     }
 
     /// A word as a number of its own, in the reading in which its limits are closest.
@@ -122,12 +130,17 @@ impl Integers {
         let (low, high) = (i128::from(low), i128::from(high));
         // The integer is the word modulo 2³²; it is the number itself if it is in the range of the reading.
         let window = 1i128 << 32;
-        let shift = (low - least).div_euclid(window) * window;
-        [shift, shift + window].into_iter().find_map(|shift| {
-            let fits = least + shift >= low && most + shift <= high;
-            fits.then(|| sum.plus(&Integer::constant(shift), 1))
-                .flatten()
-        })
+        if most.checked_sub(least)? >= window {
+            return None;
+        }
+        let shift = low.checked_sub(least)?.div_euclid(window) * window;
+        [shift, shift.checked_add(window)?]
+            .into_iter()
+            .find_map(|shift| {
+                let fits = least.checked_add(shift)? >= low && most.checked_add(shift)? <= high;
+                fits.then(|| sum.plus(&Integer::constant(shift), 1))
+                    .flatten()
+            })
     }
 
     /// An atom as a number, read so that its limits are closest; if they are equally far apart, in `reading`.
@@ -160,8 +173,8 @@ impl Integers {
         if of.as_constant().is_some() {
             return Some((least, most));
         }
-        let all = facts.not_negative.iter();
-        let all = all.chain(&self.everywhere.not_negative);
+        let of_words = of.unknowns().filter_map(|id| self.of_header_words.get(&id));
+        let all = facts.not_negative.iter().chain(of_words.flatten());
         let tried = all.map(|fact| (fact, factors(of, fact)));
         let tried = tried.filter(|(_, factors)| !factors.is_empty());
         // `of = rest + c·fact` with a fact that is not negative: `of` is at least the least rest for c > 0.

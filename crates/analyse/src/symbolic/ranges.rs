@@ -13,17 +13,44 @@ pub(crate) type Overlay = HashMap<AtomId, Span>;
 impl Atoms {
     /// Span of a word.
     pub(crate) fn span(&self, word: &WordPolynomial) -> Span {
-        self.span_with(word, &Overlay::new())
+        self.span_by(word, &|id| self.known_span(id))
     }
 
     /// Span of a word where some atoms have other spans.
     pub(crate) fn span_with(&self, word: &WordPolynomial, overlay: &Overlay) -> Span {
+        let mut spans = Overlay::new();
+        for id in self.all_in(word) {
+            let span = match overlay.get(&id) {
+                Some(&span) => span,
+                None => {
+                    let of = |operand: &WordPolynomial| {
+                        self.span_by(operand, &|id| self.span_among(&spans, id))
+                    };
+                    let span = self.operation_span(self.get(id), &of);
+                    let known = self.known_span(id);
+                    span.meet(known).unwrap_or(known)
+                }
+            };
+            spans.insert(id, span);
+        }
+        self.span_by(word, &|id| self.span_among(&spans, id))
+    }
+
+    fn span_among(&self, spans: &Overlay, id: AtomId) -> Span {
+        spans
+            .get(&id)
+            .copied()
+            .unwrap_or_else(|| self.known_span(id))
+    }
+
+    /// Span of a word from the spans of its atoms.
+    fn span_by(&self, word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Span {
         if let Some(value) = word.as_constant() {
             return Span::one(value);
         }
         let summed = match word.as_unknown() {
-            Some(atom) => self.atom_span(atom, overlay),
-            None => self.sum_span(word, overlay).unwrap_or(Span::ANY),
+            Some(atom) => of(atom),
+            None => sum_span(word, of).unwrap_or(Span::ANY),
         };
         match self.recorded_span(word) {
             Some(recorded) => summed.meet(recorded).unwrap_or(recorded),
@@ -31,55 +58,34 @@ impl Atoms {
         }
     }
 
-    /// Span of the sum of the terms; `None` if it is too large to be computed.
-    fn sum_span(&self, word: &WordPolynomial, overlay: &Overlay) -> Option<Span> {
-        let (mut least, mut most) = (0i128, 0i128);
-        for (unknowns, coefficient) in word.terms() {
-            // Read as a signed number, a large coefficient is a small difference.
-            let signed = i128::from(*coefficient as i32);
-            let mut product = (signed, signed);
-            for &atom in unknowns {
-                product = multiplied(product, self.numbers(atom, overlay))?;
-            }
-            least = least.checked_add(product.0)?;
-            most = most.checked_add(product.1)?;
-        }
-        Some(Span::of_numbers(least, most))
-    }
-
-    /// Limits of an atom as numbers, in the reading in which they are closest.
-    fn numbers(&self, atom: AtomId, overlay: &Overlay) -> (i128, i128) {
-        let span = self.atom_span(atom, overlay);
-        let of = |reading| span.as_numbers(reading);
-        let (unsigned, signed) = (of(Reading::Unsigned), of(Reading::Signed));
-        let closest = match signed.1 - signed.0 < unsigned.1 - unsigned.0 {
-            true => signed,
-            false => unsigned,
+    /// Span of an operation from the spans of its operands; all words for other atoms.
+    pub(super) fn operation_span(
+        &self,
+        atom: &Atom,
+        span: &dyn Fn(&WordPolynomial) -> Span,
+    ) -> Span {
+        let readings = |word: &WordPolynomial| {
+            let span = span(word);
+            let of = |reading| span.as_numbers(reading);
+            (of(Reading::Unsigned), of(Reading::Signed))
         };
-        (closest.0.into(), closest.1.into())
-    }
-
-    /// Span of an atom.
-    pub(crate) fn atom_span(&self, id: AtomId, overlay: &Overlay) -> Span {
-        if let Some(&span) = overlay.get(&id) {
-            return span;
-        }
-        let of = |word: &WordPolynomial, reading| self.span_with(word, overlay).as_numbers(reading);
-        let natural = |word: &WordPolynomial| of(word, Reading::Unsigned);
-        let signed = |word: &WordPolynomial| of(word, Reading::Signed);
-        match self.get(id) {
-            Atom::Special(_) | Atom::Iteration(_) | Atom::Constant(..) | Atom::Value(..) => {
-                self.leaf_span(id)
+        match atom {
+            Atom::Special(_)
+            | Atom::Iteration(_)
+            | Atom::Constant(..)
+            | Atom::Value(..)
+            | Atom::Nested(_) => Span::ANY,
+            Atom::Unary(op, a) => {
+                let (natural, signed) = readings(a);
+                unary_span(*op, natural, signed)
             }
-            Atom::Unary(op, a) => unary_span(*op, natural(a), signed(a)),
             Atom::Binary(op, [a, b]) => {
-                binary_span(*op, [natural(a), natural(b)], [signed(a), signed(b)])
+                let (a, b) = (readings(a), readings(b));
+                binary_span(*op, [a.0, b.0], [a.1, b.1])
             }
-            Atom::Ternary(TernaryOp::Select, [_, b, c]) => {
-                self.span_with(b, overlay).join(self.span_with(c, overlay))
-            }
+            Atom::Ternary(TernaryOp::Select, [_, b, c]) => span(b).join(span(c)),
             Atom::Ternary(TernaryOp::Carry, operands) => {
-                let most: i64 = operands.iter().map(|operand| natural(operand).1).sum();
+                let most: i64 = operands.iter().map(|operand| readings(operand).0.1).sum();
                 Span::between(0, most >> 32)
             }
             Atom::Ternary(..) => Span::ANY,
@@ -109,6 +115,33 @@ impl Atoms {
             _ => self.leaf_residue(id),
         }
     }
+}
+
+/// Span of the sum of the terms of a word; `None` if it is too large to be computed.
+fn sum_span(word: &WordPolynomial, of: &dyn Fn(AtomId) -> Span) -> Option<Span> {
+    let (mut least, mut most) = (0i128, 0i128);
+    for (unknowns, coefficient) in word.terms() {
+        // Read as a signed number, a large coefficient is a small difference.
+        let signed = i128::from(*coefficient as i32);
+        let mut product = (signed, signed);
+        for &atom in unknowns {
+            product = multiplied(product, closest_numbers(of(atom)))?;
+        }
+        least = least.checked_add(product.0)?;
+        most = most.checked_add(product.1)?;
+    }
+    Some(Span::of_numbers(least, most))
+}
+
+/// Limits of a span as numbers, in the reading in which they are closest.
+fn closest_numbers(span: Span) -> (i128, i128) {
+    let of = |reading| span.as_numbers(reading);
+    let (unsigned, signed) = (of(Reading::Unsigned), of(Reading::Signed));
+    let closest = match signed.1 - signed.0 < unsigned.1 - unsigned.0 {
+        true => signed,
+        false => unsigned,
+    };
+    (closest.0.into(), closest.1.into())
 }
 
 /// What is known of a product of numbers of which remainders are known.

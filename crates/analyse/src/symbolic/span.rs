@@ -46,8 +46,15 @@ impl Span {
     /// Words between two numbers; all words if none of their multiples of 2³² is in range.
     pub(crate) fn of_numbers(least: i128, most: i128) -> Span {
         let window = 1i128 << 32;
+        // Numbers further apart are congruent to all words.
+        let is_close = most
+            .checked_sub(least)
+            .is_some_and(|width| width < 2 * window);
+        let Some(above) = least.checked_sub(SIGNED.0.into()).filter(|_| is_close) else {
+            return Span::ANY;
+        };
         // The multiple that brings the lower limit to the least number that a span may have.
-        let down = (least - i128::from(SIGNED.0)).div_euclid(window) * window;
+        let down = above.div_euclid(window) * window;
         let (least, most) = (least - down, most - down);
         match i64::try_from(most) {
             Ok(high) if high <= UNSIGNED.1 && least <= most => {

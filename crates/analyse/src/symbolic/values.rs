@@ -21,6 +21,9 @@ use crate::thread_cfg::ThreadCfg;
 /// Deepest chain of values that is followed; a deeper one is an unknown of its own.
 const MAX_DEPTH: u32 = 400;
 
+/// Most characters of a word as text.
+const MAX_TEXT: usize = 120;
+
 /// Symbolic values of a kernel.
 ///
 /// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed last.
@@ -245,26 +248,24 @@ impl<'a> Symbolic<'a> {
 
     /// Whether a word is the same in all iterations of one run of a loop: no atom is defined in it.
     pub(crate) fn is_invariant(&self, word: &WordPolynomial, index: LoopIndex) -> bool {
-        word.unknowns().all(|id| self.is_invariant_atom(id, index))
-    }
-
-    fn is_invariant_atom(&self, id: AtomId, index: LoopIndex) -> bool {
-        match self.atoms.get(id) {
-            Atom::Special(_) => true,
+        let body = self.dependence.loops.get(index);
+        let mut all = self.atoms.all_in(word).into_iter();
+        all.all(|id| match self.atoms.get(id) {
             Atom::Iteration(of) => {
                 let header = self.dependence.loops.get(*of).headers.first();
-                let body = self.dependence.loops.get(index);
                 header.is_some_and(|&header| !body.contains(header))
             }
             Atom::Value(value, _) => match self.defined_at(*value) {
-                Some(node) => !self.dependence.loops.get(index).contains(node.index()),
+                Some(node) => !body.contains(node.index()),
                 None => matches!(self.gsa.definition(*value), Definition::Entry(_)),
             },
-            _ => {
-                let mut operands = self.atoms.operands(id).iter();
-                operands.all(|operand| self.is_invariant(operand, index))
-            }
-        }
+            Atom::Nested(_) => false,
+            Atom::Special(_)
+            | Atom::Constant(..)
+            | Atom::Unary(..)
+            | Atom::Binary(..)
+            | Atom::Ternary(..) => true,
+        })
     }
 
     /// Node in which a value is defined, if it is defined in one.
@@ -335,9 +336,13 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// A word as text, in terms of the launch.
+    /// A word as text, in terms of the launch; a long one ends with an ellipsis.
     pub(crate) fn text(&self, word: &WordPolynomial) -> String {
-        self.text_within(word, 3)
+        let text = self.text_within(word, 2);
+        match text.char_indices().nth(MAX_TEXT) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
     }
 
     fn text_within(&self, word: &WordPolynomial, depth: u32) -> String {
@@ -372,6 +377,7 @@ impl<'a> Symbolic<'a> {
         match self.atoms.get(id) {
             Atom::Special(register) => special_text(*register),
             Atom::Iteration(index) => format!("iteration{}", index.0),
+            Atom::Nested(number) => format!("value{number}"),
             Atom::Constant(bank, address) => match address.as_constant() {
                 Some(address) => self.constant_name(*bank, address),
                 None => format!("c[{bank:#x}][{}]", operand(address)),
