@@ -56,6 +56,8 @@ pub enum FingerprintObstacle {
     OtherLanes(CodeAddr),
     /// Jump through a register, or return that may lead to several places.
     IndirectJump(CodeAddr),
+    /// More operations decide the counts than are compared.
+    TooLarge,
     /// The time limit is exceeded.
     TimeLimit,
 }
@@ -85,21 +87,34 @@ impl fmt::Display for FingerprintObstacle {
                     "its count rests on the jump at {at}, which may lead to several places"
                 )
             }
+            FingerprintObstacle::TooLarge => {
+                f.write_str("more instructions decide its count than are compared")
+            }
             FingerprintObstacle::TimeLimit => f.write_str("the time limit is exceeded"),
         }
     }
 }
 
+/// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the others
+/// need, so that a fingerprint does not depend on them. Loops of kernels with thousands of instructions that memory
+/// decides have most of the kernel in their slices.
+const MAX_OPERATIONS: usize = 300_000;
+
+/// Least share of a loop.
+const MIN_SHARE: usize = 2_000;
+
 /// Computes the fingerprints of all loops, in the order of [`Loops::sites`].
 pub fn loop_fingerprints(code: &Code, thread: &ThreadCfg, loops: &Loops) -> Vec<LoopFingerprint> {
     let mut values = Values::new(code, thread);
+    let share = MAX_OPERATIONS / loops.sites.len().max(1);
+    let share = share.max(MIN_SHARE);
     let sites = loops.sites.iter().enumerate();
     let print = |(fact, site): (usize, &crate::loops::LoopSite)| {
         let of_site = loops.loops.iter().filter(|l| l.fact == fact);
         let of_site: Vec<&CountedLoop> = of_site.collect();
         let decides = match site.recursion {
             Some(_) => Err(FingerprintObstacle::Recursion),
-            None => Slice::find(code, thread, &mut values, &of_site)
+            None => Slice::find(code, thread, &mut values, &of_site, share)
                 .and_then(|slice| text::print(&slice, code, thread, &mut values)),
         };
         LoopFingerprint {

@@ -245,7 +245,7 @@ fn text(verdict: &LoopVerdict) -> String {
 }
 
 /// Row of the table: the pattern of the count, or the reason without addresses and names.
-fn kind(verdict: &LoopVerdict) -> String {
+pub(crate) fn kind(verdict: &LoopVerdict) -> String {
     match verdict {
         LoopVerdict::Bounded(bound) => bound.evidence.pattern.name().to_owned(),
         LoopVerdict::Unknown(WhyUnknown::Memory { .. }) => "no: memory".to_owned(),

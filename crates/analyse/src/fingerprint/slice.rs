@@ -49,15 +49,18 @@ struct Search<'a, 'v> {
     slice: Slice,
     open: Vec<(NodeId, OpIndex)>,
     memory: BTreeSet<ReadMemory>,
+    /// Number of operations that may still be placed.
+    left: usize,
 }
 
 impl Slice {
-    /// Finds the slice of one loop, given in all contexts.
+    /// Finds the slice of one loop, given in all contexts, of at most `share` operations.
     pub(super) fn find<'a>(
         code: &'a Code,
         thread: &'a ThreadCfg,
         values: &mut Values<'a>,
         loops: &[&CountedLoop],
+        share: usize,
     ) -> Result<Slice, Obstacle> {
         let mut search = Search {
             code,
@@ -71,6 +74,7 @@ impl Slice {
             },
             open: Vec::new(),
             memory: BTreeSet::new(),
+            left: share,
         };
         // A trap ends the launch, so it is an event as the end of the thread is.
         search.place_all(|meaning| matches!(meaning, Meaning::Trap));
@@ -79,6 +83,9 @@ impl Slice {
                 return Err(Obstacle::TimeLimit);
             }
             while let Some((node, at)) = search.open.pop() {
+                if search.left == 0 {
+                    return Err(Obstacle::TooLarge);
+                }
                 search.add_inputs(node, at)?;
             }
             let branches = search.slice.events.close();
@@ -190,6 +197,7 @@ impl Search<'_, '_> {
         if self.slice.placed.entry(node).or_default().insert(at) {
             self.slice.events.observe(node);
             self.open.push((node, at));
+            self.left = self.left.saturating_sub(1);
         }
     }
 

@@ -355,6 +355,11 @@ impl<'a> LoopSolver<'a> {
     /// The count in terms of words of the launch.
     fn formula(&self, count: &Count) -> Option<CountFormula> {
         let (distance, divisor) = count.distance.as_ref()?;
+        // A distance below 0 counts as 0, which the least value of the formula, 1, shows only where 1 is added to it.
+        let (least, _) = self.limits(distance, &Facts::default())?;
+        if count.added > 1 && least < 0 {
+            return None;
+        }
         let mut numerator = Vec::new();
         let mut valid = Vec::new();
         let launch = self.symbolic.launch;

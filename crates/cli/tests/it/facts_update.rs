@@ -196,7 +196,7 @@ fn a_sign_off_does_not_survive_other_code() {
     run(&["bound", file, "--kernel", "matmul_int", "--facts", &path]).done();
 }
 
-/// What is tied to addresses is kept for equal code only.
+/// Facts that name addresses are kept for equal code only.
 #[test]
 fn never_and_calls_are_stated_again_for_other_code() {
     let old = stated("matmul_int.sm_61.cubin").replacen(

@@ -87,7 +87,7 @@ impl FactsUpdate {
     ///
     /// # Errors
     ///
-    /// It has none.
+    /// The build has none of them.
     pub fn check_completed(&self, file: &str) -> Result<(), Diagnostic> {
         match self.old.kernels().first() {
             Some(facts) if self.completed.is_empty() => Err(facts.locate(Diagnostic::new(

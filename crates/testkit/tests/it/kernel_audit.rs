@@ -3,9 +3,12 @@
 
 use std::fs;
 
+use warpbound_analyse::access::AccessCounts;
+use warpbound_analyse::loop_bounds::DerivedBound;
 use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::audit::{
-    AuditObservations, BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, StatedFacts,
+    AuditObservations, BrokenStatement, Claim, Claims, DerivedPart, HeaderMaximum, PathOrder,
+    StatedFacts,
 };
 use warpbound_driver::{BoundOptions, Kernel, Session};
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
@@ -38,6 +41,8 @@ fn watch(
         ..BoundOptions::default()
     };
     let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    let accesses = session.access_classes(&prepared, &claims.flow, launch);
+    claims.accesses = accesses.expect("the launch suits the kernel");
     plant(&mut claims);
     let watched = session.monitor(
         &prepared,
@@ -258,6 +263,58 @@ fn thread_indices_claimed_to_agree() {
     assert!(agreements.count() > 0, "{:?}", seen.violations);
 }
 
+/// Each number of each executed access is compared, and some access has it.
+#[test]
+fn access_with_a_number_less() {
+    let numbers: [(&str, fn(&mut AccessCounts) -> &mut u32); 4] = [
+        ("requests", |counts| &mut counts.requests),
+        ("transactions", |counts| &mut counts.transactions),
+        ("sectors", |counts| &mut counts.sectors),
+        ("lines", |counts| &mut counts.lines),
+    ];
+    for (name, number) in numbers {
+        let claims = found(matrices(), |claims| {
+            for (_, counts) in claims
+                .accesses
+                .values_mut()
+                .flat_map(|class| &mut class.limits)
+            {
+                *number(counts) = number(counts).saturating_sub(1);
+            }
+        });
+        assert_eq!(claims, [Claim::Access], "{name}");
+    }
+}
+
+/// Blocks of 11 x 11 threads have several rows in a warp, those of 32 x 4 have one.
+#[test]
+fn accesses_classified_for_another_block() {
+    let (file, launch) = matrices();
+    let session = session(file);
+    let kernel = session
+        .launched_kernel(None, launch.kernel.as_deref())
+        .expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = BoundOptions {
+        block: Some(launch.block),
+        ..BoundOptions::default()
+    };
+    let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    let other = LaunchFile {
+        block: [32, 4, 1],
+        ..launch.clone()
+    };
+    let order = PathOrder::TakenFirst;
+    for (claimed, is_found) in [(&launch, false), (&other, true)] {
+        let accesses = session.access_classes(&prepared, &claims.flow, claimed);
+        claims.accesses = accesses.expect("the launch suits the kernel");
+        let watched = session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let seen = watched.expect("the launch suits the kernel").observations;
+        let mut kinds = seen.violations.keys().map(|violation| violation.claim);
+        assert_eq!(kinds.any(|claim| claim == Claim::Access), is_found);
+    }
+}
+
 #[test]
 fn fact_one_too_small() {
     let (file, launch) = nested();
@@ -343,6 +400,78 @@ fn total_one_too_small() {
 }
 
 /// A block or step that a thread executes is reported if it is stated as never executed; others are not.
+/// Returns the parts of derived bounds, for the launch and for all launches, that a run contradicts after a change of
+/// each bound, and the number of loops with a bound for the launch.
+fn broken_derivations(
+    (file, launch): (&str, LaunchFile),
+    change: impl Fn(&mut DerivedBound),
+) -> (Vec<DerivedPart>, usize) {
+    let session = session(file);
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+    let prepared = session.prepare(kernel.expect("it has it"));
+    let prepared = prepared.expect("it decodes");
+    let options = BoundOptions::default();
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let run = session.monitor(
+        &prepared,
+        &claims,
+        &launch,
+        PathOrder::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
+    let run = run.expect("the launch suits the kernel");
+    let mut for_launch = session
+        .derived_for_launch(&prepared, &claims.flow, &launch)
+        .expect("the launch suits the kernel");
+    let mut for_all = session
+        .derived_for_all(&prepared, &claims.flow)
+        .expect("the kernel can be launched");
+    let bounds = (0..for_launch.verdicts().len()).filter(|&site| for_launch.bound(site).is_some());
+    let bounds = bounds.count();
+    for_launch.change(&change);
+    for_all.change(&change);
+    let seen = &run.observations;
+    let broken = for_launch.violated(seen, &for_launch, run.fault.is_none());
+    let of_all = for_all.violated(seen, &for_launch, run.fault.is_none());
+    let parts = broken.iter().chain(&of_all).map(|broken| broken.part);
+    (parts.collect(), bounds)
+}
+
+#[test]
+fn derived_bounds_hold_in_runs() {
+    for case in [nested(), sorting(), matrices(), early()] {
+        let file = case.0;
+        let (broken, _) = broken_derivations(case, |_| {});
+        assert_eq!(broken, [], "{file}");
+    }
+    let (_, bounds) = broken_derivations(matrices(), |_| {});
+    assert!(bounds > 0);
+}
+
+#[test]
+fn derived_bound_one_too_small() {
+    let (broken, _) = broken_derivations(matrices(), |bound| bound.per_entry -= 1);
+    assert!(broken.contains(&DerivedPart::PerEntry), "{broken:?}");
+}
+
+#[test]
+fn certain_number_one_too_large() {
+    let (broken, _) = broken_derivations(matrices(), |bound| {
+        bound.certain = Some(bound.per_entry + 1);
+    });
+    assert!(broken.contains(&DerivedPart::Certain), "{broken:?}");
+}
+
+#[test]
+fn derived_formula_one_too_small() {
+    let (broken, _) = broken_derivations(matrices(), |bound| {
+        if let Some(count) = &mut bound.count {
+            count.added -= 1;
+        }
+    });
+    assert!(broken.contains(&DerivedPart::Formula), "{broken:?}");
+}
+
 #[test]
 fn executed_code_stated_as_never_executed() {
     let (file, launch) = early();
