@@ -1,6 +1,7 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{BoundOptions, FormulaSymbols, ProfiledLaunch, Unusable};
+use warpbound_base::Diagnostic;
+use warpbound_driver::{BoundOptions, FormulaSymbols, Library, ProfiledLaunch, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
@@ -13,43 +14,42 @@ use crate::{CommandError, NO_BOUND, UNUSABLE, facts_options, input, print_diagno
 /// used.
 const SPOOLED: usize = 16 << 20;
 
+/// Returns the options of the bounds.
+fn bound_options(
+    library: &Library,
+    arguments: &BoundArguments,
+) -> Result<BoundOptions, Diagnostic> {
+    let options = BoundOptions {
+        model: arguments.domains.model(),
+        derive: !arguments.no_derive,
+        reading: arguments.flow.into(),
+        formula: symbols(&arguments.formula),
+        call_default: arguments.call_default,
+        time_limit: arguments.time_limit,
+        timing: arguments.timing,
+        ..facts_options(library, &arguments.facts)?
+    };
+    let mut options = launch_options(library, &arguments.launch, options)?;
+    options.profiled_launch = options.launches.only_file().map(|file| ProfiledLaunch {
+        file: file.clone(),
+        contents: arguments.contents.into(),
+    });
+    Ok(options)
+}
+
 /// Bounds kernels and returns the exit code.
 pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
         input,
         kernel,
-        facts,
-        call_default,
-        launch,
-        formula,
-        contents,
-        domains,
-        no_derive,
-        flow,
         format,
         output,
         explain,
-        time_limit,
-        timing,
         jobs,
-        cost: _,
+        ..
     } = arguments;
     let library = input::library(&input.file)?;
-    let options = BoundOptions {
-        model: domains.model(),
-        derive: !*no_derive,
-        reading: (*flow).into(),
-        formula: symbols(formula),
-        call_default: *call_default,
-        time_limit: *time_limit,
-        timing: *timing,
-        ..facts_options(&library, facts)?
-    };
-    let mut options = launch_options(&library, launch, options)?;
-    options.profiled_launch = options.launches.only_file().map(|file| ProfiledLaunch {
-        file: file.clone(),
-        contents: (*contents).into(),
-    });
+    let options = bound_options(&library, arguments)?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = library.select(&input.selection())?;
     library.check_launches(&images, kernel, &options.launches)?;
