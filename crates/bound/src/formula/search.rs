@@ -215,7 +215,7 @@ impl Search<'_> {
                 tight.samples += 1;
                 continue;
             }
-            let condition = match self.from_bases(region, sample, bases) {
+            let condition = match self.claim_of_bases(region, sample, bases) {
                 Ok(found) => {
                     valid.push(found);
                     continue;
@@ -224,7 +224,7 @@ impl Search<'_> {
             };
             if !is_tried {
                 is_tried = true;
-                let found = self.from_coefficients(region, sample);
+                let found = self.claim_of_coefficients(region, sample);
                 let whole = |c: &Candidate| samples.iter().all(|s| s.is_reached_by(&c.bound));
                 if let Some(found) = found.filter(whole) {
                     valid = vec![found];
@@ -267,7 +267,7 @@ impl Search<'_> {
 
     /// Finds a claim from one of the optimal bases at a sample point. Otherwise returns a condition under which one of
     /// them would be valid, if its multipliers are polynomials.
-    fn from_bases(
+    fn claim_of_bases(
         &mut self,
         region: &FormulaRegion,
         sample: &Sample,
@@ -309,7 +309,11 @@ impl Search<'_> {
     }
 
     /// Finds a claim by its coefficients, whose bound is as small as possible at a sample point.
-    fn from_coefficients(&mut self, region: &FormulaRegion, sample: &Sample) -> Option<Candidate> {
+    fn claim_of_coefficients(
+        &mut self,
+        region: &FormulaRegion,
+        sample: &Sample,
+    ) -> Option<Candidate> {
         self.coefficient_tries = self.coefficient_tries.checked_sub(1)?;
         let deadline = self.effort.deadline;
         let found = multipliers_at(self.program, region, &sample.point, deadline)?;
@@ -327,7 +331,7 @@ impl Search<'_> {
             if least.as_ref() == Some(&sample.optimum.value) {
                 continue;
             }
-            let found = self.from_coefficients(region, sample);
+            let found = self.claim_of_coefficients(region, sample);
             valid.extend(found.filter(|c| least.is_none_or(|least| value(c) < least)));
         }
     }
@@ -362,7 +366,7 @@ impl Solved {
         let mut bound = Polynomial::default();
         let costs = vars
             .iter()
-            .map(|var| Polynomial::integer((-i128::from(var.cost)).into()));
+            .map(|var| Polynomial::integer(-i128::from(var.cost)));
         let mut excess: Vec<Polynomial> = costs.collect();
         for (index, (row, multiplier)) in rows.iter().zip(&multipliers).enumerate() {
             if multiplier.is_zero() {
