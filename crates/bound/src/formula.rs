@@ -7,6 +7,7 @@
 //! a whole region. Where the inequalities do not hold everywhere, the range of the counts is divided.
 
 mod certificate;
+mod coefficients;
 mod multipliers;
 mod parameters;
 mod polynomial;

@@ -8,6 +8,7 @@ use num_traits::{One, Signed, Zero};
 use warpbound_base::{Deadline, Diagnostic, Quantity};
 
 use super::certificate::{Formula, FormulaClaim, FormulaRegion, Obligation, certify};
+use super::coefficients::multipliers_at;
 use super::multipliers::{DualBasis, NoOptimum, Nudge, SampleOptimum, multipliers_of, optimum_at};
 use super::polynomial::Polynomial;
 use super::program::SymbolicProgram;
@@ -19,6 +20,9 @@ const MAX_REGIONS: usize = 8;
 
 /// Maximum number of polynomials in one region, the smallest of which is the bound.
 const MAX_POLYNOMIALS: usize = 4;
+
+/// Number of searches for coefficients.
+const COEFFICIENT_TRIES: usize = 6;
 
 /// Number of sample points per region, and of points that are tried to find them.
 const SAMPLES: usize = 14;
@@ -79,6 +83,7 @@ pub fn find_claims(
         program,
         effort,
         solved: BTreeMap::new(),
+        coefficient_tries: COEFFICIENT_TRIES,
         reason: "the integer program has no optimum at the points that were tried",
     };
     let claims = search.claims();
@@ -102,6 +107,8 @@ struct Search<'a> {
     effort: FormulaEffort,
     /// Multipliers of each basis that was met; `None` if they are no polynomials.
     solved: BTreeMap<DualBasis, Option<Solved>>,
+    /// Number of searches for coefficients that are left.
+    coefficient_tries: usize,
     /// Reason why there is no formula, if there is none.
     reason: &'static str,
 }
@@ -112,6 +119,27 @@ struct Solved {
     multipliers: Vec<Polynomial>,
     obligations: Vec<(Obligation, Polynomial)>,
     bound: Polynomial,
+}
+
+/// Sample point with the optimum there.
+struct Sample {
+    point: Vec<u64>,
+    big: Vec<BigInt>,
+    optimum: SampleOptimum,
+}
+
+impl Sample {
+    /// Whether the value of a bound is the optimum.
+    fn is_reached_by(&self, bound: &Polynomial) -> bool {
+        bound.value(&self.big) == self.optimum.value
+    }
+}
+
+/// Claim with its bound, and the number of samples at which it was the first that is the optimum.
+struct Candidate {
+    claim: FormulaClaim,
+    bound: Polynomial,
+    samples: usize,
 }
 
 /// Result for a region.
@@ -163,80 +191,151 @@ impl Search<'_> {
         bases: &mut BTreeSet<DualBasis>,
         may_divide: bool,
     ) -> RegionResult {
-        // Claims, with the number of samples at which each is the optimum.
-        let mut valid: Vec<(FormulaClaim, Polynomial, usize)> = Vec::new();
-        for basis in bases.iter() {
-            let Some(Some(solved)) = self.solved.get(basis) else {
-                continue;
-            };
-            if let Ok(claim) = claim(solved, region) {
-                valid.push((claim, solved.bound.clone(), 0));
+        let samples = match self.samples(region) {
+            Ok(samples) => samples,
+            Err(reason) => {
+                self.reason = reason;
+                return RegionResult::Done(Vec::new());
             }
-        }
-        for point in samples(region) {
+        };
+        let known = bases
+            .iter()
+            .filter_map(|basis| self.solved.get(basis)?.as_ref());
+        let mut valid: Vec<Candidate> = known
+            .filter_map(|solved| Candidate::of(solved, region).ok())
+            .collect();
+        let mut loose = Vec::new();
+        // Once, before the whole range is divided.
+        let mut is_tried = !region.conditions.is_empty() || region.least.iter().any(|l| *l > 1);
+        for sample in &samples {
             if self.effort.deadline.is_past() {
                 return RegionResult::Done(Vec::new());
             }
-            let optimum = match self.optimum(&point, Nudge::None) {
-                Ok(optimum) => optimum,
-                Err(NoOptimum::Unbounded) => {
-                    self.reason = "the count rows leave a count without limit";
-                    return RegionResult::Done(Vec::new());
-                }
-                Err(NoOptimum::Unsolved) => continue,
-            };
-            let big = big(&point);
-            let is_tight = |bound: &Polynomial| bound.value(&big) == optimum.value;
-            if let Some((.., tight)) = valid.iter_mut().find(|(_, bound, _)| is_tight(bound)) {
-                *tight += 1;
+            if let Some(tight) = valid.iter_mut().find(|c| sample.is_reached_by(&c.bound)) {
+                tight.samples += 1;
                 continue;
             }
-            let mut failed = None;
-            for nudge in NUDGES {
-                let basis = match nudge {
-                    Nudge::None => optimum.basis.clone(),
-                    _ => match self.optimum(&point, nudge) {
-                        Ok(nudged) => nudged.basis,
-                        Err(_) => continue,
-                    },
-                };
-                let Some(solved) = self.solve(&basis) else {
-                    continue;
-                };
-                if !is_tight(&solved.bound) {
+            let condition = match self.claim_of_bases(region, sample, bases) {
+                Ok(found) => {
+                    valid.push(found);
                     continue;
                 }
-                match claim(solved, region) {
-                    Ok(claim) => {
-                        valid.push((claim, solved.bound.clone(), 1));
-                        bases.insert(basis);
-                        failed = None;
-                        break;
-                    }
-                    Err(condition) => {
-                        failed.get_or_insert((basis, condition));
-                    }
+                Err(condition) => condition,
+            };
+            if !is_tried {
+                is_tried = true;
+                let found = self.claim_of_coefficients(region, sample);
+                let whole = |c: &Candidate| samples.iter().all(|s| s.is_reached_by(&c.bound));
+                if let Some(found) = found.filter(whole) {
+                    valid = vec![found];
+                    continue;
                 }
             }
-            if let Some((basis, condition)) = failed {
-                self.reason = "the conditions under which the multipliers prove a bound divide the range too often";
-                bases.insert(basis);
-                if may_divide {
-                    let (first, second) = divided(region, &condition);
-                    return RegionResult::Divided(first, second);
+            if let (Some(condition), true) = (condition, may_divide) {
+                let (first, second) = divided(region, &condition);
+                return RegionResult::Divided(first, second);
+            }
+            loose.push(sample);
+        }
+        self.tighten(region, &loose, &mut valid);
+        let some_tight = valid.iter().any(|c| c.samples > 0);
+        // Without a tight one any valid claim is better than none.
+        valid.retain(|c| c.samples > 0 || !some_tight);
+        valid.sort_by_key(|c| std::cmp::Reverse(c.samples));
+        valid.truncate(if some_tight { MAX_POLYNOMIALS } else { 1 });
+        RegionResult::Done(valid.into_iter().map(|c| c.claim).collect())
+    }
+
+    /// Sample points of a region with the optimum at each.
+    fn samples(&self, region: &FormulaRegion) -> Result<Vec<Sample>, &'static str> {
+        let mut samples = Vec::new();
+        for point in points(region) {
+            match self.optimum(&point, Nudge::None) {
+                Ok(optimum) => samples.push(Sample {
+                    big: big(&point),
+                    point,
+                    optimum,
+                }),
+                Err(NoOptimum::Unbounded) => {
+                    return Err("the count rows leave a count without limit");
+                }
+                Err(NoOptimum::Unsolved) => {}
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Finds a claim from one of the optimal bases at a sample point. Otherwise returns a condition under which one of
+    /// them would be valid, if its multipliers are polynomials.
+    fn claim_of_bases(
+        &mut self,
+        region: &FormulaRegion,
+        sample: &Sample,
+        bases: &mut BTreeSet<DualBasis>,
+    ) -> Result<Candidate, Option<Polynomial>> {
+        let mut failed = None;
+        for nudge in NUDGES {
+            let basis = match nudge {
+                Nudge::None => sample.optimum.basis.clone(),
+                _ => match self.optimum(&sample.point, nudge) {
+                    Ok(nudged) => nudged.basis,
+                    Err(_) => continue,
+                },
+            };
+            let Some(solved) = self.solve(&basis) else {
+                continue;
+            };
+            if !sample.is_reached_by(&solved.bound) {
+                continue;
+            }
+            match Candidate::of(solved, region) {
+                Ok(found) => {
+                    bases.insert(basis);
+                    return Ok(Candidate {
+                        samples: 1,
+                        ..found
+                    });
+                }
+                Err(condition) => {
+                    failed.get_or_insert((basis, condition));
                 }
             }
         }
-        let some_tight = valid.iter().any(|(.., tight)| *tight > 0);
-        // Without a tight one any valid claim is better than none.
-        valid.retain(|(.., tight)| *tight > 0 || !some_tight);
-        valid.sort_by_key(|(.., tight)| std::cmp::Reverse(*tight));
-        valid.truncate(if some_tight { MAX_POLYNOMIALS } else { 1 });
-        RegionResult::Done(valid.into_iter().map(|(claim, ..)| claim).collect())
+        Err(failed.map(|(basis, condition)| {
+            self.reason = "the conditions under which the multipliers prove a bound divide the range too often";
+            bases.insert(basis);
+            condition
+        }))
     }
-}
 
-impl Search<'_> {
+    /// Finds a claim by its coefficients, whose bound is as small as possible at a sample point.
+    fn claim_of_coefficients(
+        &mut self,
+        region: &FormulaRegion,
+        sample: &Sample,
+    ) -> Option<Candidate> {
+        self.coefficient_tries = self.coefficient_tries.checked_sub(1)?;
+        let deadline = self.effort.deadline;
+        let found = multipliers_at(self.program, region, &sample.point, deadline)?;
+        let solved = Solved::with(self.program, found)?;
+        let found = Candidate::of(&solved, region).ok()?;
+        let samples = usize::from(sample.is_reached_by(&found.bound));
+        Some(Candidate { samples, ..found })
+    }
+
+    /// Adds claims by their coefficients for sample points at which no claim is the optimum.
+    fn tighten(&mut self, region: &FormulaRegion, loose: &[&Sample], valid: &mut Vec<Candidate>) {
+        for sample in loose {
+            let value = |c: &Candidate| c.bound.value(&sample.big);
+            let least = valid.iter().map(value).min();
+            if least.as_ref() == Some(&sample.optimum.value) {
+                continue;
+            }
+            let found = self.claim_of_coefficients(region, sample);
+            valid.extend(found.filter(|c| least.is_none_or(|least| value(c) < least)));
+        }
+    }
+
     fn optimum(&self, point: &[u64], nudge: Nudge) -> Result<SampleOptimum, NoOptimum> {
         let FormulaEffort { pivots, deadline } = self.effort;
         optimum_at(self.program, point, nudge, pivots, deadline)
@@ -257,13 +356,17 @@ impl Search<'_> {
 impl Solved {
     /// Solves a basis.
     fn of(program: &SymbolicProgram, basis: &DualBasis) -> Option<Solved> {
-        let multipliers = multipliers_of(program, basis)?;
+        Solved::with(program, multipliers_of(program, basis)?)
+    }
+
+    /// Computes bound and obligations of multipliers.
+    fn with(program: &SymbolicProgram, multipliers: Vec<Polynomial>) -> Option<Solved> {
         let (rows, vars) = (program.base().rows(), program.base().vars());
         let mut obligations = Vec::new();
         let mut bound = Polynomial::default();
         let costs = vars
             .iter()
-            .map(|var| Polynomial::integer((-i128::from(var.cost)).into()));
+            .map(|var| Polynomial::integer(-i128::from(var.cost)));
         let mut excess: Vec<Polynomial> = costs.collect();
         for (index, (row, multiplier)) in rows.iter().zip(&multipliers).enumerate() {
             if multiplier.is_zero() {
@@ -303,35 +406,38 @@ impl Solved {
     }
 }
 
-/// Makes the claim of multipliers in a region; if an obligation cannot be proved there, returns the simplest of those
-/// that cannot.
-fn claim(solved: &Solved, region: &FormulaRegion) -> Result<FormulaClaim, Polynomial> {
-    let mut proofs = BTreeMap::new();
-    let mut failed: Option<Polynomial> = None;
-    for (obligation, polynomial) in &solved.obligations {
-        match factors_for(polynomial, region) {
-            Some(factors) if factors.is_empty() => {}
-            Some(factors) => {
-                proofs.insert(*obligation, factors);
-            }
-            None => {
-                let rank = |p: &Polynomial| (p.degree(), p.terms().count());
-                if failed
-                    .as_ref()
-                    .is_none_or(|least| rank(polynomial) < rank(least))
-                {
-                    failed = Some(polynomial.clone());
+impl Candidate {
+    /// Makes the claim of multipliers in a region; if an obligation cannot be proved there, returns the simplest of
+    /// those that cannot.
+    fn of(solved: &Solved, region: &FormulaRegion) -> Result<Candidate, Polynomial> {
+        let mut proofs = BTreeMap::new();
+        let mut failed: Option<&Polynomial> = None;
+        for (obligation, polynomial) in &solved.obligations {
+            match factors_for(polynomial, region) {
+                Some(factors) if factors.is_empty() => {}
+                Some(factors) => {
+                    proofs.insert(*obligation, factors);
+                }
+                None => {
+                    let rank = |p: &Polynomial| (p.degree(), p.terms().count());
+                    if failed.is_none_or(|least| rank(polynomial) < rank(least)) {
+                        failed = Some(polynomial);
+                    }
                 }
             }
         }
-    }
-    match failed {
-        Some(condition) => Err(condition),
-        None => Ok(FormulaClaim {
-            region: region.clone(),
-            multipliers: solved.multipliers.clone(),
-            proofs,
-        }),
+        match failed {
+            Some(condition) => Err(condition.clone()),
+            None => Ok(Candidate {
+                claim: FormulaClaim {
+                    region: region.clone(),
+                    multipliers: solved.multipliers.clone(),
+                    proofs,
+                },
+                bound: solved.bound.clone(),
+                samples: 0,
+            }),
+        }
     }
 }
 
@@ -377,7 +483,7 @@ fn least_value(condition: &Polynomial) -> Option<(usize, u64)> {
 }
 
 /// Points of a region: small and large values of the symbols, the same in every run.
-fn samples(region: &FormulaRegion) -> Vec<Vec<u64>> {
+fn points(region: &FormulaRegion) -> Vec<Vec<u64>> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut random = move || {
         // splitmix64

@@ -488,3 +488,40 @@ fn readings_of_a_fact() {
     let (kernel, file) = ("recursion", "recursion.sm_61.cubin");
     assert!(bound(kernel, file, "simt") > bound(kernel, file, "paper"));
 }
+
+#[test]
+fn formulas_in_counts_of_loops() {
+    let arguments = [
+        "nested_loops.sm_61.cubin",
+        "--kernel",
+        "nested_fixed",
+        "--formula",
+        "loops",
+    ];
+    let text = run(&[&["bound"], arguments.as_slice()].concat()).stdout;
+    assert!(text.contains("  formula: "), "{text}");
+    let (_, report) = json(&arguments);
+    let formula = &report["kernels"][0]["formula"];
+    let piece = &formula["pieces"][0];
+    for part in [
+        &formula["text"],
+        &piece["bounds"][0]["text"],
+        &piece["bounds"][0]["terms"][0]["coefficient"],
+    ] {
+        assert!(part.is_string(), "{report}");
+    }
+    assert_eq!(formula["range"][0], "L1 >= 1");
+    assert!(report["kernels"][0]["formula_reason"].is_null());
+}
+
+/// A name that the launch does not have, and a loop that memory decides.
+#[test]
+fn formulas_that_do_not_exist_have_a_reason() {
+    let (_, report) = json(&["nested_loops.sm_61.cubin", "--formula", "p77"]);
+    let kernel = &report["kernels"][0];
+    assert!(kernel.get("formula").is_none());
+    let reason = kernel["formula_reason"].as_str().expect("a reason");
+    assert!(reason.contains("no number named p77"), "{reason}");
+    let (_, report) = json(&["nested_loops.sm_61.cubin"]);
+    assert!(report["kernels"][0].get("formula_reason").is_none());
+}
