@@ -1,6 +1,6 @@
 //! Flow facts: statements of the user about a kernel that the analyses cannot derive.
 //!
-//! The file is TOML; [`LoopLine`], [`format_call`] and [`format_kernel`] write it, [`FactsFile::parse`] reads it:
+//! The file is TOML; [`LoopLine`], [`format_call`] and [`KernelLines`] write it, [`FactsFile::parse`] reads it:
 //!
 //! ```toml
 //! [[kernel]]
@@ -31,7 +31,9 @@ use crate::never::{Never, address};
 
 use number::{FactNumber, MAX_NUMBER};
 
-pub use write::{LoopLine, format_call, format_kernel, format_observed};
+pub use write::{
+    KernelLines, LoopLine, format_call, format_call_with, format_kernel, format_observed,
+};
 
 /// Status of facts that were observed in runs.
 const OBSERVED: &str = "observed";
@@ -136,12 +138,27 @@ impl StatementsAt {
     }
 }
 
+/// Fact about a loop.
 #[derive(Clone, Debug)]
-struct LoopFact {
-    id: Option<String>,
-    at: CodeAddr,
-    numbers: LoopNumbers,
+pub struct LoopFact {
+    /// Short name of the loop, if stated.
+    pub id: Option<String>,
+    /// Address of the loop, see [`LoopName::at`].
+    pub at: CodeAddr,
+    /// Stated numbers.
+    pub numbers: LoopNumbers,
+    /// Fingerprint of the loop in the build that the fact was stated about.
+    pub identity: LoopIdentity,
     line: usize,
+}
+
+/// Fingerprint of a loop in a facts file: digests that are equal in another build if the fact holds there as well.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct LoopIdentity {
+    /// Digest of the code that decides how often the loop is entered and its header runs, if it is known.
+    pub decides: Option<String>,
+    /// Digest of the loop's own instructions.
+    pub body: Option<String>,
 }
 
 /// Fact about a function outside the file.
@@ -183,6 +200,8 @@ struct LoopRow {
     at: String,
     bound: Option<FactNumber>,
     total: Option<FactNumber>,
+    decides: Option<String>,
+    body: Option<String>,
     #[serde(rename = "source")]
     _source: Option<String>,
     #[serde(rename = "depth")]
@@ -203,6 +222,9 @@ struct CallRow {
 impl FactsFile {
     /// Largest bound of a loop that can be stated.
     pub const MAX_BOUND: u64 = MAX_NUMBER;
+
+    /// Status of facts that a person vouched for when the kernel had other code.
+    pub const UNREVIEWED: &str = "unreviewed";
 
     /// Parses the text of a facts file; `file` is its name in messages.
     ///
@@ -247,6 +269,11 @@ impl FactsFile {
             kernels.push(kernel);
         }
         Ok(FactsFile { kernels })
+    }
+
+    /// Facts of all kernels in the file, to complete their fingerprints.
+    pub fn kernels_mut(&mut self) -> &mut [KernelFacts] {
+        &mut self.kernels
     }
 
     /// Facts of all kernels in the file.
@@ -295,6 +322,10 @@ impl LoopFact {
             id: row.id,
             at,
             numbers,
+            identity: LoopIdentity {
+                decides: row.decides,
+                body: row.body,
+            },
             line,
         })
     }
@@ -477,6 +508,16 @@ impl KernelFacts {
         Ok(bounds)
     }
 
+    /// Facts about loops.
+    pub fn loops(&self) -> &[LoopFact] {
+        &self.loops
+    }
+
+    /// Facts about loops, to complete their fingerprints.
+    pub fn loops_mut(&mut self) -> &mut [LoopFact] {
+        &mut self.loops
+    }
+
     /// Blocks and steps that no thread executes.
     pub fn never(&self) -> impl Iterator<Item = Never> + '_ {
         self.never.iter().map(|&(never, _)| never)
@@ -520,12 +561,15 @@ impl KernelFacts {
 
 /// Error of facts with a status: observed numbers hold for the runs that were observed, a bound must hold for all.
 fn status_error(status: &str) -> Diagnostic {
-    match status == OBSERVED {
-        true => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(
+    match status {
+        OBSERVED => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(
             "check that each number holds for every input, then replace this line by signed_off_by = \"YOUR NAME\"",
         ),
-        false => Diagnostic::new(format!("`status` is {status:?}, which is not known"))
-            .hint(format!("the only status is {OBSERVED:?}")),
+        FactsFile::UNREVIEWED => Diagnostic::new("the facts were signed off for other code of the kernel").hint(
+            "check that each number holds for this code, then replace this line by signed_off_by = \"YOUR NAME\"",
+        ),
+        _ => Diagnostic::new(format!("`status` is {status:?}, which is not known"))
+            .hint(format!("a status is {OBSERVED:?} or {:?}", FactsFile::UNREVIEWED)),
     }
 }
 

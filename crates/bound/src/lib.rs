@@ -19,6 +19,7 @@ mod exact;
 mod face;
 mod factor;
 pub mod facts;
+pub mod formula;
 mod integer;
 mod ipet;
 mod linear;
@@ -34,7 +35,7 @@ mod warp_bound;
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
-pub use facts::{FactsFile, KernelFacts, LoopName, LoopNumbers};
+pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};

@@ -96,6 +96,25 @@ impl Reduced {
         direction
     }
 
+    /// Expands a basis of the reduced program, its columns and the rows whose slack is not basic, to the original
+    /// program: each substituted variable is basic, and its row tight.
+    pub(crate) fn expand_basis(
+        &self,
+        columns: &[usize],
+        rows: &[usize],
+    ) -> (Vec<usize>, Vec<usize>) {
+        let original = |of: &[usize], reduced: &[usize]| -> Vec<usize> {
+            reduced.iter().filter_map(|&i| of.get(i).copied()).collect()
+        };
+        let mut all_columns = original(&self.columns, columns);
+        let mut all_rows = original(&self.rows, rows);
+        all_columns.extend(self.steps.iter().map(|step| step.column));
+        all_rows.extend(self.steps.iter().map(|step| step.row));
+        all_columns.sort_unstable();
+        all_rows.sort_unstable();
+        (all_columns, all_rows)
+    }
+
     /// Expands row multipliers of the reduced program to the original program. `with_cost` is false for
     /// multipliers of a zero objective (a proof of infeasibility).
     pub(crate) fn expand_multipliers(

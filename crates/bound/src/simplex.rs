@@ -245,6 +245,23 @@ impl Simplex {
         self.multipliers_for(&self.cost)
     }
 
+    /// Columns of the program that are basic, ascending.
+    pub(crate) fn basic_columns(&self) -> Vec<usize> {
+        (0..self.width).filter(|&c| self.is_basic(c)).collect()
+    }
+
+    /// Rows that have neither a basic slack nor a basic artificial column, ascending: those whose multiplier may differ
+    /// from 0.
+    pub(crate) fn tight_rows(&self) -> Vec<usize> {
+        let mut is_tight = vec![true; self.height];
+        for &column in self.basis.iter().filter(|&&c| c >= self.width) {
+            for (row, _) in self.columns.list(column) {
+                is_tight[*row] = false;
+            }
+        }
+        (0..self.height).filter(|&row| is_tight[row]).collect()
+    }
+
     fn multipliers_for(&self, cost: &[Rational]) -> Vec<Rational> {
         let mut y = SparseVector::new(self.height);
         for (slot, &column) in self.basis.iter().enumerate() {

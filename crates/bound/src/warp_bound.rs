@@ -6,8 +6,8 @@ use warpbound_simt::counts::CountVar;
 use crate::model::VarId;
 use crate::solve::Certified;
 
-/// Upper bound of a quantity of every warp of a kernel; made only by [`Ipet::solve`](crate::Ipet::solve), from a
-/// certified solution.
+/// Upper bound of a quantity of every warp of a kernel; made by [`Ipet::solve`](crate::Ipet::solve) from a certified
+/// solution, or from the profiles of all warps of a launch, which have no certificate.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ use crate::solve::Certified;
 /// assert_eq!(bound.upper_bound().limit(), Instructions(7));
 /// ```
 ///
-/// Without a certificate there is none:
+/// It cannot be made otherwise:
 ///
 /// ```compile_fail,E0451
 /// use warpbound_base::{Instructions, UpperBound};
@@ -102,6 +102,15 @@ impl<Q: Quantity> WarpBound<Q> {
             bound: UpperBound::proven(bound),
             worst_path,
         })
+    }
+
+    /// Makes the bound of a launch of which every warp was executed (SOUNDNESS 6.5). There is no certificate: audits
+    /// compare profiles with the instructions that each warp issues in runs.
+    pub fn from_profile(bound: UpperBound<Q>) -> WarpBound<Q> {
+        WarpBound {
+            bound,
+            worst_path: None,
+        }
     }
 
     /// Returns the bound.

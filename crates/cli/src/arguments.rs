@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CfgLevel, DivergenceOrder, FactReading, FactsFile, GroupDomain,
+    AgreementDomain, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile, GroupDomain,
     ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain,
     StartCaches, StatedParam, WarpModel,
 };
@@ -186,6 +186,12 @@ pub(crate) struct TemplateArguments {
     /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
+    /// Carry over the facts of this file, stated about an earlier build, where they hold for this one; list the others
+    #[arg(long, value_name = "OLD")]
+    pub(crate) update: Option<PathBuf>,
+    /// Earlier build, for facts of OLD without fingerprints
+    #[arg(long, value_name = "OLDFILE", requires = "update")]
+    pub(crate) before: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
     /// Use no loop bounds derived from the machine code
@@ -210,6 +216,14 @@ pub(crate) struct BoundArguments {
     pub(crate) call_default: Option<u64>,
     #[command(flatten)]
     pub(crate) launch: LaunchArguments,
+    /// Also give the bound as a formula in these parameters, sizes of block and grid, or words of parameters (`n`, `p3`,
+    /// `blockDim.x`, as in --param), whose values are left open; `loops` for a formula in the counts of the loops
+    /// without a fact
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) formula: Vec<String>,
+    /// Contents of the buffers of the launch: the bound holds for any, or for those as given
+    #[arg(long, value_enum, default_value_t, requires = "launch")]
+    pub(crate) contents: BufferContents,
     /// Cost of an instruction: `unit` is 1 per issue
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,
@@ -525,6 +539,23 @@ impl From<Format> for BoundFormat {
 pub(crate) enum Cost {
     #[default]
     Unit,
+}
+
+/// Contents of the buffers of a launch.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum BufferContents {
+    #[default]
+    Any,
+    AsGiven,
+}
+
+impl From<BufferContents> for Contents {
+    fn from(contents: BufferContents) -> Contents {
+        match contents {
+            BufferContents::Any => Contents::Any,
+            BufferContents::AsGiven => Contents::AsGiven,
+        }
+    }
 }
 
 /// Interpretation of loop facts.

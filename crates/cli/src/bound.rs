@@ -1,6 +1,6 @@
 //! `warpbound bound`.
 
-use warpbound_driver::{BoundOptions, Unusable};
+use warpbound_driver::{BoundOptions, FormulaSymbols, ProfiledLaunch, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
 use crate::arguments::BoundArguments;
@@ -21,6 +21,8 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         facts,
         call_default,
         launch,
+        formula,
+        contents,
         domains,
         no_derive,
         flow,
@@ -37,12 +39,17 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         model: domains.model(),
         derive: !*no_derive,
         reading: (*flow).into(),
+        formula: symbols(formula),
         call_default: *call_default,
         time_limit: *time_limit,
         timing: *timing,
         ..facts_options(&library, facts)?
     };
-    let options = launch_options(&library, launch, options)?;
+    let mut options = launch_options(&library, launch, options)?;
+    options.profiled_launch = options.launches.only_file().map(|file| ProfiledLaunch {
+        file: file.clone(),
+        contents: (*contents).into(),
+    });
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = library.select(&input.selection())?;
     library.check_launches(&images, kernel, &options.launches)?;
@@ -94,4 +101,13 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     report.finish()?.finish()?;
     diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
+}
+
+/// Returns the symbols of the formula that the user asks for, if any.
+fn symbols(names: &[String]) -> Option<FormulaSymbols> {
+    match names {
+        [] => None,
+        [name] if name == "loops" => Some(FormulaSymbols::Loops),
+        names => Some(FormulaSymbols::Parameters(names.to_vec())),
+    }
 }

@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Bytes, FactsFile, FileSource, GpuModel, LaunchFile, Library, mini};
+use warpbound_driver::{
+    Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, Library, mini,
+};
 
 /// Maximum size of an input from a pipe, and of a text file.
 const MAX_BYTES: u64 = 256 << 20;
@@ -37,6 +39,26 @@ pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnos
     let facts = FactsFile::parse(&path.display().to_string(), &text(path)?)?;
     library.check_facts(&facts)?;
     Ok(facts)
+}
+
+/// Reads the facts of an earlier build, with the build itself if it is given.
+pub(crate) fn facts_update(old: &Path, before: Option<&Path>) -> Result<FactsUpdate, Diagnostic> {
+    let mut update = FactsUpdate::new(FactsFile::parse(&old.display().to_string(), &text(old)?)?);
+    let Some(before) = before else {
+        return Ok(update);
+    };
+    let library = library(before)?;
+    for item in library.kernels(&library.select(&ImageSelection::default())?, None) {
+        // Facts cannot be about an image or a kernel that cannot be read.
+        let Ok((session, index)) = item else {
+            continue;
+        };
+        if let Ok(kernel) = session.kernel_at(index) {
+            update.complete(&session, kernel)?;
+        }
+    }
+    update.check_completed(library.name())?;
+    Ok(update)
 }
 
 /// Reads a mini-SIMT launch and its machine: `machine`, or else that of the launch file, or else the default.

@@ -108,13 +108,15 @@ pub(crate) fn report<R: KernelReport>(
     Ok(done.code())
 }
 
-/// Prints a template of a facts file; returns the exit code.
+/// Prints a template of a facts file, with the facts of an earlier build that hold; returns the exit code.
 pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let TemplateArguments {
         input,
         kernel,
         launch,
         no_derive,
+        update,
+        before,
         output,
     } = arguments;
     let library = input::library(&input.file)?;
@@ -126,17 +128,35 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let images = library.select(&input.selection())?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
+    let mut update = match update {
+        Some(old) => Some(input::facts_update(old, before.as_deref())?),
+        None => None,
+    };
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
+    let mut updated = String::new();
     let kind = CodeKind::Kernels;
     let done = for_each_kernel(&library, &images, kernel, kind, |session, index| {
-        let text = session.facts_template(session.kernel_at(index)?, &options)?;
+        let kernel = session.kernel_at(index)?;
+        let text = match &mut update {
+            Some(update) => {
+                // Written once it is known that some facts are about these kernels.
+                updated.push_str(&session.updated_facts(kernel, update)?);
+                return Ok(());
+            }
+            None => session.facts_template(kernel, &options)?,
+        };
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;
         }
         first = false;
         Ok(out.write_all(text.as_bytes())?)
     })?;
+    if let Some(update) = update {
+        updated.push_str(&update.finish()?);
+        out.write_all(Session::FACTS_HEAD.as_bytes())?;
+        out.write_all(updated.as_bytes())?;
+    }
     out.finish()?;
     Ok(done.code())
 }

@@ -4,11 +4,14 @@ mod assumptions;
 mod divergence;
 mod external_calls;
 mod flow_facts;
+mod formula;
+pub(crate) mod profile;
+mod profile_report;
 mod worst_path;
 
 use std::time::Instant;
 
-use warpbound_analyse::{Reason, Refusal};
+use warpbound_analyse::{LaunchRanges, Reason, Refusal};
 use warpbound_base::{Deadline, Diagnostic, Instructions};
 use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
@@ -79,19 +82,13 @@ impl Session {
                 return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
             }
         };
-        let query = BoundQuery {
-            prepared,
-            flow,
-            launch,
-            options,
-            deadline,
-            facts: options
-                .facts
-                .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
-            names: loop_names(&flow.loops),
-            verdicts: LoopVerdicts::derive(prepared, flow, &knowledge.ranges, options, deadline),
+        let (formula, formula_reason) = self.formula_report(prepared, options, deadline, flow);
+        let head = |verdict: &Verdict<Instructions>| KernelBound {
+            formula: formula.clone(),
+            formula_reason: formula_reason.clone(),
+            ..head(verdict)
         };
-        query
+        BoundQuery::new(self, prepared, knowledge, options, deadline, flow)
             .report(head)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
@@ -112,6 +109,7 @@ impl Session {
             lanes: 0,
             block: None,
             code: String::new(),
+            profile: None,
             loops: Vec::new(),
             external_calls: Vec::new(),
             worst_path: Vec::new(),
@@ -121,6 +119,8 @@ impl Session {
             notes: Vec::new(),
             missing_facts: Vec::new(),
             never: Vec::new(),
+            formula: None,
+            formula_reason: None,
             nodes: 0,
             edges: 0,
             cfg_seconds: None,
@@ -174,14 +174,43 @@ fn reported_verdict(verdict: &Verdict<Instructions>) -> BoundVerdict {
 
 /// Inputs of the bound of one kernel.
 struct BoundQuery<'a> {
+    session: &'a Session,
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     launch: &'a LaunchContext,
+    ranges: &'a LaunchRanges,
     options: &'a BoundOptions,
     deadline: Deadline,
     facts: Option<&'a KernelFacts>,
     names: Vec<LoopName>,
     verdicts: LoopVerdicts,
+}
+
+impl<'a> BoundQuery<'a> {
+    fn new(
+        session: &'a Session,
+        prepared: &'a Prepared<'a>,
+        knowledge: &'a LaunchKnowledge,
+        options: &'a BoundOptions,
+        deadline: Deadline,
+        flow: &'a KernelFlow,
+    ) -> BoundQuery<'a> {
+        let (kernel, ranges) = (prepared.kernel, &knowledge.ranges);
+        BoundQuery {
+            session,
+            prepared,
+            flow,
+            launch: &knowledge.context,
+            ranges,
+            options,
+            deadline,
+            facts: options
+                .facts
+                .find([&*kernel.name, &kernel.demangled()], &kernel.code_digest()),
+            names: loop_names(&flow.loops),
+            verdicts: LoopVerdicts::derive(prepared, flow, ranges, options, deadline),
+        }
+    }
 }
 
 impl BoundQuery<'_> {
@@ -198,21 +227,31 @@ impl BoundQuery<'_> {
             totals: &facts.totals(),
             never: &excluded,
         };
-        let verdict = self.verdict(stated, &external)?;
+        let mut verdict = self.verdict(stated, &external)?;
+        let mut profile = self.profile(&facts.bounds())?;
+        if let Some(profile) = &mut profile {
+            verdict = profile.verdict(verdict);
+        }
+        let decides = profile.as_ref().filter(|profile| profile.report.decides);
         let loops = self.loops(&facts);
         let never: Vec<String> = excluded.into_iter().map(|(text, _)| text).collect();
         let mut missing_facts = self.missing_loop_facts(&facts);
         missing_facts.extend(external.missing_facts());
+        if decides.is_some() {
+            missing_facts.clear();
+        }
         let (mut worst_path, mut assumptions) = (Vec::new(), Vec::new());
         if let Verdict::Bounded(bound) = &verdict {
             if let Some(path) = bound.worst_path() {
                 worst_path = self.worst_path(path, &external);
             }
             assumptions = self.assumptions(&loops, &never, &external.calls);
+            assumptions.extend(decides.iter().flat_map(|profile| profile.assumptions()));
         }
         let KernelFlow { thread, warp, .. } = self.flow;
         let reached = |id: &NodeId| warp.state(*id).is_some();
         Ok(KernelBound {
+            profile: profile.map(|profile| profile.report),
             loops,
             external_calls: external.calls,
             worst_path,

@@ -1,8 +1,12 @@
 //! Templates of facts files, and facts files with observations of an audit.
 
+pub(crate) mod identity;
+mod update;
+
+use warpbound_analyse::Refusal;
 use warpbound_analyse::loops::LoopSite;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{LoopLine, format_call, format_kernel, format_observed};
+use warpbound_bound::facts::{LoopIdentity, LoopLine, format_call, format_kernel, format_observed};
 use warpbound_bound::{LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
@@ -10,6 +14,9 @@ use warpbound_report::AuditReport;
 use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+
+use identity::identify_loops;
+pub use update::FactsUpdate;
 
 impl Session {
     /// Header of a facts file.
@@ -24,6 +31,7 @@ impl Session {
 # recursion: the \"loop\" is recursion of this function, direct or through others; bound counts all calls
 #        that one call from outside leads to, at any depth, itself included.
 # instructions: the most warp instructions that one call of the function issues.
+# decides, body: fingerprints, by which `facts --update` finds the loop in another build.
 ";
 
     /// Returns the lines of a facts file for a kernel with the observations of an audit, marked as observed: `bound`
@@ -47,15 +55,18 @@ impl Session {
             .map_err(|d| self.locate(d))?;
         let flow = self.flow(&prepared, &launch, &options)?;
         let names = loop_names(&flow.loops);
-        let loops = names.iter().zip(&flow.loops.sites);
-        let lines = loops.map(|(name, site)| {
+        let prints = identify_loops(&self.image, &prepared, &flow);
+        let loops = names.iter().zip(&flow.loops.sites).zip(prints);
+        let lines = loops.map(|((name, site), print)| {
             let seen = audit.loops.iter().find(|seen| seen.id == name.id);
             let entered = seen.filter(|seen| seen.observed > 0);
             let numbers = LoopNumbers {
                 bound: entered.map(|seen| seen.observed),
                 total: entered.map(|seen| seen.observed_total),
             };
-            loop_line(&prepared, name, site).format_line_with(numbers)
+            let line = loop_line(&prepared, name, site);
+            let identity = print.identity;
+            LoopLine { identity, ..line }.format_line_with(numbers)
         });
         let lines: Vec<String> = lines.collect();
         let calls = flow.external_names();
@@ -91,25 +102,36 @@ impl Session {
             Ok(flow) => {
                 let deadline = limits.deadline;
                 let verdicts = LoopVerdicts::derive(&prepared, &flow, &ranges, options, deadline);
-                kernel_text(&prepared, &flow, &verdicts)
+                let prints = identify_loops(&self.image, &prepared, &flow);
+                let identities = prints.into_iter().map(|print| print.identity);
+                kernel_text(&prepared, &flow, &verdicts, identities)
             }
-            Err(refusal) => format!(
-                "# kernel {} is refused: {}: {}\n",
-                kernel.demangled(),
-                refusal.at,
-                refusal.reason
-            ),
+            Err(refusal) => refused(kernel, &refusal),
         };
         Ok(format!("\n{text}"))
     }
 }
 
-/// Returns the lines of a facts file for a kernel: comments for loops whose bounds are derived.
-fn kernel_text(prepared: &Prepared<'_>, flow: &KernelFlow, verdicts: &LoopVerdicts) -> String {
+/// Returns the line about a refused kernel.
+fn refused(kernel: &Kernel, refusal: &Refusal) -> String {
+    let (name, at, reason) = (kernel.demangled(), refusal.at, &refusal.reason);
+    format!("# kernel {name} is refused: {at}: {reason}\n")
+}
+
+/// Returns the lines of a facts file for a kernel: comments for loops whose bounds are derived; `identities` are the
+/// fingerprints of its loops.
+fn kernel_text(
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    verdicts: &LoopVerdicts,
+    identities: impl Iterator<Item = LoopIdentity>,
+) -> String {
     let mut loops = Vec::new();
     let names = loop_names(&flow.loops);
-    for (number, (name, site)) in names.iter().zip(&flow.loops.sites).enumerate() {
+    let sites = names.iter().zip(&flow.loops.sites).zip(identities);
+    for (number, ((name, site), identity)) in sites.enumerate() {
         let line = loop_line(prepared, name, site);
+        let line = LoopLine { identity, ..line };
         let derivation = verdicts.derivation(prepared, number).text();
         if let Some(bound) = verdicts.bound(number) {
             let source = line
@@ -165,6 +187,7 @@ pub(crate) fn loop_line<'a>(
         depth: site.depth,
         headers: &site.headers,
         recursion: site.recursion.map(function),
+        identity: LoopIdentity::default(),
     }
 }
 

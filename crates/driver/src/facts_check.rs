@@ -112,7 +112,9 @@ impl<'a> FactsCheck<'a> {
                     "the facts are about other code: digest {} there, {digest} in the binary",
                     facts.code
                 ))
-                .hint("check each bound against the new code, then replace the digest"),
+                .hint(
+                    "`warpbound facts FILE --update OLD` carries over those whose loop is the same",
+                ),
             };
             return Err(facts.locate(diagnostic));
         }

@@ -29,12 +29,14 @@ mod runs;
 mod session;
 mod stated_launches;
 
+pub use bound::profile::{Contents, ProfileOptions, stated_loops};
 pub use extract::ExtractedImage;
+pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
-pub use options::{BoundOptions, FactReading};
+pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
@@ -42,7 +44,11 @@ pub use session::Session;
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 
 pub use warpbound_analyse::LaunchContext;
+pub use warpbound_analyse::launch_profile::{
+    LaunchProfile, LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,
+};
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
+pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};

@@ -32,19 +32,10 @@ impl LoopVerdicts {
         }
         let of = |launch: &LaunchRanges| derive(&prepared.code, &flow.thread, &flow.loops, launch);
         let any = any_launch(launch, prepared.kernel);
-        let sites = of(&any).into_iter().map(|of_any| (of_any, Origin::Derived));
+        let sites = of(&any).into_iter();
         let sites = match options.states_launch() {
-            false => sites.collect(),
-            // A bound needs no statement about the launch if it is the same without all of them.
-            true => sites
-                .zip(of(launch))
-                .map(
-                    |((of_any, origin), stated)| match is_same(&of_any, &stated) {
-                        true => (with_certain(of_any, &stated), origin),
-                        false => (stated, Origin::Launch),
-                    },
-                )
-                .collect(),
+            false => sites.map(|verdict| (verdict, Origin::Derived)).collect(),
+            true => sites.zip(of(launch)).map(smaller).collect(),
         };
         LoopVerdicts { sites }
     }
@@ -115,21 +106,19 @@ fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
     }
 }
 
-/// Whether two verdicts have the same numbers.
-fn is_same(one: &LoopVerdict, other: &LoopVerdict) -> bool {
-    match (one, other) {
-        (LoopVerdict::Bounded(one), LoopVerdict::Bounded(other)) => {
-            (one.per_entry, one.total) == (other.per_entry, other.total)
+/// Returns the verdict for any launch, if that for the stated launches has no smaller number: then the bound needs no
+/// statement about the launch.
+fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin) {
+    let LoopVerdict::Bounded(mut bound) = of_any else {
+        return (stated, Origin::Launch);
+    };
+    if let LoopVerdict::Bounded(of_stated) = stated {
+        let total = |bound: &DerivedBound| bound.total.unwrap_or(u64::MAX);
+        if of_stated.per_entry < bound.per_entry || total(&of_stated) < total(&bound) {
+            return (LoopVerdict::Bounded(of_stated), Origin::Launch);
         }
-        (LoopVerdict::Unknown(_), LoopVerdict::Unknown(_)) => one == other,
-        _ => false,
+        // More is certain of fewer launches.
+        bound.certain = bound.certain.max(of_stated.certain);
     }
-}
-
-/// Replaces the count that some thread certainly reaches by that of the stated launches.
-fn with_certain(mut verdict: LoopVerdict, stated: &LoopVerdict) -> LoopVerdict {
-    if let (LoopVerdict::Bounded(bound), LoopVerdict::Bounded(stated)) = (&mut verdict, stated) {
-        bound.certain = stated.certain;
-    }
-    verdict
+    (LoopVerdict::Bounded(bound), Origin::Derived)
 }

@@ -7,9 +7,11 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
+use crate::Contents;
 use crate::stated_launches::{NumberRange, StatedLaunches};
 
 /// Interpretation of loop facts.
@@ -20,6 +22,34 @@ pub enum FactReading {
     Simt,
     /// Facts are about the loops of the warp-level graph (`warp-cfg-2023`, for comparison).
     Paper,
+}
+
+/// Symbols of the formula of a bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FormulaSymbols {
+    /// Counts of the loops without a fact.
+    Loops,
+    /// Words of the launch with these names.
+    Parameters(Vec<String>),
+}
+
+impl FormulaSymbols {
+    /// Returns the names of words of the launch.
+    pub fn parameters(&self) -> &[String] {
+        match self {
+            FormulaSymbols::Loops => &[],
+            FormulaSymbols::Parameters(names) => names,
+        }
+    }
+}
+
+/// Launch whose warps are profiled.
+#[derive(Clone, Debug)]
+pub struct ProfiledLaunch {
+    /// The launch.
+    pub file: LaunchFile,
+    /// Use of the contents of its buffers.
+    pub contents: Contents,
 }
 
 /// Inputs of a bound besides the code.
@@ -37,10 +67,14 @@ pub struct BoundOptions {
     pub model: WarpModel,
     /// Interpretation of loop facts.
     pub reading: FactReading,
+    /// Launch whose warps are profiled, for a bound of this launch; its block is [`BoundOptions::block`].
+    pub profiled_launch: Option<ProfiledLaunch>,
     /// Flow facts.
     pub facts: FactsFile,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
+    /// Symbols of a formula, if one is asked for.
+    pub formula: Option<FormulaSymbols>,
     /// Warp instructions per call of functions outside the file without a fact.
     pub call_default: Option<u64>,
     /// Time limit for the bound of one kernel; a kernel that exceeds it has no bound. The result depends on the speed
@@ -65,8 +99,10 @@ impl Default for BoundOptions {
                 ..WarpModel::default()
             },
             reading: FactReading::Simt,
+            profiled_launch: None,
             facts: FactsFile::default(),
             loop_default: None,
+            formula: None,
             call_default: None,
             time_limit: None,
             timing: false,

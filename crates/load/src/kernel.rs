@@ -138,6 +138,13 @@ impl Kernel {
     }
 }
 
+/// Digest of a text, sixteen hexadecimal digits: 64-bit FNV-1a.
+pub fn text_digest(text: &str) -> String {
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(text.as_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
 /// Demangles a C++ name; returns other names, and names of excessive length, unchanged.
 pub fn demangle(name: &str) -> String {
     let mangled = || name.to_owned();

@@ -51,7 +51,7 @@ pub use bank::ConstBank;
 pub use fatbin::{EntryKind, FatbinEntry, Packing};
 pub use image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
 pub use isa::Isa;
-pub use kernel::{Function, Kernel, demangle};
+pub use kernel::{Function, Kernel, demangle, text_digest};
 pub use library::{ContainerKind, ImageDirectory};
 pub use line::SourceLine;
 pub use metadata::{IndirectBranch, IndirectKind, Param, ParamBlock};

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::formula::BoundFormula;
+
 use crate::derivation::LoopDerivation;
 
 /// The name of the JSON format.
@@ -135,6 +137,9 @@ pub struct KernelBound {
     pub block: Option<[u32; 3]>,
     /// Digest of the code, which facts files refer to; empty for an unreadable kernel.
     pub code: String,
+    /// Profile of the stated launch, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileReport>,
     /// Loops in order of address.
     pub loops: Vec<LoopReport>,
     /// Calls of functions outside the file.
@@ -151,6 +156,12 @@ pub struct KernelBound {
     pub notes: Vec<String>,
     /// Blocks and edges that the facts exclude: `0x0200`, `0x01a8 -> 0x0200`.
     pub never: Vec<String>,
+    /// The bound as a function of symbols, if it was asked for and there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<BoundFormula>,
+    /// Reason why there is no formula, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula_reason: Option<String>,
     /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.
@@ -166,6 +177,14 @@ impl KernelBound {
     /// Returns the statements of the user that the bound depends on.
     pub fn conditions(&self) -> BoundConditions {
         let of = |origin: Origin| self.loops.iter().filter(move |l| l.uses(origin));
+        // An exact profile rests on no statement.
+        if self
+            .profile
+            .as_ref()
+            .is_some_and(|profile| profile.decides && profile.exact)
+        {
+            return BoundConditions::default();
+        }
         BoundConditions {
             launch: of(Origin::Launch).next().is_some(),
             derived: of(Origin::Derived)
@@ -177,6 +196,61 @@ impl KernelBound {
             calls: !self.external_calls.is_empty(),
         }
     }
+}
+
+/// Profile of all warps of a launch: what each issues, by execution with values that are known or unknown.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ProfileReport {
+    /// Blocks of the grid in x, y, z.
+    pub grid: [u32; 3],
+    /// Most warp instructions that a warp of the launch issues; `None` if some warp has no profile.
+    pub bound: Option<u64>,
+    /// Whether the bound of the kernel is that of the profile.
+    pub decides: bool,
+    /// Whether every run issues as many, in the worst warp.
+    pub exact: bool,
+    /// Bound of the integer program, for all launches with this block.
+    pub static_bound: Option<u128>,
+    /// Worst warp among those that have a profile.
+    pub worst: Option<WarpPlace>,
+    /// Warps that were executed; the others are equal to one of them.
+    pub executed: u64,
+    /// Instructions at which values decide that the launch does not fix.
+    pub unknown_at: Vec<CodePlace>,
+    /// Names of the buffers whose contents are taken from the launch file.
+    pub contents: Vec<String>,
+    /// First warp without a profile, and the reason.
+    pub undecided: Option<UndecidedWarp>,
+}
+
+/// Warp of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct WarpPlace {
+    /// Index of its block.
+    pub block: [u32; 3],
+    /// Its number in the block.
+    pub warp: u32,
+}
+
+impl std::fmt::Display for WarpPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [x, y, z] = self.block;
+        write!(f, "warp {} of block ({x}, {y}, {z})", self.warp)
+    }
+}
+
+/// Warp without a profile.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct UndecidedWarp {
+    /// The warp.
+    #[serde(flatten)]
+    pub warp: WarpPlace,
+    /// Address of the instruction at which the profile ends.
+    pub at: String,
+    /// Source line of that instruction.
+    pub source: Option<String>,
+    /// Reason.
+    pub reason: String,
 }
 
 /// Statements of the user that bounds depend on.
@@ -334,7 +408,7 @@ pub struct BlockCount {
 }
 
 /// Location in the code.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CodePlace {
     /// Address.
     pub at: String,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::bound::{BlockCount, BoundVerdict, KernelBound, LoopReport, Origin};
+use crate::bound::{BlockCount, BoundVerdict, KernelBound, LoopReport, Origin, ProfileReport};
 use crate::table::{Align, counted, table};
 
 /// Maximum of worst-path blocks that the text lists.
@@ -18,6 +18,26 @@ impl KernelBound {
             .map_or(String::new(), |number| format!(" image {number}"));
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         self.write_verdict(&mut out);
+        if let Some(formula) = &self.formula {
+            formula.write(&mut out);
+        }
+        if let Some(reason) = &self.formula_reason {
+            out.push_str(&format!("  no formula because {reason}\n"));
+        }
+        if let Some(why) = self
+            .profile
+            .as_ref()
+            .and_then(|profile| profile.undecided.as_ref())
+        {
+            let source = why
+                .source
+                .as_ref()
+                .map_or(String::new(), |s| format!(" ({s})"));
+            let (warp, at, reason) = (why.warp, &why.at, &why.reason);
+            out.push_str(&format!(
+                "  the launch has no profile: {warp} at {at}{source}: {reason}\n"
+            ));
+        }
         if !self.missing_facts.is_empty() {
             out.push_str("  lines for the facts file (`warpbound facts` prints all of it), to be completed:\n");
             for line in &self.missing_facts {
@@ -68,6 +88,10 @@ impl KernelBound {
                 out.push_str(&format!(
                     "  bound: a warp issues at most {bound} instructions{condition}\n"
                 ));
+                if let Some(profile) = self.profile.as_ref().filter(|profile| profile.decides) {
+                    write_profile(out, profile);
+                    return;
+                }
                 out.push_str("  re-checked in exact arithmetic; ");
                 out.push_str(&match self.verdict.integrality_gap() {
                     Some(0) => "the worst path below reaches it\n".to_owned(),
@@ -270,4 +294,31 @@ fn write_list(out: &mut String, head: &str, locations: &[String]) {
         shown.push(format!("{} more", locations.len() - MAX_LOCATIONS));
     }
     out.push_str(&format!("  {head}: {}\n", shown.join(", ")));
+}
+
+/// Appends how the profile of a launch gives the bound.
+fn write_profile(out: &mut String, profile: &ProfileReport) {
+    let executed = counted(profile.executed as usize, "warp");
+    out.push_str(&format!(
+        "  by execution of every warp of the launch ({executed} differ)"
+    ));
+    if let Some(worst) = profile.worst {
+        let many = match profile.exact {
+            true => "issues exactly as many in every run",
+            false => "is the worst",
+        };
+        out.push_str(&format!("; {worst} {many}"));
+    }
+    if let Some(bound) = profile.static_bound {
+        out.push_str(&format!("; the bound of all launches is {bound}"));
+    }
+    out.push('\n');
+    if !profile.unknown_at.is_empty() {
+        let places = profile.unknown_at.iter().map(|place| match &place.source {
+            Some(source) => format!("{} ({source})", place.at),
+            None => place.at.clone(),
+        });
+        let places: Vec<String> = places.collect();
+        write_list(out, "unknown values decide, so both sides count", &places);
+    }
 }

@@ -70,9 +70,14 @@ impl LoopEvidence {
             start,
             step,
             limit,
-            ..
+            pattern,
         } = self;
         let exit = place(exit, source.as_deref());
+        if *pattern == "halving" {
+            return format!(
+                "the distance of the values compared by the branch at {exit}, halved in each iteration"
+            );
+        }
         if start.is_empty() {
             return format!("the values compared by the branch at {exit}, iteration by iteration");
         }

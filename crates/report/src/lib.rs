@@ -16,6 +16,7 @@ pub mod divergence;
 mod divergence_text;
 mod dot;
 pub mod events;
+pub mod formula;
 pub mod functional;
 mod functional_text;
 pub mod graph;

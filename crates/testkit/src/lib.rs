@@ -20,6 +20,7 @@ pub mod generate;
 pub mod instructions;
 pub mod issue_rules;
 pub mod kernels;
+pub mod launch_profiles;
 pub mod mini;
 pub mod monotone;
 pub mod perceptron;

@@ -206,7 +206,7 @@ fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Res
 }
 
 /// Fails if the cubin contains a path: a committed file must not reveal where it was built.
-fn refuse_private_path(cubin: &[u8], path: &Path) -> anyhow::Result<()> {
+pub(crate) fn refuse_private_path(cubin: &[u8], path: &Path) -> anyhow::Result<()> {
     let needle = path.as_os_str().as_encoded_bytes();
     if needle.len() > 1 && cubin.windows(needle.len()).any(|window| window == needle) {
         bail!("the cubin contains the path {}", path.display());

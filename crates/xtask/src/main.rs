@@ -5,6 +5,7 @@
 
 mod audit;
 mod audit_kernels;
+mod audit_loops;
 mod audit_mini;
 mod compare_results;
 mod containers;
@@ -14,15 +15,19 @@ mod each_kernel;
 mod evidence;
 mod expressions;
 mod extract;
+mod formulas;
 mod kernels;
 mod launches;
 mod life_ranges;
 mod listing_speed;
+mod loops;
 mod meanings;
 mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod profiles;
+mod rebuilt;
 mod repository;
 mod survey;
 mod tables;
@@ -56,6 +61,12 @@ const COMMANDS: &[Command] = &[
         summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
+    },
+    Command {
+        name: "rebuilt",
+        summary: "build changed sources of kernels/cuda, for tests of facts that survive a rebuild",
+        help: rebuilt::HELP,
+        run: rebuilt::run,
     },
     Command {
         name: "launches",
@@ -124,10 +135,34 @@ const COMMANDS: &[Command] = &[
         run: audit::run,
     },
     Command {
+        name: "audit-loops",
+        summary: "compare threads of random programs with the derived bounds of their loops",
+        help: audit_loops::HELP,
+        run: audit_loops::run,
+    },
+    Command {
+        name: "loops",
+        summary: "loops of our kernels with a derived bound, by pattern, and what the others lack",
+        help: loops::HELP,
+        run: loops::run,
+    },
+    Command {
         name: "audit-kernels",
         summary: "compare functional runs of kernels with a reference with every claim and their bounds",
         help: audit_kernels::HELP,
         run: audit_kernels::run,
+    },
+    Command {
+        name: "formulas",
+        summary: "formulas of bounds in the counts of loops against the bounds at random points",
+        help: formulas::HELP,
+        run: formulas::run,
+    },
+    Command {
+        name: "profiles",
+        summary: "compare launch profiles with the instructions that each warp issues",
+        help: profiles::HELP,
+        run: profiles::run,
     },
     Command {
         name: "expressions",

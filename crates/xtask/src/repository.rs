@@ -36,6 +36,11 @@ impl Repository {
         self.root.join("kernels/built")
     }
 
+    /// Directory of the changes of sources, and the cubins built with them; see the command `rebuilt`.
+    pub(crate) fn rebuilt_kernels(&self) -> PathBuf {
+        self.root.join("kernels/rebuilt")
+    }
+
     /// Directory of their launch files, with expected results.
     pub(crate) fn launches(&self) -> PathBuf {
         self.root.join("kernels/launches")

@@ -7,20 +7,24 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{BoundOptions, ImageSelection, Kernel, KernelFlow, Session, Sm};
+use warpbound_driver::{
+    BoundOptions, ImageSelection, Kernel, KernelFlow, LoopVerdict, Session, Sm,
+};
 use warpbound_testkit::targets::compare;
 
 use self::growth::Growth;
 use crate::each_kernel::each_kernel;
+use crate::loops;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--every N] [--time-limit SECONDS] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
-targets of SYNC, BRK and BRX with those that the compiler recorded. Prints the kernels without a bound, the share with a
+targets of SYNC, BRK and BRX with those that the compiler recorded. Derives the bounds of the loops, parameters as
+symbols, and counts them by pattern. Prints the kernels without a bound, the share with a
 bound of those that end and call no function outside their file, the differences, and the distribution of the times of
-the warp-level graph and of the whole bound, on one core, also by blocks, loops and divergent branches. Fails if a
+the warp-level graph, of the derivation and of the whole bound, on one core, also by blocks, loops and divergent branches. Fails if a
 target differs. The libraries of `cargo xtask oracle --libraries` are oracle/libraries/*.so.* and
 oracle/libraries/cu1[12]/*.
 
@@ -39,6 +43,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let (mut files, mut turns, mut selection) = (Vec::new(), None, ImageSelection::default());
     let mut options = BoundOptions {
         loop_default: Some(10),
+        // Derived bounds are counted and timed apart.
+        derive: false,
         ..BoundOptions::default()
     };
     let mut every = 1usize;
@@ -99,6 +105,10 @@ struct Survey {
     /// Times, with number of instructions and name of the kernel.
     cfg: Vec<(Duration, usize, String)>,
     bound: Vec<(Duration, usize, String)>,
+    derivation: Vec<(Duration, usize, String)>,
+    /// Loops by the pattern of their derived count, or the reason why there is none; and those with a formula.
+    loops: BTreeMap<String, usize>,
+    formulas: usize,
     growth: Growth,
 }
 
@@ -155,6 +165,11 @@ impl Survey {
             self.others.entry(kind).or_default().push(name.clone());
         }
         if let Ok(flow) = flow {
+            let (time, derived) = timed(turns, || session.derived_for_all(&prepared, &flow));
+            self.derivation.push((time, size, name.clone()));
+            if let Ok(derived) = derived {
+                self.count_loops(derived.verdicts());
+            }
             self.growth.add(&flow, cfg_time, bound_time);
             let check = compare(kernel, &prepared.code, &flow.thread);
             self.equal += check.equal;
@@ -164,6 +179,16 @@ impl Survey {
             self.differences.extend(check.differences.iter().map(named));
         }
         Ok(())
+    }
+
+    /// Counts loops by pattern or reason.
+    fn count_loops(&mut self, verdicts: &[LoopVerdict]) {
+        for verdict in verdicts {
+            *self.loops.entry(loops::kind(verdict)).or_default() += 1;
+            let has_formula =
+                matches!(verdict, LoopVerdict::Bounded(bound) if bound.count.is_some());
+            self.formulas += usize::from(has_formula);
+        }
     }
 
     /// Counts an unreadable kernel or image.
@@ -202,6 +227,16 @@ impl Survey {
         print_some(&self.unreachable);
         print_times("warp-level graph (both graphs, loops, rows)", &mut self.cfg);
         print_times("whole bound, from the loaded file", &mut self.bound);
+        print_times(
+            "derivation of loop bounds, parameters as symbols",
+            &mut self.derivation,
+        );
+        let all: usize = self.loops.values().sum();
+        println!("{all} loops, {} of them with a formula:", self.formulas);
+        for (pattern, count) in &self.loops {
+            let share = 100.0 * *count as f64 / all.max(1) as f64;
+            println!("  {count:>6}  {share:>5.1} %  {pattern}");
+        }
         self.growth.print();
     }
 }

@@ -15,7 +15,7 @@ use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use crate::dependence::Dependence;
 use crate::loop_bounds::LoopSolver;
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
-use crate::symbolic::integers::{Facts, Integer, Integers};
+use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
 use crate::symbolic::polynomial::Polynomial;
 use crate::symbolic::span::Reading;
 use crate::symbolic::values::Symbolic;
@@ -25,6 +25,9 @@ use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 const MAX_COEFFICIENT: i128 = 1 << 20;
 /// Greatest remainder of a base that matters: that of a line.
 const MAX_MODULUS: u64 = 1 << 10;
+
+/// Most loops around each other whose counters are replaced.
+const MAX_NESTING: u32 = 8;
 
 /// Address of an access: one word or two.
 struct Accessed<'o> {
@@ -110,10 +113,11 @@ impl<'a> AddressFinder<'a> {
         for &cell in agreed {
             let word = self.symbolic().before(node, at, cell);
             if word.as_constant().is_none() {
-                self.agreed.insert(word);
+                let expanded = self.expanded(&word);
+                self.agreed.extend([word, expanded]);
             }
         }
-        // A word that agrees, and all of whose atoms but one do, makes that one agree if its coefficient is odd.
+        // A word that agrees, and all of whose atoms but one do, makes that one agree if its multiples differ.
         loop {
             let before = self.uniform.len();
             let words: Vec<WordPolynomial> = self.agreed.iter().cloned().collect();
@@ -123,7 +127,7 @@ impl<'a> AddressFinder<'a> {
                     .filter(|&id| !self.is_uniform_atom(id))
                     .collect();
                 if let [only] = other.as_slice()
-                    && word.coefficient(&[*only]) % 2 == 1
+                    && self.is_injective(&word, *only)
                 {
                     self.uniform.insert(*only);
                 }
@@ -132,6 +136,135 @@ impl<'a> AddressFinder<'a> {
                 return;
             }
         }
+    }
+
+    /// Whether words that differ in an atom alone are different for different atoms: its coefficient is odd, or its
+    /// multiples stay below 2³².
+    fn is_injective(&self, word: &WordPolynomial, id: AtomId) -> bool {
+        let coefficient = word.coefficient(&[id]);
+        let alone = word.unknowns().filter(|&of| of == id).count() == 1;
+        let span = self
+            .solver
+            .symbolic
+            .atoms
+            .span(&WordPolynomial::unknown(id));
+        let size = i64::from((coefficient as i32).unsigned_abs());
+        let small = size != 0 && size.saturating_mul(span.width()) < 1 << 32;
+        alone && (coefficient % 2 == 1 || small)
+    }
+
+    /// A word with the number of the iteration in place of words at headers that change by a step.
+    fn expanded(&mut self, word: &WordPolynomial) -> WordPolynomial {
+        let mut expanded = word.clone();
+        // Once for each loop around the place.
+        for _ in 0..MAX_NESTING {
+            let ids: Vec<AtomId> = expanded.unknowns().collect();
+            let progression = ids
+                .into_iter()
+                .find_map(|id| Some((id, self.solver.progression(id)?)));
+            let Some((id, progression)) = progression else {
+                break;
+            };
+            let iteration = self.solver.iteration(progression.index);
+            let by = iteration
+                .times(&progression.step)
+                .and_then(|steps| steps.plus(&progression.first, 1));
+            match by.and_then(|by| expanded.substituted(id, &by)) {
+                Some(next) => expanded = next,
+                None => break,
+            }
+        }
+        expanded
+    }
+
+    /// A number of 64 bits with the number of the iteration in place of pairs of words at headers, and of single words
+    /// that do not wrap.
+    fn expanded_number(&mut self, number: Integer, depth: u32) -> Integer {
+        if depth == 0 {
+            return number;
+        }
+        let terms: Vec<(NumberId, i128)> = number
+            .terms()
+            .iter()
+            .filter_map(|(unknowns, coefficient)| match unknowns.as_slice() {
+                [only] => Some((*only, *coefficient)),
+                _ => None,
+            })
+            .collect();
+        for &(low, coefficient) in &terms {
+            let high = coefficient.checked_mul(1 << 32);
+            let pairs = terms.iter().filter(|(_, other)| Some(*other) == high);
+            for &(other, _) in pairs {
+                let replaced = self.pair_progression(low, other).and_then(|by| {
+                    let zero = Integers::constant(0);
+                    number
+                        .substituted(other, &zero)
+                        .and_then(|rest| rest.substituted(low, &by))
+                });
+                if let Some(next) = replaced {
+                    return self.expanded_number(next, depth - 1);
+                }
+            }
+            let replaced = self.number_progression(low);
+            if let Some(next) = replaced.and_then(|by| number.substituted(low, &by)) {
+                return self.expanded_number(next, depth - 1);
+            }
+        }
+        number
+    }
+
+    /// The number of a word at a header that changes by a constant step and does not wrap.
+    fn number_progression(&mut self, id: NumberId) -> Option<Integer> {
+        let (word, reading) = self.solver.number(id).clone();
+        let progression = self.solver.progression(word.as_unknown()?)?;
+        let step = i128::from(progression.step.as_constant()? as i32);
+        let span = self.solver.symbolic.atoms.span(&word);
+        let (least, most) = span.as_numbers(reading);
+        if i128::from(most - least) + step.abs() >= 1 << 32 {
+            return None;
+        }
+        let iteration = self.solver.iteration(progression.index);
+        let (atoms, integers) = self.solver.numbers();
+        let first = integers.read(atoms, &progression.first, reading, &Facts::default());
+        let iteration = integers.as_number(atoms, &iteration);
+        first.plus(&iteration, step)
+    }
+
+    /// The number of a pair of words at a header, which grows by the same in each iteration.
+    fn pair_progression(&mut self, low: NumberId, high: NumberId) -> Option<Integer> {
+        let words = [low, high].map(|id| self.solver.number(id).0.clone());
+        let [low, high] = words.each_ref().map(WordPolynomial::as_unknown);
+        let (low, high) = (low?, high?);
+        let index = self.solver.loop_of(low)?;
+        if self.solver.loop_of(high)? != index {
+            return None;
+        }
+        let header = *self
+            .solver
+            .symbolic
+            .dependence
+            .loops
+            .get(index)
+            .headers
+            .first()?;
+        let low = self.solver.header_word(low, header)?;
+        let high = self.solver.header_word(high, header)?;
+        let (atoms, integers) = self.solver.numbers();
+        let mut one = |low: &[WordPolynomial], high: &[WordPolynomial]| match (low, high) {
+            ([low], [high]) => integers.wide(atoms, low, high),
+            _ => None,
+        };
+        let first = one(&low.entering, &high.entering)?;
+        let closing = one(&low.closing, &high.closing)?;
+        let [itself_low, itself_high] = words;
+        let itself = one(&[itself_low], &[itself_high])?;
+        let step = closing.plus(&itself, -1)?.as_constant()?;
+        // The difference is a number modulo 2⁶⁴; a negative one is small.
+        let step = i128::from(step as i64);
+        let iteration = self.solver.iteration(index);
+        let (atoms, integers) = self.solver.numbers();
+        let iteration = integers.as_number(atoms, &iteration);
+        first.plus(&iteration, step)
     }
 
     /// Whether a word is the same in all active lanes.
@@ -146,7 +279,7 @@ impl<'a> AddressFinder<'a> {
         let atoms = &self.solver.symbolic.atoms;
         match atoms.get(id) {
             Atom::Special(register) => self.is_uniform_special(*register),
-            Atom::Value(..) => false,
+            Atom::Value(..) | Atom::Iteration(_) => false,
             Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
             _ => atoms
                 .operands(id)
@@ -210,8 +343,12 @@ impl<'a> AddressFinder<'a> {
                 integers.wide(atoms, &low, high)
             }
             // Valid addresses are far below 2³¹, so that they differ by the multiples of the indices.
-            None => self.modular(&low),
+            None => {
+                let expanded = self.expanded(&low);
+                self.modular(&expanded)
+            }
         };
+        let number = number.map(|number| self.expanded_number(number, MAX_NESTING));
         let affine = number.and_then(|number| self.affine(&number, accessed.is_from_zero, &low));
         if let Some(affine) = affine {
             return affine;

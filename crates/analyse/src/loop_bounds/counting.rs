@@ -282,9 +282,14 @@ impl LoopSolver<'_> {
             // All at once: a closing word may contain the unknowns that are replaced.
             let mut replaced = Vec::new();
             for id in ids {
-                let Some(at_header) = self.header_word(id, of.header) else {
+                if self
+                    .symbolic
+                    .is_invariant(&WordPolynomial::unknown(id), of.index)
+                {
                     continue;
-                };
+                }
+                // Any other word of the loop, also an operation on a word at the header, is that of this iteration.
+                let at_header = self.header_word(id, of.header)?;
                 let [closing] = at_header.closing.as_slice() else {
                     return None;
                 };

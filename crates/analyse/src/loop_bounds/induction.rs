@@ -35,9 +35,9 @@ pub(super) struct Progression {
 
 /// Word at the header of a loop: its contents on entry, and at the end of an iteration.
 #[derive(Clone, Debug)]
-pub(super) struct HeaderWord {
-    pub(super) entering: Vec<WordPolynomial>,
-    pub(super) closing: Vec<WordPolynomial>,
+pub(crate) struct HeaderWord {
+    pub(crate) entering: Vec<WordPolynomial>,
+    pub(crate) closing: Vec<WordPolynomial>,
 }
 
 /// Most alternatives into which a word is split at gates.
@@ -45,7 +45,7 @@ const MAX_CASES: usize = 16;
 
 impl LoopSolver<'_> {
     /// Definition of an atom that is a word at a header.
-    pub(super) fn header_word(&mut self, id: AtomId, header: usize) -> Option<HeaderWord> {
+    pub(crate) fn header_word(&mut self, id: AtomId, header: usize) -> Option<HeaderWord> {
         let (value, cell) = self.header_value(id, header)?;
         let node = match self.symbolic.gsa.definition(value) {
             Definition::Mu(node, _) => node,

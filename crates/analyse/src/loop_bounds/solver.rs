@@ -35,6 +35,13 @@ pub(crate) struct LoopSolver<'a> {
     settled: HashSet<AtomId>,
 }
 
+/// Word at the header of a loop: its first content, and its change in each iteration.
+pub(crate) struct HeaderProgression {
+    pub(crate) index: LoopIndex,
+    pub(crate) first: WordPolynomial,
+    pub(crate) step: WordPolynomial,
+}
+
 /// Bound by one condition of one exit.
 struct Candidate {
     most: u128,
@@ -91,7 +98,7 @@ impl<'a> LoopSolver<'a> {
     }
 
     /// Word of a number, and how it is read.
-    pub(super) fn number(&self, id: NumberId) -> &(WordPolynomial, Reading) {
+    pub(crate) fn number(&self, id: NumberId) -> &(WordPolynomial, Reading) {
         self.integers.get(id)
     }
 
@@ -348,6 +355,11 @@ impl<'a> LoopSolver<'a> {
     /// The count in terms of words of the launch.
     fn formula(&self, count: &Count) -> Option<CountFormula> {
         let (distance, divisor) = count.distance.as_ref()?;
+        // A distance below 0 counts as 0, which the least value of the formula, 1, shows only where 1 is added to it.
+        let (least, _) = self.limits(distance, &Facts::default())?;
+        if count.added > 1 && least < 0 {
+            return None;
+        }
         let mut numerator = Vec::new();
         let mut valid = Vec::new();
         let launch = self.symbolic.launch;
@@ -451,8 +463,36 @@ impl<'a> LoopSolver<'a> {
         Some(())
     }
 
+    /// First content and step of a word at the header of a loop, if the step is the same in all iterations.
+    pub(crate) fn progression(&mut self, id: AtomId) -> Option<HeaderProgression> {
+        let index = self.loop_of(id)?;
+        let header = *self.symbolic.dependence.loops.get(index).headers.first()?;
+        let word = self.header_word(id, header)?;
+        let [first] = word.entering.as_slice() else {
+            return None;
+        };
+        match self.step_of(id, &word, index, &Facts::default())? {
+            Step::Exact(step) => Some(HeaderProgression {
+                index,
+                first: first.clone(),
+                step,
+            }),
+            Step::Between(..) => None,
+        }
+    }
+
+    /// Number of completed iterations of a loop, as a word.
+    pub(crate) fn iteration(&mut self, index: LoopIndex) -> WordPolynomial {
+        let id = self.symbolic.atoms.number(Atom::Iteration(index));
+        if let Some(executions) = self.executions(index).and_then(|n| i64::try_from(n).ok()) {
+            let last = Span::between(0, executions.saturating_sub(1));
+            self.symbolic.atoms.limit_leaf(id, last);
+        }
+        WordPolynomial::unknown(id)
+    }
+
     /// Loop of which an atom is a word at the header.
-    fn loop_of(&self, id: AtomId) -> Option<LoopIndex> {
+    pub(crate) fn loop_of(&self, id: AtomId) -> Option<LoopIndex> {
         use crate::gsa::Definition;
         let Atom::Value(value, _) = *self.symbolic.atoms.get(id) else {
             return None;

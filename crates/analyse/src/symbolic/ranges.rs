@@ -68,7 +68,9 @@ impl Atoms {
         let natural = |word: &WordPolynomial| of(word, Reading::Unsigned);
         let signed = |word: &WordPolynomial| of(word, Reading::Signed);
         match self.get(id) {
-            Atom::Special(_) | Atom::Constant(..) | Atom::Value(..) => self.leaf_span(id),
+            Atom::Special(_) | Atom::Iteration(_) | Atom::Constant(..) | Atom::Value(..) => {
+                self.leaf_span(id)
+            }
             Atom::Unary(op, a) => unary_span(*op, natural(a), signed(a)),
             Atom::Binary(op, [a, b]) => {
                 binary_span(*op, [natural(a), natural(b)], [signed(a), signed(b)])

@@ -251,6 +251,11 @@ impl<'a> Symbolic<'a> {
     fn is_invariant_atom(&self, id: AtomId, index: LoopIndex) -> bool {
         match self.atoms.get(id) {
             Atom::Special(_) => true,
+            Atom::Iteration(of) => {
+                let header = self.dependence.loops.get(*of).headers.first();
+                let body = self.dependence.loops.get(index);
+                header.is_some_and(|&header| !body.contains(header))
+            }
             Atom::Value(value, _) => match self.defined_at(*value) {
                 Some(node) => !self.dependence.loops.get(index).contains(node.index()),
                 None => matches!(self.gsa.definition(*value), Definition::Entry(_)),
@@ -366,6 +371,7 @@ impl<'a> Symbolic<'a> {
         };
         match self.atoms.get(id) {
             Atom::Special(register) => special_text(*register),
+            Atom::Iteration(index) => format!("iteration{}", index.0),
             Atom::Constant(bank, address) => match address.as_constant() {
                 Some(address) => self.constant_name(*bank, address),
                 None => format!("c[{bank:#x}][{}]", operand(address)),

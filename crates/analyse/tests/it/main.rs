@@ -2,4 +2,5 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod divergence;
+mod fingerprint;
 mod relevant;

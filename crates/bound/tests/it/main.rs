@@ -3,6 +3,9 @@
 
 mod facts;
 mod faults;
+mod formula;
+mod formula_faults;
+mod formula_text;
 mod generate;
 mod known;
 mod networks;

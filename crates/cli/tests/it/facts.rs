@@ -240,7 +240,9 @@ fn facts_about_other_code() {
         "{message}"
     );
     assert!(
-        message.ends_with("check each bound against the new code, then replace the digest"),
+        message.ends_with(
+            "`warpbound facts FILE --update OLD` carries over those whose loop is the same"
+        ),
         "{message}"
     );
     // The same kernel, compiled for another architecture, is other code.

@@ -25,7 +25,7 @@ fn expect(name: &str, arguments: &[&str]) {
 fn bound_of_a_loop_with_break() {
     expect(
         "bound.txt",
-        &["bound", "break_loop.sm_61.cubin", "--loop-default", "10"],
+        &["bound", "break_loop.sm_61.cubin", "--param", "p3=1..100"],
     );
 }
 
@@ -42,7 +42,7 @@ fn the_report_in_the_readme() {
         .collect();
     let readme = read("README.md");
     let (before, _) = readme.split_once(&shown).expect("the report is there");
-    let example = format!("warpbound bound {file} --loop-default 10\n");
+    let example = format!("warpbound bound {file} --param p3=1..100\n");
     assert!(before.contains(&example), "no example before the report");
 }
 

@@ -24,6 +24,16 @@ impl LoopFacts {
         self.bounds.iter().map(|b| b.map(|(n, _)| n)).collect()
     }
 
+    /// Returns the bound of a loop per entry.
+    pub(super) fn bound(&self, fact: usize) -> Option<u64> {
+        known(&self.bounds, fact).map(|(bound, _)| bound)
+    }
+
+    /// Whether the bound of a loop is a fact that the user states.
+    pub(super) fn is_stated(&self, fact: usize) -> bool {
+        known(&self.bounds, fact).is_some_and(|(_, origin)| origin == Origin::Facts)
+    }
+
     /// Returns the totals.
     pub(super) fn totals(&self) -> Vec<Option<u64>> {
         self.totals.iter().map(|t| t.map(|(n, _)| n)).collect()
@@ -132,7 +142,7 @@ impl BoundQuery<'_> {
             at: self.prepared.location_of(name.at),
             source: self.prepared.source(name.at),
             depth: site.depth,
-            bound: known(&facts.bounds, fact).map(|(bound, _)| bound),
+            bound: facts.bound(fact),
             total: known(&facts.totals, fact).map(|(total, _)| total),
             origin: known(&facts.bounds, fact).map_or(Origin::Missing, |(_, origin)| origin),
             total_origin: known(&facts.totals, fact).map(|(_, origin)| origin),

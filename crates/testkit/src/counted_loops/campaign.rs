@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
+use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown};
 
 use super::check::{BrokenClaim, LoopedCode, ObservedCounts, contradictions};
 use super::generate::LoopProgram;
-use super::launches::DrawnRanges;
+use super::launches::{DrawnRanges, OneLaunch};
 use crate::execute::mix;
 
 /// Ranges of launches for each program.
@@ -85,6 +85,8 @@ impl LoopCampaign {
     }
 
     /// Runs launches of a range and compares them with the verdicts; returns the most executions.
+    ///
+    /// Bounds that do not use what is known of the launch are compared with another launch as well.
     fn runs(
         &mut self,
         name: &str,
@@ -93,43 +95,70 @@ impl LoopCampaign {
         verdicts: &[LoopVerdict],
         rng: &mut Rng,
     ) -> ObservedCounts {
-        let sites = looped.loops.sites.len();
-        let mut most = ObservedCounts::none(sites);
+        let mut most = ObservedCounts::none(looped.loops.sites.len());
         let mut steps_left = STEPS_OF_ALL;
-        for number in 0..MEMBERS {
-            let launch = ranges.member(number, rng);
-            let (threads, mut all) = launch.threads(rng);
-            let mut seen = ObservedCounts::none(sites);
-            for indices in threads {
-                if steps_left == 0 {
-                    all = false;
-                    most.complete = false;
-                    break;
+        for number in 0..=MEMBERS {
+            let is_member = number < MEMBERS;
+            let launch = match is_member {
+                true => ranges.member(number, rng),
+                false => ranges.any_launch(rng),
+            };
+            let (seen, all) = self.threads(name, looped, &launch, &mut steps_left, rng);
+            let unconditional: Vec<LoopVerdict>;
+            let verdicts = match is_member {
+                true => verdicts,
+                false => {
+                    unconditional = verdicts.iter().map(without_launch).collect();
+                    &unconditional
                 }
-                let steps = STEPS.min(steps_left);
-                self.threads += 1;
-                match looped.observe(&launch, indices, rng.u64(..), steps) {
-                    Ok(counts) => {
-                        seen.raise(&counts);
-                        if !counts.complete {
-                            steps_left -= steps;
-                        }
-                    }
-                    Err(problem) => self.problems.push(format!("{name}: {problem}")),
-                }
-            }
+            };
             for broken in contradictions(verdicts, &launch, &seen, all) {
                 *self.broken.entry(broken.claim).or_default() += 1;
                 let addr = looped.loops.sites[broken.site].addr();
                 let found = &verdicts[broken.site];
+                let launches = if is_member { "" } else { "another launch: " };
                 self.problems.push(format!(
-                    "{name}: loop {addr}: {broken:?}; {found:?}; {launch:?}; {:?}",
+                    "{name}: loop {addr}: {broken:?}; {found:?}; {launches}{launch:?}; {:?}",
                     ranges.ranges
                 ));
             }
-            most.raise(&seen);
+            if is_member {
+                most.raise(&seen);
+            }
         }
         most
+    }
+
+    /// Runs the threads of a launch; returns the most executions, and whether all threads ran.
+    fn threads(
+        &mut self,
+        name: &str,
+        looped: &LoopedCode<'_>,
+        launch: &OneLaunch,
+        steps_left: &mut usize,
+        rng: &mut Rng,
+    ) -> (ObservedCounts, bool) {
+        let mut seen = ObservedCounts::none(looped.loops.sites.len());
+        let (threads, mut all) = launch.threads(rng);
+        for indices in threads {
+            let steps = STEPS.min(*steps_left);
+            if steps == 0 {
+                seen.complete = false;
+                all = false;
+                break;
+            }
+            self.threads += 1;
+            match looped.observe(launch, indices, rng.u64(..), steps) {
+                Ok(counts) => {
+                    seen.raise(&counts);
+                    if !counts.complete {
+                        *steps_left -= steps;
+                    }
+                }
+                Err(problem) => self.problems.push(format!("{name}: {problem}")),
+            }
+        }
+        (seen, all)
     }
 
     fn count(
@@ -196,6 +225,18 @@ impl LoopCampaign {
             *self.broken.entry(claim).or_default() += count;
         }
         self.problems.extend(other.problems);
+    }
+}
+
+/// A bound that holds in all launches, without the parts that are about those of the range; else none.
+fn without_launch(verdict: &LoopVerdict) -> LoopVerdict {
+    match verdict {
+        LoopVerdict::Bounded(bound) if !bound.uses_launch => LoopVerdict::Bounded(DerivedBound {
+            certain: None,
+            count: None,
+            ..bound.clone()
+        }),
+        _ => LoopVerdict::Unknown(WhyUnknown::Pattern(String::new())),
     }
 }
 

@@ -133,6 +133,14 @@ impl DrawnRanges {
         DrawnRanges { ranges, nominal }
     }
 
+    /// Draws a launch that need not be in the range.
+    pub fn any_launch(&self, rng: &mut Rng) -> OneLaunch {
+        let words = (PARAMETERS..).step_by(4);
+        let nominal = words.map_while(|offset| self.nominal.words.get(&(0, offset)).copied());
+        let parameters: Vec<u32> = nominal.map(|word| draw_word(word, rng)).collect();
+        OneLaunch::new(draw_block(rng), draw_grid(rng), &parameters)
+    }
+
     /// Draws a launch of the range: with the nominal contents, at a corner, or any.
     pub fn member(&self, number: usize, rng: &mut Rng) -> OneLaunch {
         let style = match number {

@@ -40,6 +40,20 @@ struct ThreadState<'a> {
     /// Pushed entries: tag, and operation at which the thread resumes.
     stack: Vec<(StackToken, OpIndex)>,
     rng: Rng,
+    memory: LoadedWords,
+    /// Word loaded last.
+    loaded: u32,
+}
+
+/// Words that a thread loads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LoadedWords {
+    /// Any.
+    Any,
+    /// The same word each time.
+    Same,
+    /// The word before and a number.
+    Changing(u32),
 }
 
 /// Runs a thread for at most `steps` operations; `visit` receives each of them before it is executed.
@@ -52,11 +66,19 @@ pub fn run_thread(
     mut visit: impl FnMut(OpIndex),
 ) -> ThreadEnd {
     let mut rng = Rng::with_seed(seed);
+    let memory = match rng.u8(0..5) {
+        0 => LoadedWords::Same,
+        1 => LoadedWords::Changing(1),
+        2 => LoadedWords::Changing(u32::MAX),
+        _ => LoadedWords::Any,
+    };
     let mut state = ThreadState {
         launch,
         indices,
         cells: (0..Cell::COUNT).map(|_| rng.u32(..)).collect(),
         stack: Vec::new(),
+        memory,
+        loaded: rng.u32(0..24),
         rng,
     };
     for predicate in 0..8 {
@@ -147,7 +169,12 @@ impl ThreadState<'_> {
     }
 
     fn memory(&mut self, width: Width) -> u32 {
-        let word = self.any_word();
+        self.loaded = match self.memory {
+            LoadedWords::Any => self.any_word(),
+            LoadedWords::Same => self.loaded,
+            LoadedWords::Changing(by) => self.loaded.wrapping_add(by),
+        };
+        let word = self.loaded;
         match width {
             Width::U8 => word & 0xff,
             Width::S8 => word as i8 as u32,

@@ -4,9 +4,11 @@
 use std::fs;
 
 use warpbound_analyse::access::AccessCounts;
+use warpbound_analyse::loop_bounds::DerivedBound;
 use warpbound_bound::{Never, StatedCounts};
 use warpbound_driver::audit::{
-    AuditObservations, BrokenStatement, Claim, Claims, HeaderMaximum, PathOrder, StatedFacts,
+    AuditObservations, BrokenStatement, Claim, Claims, DerivedPart, HeaderMaximum, PathOrder,
+    StatedFacts,
 };
 use warpbound_driver::{BoundOptions, Kernel, Session};
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
@@ -398,6 +400,78 @@ fn total_one_too_small() {
 }
 
 /// A block or step that a thread executes is reported if it is stated as never executed; others are not.
+/// Returns the parts of derived bounds, for the launch and for all launches, that a run contradicts after a change of
+/// each bound, and the number of loops with a bound for the launch.
+fn broken_derivations(
+    (file, launch): (&str, LaunchFile),
+    change: impl Fn(&mut DerivedBound),
+) -> (Vec<DerivedPart>, usize) {
+    let session = session(file);
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+    let prepared = session.prepare(kernel.expect("it has it"));
+    let prepared = prepared.expect("it decodes");
+    let options = BoundOptions::default();
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let run = session.monitor(
+        &prepared,
+        &claims,
+        &launch,
+        PathOrder::TakenFirst,
+        MOST_INSTRUCTIONS,
+    );
+    let run = run.expect("the launch suits the kernel");
+    let mut for_launch = session
+        .derived_for_launch(&prepared, &claims.flow, &launch)
+        .expect("the launch suits the kernel");
+    let mut for_all = session
+        .derived_for_all(&prepared, &claims.flow)
+        .expect("the kernel can be launched");
+    let bounds = (0..for_launch.verdicts().len()).filter(|&site| for_launch.bound(site).is_some());
+    let bounds = bounds.count();
+    for_launch.change(&change);
+    for_all.change(&change);
+    let seen = &run.observations;
+    let broken = for_launch.violated(seen, &for_launch, run.fault.is_none());
+    let of_all = for_all.violated(seen, &for_launch, run.fault.is_none());
+    let parts = broken.iter().chain(&of_all).map(|broken| broken.part);
+    (parts.collect(), bounds)
+}
+
+#[test]
+fn derived_bounds_hold_in_runs() {
+    for case in [nested(), sorting(), matrices(), early()] {
+        let file = case.0;
+        let (broken, _) = broken_derivations(case, |_| {});
+        assert_eq!(broken, [], "{file}");
+    }
+    let (_, bounds) = broken_derivations(matrices(), |_| {});
+    assert!(bounds > 0);
+}
+
+#[test]
+fn derived_bound_one_too_small() {
+    let (broken, _) = broken_derivations(matrices(), |bound| bound.per_entry -= 1);
+    assert!(broken.contains(&DerivedPart::PerEntry), "{broken:?}");
+}
+
+#[test]
+fn certain_number_one_too_large() {
+    let (broken, _) = broken_derivations(matrices(), |bound| {
+        bound.certain = Some(bound.per_entry + 1);
+    });
+    assert!(broken.contains(&DerivedPart::Certain), "{broken:?}");
+}
+
+#[test]
+fn derived_formula_one_too_small() {
+    let (broken, _) = broken_derivations(matrices(), |bound| {
+        if let Some(count) = &mut bound.count {
+            count.added -= 1;
+        }
+    });
+    assert!(broken.contains(&DerivedPart::Formula), "{broken:?}");
+}
+
 #[test]
 fn executed_code_stated_as_never_executed() {
     let (file, launch) = early();

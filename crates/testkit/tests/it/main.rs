@@ -17,6 +17,7 @@ mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;
+mod launch_profiles;
 mod meanings;
 mod microbenchmarks;
 mod mini_damage;

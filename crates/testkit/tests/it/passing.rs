@@ -188,6 +188,7 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
     let kernel = kernels.first().expect("it has it");
     let options = BoundOptions {
         block,
+        derive: false,
         loop_default: Some(10),
         ..BoundOptions::default()
     };

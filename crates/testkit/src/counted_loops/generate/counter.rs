@@ -61,6 +61,8 @@ pub(super) struct Counter {
     pub(super) signed: bool,
     /// Function of the counter that is compared, if not the counter.
     pub(super) compared: Option<String>,
+    /// Word loaded at the test before, whose difference from the one of this test is added to what is compared.
+    pub(super) loaded_before: Option<String>,
 }
 
 impl ProgramDraft<'_> {
@@ -172,6 +174,10 @@ impl ProgramDraft<'_> {
         if compared.is_some() {
             self.tags.push("compared: a function of the counter");
         }
+        let loaded_before = self.one_in(20).then(|| {
+            self.tags.push("compared: with a difference of loads");
+            self.out.set("0")
+        });
         let limit = self.value(last, LIMITS);
         let signed = self.rng.bool();
         self.tags.push(if signed { "signed" } else { "unsigned" });
@@ -183,6 +189,7 @@ impl ProgramDraft<'_> {
             continues,
             signed,
             compared,
+            loaded_before,
         }
     }
 
@@ -273,6 +280,7 @@ impl ProgramDraft<'_> {
             continues,
             signed,
             compared: None,
+            loaded_before: None,
         }
     }
 
@@ -309,6 +317,7 @@ impl ProgramDraft<'_> {
             continues,
             signed,
             compared,
+            loaded_before: None,
         }
     }
 
@@ -343,6 +352,7 @@ impl ProgramDraft<'_> {
             continues: self.pick(&[Continues::Below, Continues::Until]),
             signed: false,
             compared: None,
+            loaded_before: None,
         }
     }
 
@@ -386,7 +396,14 @@ impl ProgramDraft<'_> {
             None => value.to_owned(),
         };
         let limit = counter.limit.clone();
-        self.condition_of(continues, signed, &compared, &limit)
+        let Some(before) = &counter.loaded_before else {
+            return self.condition_of(continues, signed, &compared, &limit);
+        };
+        let now = self.loaded();
+        let compared = format!("add(sub({before}, {now}), {compared})");
+        let condition = self.condition_of(continues, signed, &compared, &limit);
+        self.out.line(format!("{before} = {now}"));
+        condition
     }
 
     fn test_of_pair(

@@ -1,0 +1,387 @@
+//! Launch profiles: the instructions that each warp of a launch of machine code issues, by execution with values that
+//! are known or unknown (SOUNDNESS 6.5).
+//!
+//! Known are the values that follow from the launch: constants, parameters, thread and block indices. Unknown is what
+//! comes from memory, clocks and approximations. Where an unknown value decides a transfer, the warp continues on both
+//! sides, with the lanes that may be there; loops end by their stated bounds. Only cells that may decide a transfer are
+//! followed. Warps of which the launch decides the same are executed once.
+
+mod alternative;
+mod decisive_cells;
+mod effects;
+mod row;
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use warpbound_base::Deadline;
+use warpbound_ir::{Code, OpIndex};
+use warpbound_simt::lowest_lanes;
+
+use decisive_cells::DecisiveCells;
+use row::{LANES, LaneRow};
+use run::{ShapedWarp, WarpRun};
+
+pub use row::ValueOrigin;
+
+/// Word of a constant bank of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantWord {
+    /// Its value.
+    pub word: u32,
+    /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
+    pub is_address: bool,
+}
+
+impl ConstantWord {
+    fn origin(self) -> ValueOrigin {
+        match self.is_address {
+            true => ValueOrigin::ADDRESS,
+            false => ValueOrigin::NONE,
+        }
+    }
+}
+
+/// Global memory whose contents a profile may read as constants.
+pub trait GlobalContents {
+    /// The byte at an address, if it is the same during the whole launch.
+    fn byte(&self, address: u64) -> Option<u8>;
+
+    /// A thread may write this number of bytes at an address, which is `None` if it is not known.
+    fn write(&self, address: Option<u64>, bytes: u64);
+}
+
+/// Loop whose header a thread executes at most `bound` times for each entry of the loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StatedLoop {
+    /// Its only header.
+    pub header: OpIndex,
+    /// Its operations, none of which is also executed outside it.
+    pub body: BTreeSet<OpIndex>,
+    /// Most header executions.
+    pub bound: u64,
+}
+
+/// Launch to be profiled: what is known of its values.
+pub struct LaunchValues<'a> {
+    /// Code of the kernel.
+    pub code: &'a Code,
+    /// Blocks of the grid in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Word of a constant bank at a byte address.
+    pub constant: &'a dyn Fn(u8, u32) -> Option<ConstantWord>,
+    /// Memory that loads may read; without it, all that they load is unknown.
+    pub contents: Option<&'a dyn GlobalContents>,
+    /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
+    pub loops: &'a [StatedLoop],
+    /// Most warp instructions that are executed for all warps together.
+    pub steps: u64,
+    /// Time at which profiles end without a result.
+    pub deadline: Deadline,
+}
+
+impl LaunchValues<'_> {
+    /// Largest number of loops with a bound.
+    pub const MAX_LOOPS: usize = 64;
+
+    /// Default of [`LaunchValues::steps`].
+    pub const STEPS: u64 = 200_000_000;
+}
+
+/// Instructions of one warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarpIssues {
+    /// Most instructions that it issues.
+    pub issues: u64,
+    /// Whether every run of the launch issues as many: no unknown value decided anything.
+    pub exact: bool,
+}
+
+/// Reason why a warp has no profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoProfileReason {
+    /// An operation that profiles do not follow.
+    Unsupported,
+    /// An indirect jump whose target is unknown.
+    IndirectJump,
+    /// Unknown values decide too often: most likely a loop without a bound.
+    Decisions,
+    /// Lanes meet that may have come by different ways.
+    Entangled,
+    /// Too many instructions.
+    Steps,
+    /// The deadline has passed.
+    TimeLimit,
+}
+
+/// Failure of a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoProfile {
+    /// Operation at which it ends.
+    pub at: OpIndex,
+    /// Reason.
+    pub reason: NoProfileReason,
+}
+
+/// Warp of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct LaunchedWarp {
+    /// Index of its block.
+    pub block: [u32; 3],
+    /// Its number in the block.
+    pub warp: u32,
+}
+
+/// Profile of all warps of a launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaunchProfile {
+    /// The warp with the largest number of instructions among those that have a profile; the first of them.
+    pub worst: Option<(LaunchedWarp, WarpIssues)>,
+    /// The first warp without a profile.
+    pub undecided: Option<(LaunchedWarp, NoProfile)>,
+    /// Warps that were executed; the others are equal to one of them.
+    pub executed: u64,
+    /// Operations at which unknown values decided.
+    pub unknown_at: BTreeSet<OpIndex>,
+    /// What decided transfers.
+    pub decided: ValueOrigin,
+}
+
+impl LaunchProfile {
+    /// The most instructions that any warp of the launch issues, if all warps have a profile.
+    pub fn bound(&self) -> Option<WarpIssues> {
+        match self.undecided {
+            None => self.worst.map(|(_, issues)| issues),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Profiler of the warps of one launch.
+pub struct LaunchProfiler<'a> {
+    values: LaunchValues<'a>,
+    cells: DecisiveCells,
+    /// For each operation, the loops of [`LaunchValues::loops`] that contain it, as bits.
+    loops_of: Vec<u64>,
+    /// Thread index of the lanes of each warp of a block along each axis.
+    threads: Vec<[LaneRow; 3]>,
+    known: KnownWarps,
+    steps_left: u64,
+    executed: u64,
+    unknown_at: BTreeSet<OpIndex>,
+    decided: ValueOrigin,
+}
+
+/// Results of executed warps, by what decided them: equal in all warps that do not differ in that.
+#[derive(Default)]
+struct KnownWarps {
+    by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, Result<WarpIssues, NoProfile>>>,
+}
+
+/// What of a warp decided its profile; 0 for what did not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct WarpShape {
+    block: [u32; 3],
+    warp: u32,
+    lanes: u32,
+}
+
+impl WarpShape {
+    fn new(warp: LaunchedWarp, lanes: u32, decided: ValueOrigin) -> WarpShape {
+        let if_decided = |origin, number| match decided.has(origin) {
+            true => number,
+            false => 0,
+        };
+        WarpShape {
+            block: std::array::from_fn(|axis| {
+                if_decided(ValueOrigin::BLOCK[axis], warp.block[axis])
+            }),
+            warp: if_decided(ValueOrigin::WARP, warp.warp),
+            lanes,
+        }
+    }
+}
+
+impl KnownWarps {
+    fn find(
+        &self,
+        warp: LaunchedWarp,
+        lanes: u32,
+    ) -> Option<(ValueOrigin, Result<WarpIssues, NoProfile>)> {
+        self.by_origin.iter().find_map(|(&decided, results)| {
+            let known = results.get(&WarpShape::new(warp, lanes, decided));
+            Some((decided, *known?))
+        })
+    }
+}
+
+impl<'a> LaunchProfiler<'a> {
+    /// Makes a profiler of a launch. Loops beyond [`LaunchValues::MAX_LOOPS`] count as loops without a bound.
+    pub fn new(values: LaunchValues<'a>) -> LaunchProfiler<'a> {
+        let code = values.code;
+        let mut loops_of = vec![0; code.ops.len()];
+        for (number, stated) in values
+            .loops
+            .iter()
+            .take(LaunchValues::MAX_LOOPS)
+            .enumerate()
+        {
+            for at in &stated.body {
+                if let Some(bits) = loops_of.get_mut(at.index()) {
+                    *bits |= 1u64 << number;
+                }
+            }
+        }
+        LaunchProfiler {
+            cells: DecisiveCells::find(code, values.contents.is_some()),
+            loops_of,
+            threads: thread_rows(values.block),
+            known: KnownWarps::default(),
+            steps_left: values.steps,
+            executed: 0,
+            unknown_at: BTreeSet::new(),
+            decided: ValueOrigin::NONE,
+            values,
+        }
+    }
+
+    /// Returns the number of warps of a block.
+    pub fn warps(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// Profiles one warp of the launch.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProfile`] if it cannot be followed.
+    pub fn profile(&mut self, warp: LaunchedWarp) -> Result<WarpIssues, NoProfile> {
+        self.decided_profile(warp).1
+    }
+
+    /// The profile of a warp, and what decided it.
+    fn decided_profile(
+        &mut self,
+        warp: LaunchedWarp,
+    ) -> (ValueOrigin, Result<WarpIssues, NoProfile>) {
+        let threads = self
+            .values
+            .block
+            .iter()
+            .map(|&size| u64::from(size))
+            .product::<u64>();
+        let first = u64::from(warp.warp) * LANES as u64;
+        let count = threads.saturating_sub(first).min(LANES as u64);
+        let lanes = lowest_lanes(count as u32) as u32;
+        let none = WarpIssues {
+            issues: 0,
+            exact: true,
+        };
+        let Some(&threads) = self.threads.get(warp.warp as usize).filter(|_| lanes != 0) else {
+            return (ValueOrigin::NONE, Ok(none));
+        };
+        if let Some(known) = self.known.find(warp, lanes) {
+            return known;
+        }
+        let shaped = ShapedWarp {
+            block: warp.block,
+            lanes,
+            threads,
+        };
+        let mut run = WarpRun::new(
+            &self.values,
+            &self.cells,
+            &self.loops_of,
+            shaped,
+            &mut self.steps_left,
+        );
+        let result = run.execute();
+        let decided = run.decided;
+        self.unknown_at.append(&mut run.unknown_at);
+        self.decided = self.decided.with(decided);
+        self.executed += 1;
+        let shape = WarpShape::new(warp, lanes, decided);
+        let of_origin = self.known.by_origin.entry(decided).or_default();
+        of_origin.insert(shape, result);
+        (decided, result)
+    }
+
+    /// Profiles all warps of the launch.
+    pub fn profile_all(&mut self) -> LaunchProfile {
+        let mut all = LaunchProfile::default();
+        for warp in 0..self.warps() {
+            let [width, height, depth] = self.values.grid;
+            'blocks: for z in 0..depth {
+                for y in 0..height {
+                    for x in 0..width {
+                        let place = LaunchedWarp {
+                            block: [x, y, z],
+                            warp,
+                        };
+                        let (decided, result) = self.decided_profile(place);
+                        all.add(place, result);
+                        let differs = ValueOrigin::BLOCK.iter().any(|&axis| decided.has(axis));
+                        // The warp is the same in all blocks if the index of the block decided nothing.
+                        if all.undecided.is_some() || !differs {
+                            break 'blocks;
+                        }
+                    }
+                }
+            }
+            if all.undecided.is_some() {
+                break;
+            }
+        }
+        LaunchProfile {
+            executed: self.executed,
+            unknown_at: self.unknown_at.clone(),
+            decided: self.decided,
+            ..all
+        }
+    }
+}
+
+impl LaunchProfile {
+    fn add(&mut self, warp: LaunchedWarp, result: Result<WarpIssues, NoProfile>) {
+        match result {
+            Ok(issues) => {
+                let is_more = |(_, most): &(LaunchedWarp, WarpIssues)| most.issues < issues.issues;
+                if self.worst.as_ref().is_none_or(is_more) {
+                    self.worst = Some((warp, issues));
+                }
+            }
+            Err(why) => {
+                self.undecided.get_or_insert((warp, why));
+            }
+        }
+    }
+}
+
+/// Thread indices of the lanes of each warp of a block along each axis. An index follows from the number of the warp if
+/// it is not the same in all warps.
+fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
+    let [x, y, z] = block.map(|size| u64::from(size.max(1)));
+    let warps = (x * y * z).div_ceil(LANES as u64);
+    // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has consecutive ones (SOUNDNESS 5.9).
+    let index = |thread: u64| {
+        let line = thread / x;
+        [thread % x, line % y, line / y].map(|index| index as u32)
+    };
+    let rows = |warp: u64| {
+        let lanes: [[u32; 3]; LANES] =
+            std::array::from_fn(|lane| index(warp * LANES as u64 + lane as u64));
+        [0, 1, 2].map(|axis| lanes.map(|index| index[axis]))
+    };
+    let all: Vec<[[u32; LANES]; 3]> = (0..warps).map(rows).collect();
+    let is_same = |axis: usize| all.windows(2).all(|pair| pair[0][axis] == pair[1][axis]);
+    let origins = [0, 1, 2].map(|axis| match is_same(axis) {
+        true => ValueOrigin::NONE,
+        false => ValueOrigin::WARP,
+    });
+    let with_origins = |rows: &[[u32; LANES]; 3]| {
+        std::array::from_fn(|axis| LaneRow::of_lanes(rows[axis], origins[axis]))
+    };
+    all.iter().map(with_origins).collect()
+}

@@ -1,0 +1,143 @@
+//! Cells that may decide which instructions a warp issues: the only ones whose values a profile follows.
+//!
+//! A slice over all operations together, whatever their order: the conditions and targets of control transfers, and
+//! what the values of these cells are computed from. A cell that is left out is read by no operation that is
+//! evaluated, and counts as unknown if it is.
+
+use warpbound_ir::{Cell, Code, ControlEffect, Meaning, Op, ValueDependence};
+use warpbound_isa::instr::MemorySpace;
+use warpbound_simt::warp::CellSet;
+
+/// Followed cells, each with its position in the rows of a warp.
+#[derive(Clone, Debug)]
+pub(super) struct DecisiveCells {
+    positions: Vec<Option<u16>>,
+    count: usize,
+}
+
+impl DecisiveCells {
+    /// Finds the cells. With `memory`, loads from global memory may be known, and the address of every access is
+    /// followed.
+    pub(super) fn find(code: &Code, memory: bool) -> DecisiveCells {
+        let mut cells = CellSet::default();
+        for op in &code.ops {
+            if op.control != ControlEffect::Next {
+                op.condition
+                    .cells()
+                    .for_each(|cell| cells.insert(cell.index()));
+            }
+            if let ControlEffect::Indirect {
+                base: Some(base), ..
+            } = op.control
+            {
+                cells.insert(base.index());
+            }
+            if memory {
+                insert_address_cells(op, &mut cells);
+                if may_write_memory(op) {
+                    op.condition
+                        .cells()
+                        .for_each(|cell| cells.insert(cell.index()));
+                }
+            }
+        }
+        // Each round adds a cell or is the last.
+        loop {
+            let before = cells;
+            for op in &code.ops {
+                let is_followed = op.writes.iter().any(|cell| cells.contains(cell.index()));
+                if is_followed {
+                    op.condition
+                        .cells()
+                        .for_each(|cell| cells.insert(cell.index()));
+                    insert_operands(op, &mut cells);
+                }
+            }
+            if cells == before {
+                break;
+            }
+        }
+        let mut positions = vec![None; Cell::COUNT];
+        let mut count = 0u16;
+        for (index, position) in positions.iter_mut().enumerate() {
+            if cells.contains(index) {
+                *position = Some(count);
+                count += 1;
+            }
+        }
+        DecisiveCells {
+            positions,
+            count: usize::from(count),
+        }
+    }
+
+    /// Number of cells.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Position of a cell among the followed ones.
+    pub(super) fn position(&self, cell: Cell) -> Option<usize> {
+        let position = self.positions.get(cell.index()).copied().flatten();
+        position.map(usize::from)
+    }
+
+    /// Whether an operation writes a followed cell.
+    pub(super) fn are_written_by(&self, op: &Op) -> bool {
+        op.writes.iter().any(|&cell| self.position(cell).is_some())
+    }
+}
+
+/// Adds the cells from which the operation computes what it writes; none if the result is unknown in any case.
+fn insert_operands(op: &Op, cells: &mut CellSet) {
+    match &op.meaning {
+        Some(Meaning::Set(writes)) => {
+            for (dest, value) in writes {
+                if cells.contains(dest.index()) {
+                    value.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
+                }
+            }
+        }
+        Some(Meaning::Shuffle {
+            value, lane, limit, ..
+        }) => {
+            for expr in [value, lane, limit] {
+                expr.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
+            }
+        }
+        Some(Meaning::Vote { predicate, .. }) => {
+            predicate.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
+        }
+        _ => {}
+    }
+}
+
+/// Adds the cells of the address of an access of global memory.
+fn insert_address_cells(op: &Op, cells: &mut CellSet) {
+    let (Some(Meaning::Load { space, address, .. })
+    | Some(Meaning::Store { space, address, .. })
+    | Some(Meaning::Atomic { space, address, .. })) = &op.meaning
+    else {
+        return;
+    };
+    if matches!(space, MemorySpace::Global | MemorySpace::Generic) {
+        for part in std::iter::once(&address.low).chain(&address.high) {
+            part.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
+        }
+    }
+}
+
+/// Whether an operation may write global memory.
+pub(super) fn may_write_memory(op: &Op) -> bool {
+    match &op.meaning {
+        Some(Meaning::Store { space, .. } | Meaning::Atomic { space, .. }) => {
+            matches!(space, MemorySpace::Global | MemorySpace::Generic)
+        }
+        Some(Meaning::Surface(_)) => true,
+        Some(_) => false,
+        // Special registers are read; nothing is known of any other operation without a meaning.
+        None => {
+            op.control == ControlEffect::Next && !matches!(op.value, ValueDependence::Special(_))
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Execution of one warp of a launch with values that are known or unknown (SOUNDNESS 6.5).
+
+use std::collections::BTreeSet;
+
+use warpbound_base::CodeAddr;
+use warpbound_ir::{
+    Cell, ControlEffect, ControlTarget, Expr, Op, OpIndex, OpScope, ValueDependence, cc_test, eval,
+};
+use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::warp::DivergenceOrder;
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
+
+use super::alternative::{Alternative, Alternatives, tag_of};
+use super::decisive_cells::{DecisiveCells, may_write_memory};
+use super::effects::{self, OpLanes, RowDomain};
+use super::row::{LANES, LaneRow, ValueOrigin};
+use super::{LaunchValues, NoProfile, NoProfileReason, WarpIssues};
+
+/// Largest number of decisions by unknown values in one warp.
+const MAX_DECISIONS: u32 = 1 << 17;
+
+/// Largest number of them in a row, without a condition that is known in between and outside loops with a bound. Loops
+/// that only memory ends are found by it.
+const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
+
+/// Steps between two looks at the clock.
+const DEADLINE_STEPS: u64 = 1 << 12;
+
+/// Warp to be executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShapedWarp {
+    /// Index of its block.
+    pub(super) block: [u32; 3],
+    /// Its lanes that have threads.
+    pub(super) lanes: u32,
+    /// Thread index of its lanes along each axis.
+    pub(super) threads: [LaneRow; 3],
+}
+
+/// One warp under execution.
+pub(super) struct WarpRun<'r, 'a> {
+    values: &'r LaunchValues<'a>,
+    cells: &'r DecisiveCells,
+    /// For each operation, the stated loops that contain it, as bits.
+    loops_of: &'r [u64],
+    warp: ShapedWarp,
+    order: DivergenceOrder,
+    steps_left: &'r mut u64,
+    decisions: u32,
+    /// Decisions by unknown values since a condition was known.
+    unknown_in_a_row: u32,
+    /// Properties of the launch that decided transfers so far.
+    pub(super) decided: ValueOrigin,
+    /// Operations at which unknown values decided.
+    pub(super) unknown_at: BTreeSet<OpIndex>,
+    issues: u64,
+    is_exact: bool,
+}
+
+/// Result of a step.
+enum Step {
+    /// The alternative continues.
+    Continue,
+    /// Unknown values decide: another alternative continues as well.
+    Fork(Box<Alternative>),
+}
+
+impl<'r, 'a> WarpRun<'r, 'a> {
+    pub(super) fn new(
+        values: &'r LaunchValues<'a>,
+        cells: &'r DecisiveCells,
+        loops_of: &'r [u64],
+        warp: ShapedWarp,
+        steps_left: &'r mut u64,
+    ) -> WarpRun<'r, 'a> {
+        WarpRun {
+            values,
+            cells,
+            loops_of,
+            warp,
+            // Counts are the same in both orders (SOUNDNESS 6.5).
+            order: DivergenceOrder::TakenFirst,
+            steps_left,
+            decisions: 0,
+            unknown_in_a_row: 0,
+            decided: ValueOrigin::NONE,
+            unknown_at: BTreeSet::new(),
+            issues: 0,
+            is_exact: true,
+        }
+    }
+
+    /// Executes the warp to its end.
+    pub(super) fn execute(&mut self) -> Result<WarpIssues, NoProfile> {
+        let entry = self.values.code.entry.0;
+        let mut open = Alternatives::default();
+        let first = Alternative {
+            stack: ActivationStack::new(entry, self.warp.lanes.into(), self.order),
+            rows: vec![LaneRow::UNKNOWN; self.cells.count()],
+            iterations: vec![[0; LANES]; self.values.loops.len()],
+            is_certain: true,
+            waits: false,
+        };
+        open.add(first);
+        let misfit = |at| NoProfile {
+            at: OpIndex(at),
+            reason: NoProfileReason::Entangled,
+        };
+        while let Some(mut one) = open.take(self.order).map_err(misfit)? {
+            let mut height = one.height();
+            while let Some((at, active)) = one.stack.running() {
+                match self.step(&mut one, OpIndex(at), active)? {
+                    Step::Continue => {}
+                    Step::Fork(other) => {
+                        let has_room = open.add(*other);
+                        if !has_room {
+                            return Err(NoProfile {
+                                at: OpIndex(at),
+                                reason: NoProfileReason::Decisions,
+                            });
+                        }
+                        one.waits |= one.height() < height;
+                        break;
+                    }
+                }
+                let now = one.height();
+                if now < height && !open.is_empty() {
+                    one.waits = true;
+                    break;
+                }
+                height = now;
+            }
+            open.add(one);
+        }
+        Ok(WarpIssues {
+            issues: self.issues,
+            exact: self.is_exact,
+        })
+    }
+
+    /// Executes the running operation of an alternative.
+    fn step(
+        &mut self,
+        one: &mut Alternative,
+        at: OpIndex,
+        active: Mask,
+    ) -> Result<Step, NoProfile> {
+        let fail = |reason| NoProfile { at, reason };
+        *self.steps_left = self
+            .steps_left
+            .checked_sub(1)
+            .ok_or(fail(NoProfileReason::Steps))?;
+        if self.steps_left.is_multiple_of(DEADLINE_STEPS) && self.values.deadline.is_past() {
+            return Err(fail(NoProfileReason::TimeLimit));
+        }
+        let op = self.values.code.get(at);
+        let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
+        let active = match self.count_iteration(one, at, active as u32) {
+            0 => return Ok(Step::Continue),
+            active => active,
+        };
+        self.issues = self.issues.saturating_add(1);
+        if op.scope != OpScope::Lane {
+            return Err(fail(NoProfileReason::Unsupported));
+        }
+        let (lanes, origin) = self.condition(one, op, active);
+        if lanes.any() {
+            self.apply_effect(one, op, lanes, origin);
+        }
+        if op.control == ControlEffect::Next {
+            let moved = one.move_all(&ControlTransfer::Next, at.next().0);
+            moved.map_err(|_| fail(NoProfileReason::Unsupported))?;
+            return Ok(Step::Continue);
+        }
+        self.decided = self.decided.with(origin);
+        self.transfer(one, op, at, lanes).map_err(fail)
+    }
+
+    /// Counts the execution of loop headers; returns the active lanes that the stated bounds leave.
+    fn count_iteration(&self, one: &mut Alternative, at: OpIndex, active: u32) -> u32 {
+        let around = self.loops_of.get(at.index()).copied().unwrap_or(0);
+        let mut over = 0;
+        let loops = self.values.loops.iter().take(LaunchValues::MAX_LOOPS);
+        for (number, (counts, known)) in one.iterations.iter_mut().zip(loops).enumerate() {
+            if around >> number & 1 == 0 {
+                for lane in lanes_of(active.into()) {
+                    counts[lane] = 0;
+                }
+            } else if known.header == at {
+                for lane in lanes_of(active.into()) {
+                    counts[lane] = counts[lane].saturating_add(1);
+                    over |= u32::from(counts[lane] > known.bound) << lane;
+                }
+            }
+        }
+        // Where the path is certain, it is executed whatever is stated.
+        if over != 0 && !one.is_certain {
+            let left = one.without(over.into(), self.order);
+            *one = left;
+            return active & !over;
+        }
+        active
+    }
+
+    /// The lanes in which the condition of an operation holds, and from what that follows.
+    fn condition(&self, one: &Alternative, op: &Op, active: u32) -> (OpLanes, ValueOrigin) {
+        let condition = op.condition;
+        let mut lanes = OpLanes {
+            certain: if condition.is_never() { 0 } else { active },
+            possible: 0,
+            active,
+            are_certain: one.is_certain,
+        };
+        let mut origin = ValueOrigin::NONE;
+        let mut restrict = |row: &LaneRow, negated: bool| {
+            let (holds, fails) = match negated {
+                false => (row.known_true(), row.known_false()),
+                true => (row.known_false(), row.known_true()),
+            };
+            lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
+            lanes.certain &= holds;
+            origin = origin.with(row.origin);
+        };
+        if let Some(guard) = condition.guard {
+            restrict(&self.row(one, guard), condition.negated);
+        }
+        if condition.tests_cc() {
+            let row = match cc_test(condition.cc_test) {
+                Some(test) => self.evaluate(one, &test),
+                None => LaneRow::UNKNOWN,
+            };
+            restrict(&row, false);
+        }
+        (lanes, origin)
+    }
+
+    fn row(&self, one: &Alternative, cell: Cell) -> LaneRow {
+        let row = self.cells.position(cell).and_then(|at| one.rows.get(at));
+        row.copied().unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    fn evaluate(&self, one: &Alternative, expr: &Expr) -> LaneRow {
+        let mut domain = RowDomain {
+            values: self.values,
+            cells: self.cells,
+            warp: &self.warp,
+            rows: &one.rows,
+        };
+        eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    /// Executes the effect of an operation on the followed cells, and reports its writes of global memory.
+    fn apply_effect(
+        &mut self,
+        one: &mut Alternative,
+        op: &Op,
+        lanes: OpLanes,
+        origin: ValueOrigin,
+    ) {
+        if let Some(contents) = self.values.contents
+            && may_write_memory(op)
+        {
+            let access = effects::written_addresses(op, |expr| self.evaluate(one, expr));
+            // Which addresses are written decides what may be read, so it counts as a decision.
+            self.decided = self.decided.with(origin);
+            match access {
+                None => contents.write(None, 0),
+                Some(access) => {
+                    self.decided = self.decided.with(access.origin);
+                    for lane in lanes_of((lanes.certain | lanes.possible).into()) {
+                        contents.write(access.address(lane), access.bytes);
+                    }
+                }
+            }
+        }
+        if !self.cells.are_written_by(op) {
+            return;
+        }
+        let evaluate = |expr: &Expr| self.evaluate(one, expr);
+        let results = match (&op.meaning, op.value) {
+            (Some(meaning), _) => effects::results(meaning, lanes, self.values.contents, evaluate),
+            (None, ValueDependence::Special(register)) => {
+                let row = evaluate(&Expr::Special(register));
+                op.writes.iter().map(|&cell| (cell, row)).collect()
+            }
+            _ => effects::Results::new(),
+        };
+        for &cell in &op.writes {
+            let result = results.iter().find(|(dest, _)| *dest == cell);
+            let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
+            let position = self.cells.position(cell);
+            let Some(old) = position.and_then(|at| one.rows.get_mut(at)) else {
+                continue;
+            };
+            let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
+                true => ValueOrigin::NONE,
+                false => old.origin,
+            };
+            old.overwrite(&row, lanes.certain, lanes.possible);
+            old.origin = row.origin.with(kept).with(origin);
+        }
+    }
+
+    /// Applies a control transfer.
+    fn transfer(
+        &mut self,
+        one: &mut Alternative,
+        op: &Op,
+        at: OpIndex,
+        lanes: OpLanes,
+    ) -> Result<Step, NoProfileReason> {
+        let next = at.next().0;
+        let transfer = match &op.control {
+            // Pushes apply to all active lanes, so that a condition has no clear meaning.
+            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
+                return Err(NoProfileReason::Unsupported);
+            }
+            _ if !lanes.any() => ControlTransfer::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(to.0),
+            ControlEffect::Exit => ControlTransfer::Exit,
+            ControlEffect::Pop(token) => {
+                ControlTransfer::Pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?)
+            }
+            ControlEffect::Call(ControlTarget::Op(to)) => ControlTransfer::Call(to.0),
+            ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
+                tag: tag_of(*token).ok_or(NoProfileReason::Unsupported)?,
+                resume: to.0,
+            },
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative: true,
+            } => return self.jump_indirect(one, (*base, *anchor), next, lanes),
+            _ => return Err(NoProfileReason::Unsupported),
+        };
+        if lanes.possible == 0 || transfer == ControlTransfer::Jump(next) {
+            if !op.condition.is_always() {
+                self.unknown_in_a_row = 0;
+            }
+            let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
+            return match moved {
+                Ok(_) => Ok(Step::Continue),
+                Err(_) => Err(NoProfileReason::Unsupported),
+            };
+        }
+        self.decide(one, at, &transfer, lanes)
+    }
+
+    /// Continues on both sides of a transfer that unknown values decide.
+    fn decide(
+        &mut self,
+        one: &mut Alternative,
+        at: OpIndex,
+        transfer: &ControlTransfer<'_, u32>,
+        lanes: OpLanes,
+    ) -> Result<Step, NoProfileReason> {
+        self.is_exact = false;
+        self.unknown_at.insert(at);
+        self.decisions += 1;
+        if self
+            .loops_of
+            .get(at.index())
+            .is_none_or(|&loops| loops == 0)
+        {
+            self.unknown_in_a_row += 1;
+        }
+        if self.decisions > MAX_DECISIONS || self.unknown_in_a_row > MAX_UNKNOWN_IN_A_ROW {
+            return Err(NoProfileReason::Decisions);
+        }
+        let unsupported = |_| NoProfileReason::Unsupported;
+        let next = at.next().0;
+        if *transfer == ControlTransfer::Exit {
+            // A warp issues no more with fewer lanes, so the lanes that may have ended go on (SOUNDNESS 6.5).
+            let moved = one.stack.apply(transfer, lanes.certain.into(), next);
+            moved.map_err(unsupported)?;
+            one.is_certain = false;
+            return Ok(Step::Continue);
+        }
+        let stay = lanes.active & !lanes.certain & !lanes.possible;
+        let mut taken = one.without(stay.into(), self.order);
+        taken.move_all(transfer, next).map_err(unsupported)?;
+        taken.waits = taken.height() < one.height();
+        *one = one.without(lanes.certain.into(), self.order);
+        one.move_all(&ControlTransfer::Next, next)
+            .map_err(unsupported)?;
+        Ok(Step::Fork(Box::new(taken)))
+    }
+
+    /// Executes an indirect jump whose targets are known.
+    fn jump_indirect(
+        &mut self,
+        one: &mut Alternative,
+        (base, anchor): (Option<Cell>, i64),
+        next: u32,
+        lanes: OpLanes,
+    ) -> Result<Step, NoProfileReason> {
+        let row = match base {
+            Some(cell) => self.row(one, cell),
+            None => LaneRow::splat(0, ValueOrigin::NONE),
+        };
+        self.decided = self.decided.with(row.origin);
+        if lanes.possible != 0 || lanes.certain & !row.known != 0 {
+            return Err(NoProfileReason::IndirectJump);
+        }
+        let mut targets: Vec<(u32, Mask)> = Vec::new();
+        for lane in lanes_of(lanes.certain.into()) {
+            // The sum as a signed number of 32 bits, which the base is.
+            let address = i64::from(row.words[lane] as i32).checked_add(anchor);
+            let address = address.and_then(|address| u32::try_from(address).ok());
+            let target = address.and_then(|address| self.values.code.at(CodeAddr(address)));
+            let target = target.ok_or(NoProfileReason::IndirectJump)?;
+            match targets.iter_mut().find(|(to, _)| *to == target.0) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => targets.push((target.0, 1 << lane)),
+            }
+        }
+        let transfer = ControlTransfer::Indirect(&targets);
+        let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
+        match moved {
+            Ok(_) => Ok(Step::Continue),
+            Err(_) => Err(NoProfileReason::Unsupported),
+        }
+    }
+}

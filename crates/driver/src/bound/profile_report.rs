@@ -1,0 +1,151 @@
+//! The profile of a launch in the bound of its kernel.
+
+use warpbound_analyse::launch_profile::ValueOrigin;
+use warpbound_base::{Diagnostic, Instructions, UpperBound};
+use warpbound_bound::{Verdict, WarpBound};
+use warpbound_ir::OpIndex;
+use warpbound_report::bound::{
+    BoundAssumption, CodePlace, ProfileReport, UndecidedWarp, WarpPlace,
+};
+
+use super::BoundQuery;
+use super::profile::stated_loops;
+use crate::{FactReading, LaunchProfile, LaunchedWarp, NoProfileReason, ProfileOptions};
+
+/// Profile of the launch of a query, and what the report says of it.
+pub(super) struct QueryProfile {
+    profile: LaunchProfile,
+    /// Buffers whose contents the profile rests on.
+    read: Vec<String>,
+    pub(super) report: ProfileReport,
+}
+
+impl BoundQuery<'_> {
+    /// Profiles the launch, if one is stated; loops have these bounds.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(super) fn profile(
+        &self,
+        bounds: &[Option<u64>],
+    ) -> Result<Option<QueryProfile>, Diagnostic> {
+        let Some(launch) = &self.options.profiled_launch else {
+            return Ok(None);
+        };
+        let loops = match self.options.reading {
+            FactReading::Simt => stated_loops(self.flow, bounds),
+            // Those facts are about loops of the warp.
+            FactReading::Paper => Vec::new(),
+        };
+        let options = ProfileOptions {
+            contents: launch.contents,
+            deadline: self.deadline,
+            loops,
+            ..ProfileOptions::default()
+        };
+        let prepared = self.prepared;
+        let (profile, read) = self
+            .session
+            .launch_profile(prepared, &launch.file, &options)?;
+        let place = |at: OpIndex| CodePlace {
+            at: prepared.location(at),
+            source: prepared.source(prepared.addr(at)),
+            calls: Vec::new(),
+        };
+        let undecided = profile.undecided.map(|(warp, why)| UndecidedWarp {
+            warp: warp_place(warp),
+            at: prepared.location(why.at),
+            source: prepared.source(prepared.addr(why.at)),
+            reason: reason_text(why.reason).to_owned(),
+        });
+        let bound = profile.bound();
+        let report = ProfileReport {
+            grid: launch.file.grid,
+            bound: bound.map(|bound| bound.issues),
+            decides: false,
+            exact: bound.is_some_and(|bound| bound.exact),
+            static_bound: None,
+            worst: profile.worst.map(|(warp, _)| warp_place(warp)),
+            executed: profile.executed,
+            unknown_at: profile.unknown_at.iter().copied().map(place).collect(),
+            contents: read.clone(),
+            undecided,
+        };
+        Ok(Some(QueryProfile {
+            profile,
+            read,
+            report,
+        }))
+    }
+}
+
+impl QueryProfile {
+    /// Returns the smaller of the bound of the launch and that of all launches.
+    pub(super) fn verdict(&mut self, of_all: Verdict<Instructions>) -> Verdict<Instructions> {
+        self.report.static_bound = match &of_all {
+            Verdict::Bounded(bound) => Some(bound.upper_bound().limit().0),
+            Verdict::Unbounded { .. } | Verdict::Refused(_) => None,
+        };
+        let Some(bound) = self.report.bound else {
+            return of_all;
+        };
+        let bound = u128::from(bound);
+        if self
+            .report
+            .static_bound
+            .is_some_and(|of_all| of_all <= bound)
+        {
+            return of_all;
+        }
+        self.report.decides = true;
+        let bound = UpperBound::proven(Instructions(bound));
+        Verdict::Bounded(WarpBound::from_profile(bound))
+    }
+
+    /// Returns the assumptions of the bound of the launch.
+    pub(super) fn assumptions(&self) -> Vec<BoundAssumption> {
+        let mut all = vec![BoundAssumption {
+            id: "launch",
+            text: "the launch has the grid, block, parameters and constants of the launch file"
+                .to_owned(),
+        }];
+        if self.profile.decided.has(ValueOrigin::ADDRESS) {
+            all.push(BoundAssumption {
+                id: "addresses",
+                text: "buffers are at the addresses at which runs of this program place them"
+                    .to_owned(),
+            });
+        }
+        if self.profile.decided.has(ValueOrigin::CONTENTS) {
+            let names = self.read.join(", ");
+            all.push(BoundAssumption {
+                id: "contents",
+                text: format!(
+                    "when the kernel begins, these hold what the launch file gives: {names}"
+                ),
+            });
+        }
+        all
+    }
+}
+
+fn warp_place(warp: LaunchedWarp) -> WarpPlace {
+    WarpPlace {
+        block: warp.block,
+        warp: warp.warp,
+    }
+}
+
+fn reason_text(reason: NoProfileReason) -> &'static str {
+    match reason {
+        NoProfileReason::Unsupported => "profiles do not follow this instruction",
+        NoProfileReason::IndirectJump => "the target is not known",
+        NoProfileReason::Decisions => {
+            "unknown values decide again and again; a loop that memory ends needs a fact"
+        }
+        NoProfileReason::Entangled => "lanes meet that may have come by different ways",
+        NoProfileReason::Steps => "too many instructions to execute all warps",
+        NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
+    }
+}

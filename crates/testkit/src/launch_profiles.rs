@@ -1,0 +1,224 @@
+//! Launch profiles against functional runs, warp by warp.
+
+pub mod programs;
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::launch_profile::{
+    ConstantWord, GlobalContents, LaunchProfiler, LaunchValues,
+};
+use warpbound_base::Deadline;
+use warpbound_driver::{LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues};
+use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
+use warpbound_load::Image;
+use warpbound_simulate::functional::{ExecutionListener, Issue, launch_with_listener};
+
+/// Instructions that each warp of a run issues.
+#[derive(Clone, Debug, Default)]
+struct IssueCounter {
+    counts: BTreeMap<LaunchedWarp, u64>,
+}
+
+impl<E> ExecutionListener<E> for IssueCounter {
+    fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
+        let warp = LaunchedWarp {
+            block: issue.block,
+            warp: issue.first_thread() / WARP_LANES,
+        };
+        *self.counts.entry(warp).or_default() += 1;
+        true
+    }
+}
+
+/// Profile of a warp beside what a run issued.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedWarp {
+    /// The warp.
+    pub warp: LaunchedWarp,
+    /// Instructions that it issued.
+    pub issued: u64,
+    /// Its profile.
+    pub profile: Result<WarpIssues, NoProfile>,
+}
+
+impl ComparedWarp {
+    /// Whether the profile contradicts the run: it is smaller, or exact and different.
+    pub fn is_wrong(&self) -> bool {
+        match self.profile {
+            Ok(WarpIssues { issues, exact }) => {
+                issues < self.issued || exact && issues != self.issued
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// Instructions that each warp of a launch issues in a functional run.
+///
+/// # Errors
+///
+/// The fault of a run that has one.
+pub fn issued_by_warp(
+    contents: &[u8],
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    order: PathOrder,
+    max_instructions: u64,
+) -> Result<BTreeMap<LaunchedWarp, u64>, String> {
+    let image = Image::parse(contents).map_err(|why| why.to_string())?;
+    let (run, mut memory) = bind(
+        launch,
+        &image,
+        prepared.kernel,
+        &prepared.code,
+        order,
+        max_instructions,
+    )
+    .map_err(|why| why.to_string())?;
+    let mut counter = IssueCounter::default();
+    match launch_with_listener(&prepared.code, &run, &mut memory, &mut counter) {
+        Ok(_) => Ok(counter.counts),
+        Err(fault) => Err(format!("{fault:?}")),
+    }
+}
+
+/// Profiles each warp that a run of the launch has executed, and compares. After a warp without a profile, the others
+/// have none: the launch has no bound.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn compare(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &ProfileOptions,
+    issued: &BTreeMap<LaunchedWarp, u64>,
+) -> Result<Vec<ComparedWarp>, String> {
+    let compared = session.with_launch_profiler(prepared, launch, options, |profiler| {
+        let mut failed = None;
+        let each = issued.iter().map(|(&warp, &issued)| {
+            let profile = match failed {
+                None => profiler.profile(warp),
+                Some(why) => Err(why),
+            };
+            failed = profile.err();
+            ComparedWarp {
+                warp,
+                issued,
+                profile,
+            }
+        });
+        each.collect()
+    });
+    let (compared, _) = compared.map_err(|why| why.to_string())?;
+    Ok(compared)
+}
+
+/// Launch of a [`ProfiledProgram`](programs::ProfiledProgram).
+#[derive(Clone, Debug)]
+pub struct ProgramLaunch {
+    /// The launch.
+    pub launch: Launch,
+    /// Memory at its start: the two buffers.
+    pub memory: GlobalMemory,
+}
+
+impl ProgramLaunch {
+    /// A random launch; equal seeds give equal launches, but for the order of the sides of branches.
+    pub fn random(seed: u64, order: PathOrder) -> ProgramLaunch {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let block = match rng.bool() {
+            true => [rng.u32(1..80), 1, 1],
+            false => [rng.u32(1..12), rng.u32(1..8), 1],
+        };
+        let grid = [rng.u32(1..4), 1, 1];
+        let mut memory = GlobalMemory::default();
+        let mut bank = vec![0; 0x150];
+        for (at, name) in programs::BUFFERS.into_iter().zip(["written", "read"]) {
+            let words = (0..programs::BUFFER_WORDS).flat_map(|_| rng.u32(0..8).to_le_bytes());
+            let address = memory.add(name, words.collect());
+            bank[at as usize..][..8].copy_from_slice(&address.to_le_bytes());
+        }
+        ProgramLaunch {
+            launch: Launch {
+                grid,
+                block,
+                shared: 0,
+                local: 0,
+                constants: vec![(0, bank)],
+                textures: Vec::new(),
+                surfaces: Vec::new(),
+                max_instructions: 1_000_000,
+                order,
+            },
+            memory,
+        }
+    }
+
+    /// Instructions that each warp issues.
+    pub fn issued(&self, code: &warpbound_ir::Code) -> BTreeMap<LaunchedWarp, u64> {
+        let mut counter = IssueCounter::default();
+        let mut memory = self.memory.clone();
+        launch_with_listener(code, &self.launch, &mut memory, &mut counter)
+            .expect("the programs end");
+        counter.counts
+    }
+
+    /// Profiles the warps of the launch as a faulty profiler would that sees `seen` in place of the program, and compares
+    /// them with what they issued. With `readable`, loads from this buffer find what it holds at the start.
+    pub fn compare(
+        &self,
+        seen: &programs::ProfiledProgram,
+        issued: &BTreeMap<LaunchedWarp, u64>,
+        readable: Option<usize>,
+    ) -> Vec<ComparedWarp> {
+        let constant = |bank: u8, address: u32| {
+            let (_, bytes) = self.launch.constants.first().filter(|_| bank == 0)?;
+            let word = bytes.get(address as usize..)?.first_chunk::<4>()?;
+            Some(ConstantWord {
+                word: u32::from_le_bytes(*word),
+                is_address: true,
+            })
+        };
+        let contents = readable.map(|buffer| StartContents {
+            memory: &self.memory,
+            buffer,
+        });
+        let mut profiler = LaunchProfiler::new(LaunchValues {
+            code: &seen.code,
+            grid: self.launch.grid,
+            block: self.launch.block,
+            constant: &constant,
+            contents: contents
+                .as_ref()
+                .map(|contents| contents as &dyn GlobalContents),
+            loops: &seen.loops,
+            steps: 3_000_000,
+            deadline: Deadline::default(),
+        });
+        let compared = issued.iter().map(|(&warp, &issued)| ComparedWarp {
+            warp,
+            issued,
+            profile: profiler.profile(warp),
+        });
+        compared.collect()
+    }
+}
+
+/// Contents of one buffer at the start of a launch, whoever writes it.
+struct StartContents<'a> {
+    memory: &'a GlobalMemory,
+    buffer: usize,
+}
+
+impl GlobalContents for StartContents<'_> {
+    fn byte(&self, address: u64) -> Option<u8> {
+        let buffer = self.memory.buffers().get(self.buffer)?;
+        let at = address.checked_sub(buffer.address)?;
+        buffer.bytes.get(usize::try_from(at).ok()?).copied()
+    }
+
+    fn write(&self, _address: Option<u64>, _bytes: u64) {}
+}

@@ -1,0 +1,323 @@
+//! `cargo xtask loops`: loops of our own kernels whose bounds are derived from the machine code.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use warpbound_driver::audit::{AuditObservations, Claims, DerivedClaims, PathOrder};
+use warpbound_driver::{
+    BoundOptions, ImageSelection, Kernel, LaunchFile, LoopVerdict, Prepared, Session, WhyUnknown,
+};
+use warpbound_launch::ParamValue;
+use warpbound_testkit::kernels::{self, KernelReference};
+
+use crate::each_kernel::each_kernel;
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- loops [--build BUILD] [--no-runs]
+
+Derives the bounds of the loops of kernels/built/*.BUILD.cubin, with the parameters as symbols and with each launch of a
+kernel that has a reference. Prints a row for each loop: its bound or the reason why there is none, the number of
+launches with a bound, and whether its count varies when only the contents of buffers vary; then totals by
+pattern and by reason.
+
+  --build BUILD   build of the kernels (sm_61)
+  --no-runs       no runs, so that nothing is said about contents";
+
+/// Launches of each kernel, and variations of the contents of each.
+const LAUNCHES: u64 = 3;
+const CONTENTS: u64 = 4;
+
+/// Most warp instructions of a run.
+const MOST_INSTRUCTIONS: u64 = 20_000_000;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut build, mut runs) = ("sm_61".to_owned(), true);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--build" => build = rest.next().context("--build without a name")?.clone(),
+            "--no-runs" => runs = false,
+            other => bail!("no option is called {other:?}"),
+        }
+    }
+    let mut files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.split_once('.').map_or("", |(_, rest)| rest);
+        rest == format!("{build}.cubin")
+    });
+    if files.is_empty() {
+        bail!("no cubin of kernels/built is called NAME.{build}.cubin");
+    }
+    let references = kernels::all();
+    let mut survey = LoopSurvey::default();
+    let unreadable = each_kernel(&files, &ImageSelection::default(), |session, kernel| {
+        let source = session.name().split('.').next().unwrap_or_default();
+        let reference = references
+            .iter()
+            .find(|r| r.source == source && r.kernel == kernel.demangled());
+        survey.add_kernel(session, kernel, reference, runs)
+    })?;
+    for why in unreadable {
+        survey.refused.push(why.to_string());
+    }
+    survey.print();
+    Ok(())
+}
+
+/// Loop of a kernel.
+struct SurveyedLoop {
+    kernel: String,
+    at: String,
+    depth: u32,
+    /// Verdict with the parameters as symbols.
+    static_verdict: LoopVerdict,
+    /// Verdicts with the launches.
+    launches: Vec<LoopVerdict>,
+    /// Whether the count varies with the contents of buffers; `None` if no run says so.
+    varies: Option<bool>,
+}
+
+#[derive(Default)]
+struct LoopSurvey {
+    loops: Vec<SurveyedLoop>,
+    kernels: usize,
+    refused: Vec<String>,
+}
+
+impl LoopSurvey {
+    fn add_kernel(
+        &mut self,
+        session: &Session,
+        kernel: &Kernel,
+        reference: Option<&KernelReference>,
+        runs: bool,
+    ) -> anyhow::Result<()> {
+        self.kernels += 1;
+        let name = format!("{} {}", session.name(), kernel.demangled());
+        let prepared = session.prepare(kernel)?;
+        let claims = match session.claims(&prepared, &BoundOptions::default()) {
+            Ok(claims) => claims,
+            Err(why) => {
+                self.refused.push(why.to_string());
+                return Ok(());
+            }
+        };
+        if claims.flow.loops.sites.is_empty() {
+            return Ok(());
+        }
+        let derived = session.derived_for_all(&prepared, &claims.flow)?;
+        let launches: Vec<LaunchFile> = match reference {
+            Some(reference) => (0..LAUNCHES).map(reference.launch).collect(),
+            None => Vec::new(),
+        };
+        let with_launches: Result<Vec<DerivedClaims>, _> = launches
+            .iter()
+            .map(|launch| session.derived_for_launch(&prepared, &claims.flow, launch))
+            .collect();
+        let with_launches = with_launches?;
+        let varying = match runs {
+            true => varying_counts(session, &prepared, &claims, &launches)?,
+            false => vec![None; claims.flow.loops.sites.len()],
+        };
+        for (number, site) in claims.flow.loops.sites.iter().enumerate() {
+            let verdict = |of: &DerivedClaims| of.verdicts().get(number).cloned();
+            let Some(static_verdict) = verdict(&derived) else {
+                continue;
+            };
+            self.loops.push(SurveyedLoop {
+                kernel: name.clone(),
+                at: site.addr().to_string(),
+                depth: site.depth,
+                static_verdict,
+                launches: with_launches.iter().filter_map(verdict).collect(),
+                varies: varying.get(number).copied().flatten(),
+            });
+        }
+        Ok(())
+    }
+
+    fn print(&self) {
+        for l in &self.loops {
+            let derived = l.launches.iter().filter(|v| is_bounded(v)).count();
+            let varies = match l.varies {
+                None => "",
+                Some(true) => "contents vary it",
+                Some(false) => "contents do not vary it",
+            };
+            println!(
+                "{:<64} {:>7} depth {} {:<40} launches {derived}/{} {varies}",
+                l.kernel.chars().take(64).collect::<String>(),
+                l.at,
+                l.depth,
+                text(&l.static_verdict),
+                l.launches.len(),
+            );
+        }
+        println!();
+        let mut patterns: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+        for l in &self.loops {
+            let row = patterns.entry(kind(&l.static_verdict)).or_default();
+            row[0] += 1;
+            row[1] += usize::from(l.is_bounded_with_launches());
+            row[2] += usize::from(l.varies == Some(true));
+            row[3] += usize::from(l.varies == Some(false));
+        }
+        println!(
+            "{:<60} {:>6} {:>22} {:>14} {:>18}",
+            "with parameters as symbols",
+            "loops",
+            "derived with launches",
+            "contents vary",
+            "contents do not"
+        );
+        for (pattern, [loops, launches, vary, fixed]) in &patterns {
+            println!("{pattern:<60} {loops:>6} {launches:>22} {vary:>14} {fixed:>18}");
+        }
+        self.print_totals();
+    }
+
+    fn print_totals(&self) {
+        let count =
+            |holds: &dyn Fn(&SurveyedLoop) -> bool| self.loops.iter().filter(|l| holds(l)).count();
+        let all = self.loops.len();
+        let symbolic = count(&|l| is_bounded(&l.static_verdict));
+        let either = count(&|l| l.is_bounded());
+        let memory = count(&|l| !l.is_bounded() && l.is_decided_by_memory());
+        let varying = count(&|l| !l.is_bounded() && l.varies == Some(true));
+        let share = |part: usize, of: usize| 100.0 * part as f64 / of.max(1) as f64;
+        println!(
+            "\n{} kernels, {all} loops, {} refused",
+            self.kernels,
+            self.refused.len()
+        );
+        println!("derived with parameters as symbols: {symbolic}");
+        println!(
+            "derived so or with each launch:     {either} ({:.1} %)",
+            share(either, all)
+        );
+        println!("not derived: {}", all - either);
+        println!("  decided by memory, by the analysis' own reason: {memory}");
+        println!("  whose count varies with contents in a run:      {varying}");
+        println!(
+            "derived of those that memory does not decide, by the analysis' reason: {:.1} %",
+            share(either, all - memory)
+        );
+        println!(
+            "derived of those whose count did not vary with contents:               {:.1} %",
+            share(either, all - varying)
+        );
+        for why in &self.refused {
+            println!("  {why}");
+        }
+    }
+}
+
+impl SurveyedLoop {
+    /// Whether there are launches, and each has a derived bound.
+    fn is_bounded_with_launches(&self) -> bool {
+        !self.launches.is_empty() && self.launches.iter().all(is_bounded)
+    }
+
+    fn is_bounded(&self) -> bool {
+        is_bounded(&self.static_verdict) || self.is_bounded_with_launches()
+    }
+
+    fn is_decided_by_memory(&self) -> bool {
+        let mut verdicts = self.launches.iter().chain([&self.static_verdict]);
+        verdicts.any(|v| matches!(v, LoopVerdict::Unknown(WhyUnknown::Memory { .. })))
+    }
+}
+
+fn is_bounded(verdict: &LoopVerdict) -> bool {
+    matches!(verdict, LoopVerdict::Bounded(_))
+}
+
+/// Verdict as text: the bound with its pattern, or the reason.
+fn text(verdict: &LoopVerdict) -> String {
+    match verdict {
+        LoopVerdict::Bounded(bound) => format!("{} ({})", bound.per_entry, kind(verdict)),
+        LoopVerdict::Unknown(WhyUnknown::Memory { load, .. }) => format!("memory at {load}"),
+        LoopVerdict::Unknown(WhyUnknown::Parameter { name, .. }) => format!("parameter {name}"),
+        LoopVerdict::Unknown(WhyUnknown::Pattern(_)) => kind(verdict),
+    }
+}
+
+/// Row of the table: the pattern of the count, or the reason without addresses and names.
+pub(crate) fn kind(verdict: &LoopVerdict) -> String {
+    match verdict {
+        LoopVerdict::Bounded(bound) => bound.evidence.pattern.name().to_owned(),
+        LoopVerdict::Unknown(WhyUnknown::Memory { .. }) => "no: memory".to_owned(),
+        LoopVerdict::Unknown(WhyUnknown::Parameter { .. }) => "no: parameter".to_owned(),
+        LoopVerdict::Unknown(WhyUnknown::Pattern(reason)) => format!("no: {reason}"),
+    }
+}
+
+/// Returns for each loop whether its greatest count per entry varies with the contents of the buffers of a launch.
+/// Runs that end in a fault say nothing.
+fn varying_counts(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launches: &[LaunchFile],
+) -> anyhow::Result<Vec<Option<bool>>> {
+    let mut varies = vec![None; claims.flow.loops.sites.len()];
+    for launch in launches {
+        let options = BoundOptions {
+            block: Some(launch.block),
+            ..BoundOptions::default()
+        };
+        let claims = session.claims(prepared, &options)?;
+        let mut first: Option<Vec<u64>> = None;
+        for number in 0..=CONTENTS {
+            let with = with_contents(launch, number);
+            let order = PathOrder::TakenFirst;
+            let run = session.monitor(prepared, &claims, &with, order, MOST_INSTRUCTIONS)?;
+            if run.fault.is_some() {
+                continue;
+            }
+            let counts = counts(&run.observations);
+            let Some(first) = &first else {
+                first = Some(counts);
+                continue;
+            };
+            for (known, (a, b)) in varies.iter_mut().zip(first.iter().zip(&counts)) {
+                *known = Some(known.unwrap_or(false) || a != b);
+            }
+        }
+    }
+    Ok(varies)
+}
+
+fn counts(seen: &AuditObservations) -> Vec<u64> {
+    let counts = seen.max_per_entry.iter();
+    counts
+        .map(|most| most.map_or(0, |most| most.count))
+        .collect()
+}
+
+/// Returns a launch with other contents of its buffers: as given for 0, else zeros, small numbers or random bits.
+fn with_contents(launch: &LaunchFile, number: u64) -> LaunchFile {
+    let mut launch = launch.clone();
+    if number == 0 {
+        return launch;
+    }
+    let mut rng = fastrand::Rng::with_seed(number);
+    for param in &mut launch.params {
+        let ParamValue::Buffer(buffer) = &mut param.value else {
+            continue;
+        };
+        for word in buffer.bytes.chunks_mut(4) {
+            let contents = match number {
+                1 => 0,
+                2 | 3 => rng.u32(0..8),
+                _ => rng.u32(..),
+            };
+            for (to, from) in word.iter_mut().zip(contents.to_le_bytes()) {
+                *to = from;
+            }
+        }
+    }
+    launch
+}
