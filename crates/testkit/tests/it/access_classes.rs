@@ -137,7 +137,7 @@ impl AccessForm {
     /// Returns the lanes of a mask whose address is a multiple of the size.
     fn aligned(&self, addresses: &[u64; 32], mask: Mask) -> Mask {
         let size = u64::from(self.shape.bytes);
-        let misaligned = (0..32).filter(|&lane| addresses[lane] % size != 0);
+        let misaligned = (0..32).filter(|&lane| !addresses[lane].is_multiple_of(size));
         misaligned.fold(mask, |mask, lane| mask & !(1 << lane))
     }
 
