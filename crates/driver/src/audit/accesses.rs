@@ -119,6 +119,13 @@ impl<'a> AccessMonitor<'a> {
         seen.executions += 1;
         seen.limits = class.worst();
         let is_full = taken.count_ones() == class.lanes;
+        if taken.count_ones() > class.lanes {
+            found.push(Violation {
+                claim: Claim::Access,
+                at,
+                message: format!("more than {} lanes access memory together", class.lanes),
+            });
+        }
         for &(space, counts) in parts {
             seen.most = seen.most.max(counts);
             let limit = class.limit(space).unwrap_or_default();
