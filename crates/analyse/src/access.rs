@@ -239,6 +239,7 @@ type AffineForm = (&'static str, u32, [i64; 3], u64, u64, Option<Vec<bool>>);
 /// Knowledge about an access.
 #[derive(Clone, Copy)]
 struct Access<'a> {
+    /// Bytes per lane, of which addresses are multiples.
     bytes: u32,
     addresses: &'a LaneAddresses,
     /// Threads of the block that may take part; all without an entry.
@@ -302,7 +303,11 @@ impl<'a> AccessClassifier<'a> {
             _ => None,
         };
         let access = Access {
-            bytes: shape.bytes,
+            // Constants need not be aligned: the word of an address is read.
+            bytes: match shape.space {
+                MemorySpace::Constant => 1,
+                _ => shape.bytes,
+            },
             addresses,
             executing,
             offsets: offsets.as_deref(),

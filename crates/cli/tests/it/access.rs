@@ -78,6 +78,21 @@ fn text_has_a_line_for_each_access() {
     );
 }
 
+/// Accesses of the first thread of each row are one request by one lane.
+#[test]
+fn threads_that_a_guard_excludes() {
+    let all = accesses("row_leader.sm_61.cubin", &["--block", "32,4"]);
+    let is_leader = |access: &&Value| {
+        let reason = access["reason"].as_str().expect("a reason");
+        reason.contains("1 of 32 threads of a warp take part")
+    };
+    let leaders: Vec<&Value> = all.iter().filter(is_leader).collect();
+    assert!(!leaders.is_empty(), "{all:#?}");
+    for access in leaders {
+        assert!(access["transactions"].as_u64() <= Some(4), "{access:#}");
+    }
+}
+
 /// mini-SIMT has no sectors or banks.
 #[test]
 fn other_code_is_refused() {

@@ -119,6 +119,13 @@ impl<'a> AccessMonitor<'a> {
         seen.executions += 1;
         seen.limits = class.worst();
         let is_full = taken.count_ones() == class.lanes;
+        if taken.count_ones() > class.lanes {
+            found.push(Violation {
+                claim: Claim::Access,
+                at,
+                message: format!("more than {} lanes access memory together", class.lanes),
+            });
+        }
         for &(space, counts) in parts {
             seen.most = seen.most.max(counts);
             let limit = class.limit(space).unwrap_or_default();
@@ -171,7 +178,7 @@ fn numbers(counts: AccessCounts) -> String {
 
 /// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access.
 pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts)> {
-    let mut lanes_by_space: BTreeMap<&str, (MemorySpace, Vec<(u64, u64)>)> = BTreeMap::new();
+    let mut lanes_by_space: Vec<(MemorySpace, Vec<(u64, u64)>)> = Vec::new();
     for lane in lanes_of(access.taken) {
         let Some(&address) = access.addresses.get(lane) else {
             continue;
@@ -180,11 +187,11 @@ pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts
             MemorySpace::Generic => space_of_generic(address),
             space => (space, address),
         };
-        let name = space.name();
-        let (_, lanes) = lanes_by_space
-            .entry(name)
-            .or_insert_with(|| (space, Vec::new()));
-        lanes.push((lane as u64, address));
+        let own = (lane as u64, address);
+        match lanes_by_space.iter_mut().find(|(known, _)| *known == space) {
+            Some((_, lanes)) => lanes.push(own),
+            None => lanes_by_space.push((space, vec![own])),
+        }
     }
     let size = u64::from(access.size);
     let counted = |(space, lanes): (MemorySpace, Vec<(u64, u64)>)| {
@@ -195,7 +202,7 @@ pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts
         };
         (space, counts)
     };
-    lanes_by_space.into_values().map(counted).collect()
+    lanes_by_space.into_iter().map(counted).collect()
 }
 
 /// Returns the memory space that a generic address refers to, and the address in it.

@@ -137,7 +137,7 @@ impl AccessForm {
     /// Returns the lanes of a mask whose address is a multiple of the size.
     fn aligned(&self, addresses: &[u64; 32], mask: Mask) -> Mask {
         let size = u64::from(self.shape.bytes);
-        let misaligned = (0..32).filter(|&lane| addresses[lane] % size != 0);
+        let misaligned = (0..32).filter(|&lane| !addresses[lane].is_multiple_of(size));
         misaligned.fold(mask, |mask, lane| mask & !(1 << lane))
     }
 
@@ -408,6 +408,9 @@ fn numbers_by_hand() {
         // An indexed constant takes an access for each word.
         (Constant, 4, none, 1, None, ([1, 1, 0, 0, 0], true)),
         (Constant, 4, [4, 0, 0], 4, row, ([1, 32, 0, 0, 0], true)),
+        // Bytes of 8 words, or of 9 where the first is not aligned.
+        (Constant, 4, [1, 0, 0], 4, row, ([1, 8, 0, 0, 0], true)),
+        (Constant, 4, [1, 0, 0], 1, row, ([1, 9, 0, 0, 0], false)),
     ] {
         let found = numbers(space, bytes, coefficients, modulus, block);
         assert_eq!(
