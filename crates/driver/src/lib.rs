@@ -25,7 +25,7 @@ mod prepared;
 mod runs;
 mod session;
 
-pub use bound::profile::{Contents, ProfileOptions, stated_loops};
+pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use extract::ExtractedImage;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;

@@ -15,6 +15,7 @@ mod libraries;
 mod msimt;
 mod msimt_refusals;
 mod odd_kernels;
+mod profiles;
 mod queries;
 mod snapshots;
 mod support;
