@@ -92,7 +92,7 @@ impl LaunchValues<'_> {
     pub const MAX_LOOPS: usize = 64;
 
     /// Default of [`LaunchValues::steps`].
-    pub const STEPS: u64 = 200_000_000;
+    pub const STEPS: u64 = 50_000_000;
 
     /// Takes a step off those that are left; fails without one, or after the deadline.
     fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
@@ -157,7 +157,7 @@ pub struct LaunchProfile {
     pub executed: u64,
     /// Operations at which unknown values decided.
     pub unknown_at: BTreeSet<OpIndex>,
-    /// What decided transfers.
+    /// Properties of the launch that decided transfers.
     pub decided: ValueOrigin,
 }
 
@@ -192,7 +192,7 @@ struct KnownWarps {
     by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, Result<WarpIssues, NoProfile>>>,
 }
 
-/// What of a warp decided its profile; 0 for what did not.
+/// Properties of a warp that decided its profile; 0 for those that did not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct WarpShape {
     block: [u32; 3],

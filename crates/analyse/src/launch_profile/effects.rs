@@ -246,7 +246,7 @@ pub(super) struct AccessRow {
     high: LaneRow,
     /// Bytes from the address on.
     pub(super) bytes: u64,
-    /// What the addresses follow from.
+    /// Properties of the launch from which the addresses follow.
     pub(super) origin: ValueOrigin,
 }
 

@@ -57,7 +57,7 @@ pub(super) struct WarpRun<'r, 'a> {
 }
 
 /// Result of a step.
-enum Step {
+enum RunStep {
     /// The alternative continues.
     Continue,
     /// Unknown values decide: other alternatives continue as well.
@@ -106,8 +106,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let mut height = one.height();
             while let Some((point, active)) = one.stack.running() {
                 match self.step(&mut one, OpIndex(point.at), active)? {
-                    Step::Continue => {}
-                    Step::Fork(others) => {
+                    RunStep::Continue => {}
+                    RunStep::Fork(others) => {
                         let has_room = others.into_iter().map(|other| open.add(other)).last();
                         if has_room == Some(false) {
                             return Err(NoProfile {
@@ -140,13 +140,13 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         one: &mut Alternative,
         at: OpIndex,
         active: Mask,
-    ) -> Result<Step, NoProfile> {
+    ) -> Result<RunStep, NoProfile> {
         let fail = |reason| NoProfile { at, reason };
         self.values.spend_step(self.steps_left).map_err(fail)?;
         let op = self.values.code.get(at);
         let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
         let active = match self.count_iteration(one, at, active as u32) {
-            0 => return Ok(Step::Continue),
+            0 => return Ok(RunStep::Continue),
             active => active,
         };
         self.issues = self.issues.saturating_add(1);
@@ -161,7 +161,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let next = self.point(at.next().0);
             let moved = one.move_all(&ControlTransfer::Next, next);
             moved.map_err(|_| fail(NoProfileReason::Unsupported))?;
-            return Ok(Step::Continue);
+            return Ok(RunStep::Continue);
         }
         self.decided = self.decided.with(origin);
         self.transfer(one, op, at, lanes).map_err(fail)
@@ -308,7 +308,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         op: &Op,
         at: OpIndex,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
+    ) -> Result<RunStep, NoProfileReason> {
         let next = self.point(at.next().0);
         let transfer = match &op.control {
             // Pushes apply to all active lanes, so that a condition has no clear meaning.
@@ -343,7 +343,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let moved = one.move_all(&ControlTransfer::Next, here);
             let moved = moved.and_then(|()| one.stack.apply(&transfer, lanes.certain.into(), next));
             return match moved {
-                Ok(_) => Ok(Step::Continue),
+                Ok(_) => Ok(RunStep::Continue),
                 Err(_) => Err(NoProfileReason::Unsupported),
             };
         }
@@ -357,7 +357,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         at: OpIndex,
         transfer: &ControlTransfer<'_, StampedPoint>,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
+    ) -> Result<RunStep, NoProfileReason> {
         self.count_decision(at)?;
         let unsupported = |_| NoProfileReason::Unsupported;
         let next = self.point(at.next().0);
@@ -366,7 +366,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let moved = one.stack.apply(transfer, lanes.certain.into(), next);
             moved.map_err(unsupported)?;
             one.is_certain = false;
-            return Ok(Step::Continue);
+            return Ok(RunStep::Continue);
         }
         let stay = lanes.active & !lanes.certain & !lanes.possible;
         let mut taken = one.without(stay.into(), self.order);
@@ -375,7 +375,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         *one = one.without(lanes.certain.into(), self.order);
         one.move_all(&ControlTransfer::Next, next)
             .map_err(unsupported)?;
-        Ok(Step::Fork(vec![taken]))
+        Ok(RunStep::Fork(vec![taken]))
     }
 
     /// Counts a decision by unknown values.
@@ -403,7 +403,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         (base, anchor): (Option<Cell>, i64),
         at: OpIndex,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
+    ) -> Result<RunStep, NoProfileReason> {
         let row = match base {
             Some(cell) => self.row(one, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
@@ -433,7 +433,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let transfer = ControlTransfer::Indirect(&targets);
             let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
             return match moved {
-                Ok(_) => Ok(Step::Continue),
+                Ok(_) => Ok(RunStep::Continue),
                 Err(_) => Err(NoProfileReason::Unsupported),
             };
         }
@@ -462,6 +462,6 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             sides.push(side);
         }
         *one = sides.pop().ok_or(NoProfileReason::IndirectJump)?;
-        Ok(Step::Fork(sides))
+        Ok(RunStep::Fork(sides))
     }
 }

@@ -21,7 +21,7 @@ pub enum Contents {
     /// The profile holds for any contents.
     #[default]
     Any,
-    /// It holds for the given contents; loads from buffers that the kernel does not write are known.
+    /// The profile holds for the given contents; loads from buffers that the kernel does not write are known.
     AsGiven,
 }
 

@@ -6,7 +6,7 @@ use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_report::bound::{
-    BoundAssumption, CodePlace, ProfileReport, UndecidedWarp, WarpPlace,
+    BoundAssumption, CodePlace, ProfileReport, ReportedWarp, UndecidedWarp,
 };
 
 use super::BoundQuery;
@@ -149,8 +149,8 @@ impl QueryProfile {
     }
 }
 
-fn warp_place(warp: LaunchedWarp) -> WarpPlace {
-    WarpPlace {
+fn warp_place(warp: LaunchedWarp) -> ReportedWarp {
+    ReportedWarp {
         block: warp.block,
         warp: warp.warp,
     }
