@@ -352,7 +352,7 @@ impl Builder {
         self.random_compare();
         let modes = [VoteMode::All, VoteMode::Any, VoteMode::Same];
         let vote = Meaning::Vote {
-            ballot: self.rng.bool().then(|| Cell::gpr(5)),
+            ballot: (self.rng.bool() && result != Cell::gpr(5)).then(|| Cell::gpr(5)),
             result: Some(result),
             mode: modes[self.rng.usize(..modes.len())],
             predicate: Expr::Cell(CONDITION),
