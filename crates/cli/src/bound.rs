@@ -1,5 +1,6 @@
 //! `warpbound bound`.
 
+use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, ProfiledLaunch, Unusable};
 use warpbound_report::{BoundWriter, KernelBound};
 
@@ -20,8 +21,8 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         facts,
         call_default,
         launch,
-        launch_file,
-        contents,
+        launch_file: _,
+        contents: _,
         domains,
         flow,
         format,
@@ -33,13 +34,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         cost: _,
     } = arguments;
     let library = input::library(&input.file)?;
-    let profiled_launch = match launch_file {
-        Some(path) => Some(ProfiledLaunch {
-            file: input::grid(path)?,
-            contents: (*contents).into(),
-        }),
-        None => None,
-    };
+    let profiled_launch = profiled_launch(arguments)?;
     let grid = profiled_launch.as_ref().map(|launch| &launch.file);
     // A launch is one of its kernel only.
     let kernel = kernel.clone().or_else(|| grid?.kernel.clone());
@@ -104,4 +99,15 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     report.finish()?.finish()?;
     diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
+}
+
+/// Reads the launch whose warps are profiled, if one is stated.
+fn profiled_launch(arguments: &BoundArguments) -> Result<Option<ProfiledLaunch>, Diagnostic> {
+    let Some(path) = &arguments.launch_file else {
+        return Ok(None);
+    };
+    Ok(Some(ProfiledLaunch {
+        file: input::grid(path)?,
+        contents: arguments.contents.into(),
+    }))
 }

@@ -286,7 +286,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             _ => effects::Results::new(),
         };
         for &cell in &op.writes {
-            let result = results.iter().find(|(dest, _)| *dest == cell);
+            // Of two results for one cell the later one stays.
+            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
             let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
             let position = self.cells.position(cell);
             let Some(old) = position.and_then(|at| one.rows.get_mut(at)) else {
