@@ -24,6 +24,9 @@ use run::{ShapedWarp, WarpRun};
 
 pub use row::ValueOrigin;
 
+/// Steps between two looks at the clock.
+const DEADLINE_STEPS: u64 = 1 << 12;
+
 /// Word of a constant bank of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstantWord {
@@ -74,6 +77,8 @@ pub struct LaunchValues<'a> {
     pub constant: &'a dyn Fn(u8, u32) -> Option<ConstantWord>,
     /// Memory that loads may read; without it, all that they load is unknown.
     pub contents: Option<&'a dyn GlobalContents>,
+    /// For indirect jumps, all operations that they can reach.
+    pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
     pub loops: &'a [StatedLoop],
     /// Most warp instructions that are executed for all warps together.
@@ -87,7 +92,16 @@ impl LaunchValues<'_> {
     pub const MAX_LOOPS: usize = 64;
 
     /// Default of [`LaunchValues::steps`].
-    pub const STEPS: u64 = 200_000_000;
+    pub const STEPS: u64 = 50_000_000;
+
+    /// Takes a step off those that are left; fails without one, or after the deadline.
+    fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
+        *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
+        match left.is_multiple_of(DEADLINE_STEPS) && self.deadline.is_past() {
+            true => Err(NoProfileReason::TimeLimit),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Instructions of one warp.
@@ -108,8 +122,6 @@ pub enum NoProfileReason {
     IndirectJump,
     /// Unknown values decide too often: most likely a loop without a bound.
     Decisions,
-    /// Lanes meet that may have come by different ways.
-    Entangled,
     /// Too many instructions.
     Steps,
     /// The deadline has passed.
@@ -145,7 +157,7 @@ pub struct LaunchProfile {
     pub executed: u64,
     /// Operations at which unknown values decided.
     pub unknown_at: BTreeSet<OpIndex>,
-    /// What decided transfers.
+    /// Properties of the launch that decided transfers.
     pub decided: ValueOrigin,
 }
 
@@ -180,7 +192,7 @@ struct KnownWarps {
     by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, Result<WarpIssues, NoProfile>>>,
 }
 
-/// What of a warp decided its profile; 0 for what did not.
+/// Properties of a warp that decided its profile; 0 for those that did not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct WarpShape {
     block: [u32; 3],
@@ -282,6 +294,11 @@ impl<'a> LaunchProfiler<'a> {
         let Some(&threads) = self.threads.get(warp.warp as usize).filter(|_| lanes != 0) else {
             return (ValueOrigin::NONE, Ok(none));
         };
+        // Grids can have more blocks than there is time to look at: each counts as a step.
+        if let Err(reason) = self.values.spend_step(&mut self.steps_left) {
+            let at = self.values.code.entry;
+            return (ValueOrigin::NONE, Err(NoProfile { at, reason }));
+        }
         if let Some(known) = self.known.find(warp, lanes) {
             return known;
         }

@@ -4,8 +4,6 @@
 use warpbound_base::CodeAddr;
 use warpbound_ir::Code;
 
-use warpbound_simt::NodeId;
-
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
 use crate::loops::Loops;
@@ -40,8 +38,6 @@ pub struct DerivedBound {
     /// Header executions per entry that some thread of every launch in the range reaches; `None` if unknown. A fact
     /// below it is false.
     pub certain: Option<u64>,
-    /// Whether the bound uses what the user states about the launch.
-    pub uses_launch: bool,
     /// The exit that the bound follows from.
     pub evidence: Evidence,
     /// The bound in terms of words of the launch, if it has this form.
@@ -139,14 +135,7 @@ pub fn derive(
         return vec![recursion; loops.sites.len()];
     }
     let dependence = Dependence::compute(thread);
-    let mut verdicts = verdicts(code, thread, &dependence, launch);
-    let unstated = launch.without_statements();
-    if unstated != *launch {
-        let plain = self::verdicts(code, thread, &dependence, &unstated);
-        for ((_, verdict), (_, plain)) in verdicts.iter_mut().zip(plain) {
-            verdict.compare(&plain);
-        }
-    }
+    let verdicts = LoopSolver::new(code, thread, &dependence, launch).solve_all();
     let sites = 0..loops.sites.len();
     let of_site = |site: usize| {
         let members = loops.loops.iter().filter(|l| l.fact == site);
@@ -170,29 +159,7 @@ pub fn derive(
     sites.map(of_site).collect()
 }
 
-/// Verdicts on all loops with one header, by header.
-fn verdicts(
-    code: &Code,
-    thread: &ThreadCfg,
-    dependence: &Dependence,
-    launch: &LaunchRanges,
-) -> Vec<(NodeId, LoopVerdict)> {
-    LoopSolver::new(code, thread, dependence, launch).solve_all()
-}
-
 impl LoopVerdict {
-    /// Notes whether a bound is that without any statement about launches.
-    fn compare(&mut self, plain: &LoopVerdict) {
-        if let LoopVerdict::Bounded(bound) = self {
-            bound.uses_launch = match plain {
-                LoopVerdict::Bounded(plain) => {
-                    (plain.per_entry, plain.total) != (bound.per_entry, bound.total)
-                }
-                LoopVerdict::Unknown(_) => true,
-            };
-        }
-    }
-
     /// The verdict that holds for two contexts of a loop.
     fn worse(self, other: LoopVerdict) -> LoopVerdict {
         match (self, other) {
@@ -204,7 +171,6 @@ impl LoopVerdict {
                     false => (b, a),
                 };
                 worse.certain = certain;
-                worse.uses_launch |= other.uses_launch;
                 worse.total = worse
                     .total
                     .zip(other.total)

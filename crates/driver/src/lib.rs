@@ -29,7 +29,7 @@ mod runs;
 mod session;
 mod stated_launches;
 
-pub use bound::profile::{Contents, ProfileOptions, stated_loops};
+pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
 pub use flow::KernelFlow;

@@ -212,7 +212,7 @@ pub struct ProfileReport {
     /// Bound of the integer program, for all launches with this block.
     pub static_bound: Option<u128>,
     /// Worst warp among those that have a profile.
-    pub worst: Option<WarpPlace>,
+    pub worst: Option<ReportedWarp>,
     /// Warps that were executed; the others are equal to one of them.
     pub executed: u64,
     /// Instructions at which values decide that the launch does not fix.
@@ -225,14 +225,14 @@ pub struct ProfileReport {
 
 /// Warp of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct WarpPlace {
+pub struct ReportedWarp {
     /// Index of its block.
     pub block: [u32; 3],
     /// Its number in the block.
     pub warp: u32,
 }
 
-impl std::fmt::Display for WarpPlace {
+impl std::fmt::Display for ReportedWarp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [x, y, z] = self.block;
         write!(f, "warp {} of block ({x}, {y}, {z})", self.warp)
@@ -244,7 +244,7 @@ impl std::fmt::Display for WarpPlace {
 pub struct UndecidedWarp {
     /// The warp.
     #[serde(flatten)]
-    pub warp: WarpPlace,
+    pub warp: ReportedWarp,
     /// Address of the instruction at which the profile ends.
     pub at: String,
     /// Source line of that instruction.

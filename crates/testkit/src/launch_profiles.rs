@@ -186,6 +186,7 @@ impl ProgramLaunch {
             memory: &self.memory,
             buffer,
         });
+        let indirect = BTreeMap::new();
         let mut profiler = LaunchProfiler::new(LaunchValues {
             code: &seen.code,
             grid: self.launch.grid,
@@ -194,6 +195,7 @@ impl ProgramLaunch {
             contents: contents
                 .as_ref()
                 .map(|contents| contents as &dyn GlobalContents),
+            indirect: &indirect,
             loops: &seen.loops,
             steps: 3_000_000,
             deadline: Deadline::default(),

@@ -6,19 +6,24 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use warpbound_base::{Deadline, Diagnostic, Named};
-use warpbound_driver::{Contents, NoProfileReason, ProfileOptions, Session};
+use warpbound_driver::{
+    BoundOptions, Contents, NoProfileReason, ProfileOptions, Session, indirect_targets,
+    stated_loops,
+};
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_testkit::launch_profiles::{compare, issued_by_warp};
 
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- profiles [--contents any|as-given] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- profiles [--contents any|as-given] [--observed] [NAME...]
 
 Profiles the launches in kernels/launches (only those whose names begin so, if names are given), as built for sm_61, and compares each warp with
 functional runs in both orders of the sides of branches: no warp may issue more than its profile, and one whose profile is
 exact issues as many. Prints a row for each launch, and the ratios of bound and worst warp; fails on any contradiction.
-No facts are given: loops that memory ends leave a launch without a profile.";
+No facts are given, so that loops that memory ends leave a launch without a profile.
+
+  --observed   the loops have the bounds that the threads of each run show, the best that a user could state";
 
 /// Largest number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
@@ -27,7 +32,7 @@ const MOST_INSTRUCTIONS: u64 = 100_000_000;
 const TIME_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut contents, mut names) = (Contents::Any, Vec::new());
+    let (mut contents, mut observed, mut names) = (Contents::Any, false, Vec::new());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
@@ -36,6 +41,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 let known = Contents::ALL.iter().find(|(_, known)| known == name);
                 contents = known.context("contents are any or as-given")?.0;
             }
+            "--observed" => observed = true,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name.to_owned()),
         }
@@ -52,7 +58,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             .to_string_lossy()
             .into_owned();
         if names.is_empty() || names.iter().any(|start| name.starts_with(start)) {
-            let row = profile_row(repository, &name, contents).with_context(|| name.clone())?;
+            let row =
+                profile_row(repository, &name, contents, observed).with_context(|| name.clone())?;
             total.add(&name, row);
         }
     }
@@ -76,6 +83,7 @@ fn profile_row(
     repository: &Repository,
     name: &str,
     contents: Contents,
+    observed: bool,
 ) -> anyhow::Result<LaunchRow> {
     let folder = repository.launches();
     let files = |file: &str| {
@@ -98,6 +106,11 @@ fn profile_row(
     let session = Session::open(name, &cubin)?;
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
     let prepared = session.prepare(kernel)?;
+    let block = BoundOptions {
+        block: Some(launch.block),
+        ..BoundOptions::default()
+    };
+    let claims = session.claims(&prepared, &block)?;
     let mut row = LaunchRow {
         worst: 0,
         bound: Ok((0, true)),
@@ -107,8 +120,19 @@ fn profile_row(
     for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
         let issued = issued_by_warp(&cubin, &prepared, &launch, order, MOST_INSTRUCTIONS);
         let issued = issued.map_err(|why| anyhow::anyhow!(why))?;
+        let mut loops = Vec::new();
+        if observed {
+            let run = session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS)?;
+            let seen = run.observations.max_per_entry.into_iter();
+            let bounds: Vec<Option<u64>> = seen
+                .map(|most| Some(most.map_or(0, |most| most.count)))
+                .collect();
+            loops = stated_loops(&claims.flow, &bounds);
+        }
         let options = ProfileOptions {
             contents,
+            indirect: indirect_targets(&claims.flow),
+            loops,
             deadline: Deadline::after(TIME_LIMIT),
             ..ProfileOptions::default()
         };

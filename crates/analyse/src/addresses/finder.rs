@@ -195,6 +195,9 @@ impl<'a> AddressFinder<'a> {
             let high = coefficient.checked_mul(1 << 32);
             let pairs = terms.iter().filter(|(_, other)| Some(*other) == high);
             for &(other, _) in pairs {
+                if occurrences(&number, low) + occurrences(&number, other) != 2 {
+                    continue;
+                }
                 let replaced = self.pair_progression(low, other).and_then(|by| {
                     let zero = Integers::constant(0);
                     number
@@ -232,6 +235,17 @@ impl<'a> AddressFinder<'a> {
 
     /// The number of a pair of words at a header, which grows by the same in each iteration.
     fn pair_progression(&mut self, low: NumberId, high: NumberId) -> Option<Integer> {
+        let (word, reading) = self.solver.number(low);
+        // A negative low word is the pair's number less 2³².
+        let (_, most) = self
+            .solver
+            .symbolic
+            .atoms
+            .span(word)
+            .as_numbers(Reading::Unsigned);
+        if *reading == Reading::Signed && most > i64::from(i32::MAX) {
+            return None;
+        }
         let words = [low, high].map(|id| self.solver.number(id).0.clone());
         let [low, high] = words.each_ref().map(WordPolynomial::as_unknown);
         let (low, high) = (low?, high?);
@@ -470,6 +484,12 @@ impl<'a> AddressFinder<'a> {
             range: self.range(low, is_from_zero),
         })
     }
+}
+
+/// Terms of an integer in which a number occurs.
+fn occurrences(of: &Integer, id: NumberId) -> usize {
+    let terms = of.terms().iter();
+    terms.filter(|(unknowns, _)| unknowns.contains(&id)).count()
 }
 
 /// The address that an operation accesses.

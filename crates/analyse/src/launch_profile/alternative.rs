@@ -10,11 +10,20 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, 
 
 use super::row::{LANES, LaneRow};
 
+/// Program point of a profile: an operation, and a number that tells apart the entries which it pushes each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct StampedPoint {
+    /// Index of the operation.
+    pub(super) at: u32,
+    /// Number of the step that moved there.
+    pub(super) stamp: u64,
+}
+
 /// Lanes that may be on one path.
 #[derive(Clone, Debug)]
 pub(super) struct Alternative {
     /// Stack of these lanes.
-    pub(super) stack: ActivationStack<u32>,
+    pub(super) stack: ActivationStack<StampedPoint>,
     /// Values of the followed cells.
     pub(super) rows: Vec<LaneRow>,
     /// For each loop with a stated bound and each lane, header executions since the loop was entered, at least.
@@ -35,7 +44,7 @@ impl Alternative {
     }
 
     /// All entries, bottom first.
-    fn entries(&self) -> Vec<StackEntry<u32>> {
+    fn entries(&self) -> Vec<StackEntry<StampedPoint>> {
         let pending = self.stack.pending().iter();
         pending.chain(self.stack.top()).copied().collect()
     }
@@ -63,39 +72,80 @@ impl Alternative {
     /// Applies a transfer that all active lanes take.
     pub(super) fn move_all(
         &mut self,
-        transfer: &ControlTransfer<'_, u32>,
-        next: u32,
+        transfer: &ControlTransfer<'_, StampedPoint>,
+        next: StampedPoint,
     ) -> Result<(), TransferError> {
         let active = self.stack.running().map_or(0, |(_, active)| active);
         self.stack.apply(transfer, active, next).map(|_| ())
     }
 
-    /// Joins another alternative that waits at the same entry; `false` if they do not fit.
-    ///
-    /// They fit if no lane is at one entry in one of them and at another entry in the other one: on leaving the first
-    /// entry it would leave the second one too.
-    pub(super) fn join(&mut self, other: &Alternative, order: DivergenceOrder) -> bool {
-        let (mut entries, others) = (self.entries(), other.entries());
-        let top = entries.len().saturating_sub(1);
-        let same_entries = entries.len() == others.len()
-            && entries
-                .iter()
-                .zip(&others)
-                .enumerate()
-                .all(|(index, (a, b))| {
-                    (a.next, a.pushed_by) == (b.next, b.pushed_by)
-                        && (a.tag == b.tag || index == top)
-                });
-        let (own, common) = (self.lanes(), self.lanes() & other.lanes());
-        let fits = lanes_of(common).all(|lane| place(&entries, lane) == place(&others, lane));
-        if !same_entries || !fits {
-            return false;
+    /// Whether both wait at the same entry: pushed by the same step, not only at the same operation.
+    fn waits_with(&self, other: &Alternative) -> bool {
+        let (entries, others) = (self.entries(), other.entries());
+        let pairs = entries.iter().zip(&others);
+        self.waits
+            && other.waits
+            && entries.len() == others.len()
+            && pairs
+                .map(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
+                .all(|same| same)
+    }
+
+    /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in the
+    /// other one does not join there, as on leaving the upper entry it would leave the lower one too: it waits in an
+    /// alternative that is returned.
+    fn join(
+        mut self,
+        mut other: Alternative,
+        order: DivergenceOrder,
+    ) -> (Alternative, Vec<Alternative>) {
+        let (entries, others) = (self.entries(), other.entries());
+        let (mut lower, mut lower_in_other) = (0, 0);
+        for lane in lanes_of(self.lanes() & other.lanes()) {
+            let (own, in_other) = (place(&entries, lane), place(&others, lane));
+            lower |= Mask::from(own < in_other) << lane;
+            lower_in_other |= Mask::from(in_other < own) << lane;
         }
-        for (entry, more) in entries.iter_mut().zip(&others) {
+        let mut waiting = Vec::new();
+        for (one, lanes) in [(&mut self, lower), (&mut other, lower_in_other)] {
+            if let Some(part) = one.lower_part(lanes, order) {
+                *one = one.without(lanes, order);
+                waiting.push(part);
+            }
+        }
+        self.absorb(&other, order);
+        (self, waiting)
+    }
+
+    /// The part of the alternative that waits at or below the uppermost of the entries at which some lanes are; `None`
+    /// without lanes.
+    fn lower_part(&self, lanes: Mask, order: DivergenceOrder) -> Option<Alternative> {
+        let mut entries = self.entries();
+        let top = lanes_of(lanes)
+            .filter_map(|lane| place(&entries, lane))
+            .max()?;
+        let above = entries.split_off(top + 1);
+        let above = above.iter().fold(0, |lanes, entry| lanes | entry.mask);
+        for entry in &mut entries {
+            entry.mask &= !above;
+        }
+        Some(Alternative {
+            stack: ActivationStack::from_entries(entries, order),
+            is_certain: false,
+            waits: true,
+            ..self.clone()
+        })
+    }
+
+    /// Adds the lanes of an alternative with the same entries, of which each common lane is at the same entry.
+    fn absorb(&mut self, other: &Alternative, order: DivergenceOrder) {
+        let (own, others) = (self.lanes(), other.lanes());
+        let mut entries = self.entries();
+        for (entry, more) in entries.iter_mut().zip(other.entries()) {
             entry.mask |= more.mask;
         }
         self.stack = ActivationStack::from_entries(entries, order);
-        let (new, both) = ((other.lanes() & !own) as u32, common as u32);
+        let (new, both) = ((others & !own) as u32, (others & own) as u32);
         for (row, more) in self.rows.iter_mut().zip(&other.rows) {
             row.overwrite(more, new, both);
             row.origin = row.origin.with(more.origin);
@@ -110,12 +160,11 @@ impl Alternative {
             }
         }
         self.is_certain &= other.is_certain;
-        true
     }
 }
 
 /// Index of the uppermost entry that has a lane.
-fn place(entries: &[StackEntry<u32>], lane: usize) -> Option<usize> {
+fn place(entries: &[StackEntry<StampedPoint>], lane: usize) -> Option<usize> {
     entries
         .iter()
         .rposition(|entry| entry.mask >> lane & 1 == 1)
@@ -145,36 +194,27 @@ impl Alternatives {
         self.open.len() <= Alternatives::MAX
     }
 
-    /// Takes the alternative that continues: one with the most entries, which the others of this height at the entry
-    /// have joined. So whatever may still arrive at the entry of an alternative that waits is run before it.
-    ///
-    /// # Errors
-    ///
-    /// Point at which alternatives do not fit.
-    pub(super) fn take(&mut self, order: DivergenceOrder) -> Result<Option<Alternative>, u32> {
-        let Some(height) = self.open.iter().map(Alternative::height).max() else {
-            return Ok(None);
-        };
+    /// Takes the alternative that continues: one with the most entries, which the others at the entry have joined. So
+    /// whatever may still arrive at the entry of an alternative that waits is run before it.
+    pub(super) fn take(&mut self, order: DivergenceOrder) -> Option<Alternative> {
+        let height = self.open.iter().map(Alternative::height).max()?;
         // Of two sides that run, first the one at the higher address: the other one may be the next iteration of a loop.
         let runs = self.open.iter().enumerate();
         let runs = runs.filter(|(_, one)| one.height() == height && !one.waits);
-        let first = runs.max_by_key(|(_, one)| one.stack.running().map(|(at, _)| at));
+        let first = runs.max_by_key(|(_, one)| one.stack.running().map(|(point, _)| point.at));
         if let Some((index, _)) = first {
-            return Ok(Some(self.open.swap_remove(index)));
+            return Some(self.open.swap_remove(index));
         }
-        let Some(first) = self.open.iter().position(|one| one.height() == height) else {
-            return Ok(None);
-        };
+        let first = self.open.iter().position(|one| one.height() == height)?;
         let mut joined = self.open.swap_remove(first);
-        while let Some(index) = self.open.iter().position(|one| one.height() == height) {
+        while let Some(index) = self.open.iter().position(|one| one.waits_with(&joined)) {
             let other = self.open.swap_remove(index);
-            if !joined.join(&other, order) {
-                let at = joined.stack.running().map_or(0, |(at, _)| at);
-                return Err(at);
-            }
+            let (both, waiting) = joined.join(other, order);
+            joined = both;
+            self.open.extend(waiting);
         }
         joined.waits = false;
-        Ok(Some(joined))
+        Some(joined)
     }
 }
 

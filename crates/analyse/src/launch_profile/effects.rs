@@ -83,8 +83,7 @@ impl ValueDomain for RowDomain<'_, '_> {
         }
         for lane in 0..LANES {
             if let Some(found) = address.word(lane).and_then(word) {
-                row.words[lane] = found.word;
-                row.known |= 1 << lane;
+                row.set(lane, found.word);
                 row.origin = row.origin.with(found.origin());
             }
         }
@@ -198,13 +197,11 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
             continue;
         };
         let (source, reached) = mode.source(own as u32, selected, limit);
-        is_in_range.words[own] = reached.into();
-        is_in_range.known |= 1 << own;
+        is_in_range.set(own, reached.into());
         let source = source as usize % LANES;
         let is_present = source == own || lanes.present() >> source & 1 == 1;
         if let (true, Some(word)) = (is_present, value.word(source)) {
-            result.words[own] = word;
-            result.known |= 1 << own;
+            result.set(own, word);
         }
     }
     (result, is_in_range)
@@ -246,7 +243,7 @@ pub(super) struct AccessRow {
     high: LaneRow,
     /// Bytes from the address on.
     pub(super) bytes: u64,
-    /// What the addresses follow from.
+    /// Properties of the launch from which the addresses follow.
     pub(super) origin: ValueOrigin,
 }
 
@@ -320,8 +317,7 @@ fn load(
             let start = access.address(lane);
             let start = start.and_then(|start| start.checked_add(number * bytes));
             if let Some(word) = start.and_then(|start| load_word(contents, start, width)) {
-                row.words[lane] = word;
-                row.known |= 1 << lane;
+                row.set(lane, word);
             }
         }
         results.push((*dest, row));

@@ -80,6 +80,12 @@ impl LaneRow {
         (self.known >> lane & 1 == 1).then(|| self.words[lane])
     }
 
+    /// Makes the word of a lane known.
+    pub(super) fn set(&mut self, lane: usize, word: u32) {
+        self.words[lane] = word;
+        self.known |= 1 << lane;
+    }
+
     /// The word of all lanes, if it is known in all and the same.
     pub(super) fn uniform_word(&self) -> Option<u32> {
         let [first, ..] = self.words;
@@ -108,9 +114,9 @@ impl LaneRow {
     /// The words of `new` in the lanes `certain`; in the lanes `possible` those on which both agree.
     pub(super) fn overwrite(&mut self, new: &LaneRow, certain: u32, possible: u32) {
         let agreed = self.agreed_lanes(new);
-        for lane in 0..LANES {
+        for (lane, (word, &new)) in self.words.iter_mut().zip(&new.words).enumerate() {
             if certain >> lane & 1 == 1 {
-                self.words[lane] = new.words[lane];
+                *word = new;
             }
         }
         self.known = self.known & !(certain | possible) | new.known & certain | agreed & possible;
@@ -136,9 +142,9 @@ impl LaneRow {
             known: a.known & b.known,
             origin: a.origin.with(b.origin),
         };
-        for lane in 0..LANES {
+        for (lane, word) in row.words.iter_mut().enumerate() {
             match op.apply(a.words[lane], b.words[lane]) {
-                Some(word) => row.words[lane] = word,
+                Some(result) => *word = result,
                 // A division by zero has no value.
                 None => row.known &= !(1 << lane),
             }
@@ -148,9 +154,9 @@ impl LaneRow {
             BinaryOp::And | BinaryOp::Mul => a.known_false() | b.known_false(),
             _ => 0,
         };
-        for lane in 0..LANES {
+        for (lane, word) in row.words.iter_mut().enumerate() {
             if absorbing >> lane & 1 == 1 {
-                row.words[lane] = 0;
+                *word = 0;
             }
         }
         row.known |= absorbing;
@@ -158,32 +164,24 @@ impl LaneRow {
     }
 
     pub(super) fn ternary(op: TernaryOp, [a, b, c]: [&LaneRow; 3]) -> LaneRow {
-        let words =
-            std::array::from_fn(|lane| op.apply(a.words[lane], b.words[lane], c.words[lane]));
-        let mut known = a.known & b.known & c.known;
+        let mut row = LaneRow {
+            words: std::array::from_fn(|lane| {
+                op.apply(a.words[lane], b.words[lane], c.words[lane])
+            }),
+            known: a.known & b.known & c.known,
+            origin: a.origin.with(b.origin).with(c.origin),
+        };
         if op == TernaryOp::Select {
-            let decided = a.known_true() & b.known | a.known_false() & c.known;
             // Where the condition is unknown, both choices may be the same.
-            known = decided | b.agreed_lanes(c) & !a.known;
-            if known & !a.known != 0 {
-                let mut row = LaneRow {
-                    words,
-                    known,
-                    origin: a.origin.with(b.origin).with(c.origin),
-                };
-                for lane in 0..LANES {
-                    if a.known >> lane & 1 == 0 {
-                        row.words[lane] = b.words[lane];
-                    }
+            let same = b.agreed_lanes(c) & !a.known;
+            row.known = a.known_true() & b.known | a.known_false() & c.known | same;
+            for (lane, word) in row.words.iter_mut().enumerate() {
+                if same >> lane & 1 == 1 {
+                    *word = b.words[lane];
                 }
-                return row;
             }
         }
-        LaneRow {
-            words,
-            known,
-            origin: a.origin.with(b.origin).with(c.origin),
-        }
+        row
     }
 
     /// One word of the result of a floating-point operation; unknown where a document leaves the result open.
@@ -198,16 +196,16 @@ impl LaneRow {
             known: joined.0,
             origin: joined.1,
         };
-        for lane in 0..LANES {
+        for (lane, word) in row.words.iter_mut().enumerate() {
             if row.known >> lane & 1 == 0 {
                 continue;
             }
             let mut operands = [0; FloatOp::MAX_WORDS];
-            for (operand, word) in operands.iter_mut().zip(words) {
-                *operand = word.words[lane];
+            for (operand, row) in operands.iter_mut().zip(words) {
+                *operand = row.words[lane];
             }
             match float_result(op, operands) {
-                Some(result) => row.words[lane] = half.of(result),
+                Some(result) => *word = half.of(result),
                 None => row.known &= !(1 << lane),
             }
         }

@@ -10,7 +10,7 @@ use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 
-use super::alternative::{Alternative, Alternatives, tag_of};
+use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
 use super::decisive_cells::{DecisiveCells, may_write_memory};
 use super::effects::{self, OpLanes, RowDomain};
 use super::row::{LANES, LaneRow, ValueOrigin};
@@ -22,9 +22,6 @@ const MAX_DECISIONS: u32 = 1 << 17;
 /// Largest number of them in a row, without a condition that is known in between and outside loops with a bound. Loops
 /// that only memory ends are found by it.
 const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
-
-/// Steps between two looks at the clock.
-const DEADLINE_STEPS: u64 = 1 << 12;
 
 /// Warp to be executed.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +43,8 @@ pub(super) struct WarpRun<'r, 'a> {
     warp: ShapedWarp,
     order: DivergenceOrder,
     steps_left: &'r mut u64,
+    /// Number of the last step that moved.
+    stamp: u64,
     decisions: u32,
     /// Decisions by unknown values since a condition was known.
     unknown_in_a_row: u32,
@@ -58,11 +57,11 @@ pub(super) struct WarpRun<'r, 'a> {
 }
 
 /// Result of a step.
-enum Step {
+enum RunStep {
     /// The alternative continues.
     Continue,
-    /// Unknown values decide: another alternative continues as well.
-    Fork(Box<Alternative>),
+    /// Unknown values decide: other alternatives continue as well.
+    Fork(Vec<Alternative>),
 }
 
 impl<'r, 'a> WarpRun<'r, 'a> {
@@ -81,6 +80,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             // Counts are the same in both orders (SOUNDNESS 6.5).
             order: DivergenceOrder::TakenFirst,
             steps_left,
+            stamp: 0,
             decisions: 0,
             unknown_in_a_row: 0,
             decided: ValueOrigin::NONE,
@@ -95,27 +95,23 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let entry = self.values.code.entry.0;
         let mut open = Alternatives::default();
         let first = Alternative {
-            stack: ActivationStack::new(entry, self.warp.lanes.into(), self.order),
+            stack: ActivationStack::new(self.point(entry), self.warp.lanes.into(), self.order),
             rows: vec![LaneRow::UNKNOWN; self.cells.count()],
             iterations: vec![[0; LANES]; self.values.loops.len()],
             is_certain: true,
             waits: false,
         };
         open.add(first);
-        let misfit = |at| NoProfile {
-            at: OpIndex(at),
-            reason: NoProfileReason::Entangled,
-        };
-        while let Some(mut one) = open.take(self.order).map_err(misfit)? {
+        while let Some(mut one) = open.take(self.order) {
             let mut height = one.height();
-            while let Some((at, active)) = one.stack.running() {
-                match self.step(&mut one, OpIndex(at), active)? {
-                    Step::Continue => {}
-                    Step::Fork(other) => {
-                        let has_room = open.add(*other);
-                        if !has_room {
+            while let Some((point, active)) = one.stack.running() {
+                match self.step(&mut one, OpIndex(point.at), active)? {
+                    RunStep::Continue => {}
+                    RunStep::Fork(others) => {
+                        let has_room = others.into_iter().map(|other| open.add(other)).last();
+                        if has_room == Some(false) {
                             return Err(NoProfile {
-                                at: OpIndex(at),
+                                at: OpIndex(point.at),
                                 reason: NoProfileReason::Decisions,
                             });
                         }
@@ -144,19 +140,13 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         one: &mut Alternative,
         at: OpIndex,
         active: Mask,
-    ) -> Result<Step, NoProfile> {
+    ) -> Result<RunStep, NoProfile> {
         let fail = |reason| NoProfile { at, reason };
-        *self.steps_left = self
-            .steps_left
-            .checked_sub(1)
-            .ok_or(fail(NoProfileReason::Steps))?;
-        if self.steps_left.is_multiple_of(DEADLINE_STEPS) && self.values.deadline.is_past() {
-            return Err(fail(NoProfileReason::TimeLimit));
-        }
+        self.values.spend_step(self.steps_left).map_err(fail)?;
         let op = self.values.code.get(at);
         let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
         let active = match self.count_iteration(one, at, active as u32) {
-            0 => return Ok(Step::Continue),
+            0 => return Ok(RunStep::Continue),
             active => active,
         };
         self.issues = self.issues.saturating_add(1);
@@ -168,12 +158,22 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             self.apply_effect(one, op, lanes, origin);
         }
         if op.control == ControlEffect::Next {
-            let moved = one.move_all(&ControlTransfer::Next, at.next().0);
+            let next = self.point(at.next().0);
+            let moved = one.move_all(&ControlTransfer::Next, next);
             moved.map_err(|_| fail(NoProfileReason::Unsupported))?;
-            return Ok(Step::Continue);
+            return Ok(RunStep::Continue);
         }
         self.decided = self.decided.with(origin);
         self.transfer(one, op, at, lanes).map_err(fail)
+    }
+
+    /// An operation as a point that no earlier step has moved to.
+    fn point(&mut self, at: u32) -> StampedPoint {
+        self.stamp += 1;
+        StampedPoint {
+            at,
+            stamp: self.stamp,
+        }
     }
 
     /// Counts the execution of loop headers; returns the active lanes that the stated bounds leave.
@@ -286,7 +286,8 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             _ => effects::Results::new(),
         };
         for &cell in &op.writes {
-            let result = results.iter().find(|(dest, _)| *dest == cell);
+            // Of two results for one cell the later one stays.
+            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
             let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
             let position = self.cells.position(cell);
             let Some(old) = position.and_then(|at| one.rows.get_mut(at)) else {
@@ -308,38 +309,42 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         op: &Op,
         at: OpIndex,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
-        let next = at.next().0;
+    ) -> Result<RunStep, NoProfileReason> {
+        let next = self.point(at.next().0);
         let transfer = match &op.control {
             // Pushes apply to all active lanes, so that a condition has no clear meaning.
             ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
                 return Err(NoProfileReason::Unsupported);
             }
             _ if !lanes.any() => ControlTransfer::Next,
-            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(to.0),
+            ControlEffect::Jump(ControlTarget::Op(to)) if *to == at.next() => ControlTransfer::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(self.point(to.0)),
             ControlEffect::Exit => ControlTransfer::Exit,
             ControlEffect::Pop(token) => {
                 ControlTransfer::Pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?)
             }
-            ControlEffect::Call(ControlTarget::Op(to)) => ControlTransfer::Call(to.0),
+            ControlEffect::Call(ControlTarget::Op(to)) => ControlTransfer::Call(self.point(to.0)),
             ControlEffect::Push(token, ControlTarget::Op(to)) => ControlTransfer::Push {
                 tag: tag_of(*token).ok_or(NoProfileReason::Unsupported)?,
-                resume: to.0,
+                resume: self.point(to.0),
             },
             ControlEffect::Indirect {
                 base,
                 anchor,
                 relative: true,
-            } => return self.jump_indirect(one, (*base, *anchor), next, lanes),
+            } => return self.jump_indirect(one, (*base, *anchor), at, lanes),
             _ => return Err(NoProfileReason::Unsupported),
         };
-        if lanes.possible == 0 || transfer == ControlTransfer::Jump(next) {
+        if lanes.possible == 0 || transfer == ControlTransfer::Next {
             if !op.condition.is_always() {
                 self.unknown_in_a_row = 0;
             }
-            let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
+            // The entry that is pushed has the point of the running one, which no other step may have.
+            let here = self.point(at.0);
+            let moved = one.move_all(&ControlTransfer::Next, here);
+            let moved = moved.and_then(|()| one.stack.apply(&transfer, lanes.certain.into(), next));
             return match moved {
-                Ok(_) => Ok(Step::Continue),
+                Ok(_) => Ok(RunStep::Continue),
                 Err(_) => Err(NoProfileReason::Unsupported),
             };
         }
@@ -351,9 +356,31 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         &mut self,
         one: &mut Alternative,
         at: OpIndex,
-        transfer: &ControlTransfer<'_, u32>,
+        transfer: &ControlTransfer<'_, StampedPoint>,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
+    ) -> Result<RunStep, NoProfileReason> {
+        self.count_decision(at)?;
+        let unsupported = |_| NoProfileReason::Unsupported;
+        let next = self.point(at.next().0);
+        if *transfer == ControlTransfer::Exit {
+            // A warp issues no more with fewer lanes, so the lanes that may have ended go on (SOUNDNESS 6.5).
+            let moved = one.stack.apply(transfer, lanes.certain.into(), next);
+            moved.map_err(unsupported)?;
+            one.is_certain = false;
+            return Ok(RunStep::Continue);
+        }
+        let stay = lanes.active & !lanes.certain & !lanes.possible;
+        let mut taken = one.without(stay.into(), self.order);
+        taken.move_all(transfer, next).map_err(unsupported)?;
+        taken.waits = taken.height() < one.height();
+        *one = one.without(lanes.certain.into(), self.order);
+        one.move_all(&ControlTransfer::Next, next)
+            .map_err(unsupported)?;
+        Ok(RunStep::Fork(vec![taken]))
+    }
+
+    /// Counts a decision by unknown values.
+    fn count_decision(&mut self, at: OpIndex) -> Result<(), NoProfileReason> {
         self.is_exact = false;
         self.unknown_at.insert(at);
         self.decisions += 1;
@@ -367,43 +394,25 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if self.decisions > MAX_DECISIONS || self.unknown_in_a_row > MAX_UNKNOWN_IN_A_ROW {
             return Err(NoProfileReason::Decisions);
         }
-        let unsupported = |_| NoProfileReason::Unsupported;
-        let next = at.next().0;
-        if *transfer == ControlTransfer::Exit {
-            // A warp issues no more with fewer lanes, so the lanes that may have ended go on (SOUNDNESS 6.5).
-            let moved = one.stack.apply(transfer, lanes.certain.into(), next);
-            moved.map_err(unsupported)?;
-            one.is_certain = false;
-            return Ok(Step::Continue);
-        }
-        let stay = lanes.active & !lanes.certain & !lanes.possible;
-        let mut taken = one.without(stay.into(), self.order);
-        taken.move_all(transfer, next).map_err(unsupported)?;
-        taken.waits = taken.height() < one.height();
-        *one = one.without(lanes.certain.into(), self.order);
-        one.move_all(&ControlTransfer::Next, next)
-            .map_err(unsupported)?;
-        Ok(Step::Fork(Box::new(taken)))
+        Ok(())
     }
 
-    /// Executes an indirect jump whose targets are known.
+    /// Executes an indirect jump. Lanes whose target is unknown may go to each target that the jump has.
     fn jump_indirect(
         &mut self,
         one: &mut Alternative,
         (base, anchor): (Option<Cell>, i64),
-        next: u32,
+        at: OpIndex,
         lanes: OpLanes,
-    ) -> Result<Step, NoProfileReason> {
+    ) -> Result<RunStep, NoProfileReason> {
         let row = match base {
             Some(cell) => self.row(one, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);
-        if lanes.possible != 0 || lanes.certain & !row.known != 0 {
-            return Err(NoProfileReason::IndirectJump);
-        }
+        let next = self.point(at.next().0);
         let mut targets: Vec<(u32, Mask)> = Vec::new();
-        for lane in lanes_of(lanes.certain.into()) {
+        for lane in lanes_of((lanes.certain & row.known).into()) {
             // The sum as a signed number of 32 bits, which the base is.
             let address = i64::from(row.words[lane] as i32).checked_add(anchor);
             let address = address.and_then(|address| u32::try_from(address).ok());
@@ -414,11 +423,46 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 None => targets.push((target.0, 1 << lane)),
             }
         }
-        let transfer = ControlTransfer::Indirect(&targets);
-        let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
-        match moved {
-            Ok(_) => Ok(Step::Continue),
-            Err(_) => Err(NoProfileReason::Unsupported),
+        let unknown = Mask::from(lanes.certain & !row.known);
+        if unknown == 0 && lanes.possible == 0 {
+            let targets = targets.iter().map(|&(to, lanes)| match to == next.at {
+                // Lanes that go on and lanes that jump there stay together.
+                true => (next, lanes),
+                false => (self.point(to), lanes),
+            });
+            let targets: Vec<(StampedPoint, Mask)> = targets.collect();
+            let transfer = ControlTransfer::Indirect(&targets);
+            let moved = one.stack.apply(&transfer, lanes.certain.into(), next);
+            return match moved {
+                Ok(_) => Ok(RunStep::Continue),
+                Err(_) => Err(NoProfileReason::Unsupported),
+            };
         }
+        let listed = self.values.indirect.get(&at);
+        let listed = listed
+            .filter(|_| lanes.possible == 0)
+            .ok_or(NoProfileReason::IndirectJump)?;
+        self.count_decision(at)?;
+        for target in listed {
+            match targets.iter_mut().find(|(to, _)| *to == target.0) {
+                Some((_, lanes)) => *lanes |= unknown,
+                None => targets.push((target.0, unknown)),
+            }
+        }
+        let stay = lanes.active & !lanes.certain;
+        if stay != 0 {
+            targets.push((next.at, stay.into()));
+        }
+        let mut sides = Vec::with_capacity(targets.len());
+        for (target, on_side) in targets {
+            let others = Mask::from(lanes.active) & !on_side;
+            let mut side = one.without(others, self.order);
+            let target = self.point(target);
+            side.move_all(&ControlTransfer::Jump(target), target)
+                .map_err(|_| NoProfileReason::Unsupported)?;
+            sides.push(side);
+        }
+        *one = sides.pop().ok_or(NoProfileReason::IndirectJump)?;
+        Ok(RunStep::Fork(sides))
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Exit {
     pub(super) word: WordPolynomial,
     /// Whether the loop goes on where the word is not 0; else where it is 0.
     pub(super) goes_on: bool,
+    /// Whether the loop goes on for certain by that side: all its targets are in the loop.
+    pub(super) is_only_way_out: bool,
 }
 
 /// Sides of a branch: successors where its condition holds, and where not.
@@ -102,11 +104,14 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
         let Some(guard) = sides.condition.guard else {
             continue;
         };
+        let mut taken = sides.taken.iter();
+        let is_only_way_out = !goes_on || taken.all(|to| to.is_some_and(stays));
         let at = symbolic.thread.space.block(node).last;
         exits.push(Exit {
             at,
             word: symbolic.before(node, at, guard),
             goes_on: goes_on != sides.condition.negated,
+            is_only_way_out,
         });
     }
     exits

@@ -49,6 +49,8 @@ struct Candidate {
     pattern: CountPattern,
     exit: CodeAddr,
     count: Option<Count>,
+    /// Whether the loop goes on wherever this condition holds at the exit.
+    is_only_way_out: bool,
 }
 
 impl<'a> LoopSolver<'a> {
@@ -174,9 +176,7 @@ impl<'a> LoopSolver<'a> {
                     };
                     match self.candidate(&condition, delay + more, addr, of) {
                         Ok(mut candidate) => {
-                            if !is_only {
-                                candidate.least = 1;
-                            }
+                            candidate.is_only_way_out = is_only && exit.is_only_way_out;
                             found.push(Ok(candidate));
                             break;
                         }
@@ -220,6 +220,7 @@ impl<'a> LoopSolver<'a> {
                     pattern: CountPattern::Affine,
                     exit,
                     count: Some(Count { added, ..count }),
+                    is_only_way_out: true,
                 });
             }
         }
@@ -241,6 +242,7 @@ impl<'a> LoopSolver<'a> {
                 pattern: CountPattern::Unrolled,
                 exit,
                 count: None,
+                is_only_way_out: false,
             });
         }
         if let Some(halvings) = self.halvings(condition, of) {
@@ -250,6 +252,7 @@ impl<'a> LoopSolver<'a> {
                 pattern: CountPattern::Halving,
                 exit,
                 count: None,
+                is_only_way_out: false,
             });
         }
         Err(self.reason(condition, exit))
@@ -313,7 +316,6 @@ impl<'a> LoopSolver<'a> {
             per_entry: u64::try_from(best.most).unwrap_or(u64::MAX),
             total: self.smaller_total(&best, index),
             certain: self.certain(&best, index),
-            uses_launch: false,
             evidence: Evidence {
                 exit: best.exit,
                 pattern: best.pattern,
@@ -346,7 +348,7 @@ impl<'a> LoopSolver<'a> {
         // Only branches of the loop itself decide whether its header is executed.
         let entered = dependence.controllers.get(header)?;
         let always = entered.iter().all(|&node| body.contains(node));
-        let one_condition = best.count.is_some();
+        let one_condition = best.count.is_some() && best.is_only_way_out;
         (exits == 1 && always && one_condition)
             .then(|| u64::try_from(best.least).ok())
             .flatten()

@@ -19,6 +19,7 @@ mod libraries;
 mod msimt;
 mod msimt_refusals;
 mod odd_kernels;
+mod profiles;
 mod queries;
 mod snapshots;
 mod support;

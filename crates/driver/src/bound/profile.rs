@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
 };
@@ -20,7 +21,7 @@ pub enum Contents {
     /// The profile holds for any contents.
     #[default]
     Any,
-    /// It holds for the given contents; loads from buffers that the kernel does not write are known.
+    /// The profile holds for the given contents; loads from buffers that the kernel does not write are known.
     AsGiven,
 }
 
@@ -38,6 +39,8 @@ pub struct ProfileOptions {
     pub steps: u64,
     /// Time at which the profile ends without a result.
     pub deadline: Deadline,
+    /// For indirect jumps, all operations that they can reach.
+    pub indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Loops with a bound.
     pub loops: Vec<StatedLoop>,
 }
@@ -48,6 +51,7 @@ impl Default for ProfileOptions {
             contents: Contents::Any,
             steps: LaunchValues::STEPS,
             deadline: Deadline::default(),
+            indirect: BTreeMap::new(),
             loops: Vec::new(),
         }
     }
@@ -100,6 +104,7 @@ impl Session {
                 contents: contents
                     .as_ref()
                     .map(|contents| contents as &dyn GlobalContents),
+                indirect: &options.indirect,
                 loops: &options.loops,
                 steps: options.steps,
                 deadline: options.deadline,
@@ -115,6 +120,16 @@ impl Session {
             }
         }
     }
+}
+
+/// Returns the operations that the indirect jumps of a kernel can reach, without jumps to functions outside the file.
+pub fn indirect_targets(flow: &KernelFlow) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
+    let targets = flow.thread.indirect.iter();
+    let in_code = targets.filter_map(|(&at, targets)| match targets {
+        IndirectTargets::Code { ops, .. } => Some((at, ops.clone())),
+        IndirectTargets::External(_) => None,
+    });
+    in_code.collect()
 }
 
 /// Returns the loops of a kernel for profiles, with their bounds (one per element of

@@ -4,12 +4,13 @@ use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Instructions, UpperBound};
 use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
+use warpbound_isa::Program;
 use warpbound_report::bound::{
-    BoundAssumption, CodePlace, ProfileReport, UndecidedWarp, WarpPlace,
+    BoundAssumption, CodePlace, ProfileReport, ReportedWarp, UndecidedWarp,
 };
 
 use super::BoundQuery;
-use super::profile::stated_loops;
+use super::profile::{indirect_targets, stated_loops};
 use crate::{FactReading, LaunchProfile, LaunchedWarp, NoProfileReason, ProfileOptions};
 
 /// Profile of the launch of a query, and what the report says of it.
@@ -33,6 +34,23 @@ impl BoundQuery<'_> {
         let Some(launch) = &self.options.profiled_launch else {
             return Ok(None);
         };
+        let kernel = self.prepared.kernel;
+        if !matches!(self.prepared.program, Program::Nvidia(_)) {
+            let message = Diagnostic::new(
+                "only launches of GPU kernels are profiled, this kernel is mini-SIMT",
+            );
+            return Err(message.in_kernel(kernel.demangled()));
+        }
+        // The smaller of two bounds is one of the launch only if both are.
+        if self
+            .launch
+            .block
+            .is_some_and(|block| block != launch.file.block)
+        {
+            let message =
+                Diagnostic::new("the launch has another block than the one that is stated");
+            return Err(message.in_kernel(kernel.demangled()));
+        }
         let loops = match self.options.reading {
             FactReading::Simt => stated_loops(self.flow, bounds),
             // Those facts are about loops of the warp.
@@ -41,6 +59,7 @@ impl BoundQuery<'_> {
         let options = ProfileOptions {
             contents: launch.contents,
             deadline: self.deadline,
+            indirect: indirect_targets(self.flow),
             loops,
             ..ProfileOptions::default()
         };
@@ -130,8 +149,8 @@ impl QueryProfile {
     }
 }
 
-fn warp_place(warp: LaunchedWarp) -> WarpPlace {
-    WarpPlace {
+fn warp_place(warp: LaunchedWarp) -> ReportedWarp {
+    ReportedWarp {
         block: warp.block,
         warp: warp.warp,
     }
@@ -144,7 +163,6 @@ fn reason_text(reason: NoProfileReason) -> &'static str {
         NoProfileReason::Decisions => {
             "unknown values decide again and again; a loop that memory ends needs a fact"
         }
-        NoProfileReason::Entangled => "lanes meet that may have come by different ways",
         NoProfileReason::Steps => "too many instructions to execute all warps",
         NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown};
+use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 
 use super::check::{BrokenClaim, LoopedCode, ObservedCounts, contradictions};
 use super::generate::LoopProgram;
@@ -108,7 +108,7 @@ impl LoopCampaign {
             let verdicts = match is_member {
                 true => verdicts,
                 false => {
-                    unconditional = verdicts.iter().map(without_launch).collect();
+                    unconditional = without_launch(looped, ranges);
                     &unconditional
                 }
             };
@@ -228,16 +228,9 @@ impl LoopCampaign {
     }
 }
 
-/// A bound that holds in all launches, without the parts that are about those of the range; else none.
-fn without_launch(verdict: &LoopVerdict) -> LoopVerdict {
-    match verdict {
-        LoopVerdict::Bounded(bound) if !bound.uses_launch => LoopVerdict::Bounded(DerivedBound {
-            certain: None,
-            count: None,
-            ..bound.clone()
-        }),
-        _ => LoopVerdict::Unknown(WhyUnknown::Pattern(String::new())),
-    }
+/// The bounds that hold in all launches.
+fn without_launch(looped: &LoopedCode, ranges: &DrawnRanges) -> Vec<LoopVerdict> {
+    looped.derive(&ranges.ranges.without_statements())
 }
 
 impl PropertyTally {

@@ -239,6 +239,20 @@ impl Builder {
         self.compare(op, a, b);
     }
 
+    /// Sets the condition of a branch: a comparison, sometimes of what another lane has, or of what all lanes have.
+    fn condition(&mut self) {
+        match self.rng.u8(0..6) {
+            0 => {
+                let number = self.number();
+                self.shuffle(number, None);
+                let operand = self.operand();
+                self.compare(BinaryOp::LtU, Expr::Cell(number), operand);
+            }
+            1 => self.vote(CONDITION),
+            _ => self.random_compare(),
+        }
+    }
+
     /// Some statements; with `flat` without loops, calls and exits.
     fn statements(&mut self, depth: u8, flat: bool) {
         for _ in 0..self.rng.u8(2..5) {
@@ -251,10 +265,17 @@ impl Builder {
             0 | 1 => self.random_assign(),
             2 | 3 => self.load(),
             4 => self.store(),
-            5 => self.vote(),
-            6 => self.shuffle(),
+            5 => {
+                let number = self.number();
+                self.vote(number);
+            }
+            6 => {
+                let number = self.number();
+                let in_range = self.rng.bool().then_some(CONDITION);
+                self.shuffle(number, in_range);
+            }
             7 if !flat => {
-                self.random_compare();
+                self.condition();
                 self.op(ControlEffect::Exit, guard(false), None);
             }
             8 if !flat && self.depth == 0 => {
@@ -327,19 +348,19 @@ impl Builder {
         self.data(store, condition);
     }
 
-    fn vote(&mut self) {
+    fn vote(&mut self, result: Cell) {
         self.random_compare();
         let modes = [VoteMode::All, VoteMode::Any, VoteMode::Same];
         let vote = Meaning::Vote {
-            ballot: self.rng.bool().then(|| Cell::gpr(5)),
-            result: Some(Cell::gpr(self.rng.u8(NUMBERS))),
+            ballot: (self.rng.bool() && result != Cell::gpr(5)).then(|| Cell::gpr(5)),
+            result: Some(result),
             mode: modes[self.rng.usize(..modes.len())],
             predicate: Expr::Cell(CONDITION),
         };
         self.data(vote, ExecCondition::ALWAYS);
     }
 
-    fn shuffle(&mut self) {
+    fn shuffle(&mut self, dest: Cell, in_range: Option<Cell>) {
         let modes = [
             ShuffleMode::Index,
             ShuffleMode::Up,
@@ -347,8 +368,8 @@ impl Builder {
             ShuffleMode::Butterfly,
         ];
         let shuffle = Meaning::Shuffle {
-            dest: Some(self.number()),
-            in_range: self.rng.bool().then_some(CONDITION),
+            dest: Some(dest),
+            in_range,
             mode: modes[self.rng.usize(..modes.len())],
             value: Expr::Cell(self.number()),
             lane: self.operand(),
@@ -362,7 +383,7 @@ impl Builder {
         match self.rng.u8(0..3) {
             // Without a push the sides do not reconverge.
             0 => {
-                self.random_compare();
+                self.condition();
                 let condition = guard(self.rng.bool());
                 let over = self.jump(condition);
                 self.statements(depth - 1, flat);
@@ -370,7 +391,7 @@ impl Builder {
             }
             1 => {
                 let join = self.push(StackToken::Sync);
-                self.random_compare();
+                self.condition();
                 let condition = guard(self.rng.bool());
                 self.pop(StackToken::Sync, condition);
                 self.statements(depth - 1, flat);
@@ -379,7 +400,7 @@ impl Builder {
             }
             _ => {
                 let join = self.push(StackToken::Sync);
-                self.random_compare();
+                self.condition();
                 let otherwise = self.jump(guard(true));
                 self.statements(depth - 1, flat);
                 self.pop(StackToken::Sync, ExecCondition::ALWAYS);

@@ -13,7 +13,7 @@ use warpbound_testkit::launch_profiles::{ComparedWarp, ProgramLaunch, compare, i
 
 const ORDERS: [PathOrder; 2] = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
 
-const MOST_INSTRUCTIONS: u64 = 20_000_000;
+const MOST_INSTRUCTIONS: u64 = 2_000_000;
 
 /// Buffer that random programs only read, and the one that they write.
 const READ: Option<usize> = Some(1);
@@ -59,7 +59,7 @@ fn random_programs(
 #[test]
 fn profiles_of_random_programs_hold() {
     for readable in [None, READ] {
-        let outcome = random_programs(0..600, readable, ProfiledProgram::clone);
+        let outcome = random_programs(0..400, readable, ProfiledProgram::clone);
         assert!(outcome.wrong.is_empty(), "{:?}", outcome.wrong.first());
         let Outcome {
             exact,
@@ -68,8 +68,14 @@ fn profiles_of_random_programs_hold() {
             ..
         } = outcome;
         // Each kind occurs often enough to be tested.
-        assert!(exact > 300 && bounded > 300, "{outcome:?}");
-        assert!(undecided * 3 < exact + bounded, "{outcome:?}");
+        assert!(
+            exact > 200 && bounded > 200,
+            "{exact} {bounded} {undecided}"
+        );
+        assert!(
+            undecided * 3 < exact + bounded,
+            "{exact} {bounded} {undecided}"
+        );
     }
 }
 
@@ -211,7 +217,7 @@ fn contradictions(
         .expect("it decodes");
     let options = ProfileOptions {
         contents,
-        steps: 3_000_000,
+        steps: 1_000_000,
         ..ProfileOptions::default()
     };
     let mut wrong = Vec::new();

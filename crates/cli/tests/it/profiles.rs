@@ -1,0 +1,73 @@
+//! `bound --launch`: the profile of a launch as its bound.
+
+use serde_json::Value;
+
+use crate::support::{CommandOutput, run};
+
+const MATMUL: [&str; 4] = [
+    "bound",
+    "matmul_int.sm_61.cubin",
+    "--launch",
+    "../cuda/matmul_int.8x8.toml",
+];
+
+fn bound(arguments: &[&str]) -> CommandOutput {
+    run(&[&MATMUL[..], arguments].concat())
+}
+
+fn json(message: &str) -> Value {
+    serde_json::from_str(message).expect("JSON")
+}
+
+/// The loop of the kernel needs no fact, and the audit's worst warp issues exactly the bound.
+#[test]
+fn a_launch_whose_loop_follows_from_its_parameters() {
+    let message = json(&bound(&["--format", "json"]).done());
+    let kernel = &message["kernels"][0];
+    let profile = &kernel["profile"];
+    assert_eq!(kernel["status"], "bounded");
+    assert_eq!(profile["exact"], true, "{profile}");
+    assert_eq!(profile["decides"], true, "{profile}");
+    assert_eq!(profile["bound"], kernel["bound"]);
+    let audit = [
+        &["audit"],
+        &MATMUL[1..],
+        &["--loop-default", "8", "--format", "json"],
+    ];
+    let audit = json(&run(&audit.concat()).done());
+    assert_eq!(kernel["bound"], audit["worst_simulated"]);
+    let text = bound(&[]).done();
+    for part in [
+        "a warp issues at most",
+        "by execution of every warp of the launch",
+        "issues exactly as many in every run",
+        "parameters and constants of the launch file (launch)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("facts file"), "{text}");
+}
+
+/// Memory ends the loops of a graph search, unless the graph is given.
+#[test]
+fn contents_of_buffers_are_an_assumption() {
+    let launch = [
+        "bound",
+        "bfs.sm_61.cubin",
+        "--launch",
+        "../launches/bfs.bfs_expand.1.toml",
+    ];
+    let text = run(&launch).without_bound();
+    assert!(text.contains("the launch has no profile: warp "), "{text}");
+    let given = run(&[&launch[..], &["--contents", "as-given"]].concat()).done();
+    assert!(given.contains("(contents)"), "{given}");
+    assert!(given.contains("unknown values decide"), "{given}");
+}
+
+#[test]
+fn wrong_launches() {
+    let other = run(&["bound", "bfs.sm_61.cubin", "--launch", MATMUL[3]]).refusal();
+    assert!(other.contains("matmul_int"), "{other}");
+    bound(&["--block", "8,8"]).usage();
+    run(&[MATMUL[0], MATMUL[1], "--contents", "as-given"]).usage();
+}
