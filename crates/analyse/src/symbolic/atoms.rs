@@ -62,6 +62,8 @@ pub(crate) struct Atoms {
     numbers: HashMap<Atom, AtomId>,
     /// For each atom, a span that contains it, and how deeply operations are nested in it.
     known: Vec<(Span, u32)>,
+    /// Whether an atom was limited since the spans of operations were computed.
+    is_changed: bool,
     /// For atoms that are no operations, a power of two and the remainder modulo it, if known.
     residues: HashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
@@ -115,6 +117,9 @@ impl Atoms {
 
     /// Computes the spans of all operations again, from what has become known of their operands.
     pub(crate) fn refresh_spans(&mut self) {
+        if !std::mem::take(&mut self.is_changed) {
+            return;
+        }
         // Operands have smaller numbers than their operations.
         for number in 0..self.atoms.len() {
             let before = self.known[number].0;
@@ -474,7 +479,9 @@ impl Atoms {
     /// Limits an atom that is no operation to a span.
     pub(crate) fn limit_leaf(&mut self, id: AtomId, span: Span) {
         let known = &mut self.known[id.0 as usize].0;
+        let before = *known;
         *known = known.meet(span).unwrap_or(span);
+        self.is_changed |= *known != before;
     }
 
     /// Power of two modulo which the remainder of an atom that is no operation is known, and the remainder.
