@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, bail};
 use warpbound_driver::audit::{AuditObservations, Claims, DerivedClaims, PathOrder};
 use warpbound_driver::{
-    BoundOptions, ImageSelection, Kernel, LaunchFile, LoopVerdict, Prepared, Session, WhyUnknown,
+    BoundOptions, ImageSelection, Kernel, LaunchFile, LoopVerdict, NumberRange, Prepared, Session,
+    StatedLaunches, StatedParam, WhyUnknown,
 };
 use warpbound_launch::ParamValue;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -16,9 +17,10 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- loops [--build BUILD] [--no-runs]
 
-Derives the bounds of the loops of kernels/built/*.BUILD.cubin, with the parameters as symbols and with each launch of a
-kernel that has a reference. Prints a row for each loop: its bound or the reason why there is none, the number of
-launches with a bound, and whether its count varies when only the contents of buffers vary; then totals by
+Derives the bounds of the loops of kernels/built/*.BUILD.cubin: with the parameters as symbols of which nothing is known,
+with integers of 4 bytes from 1 to 1000 and sizes up to the limits of GPUs, and with each launch of a kernel
+that has a reference. Prints a row for each loop: its bound or the reason why there is none, the bound for these ranges,
+the number of launches with a bound, and whether its count varies when only the contents of buffers vary; then totals by
 pattern and by reason.
 
   --build BUILD   build of the kernels (sm_61)
@@ -73,6 +75,8 @@ struct SurveyedLoop {
     depth: u32,
     /// Verdict with the parameters as symbols.
     static_verdict: LoopVerdict,
+    /// Verdict with ranges of sizes and parameters.
+    ranges: Option<LoopVerdict>,
     /// Verdicts with the launches.
     launches: Vec<LoopVerdict>,
     /// Whether the count varies with the contents of buffers; `None` if no run says so.
@@ -108,6 +112,8 @@ impl LoopSurvey {
             return Ok(());
         }
         let derived = session.derived_for_all(&prepared, &claims.flow)?;
+        let ranges = session.derived_for(&prepared, &claims.flow, small_ranges(kernel));
+        let ranges = ranges.ok();
         let launches: Vec<LaunchFile> = match reference {
             Some(reference) => (0..LAUNCHES).map(reference.launch).collect(),
             None => Vec::new(),
@@ -131,6 +137,7 @@ impl LoopSurvey {
                 at: site.addr().to_string(),
                 depth: site.depth,
                 static_verdict,
+                ranges: ranges.as_ref().and_then(verdict),
                 launches: with_launches.iter().filter_map(verdict).collect(),
                 varies: varying.get(number).copied().flatten(),
             });
@@ -141,13 +148,17 @@ impl LoopSurvey {
     fn print(&self) {
         for l in &self.loops {
             let derived = l.launches.iter().filter(|v| is_bounded(v)).count();
+            let ranges = match &l.ranges {
+                Some(LoopVerdict::Bounded(bound)) => bound.per_entry.to_string(),
+                _ => "none".to_owned(),
+            };
             let varies = match l.varies {
                 None => "",
                 Some(true) => "contents vary it",
                 Some(false) => "contents do not vary it",
             };
             println!(
-                "{:<64} {:>7} depth {} {:<40} launches {derived}/{} {varies}",
+                "{:<64} {:>7} depth {} {:<40} ranges {ranges:<9} launches {derived}/{} {varies}",
                 l.kernel.chars().take(64).collect::<String>(),
                 l.at,
                 l.depth,
@@ -156,24 +167,26 @@ impl LoopSurvey {
             );
         }
         println!();
-        let mut patterns: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+        let mut patterns: BTreeMap<String, [usize; 5]> = BTreeMap::new();
         for l in &self.loops {
             let row = patterns.entry(kind(&l.static_verdict)).or_default();
             row[0] += 1;
             row[1] += usize::from(l.is_bounded_with_launches());
             row[2] += usize::from(l.varies == Some(true));
             row[3] += usize::from(l.varies == Some(false));
+            row[4] += usize::from(l.ranges.as_ref().is_some_and(is_bounded));
         }
         println!(
-            "{:<60} {:>6} {:>22} {:>14} {:>18}",
+            "{:<60} {:>6} {:>20} {:>22} {:>14} {:>18}",
             "with parameters as symbols",
             "loops",
+            "derived with ranges",
             "derived with launches",
             "contents vary",
             "contents do not"
         );
-        for (pattern, [loops, launches, vary, fixed]) in &patterns {
-            println!("{pattern:<60} {loops:>6} {launches:>22} {vary:>14} {fixed:>18}");
+        for (pattern, [loops, launches, vary, fixed, ranges]) in &patterns {
+            println!("{pattern:<60} {loops:>6} {ranges:>20} {launches:>22} {vary:>14} {fixed:>18}");
         }
         self.print_totals();
     }
@@ -194,7 +207,7 @@ impl LoopSurvey {
         );
         println!("derived with parameters as symbols: {symbolic}");
         println!(
-            "derived so or with each launch:     {either} ({:.1} %)",
+            "derived so, with the ranges or with each launch: {either} ({:.1} %)",
             share(either, all)
         );
         println!("not derived: {}", all - either);
@@ -221,12 +234,32 @@ impl SurveyedLoop {
     }
 
     fn is_bounded(&self) -> bool {
-        is_bounded(&self.static_verdict) || self.is_bounded_with_launches()
+        let with_ranges = self.ranges.as_ref().is_some_and(is_bounded);
+        is_bounded(&self.static_verdict) || with_ranges || self.is_bounded_with_launches()
     }
 
     fn is_decided_by_memory(&self) -> bool {
         let mut verdicts = self.launches.iter().chain([&self.static_verdict]);
         verdicts.any(|v| matches!(v, LoopVerdict::Unknown(WhyUnknown::Memory { .. })))
+    }
+}
+
+/// Launches with integers of 4 bytes from 1 to 1000, and sizes up to the limits of GPUs.
+fn small_ranges(kernel: &Kernel) -> StatedLaunches {
+    let up_to = |most: i128| NumberRange { least: 1, most };
+    let small = kernel.params.iter().enumerate();
+    let small = small.filter(|(_, param)| param.size == 4);
+    StatedLaunches {
+        // A kernel may require its block.
+        block: None,
+        grid: Some([i32::MAX.into(), u16::MAX.into(), u16::MAX.into()].map(up_to)),
+        params: small
+            .map(|(number, _)| StatedParam {
+                name: number.to_string(),
+                range: up_to(1000),
+            })
+            .collect(),
+        ..StatedLaunches::default()
     }
 }
 

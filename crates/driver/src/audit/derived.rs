@@ -59,7 +59,7 @@ impl Session {
             file: Some(grid.clone().into()),
             ..StatedLaunches::default()
         };
-        self.derived(prepared, flow, launches)
+        self.derived_for(prepared, flow, launches)
     }
 
     /// Derives the bounds of loops for all launches.
@@ -72,10 +72,15 @@ impl Session {
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
     ) -> Result<DerivedClaims, Diagnostic> {
-        self.derived(prepared, flow, StatedLaunches::default())
+        self.derived_for(prepared, flow, StatedLaunches::default())
     }
 
-    fn derived(
+    /// Derives the bounds of loops for stated launches.
+    ///
+    /// # Errors
+    ///
+    /// The statements do not suit the kernel.
+    pub fn derived_for(
         &self,
         prepared: &Prepared<'_>,
         flow: &KernelFlow,

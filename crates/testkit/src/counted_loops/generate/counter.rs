@@ -154,23 +154,7 @@ impl ProgramDraft<'_> {
             .wrapping_add(first)
             .wrapping_add(noise);
         let register = self.start(first);
-        let (compared, last) = match self.rng.u8(0..16) {
-            0 => (
-                Some(format!("add({register}, {size})")),
-                last.wrapping_add(size),
-            ),
-            1 => (Some(format!("shl({register}, 2)")), last.wrapping_shl(2)),
-            2 => (
-                Some(format!("sub(0x1000, {register})")),
-                0x1000u32.wrapping_sub(last),
-            ),
-            3 => (Some(format!("shr({register}, 1)")), last >> 1),
-            4 => {
-                let mask = self.pick(&[1u32, 5, 6, 0xff, 0xffff, 0xffff_fff0]);
-                (Some(format!("and({register}, 0x{mask:x})")), last & mask)
-            }
-            _ => (None, last),
-        };
+        let (compared, last) = self.compared(&register, size, last);
         if compared.is_some() {
             self.tags.push("compared: a function of the counter");
         }
@@ -190,6 +174,27 @@ impl ProgramDraft<'_> {
             signed,
             compared,
             loaded_before,
+        }
+    }
+
+    /// Function of a counter that is compared, if not the counter, and the limit that suits it.
+    fn compared(&mut self, register: &str, size: u32, last: u32) -> (Option<String>, u32) {
+        match self.rng.u8(0..16) {
+            0 => (
+                Some(format!("add({register}, {size})")),
+                last.wrapping_add(size),
+            ),
+            1 => (Some(format!("shl({register}, 2)")), last.wrapping_shl(2)),
+            2 => (
+                Some(format!("sub(0x1000, {register})")),
+                0x1000u32.wrapping_sub(last),
+            ),
+            3 => (Some(format!("shr({register}, 1)")), last >> 1),
+            4 => {
+                let mask = self.pick(&[1u32, 5, 6, 0xff, 0xffff, 0xffff_fff0]);
+                (Some(format!("and({register}, 0x{mask:x})")), last & mask)
+            }
+            _ => (None, last),
         }
     }
 
