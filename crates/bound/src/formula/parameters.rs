@@ -70,12 +70,32 @@ pub struct ParameterFormula<Q> {
     pub loops: Vec<LoopSymbol>,
     /// Names of the parameters.
     pub parameters: Vec<String>,
+    /// Parameters with the least and the greatest value for which all numbers of the program hold, whether or not the
+    /// parameter occurs in a count.
+    pub valid: Vec<(usize, i64, i64)>,
+}
+
+impl<Q> ParameterFormula<Q> {
+    /// Ranges of parameters, of the program and of all counts; a parameter may have several.
+    pub fn ranges(&self) -> impl Iterator<Item = &(usize, i64, i64)> {
+        let counts = self.loops.iter().filter_map(|l| l.count.as_ref());
+        self.valid
+            .iter()
+            .chain(counts.flat_map(|count| &count.valid))
+    }
 }
 
 impl<Q: Quantity> ParameterFormula<Q> {
     /// Bound for these values of the parameters; `None` outside the range of the formula, or if the count of a loop is
     /// no expression in parameters.
     pub fn at(&self, parameters: &[i64]) -> Option<UpperBound<Q>> {
+        let is_inside = |&(parameter, least, most): &(usize, i64, i64)| {
+            let value = parameters.get(parameter);
+            value.is_some_and(|value| (least..=most).contains(value))
+        };
+        if !self.valid.iter().all(is_inside) {
+            return None;
+        }
         let counts = self.loops.iter().map(|l| l.count.as_ref()?.at(parameters));
         self.formula.at(&counts.collect::<Option<Vec<u64>>>()?)
     }

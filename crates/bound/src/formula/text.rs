@@ -48,6 +48,8 @@ struct Names<'a> {
     written: Vec<Option<Polynomial>>,
     /// Least values of parameters and then of counts for which the formula is written.
     least: Vec<u64>,
+    /// Greatest values of parameters; `u64::MAX` for no limit.
+    most: Vec<u64>,
 }
 
 impl<Q: Quantity> ParameterFormula<Q> {
@@ -91,13 +93,11 @@ impl<'a> Names<'a> {
             formula: of_loops,
             loops,
             parameters,
+            ..
         } = formula;
         let mut least = vec![1; parameters.len()];
         let mut most = vec![u64::MAX; parameters.len()];
-        for (parameter, from, to) in loops
-            .iter()
-            .flat_map(|l| l.count.iter().flat_map(|c| &c.valid))
-        {
+        for (parameter, from, to) in formula.ranges() {
             if let Some(least) = least.get_mut(*parameter) {
                 *least = u64::try_from(*from).unwrap_or(0).max(*least);
             }
@@ -130,6 +130,7 @@ impl<'a> Names<'a> {
             loops,
             written,
             least,
+            most,
         }
     }
 
@@ -203,15 +204,13 @@ impl<'a> Names<'a> {
     fn range(&self) -> Vec<String> {
         let mut range = Vec::new();
         for (parameter, name) in self.parameters.iter().enumerate() {
-            let counts = self.loops.iter().filter_map(|l| l.count.as_ref());
-            let valid = counts
-                .flat_map(|count| &count.valid)
-                .filter(|(p, ..)| *p == parameter);
             let least = self.least.get(parameter).copied().unwrap_or(1);
-            range.push(match valid.map(|&(.., most)| most).min() {
-                Some(most) => format!("{least} <= {name} <= {most}"),
-                None => format!("{name} >= {least}"),
-            });
+            range.push(
+                match self.most.get(parameter).filter(|most| **most < u64::MAX) {
+                    Some(most) => format!("{least} <= {name} <= {most}"),
+                    None => format!("{name} >= {least}"),
+                },
+            );
         }
         let counted = self.loops.iter().filter(|l| l.count.is_none());
         range.extend(counted.map(|l| format!("{} >= 1", l.name)));

@@ -47,6 +47,7 @@ fn formula(region: &Region, counts: &[Option<CountExpression>]) -> ParameterForm
         formula: find_formula(&program, FormulaEffort::default()).expect("a formula"),
         loops: loops.collect(),
         parameters: vec!["n".to_owned(), "m".to_owned()],
+        valid: Vec::new(),
     }
 }
 
@@ -140,4 +141,16 @@ fn conditions_of_regions_are_written() {
     assert_eq!(conditions, ["11*L1 >= 1 + 21*L2", "21*L2 >= 11*L1"]);
     assert_eq!(text.range, ["L1 >= 1", "L2 >= 1"]);
     assert_eq!(formula.at(&[]), None);
+}
+
+/// A number of the program may rest on the range of a parameter that no count has.
+#[test]
+fn ranges_of_parameters_limit_formulas_without_them() {
+    let mut formula = formula(&nest(), &[Some(count(0, 1, 1, 0)), Some(count(0, 1, 1, 0))]);
+    assert!(formula.at(&[3, 2000]).is_some());
+    formula.valid = vec![(1, 1, 1024)];
+    assert_eq!(formula.at(&[3, 2000]), None);
+    assert_eq!(formula.at(&[3, 0]), None);
+    assert!(formula.at(&[3, 1024]).is_some());
+    assert_eq!(formula.text().range[1], "1 <= m <= 1024");
 }

@@ -128,25 +128,29 @@ impl BoundOptions {
     fn with_open(&self, names: &[String], most: i64) -> BoundOptions {
         let mut options = self.clone();
         let launches = &mut options.launches;
-        let range = |least, limit| NumberRange {
-            least,
-            most: i128::from(most).min(limit),
+        // Those of CUDA C++ Programming Guide, compute capabilities: no narrower, as sizes that are not named are open too.
+        let size = |limit| NumberRange {
+            least: 1,
+            most: limit,
         };
         for name in names {
             let in_file = launches.file.is_some() || options.block.is_some();
             if name.starts_with("blockDim.") {
                 if launches.block.is_none() && !in_file {
-                    launches.block = Some([1024, 1024, 64].map(|limit| range(1, limit)));
+                    launches.block = Some([1024, 1024, 64].map(size));
                 }
             } else if name.starts_with("gridDim.") {
                 if launches.grid.is_none() && !in_file {
                     let limits = [i32::MAX.into(), u16::MAX.into(), u16::MAX.into()];
-                    launches.grid = Some(limits.map(|limit| range(1, limit)));
+                    launches.grid = Some(limits.map(size));
                 }
             } else if launches.params.iter().all(|param| param.name != *name) {
                 launches.params.push(StatedParam {
                     name: name.clone(),
-                    range: range(0, i64::MAX.into()),
+                    range: NumberRange {
+                        least: 0,
+                        most: most.into(),
+                    },
                 });
             }
         }
@@ -190,7 +194,15 @@ impl BoundQuery<'_> {
             deadline: self.deadline,
             ..FormulaEffort::default()
         };
+        // Derived numbers, too, rest on the ranges of the parameters.
+        let mut valid = Vec::new();
+        for (parameter, name) in symbols.parameters().iter().enumerate() {
+            let words = self.ranges.words.values().filter(|word| word.name == *name);
+            let ranges = words.filter_map(|word| word.range);
+            valid.extend(ranges.map(|range| (parameter, range.least, range.most)));
+        }
         Ok(ParameterFormula {
+            valid,
             formula: find_formula(&program, effort)?,
             loops,
             parameters: symbols.parameters().to_vec(),

@@ -113,11 +113,9 @@ impl ParameterComparison {
     }
 }
 
-/// Returns the parameters that occur in counts.
+/// Returns the parameters with a range.
 fn used(formula: &ParameterFormula<Instructions>) -> BTreeSet<usize> {
-    let counts = formula.loops.iter().filter_map(|l| l.count.as_ref());
-    let valid = counts.flat_map(|count| &count.valid);
-    valid.map(|(parameter, ..)| *parameter).collect()
+    formula.ranges().map(|(parameter, ..)| *parameter).collect()
 }
 
 /// Returns a random value of a parameter, if possible in the range of the counts.
@@ -127,8 +125,7 @@ fn value(
     most: i64,
     random: &mut fastrand::Rng,
 ) -> i64 {
-    let counts = formula.loops.iter().filter_map(|l| l.count.as_ref());
-    let valid = counts.flat_map(|count| &count.valid);
+    let valid = formula.ranges();
     let (mut from, mut to) = (0, most);
     for (_, least, most) in valid.filter(|(of, ..)| *of == parameter) {
         from = from.max(*least);
