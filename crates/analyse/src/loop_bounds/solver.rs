@@ -267,6 +267,12 @@ impl<'a> LoopSolver<'a> {
             }
         }
         for word in &words {
+            if let Some(read) = self.symbolic.read_of_special(word) {
+                let why = format!("a special register that {read} reads decides the count");
+                return WhyUnknown::Pattern(why);
+            }
+        }
+        for word in &words {
             if let Some(name) = self.unlimited_word(word) {
                 return WhyUnknown::Parameter { name, exit };
             }

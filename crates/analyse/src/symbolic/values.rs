@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use warpbound_base::{CodeAddr, Named};
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, Expr, Meaning, OpIndex, TernaryOp, UnaryOp, ValueDependence, ValueDomain,
-    Width, eval,
+    BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex, TernaryOp, UnaryOp, ValueDependence,
+    ValueDomain, Width, eval,
 };
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
@@ -294,38 +294,26 @@ impl<'a> Symbolic<'a> {
     }
 
     fn atom_decided_by(&mut self, id: AtomId, visited: &mut HashSet<AtomId>) -> Option<CodeAddr> {
-        if !visited.insert(id) {
-            return None;
-        }
-        let words: Vec<WordPolynomial> = match self.atoms.get(id).clone() {
-            Atom::Value(value, cell) => match self.gsa.definition(value) {
-                Definition::Op(node, at) => {
-                    let op = self.code.get(at)?;
-                    let loads = matches!(
-                        op.meaning,
-                        Some(Meaning::Load { .. } | Meaning::Atomic { .. } | Meaning::Texture(_))
-                    );
-                    if loads || matches!(op.value, ValueDependence::Load(_)) {
-                        return Some(op.addr);
-                    }
-                    let reads = op.reads.clone();
-                    reads
-                        .iter()
-                        .map(|&cell| self.before(node, at, cell))
-                        .collect()
-                }
-                Definition::Conditional(node, at, _) => self.conditional(node, at, cell),
-                Definition::Gamma(node, _) | Definition::Mu(node, _) => {
-                    self.joined(node, cell).concat()
-                }
-                _ => return None,
-            },
-            _ => self.atoms.operands(id).to_vec(),
+        let Atom::Value(value, cell) = *self.atoms.get(id) else {
+            return Err(self.atoms.operands(id).to_vec());
         };
-        let atoms: Vec<AtomId> = words.iter().flat_map(|word| word.unknowns()).collect();
-        atoms
-            .into_iter()
-            .find_map(|id| self.atom_decided_by(id, visited))
+        Err(match self.gsa.definition(value) {
+            Definition::Op(node, at) => {
+                let Some(op) = self.code.get(at) else {
+                    return Err(Vec::new());
+                };
+                if is_of_kind(op) {
+                    return Ok(op.addr);
+                }
+                let reads = op.reads.iter();
+                reads.map(|&cell| self.before(node, at, cell)).collect()
+            }
+            Definition::Conditional(node, at, _) => self.conditional(node, at, cell),
+            Definition::Gamma(node, _) | Definition::Mu(node, _) => {
+                self.joined(node, cell).concat()
+            }
+            _ => Vec::new(),
+        })
     }
 
     /// Name of a word of a constant bank in reports.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 
-use super::check::{BrokenClaim, LoopedCode, ObservedCounts, contradictions};
+use super::check::{BrokenCount, LoopedCode, ObservedCounts, contradictions};
 use super::generate::LoopProgram;
 use super::launches::{DrawnRanges, OneLaunch};
 use crate::execute::mix;
@@ -51,7 +51,7 @@ pub struct LoopCampaign {
     /// Number of loops without a bound, by reason.
     pub unknown: BTreeMap<String, usize>,
     /// Number of contradictions by claim.
-    pub broken: BTreeMap<BrokenClaim, usize>,
+    pub broken: BTreeMap<BrokenCount, usize>,
     /// Contradictions, with the seed of the program.
     pub problems: Vec<String>,
 }

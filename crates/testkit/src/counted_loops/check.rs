@@ -186,7 +186,7 @@ impl<'a> HeaderCounter<'a> {
 
 /// Claim of a derived bound that an observation contradicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum BrokenClaim {
+pub enum BrokenCount {
     /// Most executions per entry.
     PerEntry,
     /// Most executions in the whole run.
@@ -197,13 +197,13 @@ pub enum BrokenClaim {
     Formula,
 }
 
-/// Contradiction between a claim and the threads of one launch.
+/// CountContradiction between a claim and the threads of one launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Contradiction {
+pub struct CountContradiction {
     /// Number of the site.
     pub site: usize,
     /// The claim.
-    pub claim: BrokenClaim,
+    pub claim: BrokenCount,
     /// Claimed number.
     pub claimed: u64,
     /// Observed number.
@@ -216,7 +216,7 @@ pub fn contradictions(
     launch: &OneLaunch,
     seen: &ObservedCounts,
     all: bool,
-) -> Vec<Contradiction> {
+) -> Vec<CountContradiction> {
     let mut found = Vec::new();
     for (site, (verdict, count)) in verdicts.iter().zip(&seen.sites).enumerate() {
         let LoopVerdict::Bounded(bound) = verdict else {
@@ -224,11 +224,11 @@ pub fn contradictions(
         };
         for (claim, claimed, observed) in claims(bound, launch, *count) {
             let is_broken = match claim {
-                BrokenClaim::Certain => all && seen.complete && observed < claimed,
+                BrokenCount::Certain => all && seen.complete && observed < claimed,
                 _ => observed > claimed,
             };
             if is_broken {
-                found.push(Contradiction {
+                found.push(CountContradiction {
                     site,
                     claim,
                     claimed,
@@ -245,13 +245,13 @@ fn claims(
     bound: &DerivedBound,
     launch: &OneLaunch,
     seen: SiteCount,
-) -> impl Iterator<Item = (BrokenClaim, u64, u64)> {
-    let per_entry = (BrokenClaim::PerEntry, bound.per_entry, seen.per_entry);
-    let total = bound.total.map(|t| (BrokenClaim::Total, t, seen.total));
+) -> impl Iterator<Item = (BrokenCount, u64, u64)> {
+    let per_entry = (BrokenCount::PerEntry, bound.per_entry, seen.per_entry);
+    let total = bound.total.map(|t| (BrokenCount::Total, t, seen.total));
     let certain = bound.certain;
-    let certain = certain.map(|c| (BrokenClaim::Certain, c, seen.per_entry));
+    let certain = certain.map(|c| (BrokenCount::Certain, c, seen.per_entry));
     let formula = bound.count.as_ref().and_then(|f| count_of(f, launch));
-    let formula = formula.map(|f| (BrokenClaim::Formula, f, seen.per_entry));
+    let formula = formula.map(|f| (BrokenCount::Formula, f, seen.per_entry));
     [Some(per_entry), total, certain, formula]
         .into_iter()
         .flatten()

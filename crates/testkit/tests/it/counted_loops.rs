@@ -8,7 +8,7 @@ use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown};
 use warpbound_ir::{Code, text};
 use warpbound_testkit::counted_loops::campaign::LoopCampaign;
 use warpbound_testkit::counted_loops::check::{
-    BrokenClaim, Contradiction, LoopedCode, ObservedCounts, contradictions,
+    BrokenCount, CountContradiction, LoopedCode, ObservedCounts, contradictions,
 };
 use warpbound_testkit::counted_loops::launches::OneLaunch;
 
@@ -53,7 +53,7 @@ fn compare(
     parameters: &[u32],
     ranges: &LaunchRanges,
     change: impl Fn(&mut DerivedBound),
-) -> (Vec<LoopVerdict>, ObservedCounts, Vec<Contradiction>) {
+) -> (Vec<LoopVerdict>, ObservedCounts, Vec<CountContradiction>) {
     let looped = LoopedCode::build(code).expect("followed");
     let of_analysed = LoopedCode::build(analysed).expect("followed");
     let mut verdicts = of_analysed.derive(ranges);
@@ -114,7 +114,7 @@ fn known(parameters: &[u32]) -> Vec<Option<WordRange>> {
 }
 
 /// Checks that a fault in the analysed code is reported as a claim broken, and that nothing is without it.
-fn assert_caught(lines: &[&str], faulty: &[&str], parameters: &[u32], claim: BrokenClaim) {
+fn assert_caught(lines: &[&str], faulty: &[&str], parameters: &[u32], claim: BrokenCount) {
     let (code, analysed) = (code_of(lines), code_of(faulty));
     let ranges = ranges_of(&known(parameters));
     let (verdicts, _, right) = compare(&code, &code, parameters, &ranges, |_| {});
@@ -143,9 +143,9 @@ fn a_head_tested_loop_is_not_off_by_one() {
     let code = code_of(&HEAD_TESTED);
     let less = |bound: &mut DerivedBound| bound.per_entry -= 1;
     let (_, _, found) = compare(&code, &code, &[], &ranges_of(&[]), less);
-    let expected = Contradiction {
+    let expected = CountContradiction {
         site: 0,
-        claim: BrokenClaim::PerEntry,
+        claim: BrokenCount::PerEntry,
         claimed: 10,
         observed: 11,
     };
@@ -159,11 +159,11 @@ fn a_certain_number_must_be_reached() {
     let more = |bound: &mut DerivedBound| bound.certain = Some(12);
     let (_, _, found) = compare(&code, &code, &[], &ranges_of(&[]), more);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].claim, BrokenClaim::Certain);
+    assert_eq!(found[0].claim, BrokenCount::Certain);
     let total = |bound: &mut DerivedBound| bound.total = Some(10);
     let (_, _, found) = compare(&code, &code, &[], &ranges_of(&[]), total);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].claim, BrokenClaim::Total);
+    assert_eq!(found[0].claim, BrokenCount::Total);
 }
 
 /// Fails if `!=` counts with a step that does not divide the distance.
@@ -186,7 +186,7 @@ fn until_equal_needs_a_step_that_divides_the_distance() {
     ));
     let mut faulty = lines("10");
     faulty[2] = "P1 = lt_s(R2, 10)";
-    assert_caught(&lines("10"), &faulty, &[], BrokenClaim::PerEntry);
+    assert_caught(&lines("10"), &faulty, &[], BrokenCount::PerEntry);
 }
 
 /// Fails if signed and unsigned comparisons are exchanged.
@@ -206,8 +206,8 @@ fn signed_and_unsigned_comparisons_differ() {
     let ranges = ranges_of(&known(&parameters));
     assert_counts(&signed, &parameters, &ranges, &[8]);
     assert_counts(&unsigned, &parameters, &ranges, &[1]);
-    assert_caught(&signed, &unsigned, &parameters, BrokenClaim::PerEntry);
-    assert_caught(&unsigned, &signed, &parameters, BrokenClaim::Certain);
+    assert_caught(&signed, &unsigned, &parameters, BrokenCount::PerEntry);
+    assert_caught(&unsigned, &signed, &parameters, BrokenCount::Certain);
 }
 
 /// Fails if a step is not seen to wrap around.
@@ -227,10 +227,10 @@ fn a_step_across_the_end_of_the_words_is_no_count() {
     assert_unknown(&wraps, &[]);
     let same_distance = with("R2 = 0", "P1 = lt_u(R2, 15)");
     assert_counts(&same_distance, &[], &ranges_of(&[]), &[3]);
-    assert_caught(&wraps, &same_distance, &[], BrokenClaim::PerEntry);
+    assert_caught(&wraps, &same_distance, &[], BrokenCount::PerEntry);
     let signed = with("R2 = 0x7ffffff0", "P1 = lt_s(R2, 0x7fffffff)");
     assert_unknown(&signed, &[]);
-    assert_caught(&signed, &same_distance, &[], BrokenClaim::PerEntry);
+    assert_caught(&signed, &same_distance, &[], BrokenCount::PerEntry);
 }
 
 /// A product by the chain of 16-bit multiplications of a compiler; its last line is given.
@@ -266,7 +266,7 @@ fn a_multiply_chain_is_a_product_with_all_carries() {
         &chain(whole),
         &chain(without_high),
         &parameters,
-        BrokenClaim::PerEntry,
+        BrokenCount::PerEntry,
     );
     let parameters = [0x203, 0x3_0000];
     let count = (0x203u64 * 0x3_0000).div_ceil(0x1_0000);
@@ -276,7 +276,7 @@ fn a_multiply_chain_is_a_product_with_all_carries() {
         &chain(whole),
         &chain(without_cross),
         &parameters,
-        BrokenClaim::PerEntry,
+        BrokenCount::PerEntry,
     );
 }
 
