@@ -286,10 +286,16 @@ fn access_with_a_number_less() {
     }
 }
 
-/// Blocks of 11 x 11 threads have several rows in a warp, those of 32 x 4 have one.
+/// Blocks of 8 x 4 threads have several rows in a warp, those of 32 x 4 have one; the rows of the matrices are lines.
 #[test]
 fn accesses_classified_for_another_block() {
-    let (file, launch) = matrices();
+    let file = "matmul_int.sm_61.cubin";
+    let launch = TestLaunch::of("matmul_int", [1; 3], [8, 4, 1])
+        .input("a", &[1i32; 1024])
+        .input("b", &[1i32; 1024])
+        .scratch("product", &[0i32; 1024])
+        .value("n", 32i32)
+        .finish();
     let session = session(file);
     let kernel = session
         .launched_kernel(None, launch.kernel.as_deref())
