@@ -252,51 +252,6 @@ impl KernelRow {
         }
     }
 
-    /// Compares the worst warp of a launch with the bound for the loop bounds that its threads show.
-    fn compare_bound(&mut self, launch: u64, claims: &Claims<'_>, seen: &AuditObservations) {
-        // Any number is a true bound of a loop that no thread reaches.
-        let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
-        let loops: Vec<Option<u64>> = seen.max_per_entry.iter().map(of_loop).collect();
-        let totals: Vec<Option<u64>> = seen.max_totals.iter().map(of_loop).collect();
-        let counts = StatedCounts {
-            bounds: &loops,
-            totals: &totals,
-            never: &[],
-        };
-        let bound = claims.flow.bound_with(counts, |_| 0);
-        let bound = bound.map(|bound| bound.limit().0);
-        let stated = StatedFacts {
-            loops,
-            totals,
-            bound,
-        };
-        for broken in stated.violated(seen) {
-            self.violations += 1;
-            if let BrokenStatement::Bound { bound, worst } = broken {
-                self.problem(
-                    launch,
-                    format_args!(
-                        "{} instructions in {:?}, the bound is {bound}",
-                        worst.issued, worst.warp
-                    ),
-                );
-            }
-        }
-        match (seen.worst, bound) {
-            (Some(worst), Some(bound)) => {
-                self.ratios.push(bound as f64 / worst.issued as f64);
-                if self.worst.is_none_or(|(most, _)| most < worst.issued) {
-                    self.worst = Some((worst.issued, bound));
-                }
-            }
-            (_, None) => {
-                self.violations += 1;
-                self.problem(launch, "no bound, although each loop has one");
-            }
-            (None, Some(_)) => {}
-        }
-    }
-
     fn problem(&mut self, launch: u64, problem: impl std::fmt::Display) {
         if self.problems.len() < SHOWN {
             self.problems.push(format!("launch {launch}: {problem}"));
