@@ -284,16 +284,54 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// Address of a load, or of another operation whose result is not followed, on which a word depends.
+    /// Address of an access to memory on whose result a word depends.
     pub(crate) fn decided_by(&mut self, word: &WordPolynomial) -> Option<CodeAddr> {
-        let mut visited = HashSet::new();
-        let atoms: Vec<AtomId> = word.unknowns().collect();
-        atoms
-            .into_iter()
-            .find_map(|id| self.atom_decided_by(id, &mut visited))
+        let loads = |op: &Op| {
+            let accesses = matches!(
+                op.meaning,
+                Some(Meaning::Load { .. } | Meaning::Atomic { .. } | Meaning::Texture(_))
+            );
+            accesses || matches!(op.value, ValueDependence::Load(_))
+        };
+        self.first_among(word, &loads)
     }
 
-    fn atom_decided_by(&mut self, id: AtomId, visited: &mut HashSet<AtomId>) -> Option<CodeAddr> {
+    /// Address of a read of a special register that is not followed, on which a word depends.
+    pub(crate) fn read_of_special(&mut self, word: &WordPolynomial) -> Option<CodeAddr> {
+        self.first_among(word, &|op| matches!(op.value, ValueDependence::Special(_)))
+    }
+
+    /// Address of an operation of a kind on whose result a word depends.
+    fn first_among(
+        &mut self,
+        word: &WordPolynomial,
+        is_of_kind: &dyn Fn(&Op) -> bool,
+    ) -> Option<CodeAddr> {
+        let mut visited = HashSet::new();
+        let mut open: Vec<AtomId> = word.unknowns().collect();
+        // In the order of the terms.
+        open.reverse();
+        while let Some(id) = open.pop() {
+            if !visited.insert(id) {
+                continue;
+            }
+            match self.atom_among(id, is_of_kind) {
+                Ok(addr) => return Some(addr),
+                Err(words) => {
+                    let atoms = words.iter().rev().flat_map(|word| word.unknowns());
+                    open.extend(atoms);
+                }
+            }
+        }
+        None
+    }
+
+    /// Address of the operation that an atom is the result of, if it is of a kind; else the words on which it depends.
+    fn atom_among(
+        &mut self,
+        id: AtomId,
+        is_of_kind: &dyn Fn(&Op) -> bool,
+    ) -> Result<CodeAddr, Vec<WordPolynomial>> {
         let Atom::Value(value, cell) = *self.atoms.get(id) else {
             return Err(self.atoms.operands(id).to_vec());
         };
