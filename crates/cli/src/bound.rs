@@ -21,8 +21,6 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         facts,
         call_default,
         launch,
-        launch_file: _,
-        contents: _,
         domains,
         flow,
         format,
@@ -31,7 +29,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         time_limit,
         timing,
         jobs,
-        cost: _,
+        ..
     } = arguments;
     let library = input::library(&input.file)?;
     let profiled_launch = profiled_launch(arguments)?;
