@@ -82,13 +82,11 @@ impl Alternative {
     /// Whether both wait at the same entry: pushed by the same step, not only at the same operation.
     fn waits_with(&self, other: &Alternative) -> bool {
         let (entries, others) = (self.entries(), other.entries());
-        let pairs = entries.iter().zip(&others);
+        let mut pairs = entries.iter().zip(&others);
         self.waits
             && other.waits
             && entries.len() == others.len()
-            && pairs
-                .map(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
-                .all(|same| same)
+            && pairs.all(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
     }
 
     /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in the
