@@ -139,6 +139,7 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     for holding in found.into_iter().rev().flatten() {
         add_fact(symbolic, integers, &holding, &mut facts);
     }
+    integers.limit_atoms(&symbolic.atoms, &mut facts);
     facts
 }
 
