@@ -203,6 +203,12 @@ pub(super) fn add_fact(
             facts.not_negative.push(number);
         }
         Condition::NotZero(word) => {
+            // Of a word and its negative, the one that is read as a number of its own.
+            let negative = word.scaled(u32::MAX);
+            let word = match &negative {
+                Some(negative) if atoms.has_recorded_span(negative) => negative,
+                _ => word,
+            };
             for reading in [Reading::Signed, Reading::Unsigned] {
                 let number = integers.read(atoms, word, reading, facts);
                 facts.not_zero.push(number);

@@ -495,6 +495,11 @@ impl Atoms {
             .insert(id, (modulus, residue % modulus.max(1)));
     }
 
+    /// Whether the span of a polynomial is known to be smaller than its terms show.
+    pub(crate) fn has_recorded_span(&self, word: &WordPolynomial) -> bool {
+        self.spans.contains_key(word)
+    }
+
     /// Span of a polynomial that holds for any words in place of its atoms.
     pub(super) fn recorded_span(&self, word: &WordPolynomial) -> Option<Span> {
         self.spans.get(word).copied()
