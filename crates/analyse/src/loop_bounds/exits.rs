@@ -61,7 +61,7 @@ fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
         |step: &&warpbound_simt::warp::WarpStep| step.via == Via::Walk && step.to == Some(next);
     let taken = steps.iter().filter(|step| !falls(step));
     let taken: Vec<Option<usize>> = taken.map(|step| step.to.map(NodeId::index)).collect();
-    // A pop may resume at the next operation: then the sides cannot be told apart.
+    // A pop may resume at the next operation: then a step does not show which side was taken.
     if taken.contains(&Some(next.index())) {
         return None;
     }

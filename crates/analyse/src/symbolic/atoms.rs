@@ -107,7 +107,7 @@ impl Atoms {
         id
     }
 
-    /// How deeply operations are nested in an atom.
+    /// Depth to which operations are nested in an atom.
     fn depth_of(&self, atom: &Atom) -> u32 {
         let operands = operands(atom).iter();
         let atoms = operands.flat_map(|operand| operand.unknowns());

@@ -19,7 +19,7 @@ pub(crate) enum Condition {
     Zero(WordPolynomial),
     /// The word is not 0.
     NotZero(WordPolynomial),
-    /// It never holds.
+    /// A condition that never holds.
     Never,
 }
 

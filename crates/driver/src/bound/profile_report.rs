@@ -1,7 +1,7 @@
 //! The profile of a launch in the bound of its kernel.
 
 use warpbound_analyse::launch_profile::ValueOrigin;
-use warpbound_base::{Diagnostic, Instructions, UpperBound};
+use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
@@ -118,7 +118,7 @@ impl QueryProfile {
             return of_all;
         }
         self.report.decides = true;
-        let bound = UpperBound::proven(Instructions(bound));
+        let bound = Instructions(bound);
         Verdict::Bounded(WarpBound::from_profile(bound))
     }
 
