@@ -9,6 +9,7 @@
 mod alternative;
 mod decisive_cells;
 mod effects;
+mod loop_iterations;
 mod row;
 mod run;
 
@@ -124,6 +125,8 @@ pub enum NoProfileReason {
     Decisions,
     /// Too many instructions.
     Steps,
+    /// Too many stack entries: most likely an endless recursion.
+    StackHeight,
     /// The deadline has passed.
     TimeLimit,
 }
@@ -151,6 +154,8 @@ pub struct LaunchedWarp {
 pub struct LaunchProfile {
     /// The warp with the largest number of instructions among those that have a profile; the first of them.
     pub worst: Option<(LaunchedWarp, WarpIssues)>,
+    /// The warp with the largest number of instructions among those whose profile is exact; the first of them.
+    pub worst_exact: Option<(LaunchedWarp, u64)>,
     /// The first warp without a profile.
     pub undecided: Option<(LaunchedWarp, NoProfile)>,
     /// Warps that were executed; the others are equal to one of them.
@@ -175,8 +180,8 @@ impl LaunchProfile {
 pub struct LaunchProfiler<'a> {
     values: LaunchValues<'a>,
     cells: DecisiveCells,
-    /// For each operation, the loops of [`LaunchValues::loops`] that contain it, as bits.
-    loops_of: Vec<u64>,
+    /// For each operation, its loops.
+    loops_of: Vec<LoopBits>,
     /// Thread index of the lanes of each warp of a block along each axis.
     threads: Vec<[LaneRow; 3]>,
     known: KnownWarps,
@@ -184,6 +189,15 @@ pub struct LaunchProfiler<'a> {
     executed: u64,
     unknown_at: BTreeSet<OpIndex>,
     decided: ValueOrigin,
+}
+
+/// Loops of [`LaunchValues::loops`] at an operation, as bits.
+#[derive(Clone, Copy, Default, Debug)]
+struct LoopBits {
+    /// Those that contain it.
+    around: u64,
+    /// Those of which it is the header.
+    headed: u64,
 }
 
 /// Results of executed warps, by what decided them: equal in all warps that do not differ in that.
@@ -233,7 +247,7 @@ impl<'a> LaunchProfiler<'a> {
     /// Makes a profiler of a launch. Loops beyond [`LaunchValues::MAX_LOOPS`] count as loops without a bound.
     pub fn new(values: LaunchValues<'a>) -> LaunchProfiler<'a> {
         let code = values.code;
-        let mut loops_of = vec![0; code.ops.len()];
+        let mut loops_of = vec![LoopBits::default(); code.ops.len()];
         for (number, stated) in values
             .loops
             .iter()
@@ -242,7 +256,10 @@ impl<'a> LaunchProfiler<'a> {
         {
             for at in &stated.body {
                 if let Some(bits) = loops_of.get_mut(at.index()) {
-                    *bits |= 1u64 << number;
+                    bits.around |= 1u64 << number;
+                    if *at == stated.header {
+                        bits.headed |= 1u64 << number;
+                    }
                 }
             }
         }
@@ -367,6 +384,10 @@ impl LaunchProfile {
                 let is_more = |(_, most): &(LaunchedWarp, WarpIssues)| most.issues < issues.issues;
                 if self.worst.as_ref().is_none_or(is_more) {
                     self.worst = Some((warp, issues));
+                }
+                let is_more = |(_, most): &(LaunchedWarp, u64)| *most < issues.issues;
+                if issues.exact && self.worst_exact.as_ref().is_none_or(is_more) {
+                    self.worst_exact = Some((warp, issues.issues));
                 }
             }
             Err(why) => {

@@ -10,6 +10,7 @@ mod claims;
 mod derived;
 mod loops;
 mod monitor;
+mod profiles;
 mod vary;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
 pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
+pub use profiles::ProfiledWarps;
 pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.
@@ -254,23 +256,8 @@ impl Session {
             }
         };
         let mut claims = claims_of_flow(&prepared, &options, launch.context, flow);
-        let mut audit = Audit {
-            prepared: &prepared,
-            stated: StatedFacts {
-                loops: bound.loops.iter().map(|l| l.bound).collect(),
-                totals: bound.loops.iter().map(|l| l.total).collect(),
-                bound: bound.verdict.bound(),
-            },
-            bound: &bound,
-            findings: BTreeMap::new(),
-            further_violations: 0,
-            most: vec![0; bound.loops.len()],
-            totals: vec![0; bound.loops.len()],
-            derived_for_all: self.derived_for_all(&prepared, &claims.flow)?,
-            derived: vec![DerivedCount::default(); bound.loops.len()],
-            accesses: BTreeMap::new(),
-            report: &mut report,
-        };
+        let derived_for_all = self.derived_for_all(&prepared, &claims.flow)?;
+        let mut audit = Audit::new(&prepared, &bound, derived_for_all, &mut report);
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
         for number in 1..=runs.runs {
             let varied;
@@ -284,11 +271,19 @@ impl Session {
             };
             claims.accesses = self.access_classes(&prepared, &claims.flow, launch)?;
             let derived = self.derived_for_launch(&prepared, &claims.flow, launch)?;
-            let run = self.monitor(&prepared, &claims, launch, order, limit)?;
-            if number == 1 {
-                let longer = run.observations.issued.saturating_add(1000);
-                limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
-            }
+            let run = match number {
+                1 => {
+                    let profile = self.audited_profile(&claims.flow, &audit.stated, &options);
+                    let how = (order, limit);
+                    let (run, warps) =
+                        self.monitor_with_profile(&prepared, &claims, launch, how, &profile)?;
+                    audit.add_profiled(number, &run, warps);
+                    let longer = run.observations.issued.saturating_add(1000);
+                    limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
+                    run
+                }
+                _ => self.monitor(&prepared, &claims, launch, order, limit)?,
+            };
             audit.add_derived(number, &run, &derived);
             audit.add(number, run);
             on_run(number);
@@ -318,6 +313,7 @@ impl Session {
             bound: bound.verdict.bound(),
             no_bound: bound.verdict.reason().map(str::to_owned),
             ratio: None,
+            profiled: 0,
             loops: Vec::new(),
             accesses: Vec::new(),
             faults: Vec::new(),
@@ -364,6 +360,33 @@ struct DerivedCount {
     most: u64,
     is_missing: bool,
     is_reached: bool,
+}
+
+impl<'a> Audit<'a> {
+    fn new(
+        prepared: &'a Prepared<'a>,
+        bound: &'a KernelBound,
+        derived_for_all: DerivedClaims,
+        report: &'a mut AuditReport,
+    ) -> Audit<'a> {
+        Audit {
+            prepared,
+            stated: StatedFacts {
+                loops: bound.loops.iter().map(|l| l.bound).collect(),
+                totals: bound.loops.iter().map(|l| l.total).collect(),
+                bound: bound.verdict.bound(),
+            },
+            bound,
+            findings: BTreeMap::new(),
+            further_violations: 0,
+            most: vec![0; bound.loops.len()],
+            totals: vec![0; bound.loops.len()],
+            derived_for_all,
+            derived: vec![DerivedCount::default(); bound.loops.len()],
+            accesses: BTreeMap::new(),
+            report,
+        }
+    }
 }
 
 impl Audit<'_> {

@@ -230,7 +230,7 @@ impl BoundQuery<'_> {
         let mut verdict = self.verdict(stated, &external)?;
         let mut profile = self.profile(&facts.bounds())?;
         if let Some(profile) = &mut profile {
-            verdict = profile.verdict(verdict);
+            verdict = profile.verdict(verdict)?;
         }
         let decides = profile.as_ref().filter(|profile| profile.report.decides);
         let loops = self.loops(&facts);

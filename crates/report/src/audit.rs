@@ -43,6 +43,8 @@ pub struct AuditReport {
     pub bound: Option<u128>,
     /// Reason why there is no bound.
     pub no_bound: Option<String>,
+    /// Warps of the given launch that ended and were compared with their profiles.
+    pub profiled: u64,
     /// `bound / worst_simulated`, rounded to three decimals.
     pub ratio: Option<f64>,
     /// Loops and their observed iterations.
@@ -56,7 +58,7 @@ pub struct AuditReport {
 /// Violation of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Violated statement: `fact`, `bound`, `derived`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
+    /// Violated statement: `fact`, `bound`, `profile`, `derived`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
     /// `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.

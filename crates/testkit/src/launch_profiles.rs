@@ -8,7 +8,9 @@ use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfiler, LaunchValues,
 };
 use warpbound_base::Deadline;
-use warpbound_driver::{LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues};
+use warpbound_driver::{
+    LaunchProfile, LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues,
+};
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
@@ -174,6 +176,31 @@ impl ProgramLaunch {
         issued: &BTreeMap<LaunchedWarp, u64>,
         readable: Option<usize>,
     ) -> Vec<ComparedWarp> {
+        self.with_profiler(seen, readable, |profiler| {
+            let compared = issued.iter().map(|(&warp, &issued)| ComparedWarp {
+                warp,
+                issued,
+                profile: profiler.profile(warp),
+            });
+            compared.collect()
+        })
+    }
+
+    /// Profiles all warps of the launch; with `readable`, loads from this buffer find what it holds at the start.
+    pub fn profile(
+        &self,
+        program: &programs::ProfiledProgram,
+        readable: Option<usize>,
+    ) -> LaunchProfile {
+        self.with_profiler(program, readable, |profiler| profiler.profile_all())
+    }
+
+    fn with_profiler<T>(
+        &self,
+        seen: &programs::ProfiledProgram,
+        readable: Option<usize>,
+        compute: impl FnOnce(&mut LaunchProfiler<'_>) -> T,
+    ) -> T {
         let constant = |bank: u8, address: u32| {
             let (_, bytes) = self.launch.constants.first().filter(|_| bank == 0)?;
             let word = bytes.get(address as usize..)?.first_chunk::<4>()?;
@@ -200,12 +227,7 @@ impl ProgramLaunch {
             steps: 3_000_000,
             deadline: Deadline::default(),
         });
-        let compared = issued.iter().map(|(&warp, &issued)| ComparedWarp {
-            warp,
-            issued,
-            profile: profiler.profile(warp),
-        });
-        compared.collect()
+        compute(&mut profiler)
     }
 }
 

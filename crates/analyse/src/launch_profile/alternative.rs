@@ -8,7 +8,8 @@ use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
 
-use super::row::{LANES, LaneRow};
+use super::loop_iterations::LoopIterations;
+use super::row::LaneRow;
 
 /// Program point of a profile: an operation, and a number that tells apart the entries which it pushes each time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,8 +27,8 @@ pub(super) struct Alternative {
     pub(super) stack: ActivationStack<StampedPoint>,
     /// Values of the followed cells.
     pub(super) rows: Vec<LaneRow>,
-    /// For each loop with a stated bound and each lane, header executions since the loop was entered, at least.
-    pub(super) iterations: Vec<[u64; LANES]>,
+    /// Header executions in loops.
+    pub(super) iterations: LoopIterations,
     /// Whether all its lanes are certainly on the path.
     pub(super) is_certain: bool,
     /// Whether its lanes wait at an entry for those of other alternatives.
@@ -81,12 +82,12 @@ impl Alternative {
 
     /// Whether both wait at the same entry: pushed by the same step, not only at the same operation.
     fn waits_with(&self, other: &Alternative) -> bool {
+        if !self.waits || !other.waits || self.height() != other.height() {
+            return false;
+        }
         let (entries, others) = (self.entries(), other.entries());
         let mut pairs = entries.iter().zip(&others);
-        self.waits
-            && other.waits
-            && entries.len() == others.len()
-            && pairs.all(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
+        pairs.all(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
     }
 
     /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in the
@@ -148,15 +149,7 @@ impl Alternative {
             row.overwrite(more, new, both);
             row.origin = row.origin.with(more.origin);
         }
-        for (counts, more) in self.iterations.iter_mut().zip(&other.iterations) {
-            for (lane, (count, &more)) in counts.iter_mut().zip(more).enumerate() {
-                if new >> lane & 1 == 1 {
-                    *count = more;
-                } else if both >> lane & 1 == 1 {
-                    *count = more.min(*count);
-                }
-            }
-        }
+        self.iterations.absorb(&other.iterations, new, both);
         self.is_certain &= other.is_certain;
     }
 }

@@ -318,6 +318,8 @@ fn load(
             let start = start.and_then(|start| start.checked_add(number * bytes));
             if let Some(word) = start.and_then(|start| load_word(contents, start, width)) {
                 row.set(lane, word);
+                // The buffer is at an address that another run may choose otherwise, however the load found it.
+                row.origin = row.origin.with(ValueOrigin::ADDRESS);
             }
         }
         results.push((*dest, row));

@@ -1,7 +1,7 @@
 //! Values of the 32 lanes of a profiled warp: known or unknown in each lane, and what they follow from.
 
 use warpbound_ir::float::single::Scale;
-use warpbound_ir::float::{FloatOp, Flush};
+use warpbound_ir::float::{FloatOp, Flush, Format};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
 
@@ -240,17 +240,7 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
         return None;
     }
     let result = op.apply(words);
-    // Whether such a result is flushed depends on when it is judged, which no document states.
-    let flushes = matches!(
-        op,
-        FloatOp::AddSingle(_, flush) | FloatOp::MulSingle(_, _, flush) | FloatOp::FmaSingle(_, flush)
-            if flush != Flush::Keep
-    );
-    let operands = words.get(..op.words()).unwrap_or_default();
-    if flushes
-        && f32::from_bits(result as u32).abs() <= f32::MIN_POSITIVE
-        && operands.iter().all(|&word| word << 1 != 0)
-    {
+    if rounds_and_flushes(op, words) && f32::from_bits(result as u32).abs() <= f32::MIN_POSITIVE {
         return None;
     }
     let is_number = match op {
@@ -260,4 +250,24 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
         _ => !f32::from_bits(result as u32).is_nan(),
     };
     is_number.then_some(result)
+}
+
+/// Whether an operation flushes its result and may round it: then whether a result near the subnormal numbers is flushed
+/// depends on when it is judged, which no document states.
+fn rounds_and_flushes(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> bool {
+    // Sums with a zero, and products with one, are exact. The sum of a product and a zero is not.
+    let (flush, exact_with_zero) = match op {
+        FloatOp::AddSingle(_, flush)
+        | FloatOp::MulSingle(_, _, flush)
+        | FloatOp::FmaSingle(_, flush) => (flush, 2),
+        FloatOp::ToFormat {
+            from: Format::Double,
+            to: Format::Single,
+            flush,
+            ..
+        } => (flush, 0),
+        _ => return false,
+    };
+    let mut operands = words.iter().take(exact_with_zero);
+    flush != Flush::Keep && operands.all(|&word| word << 1 != 0)
 }

@@ -13,8 +13,9 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
 use super::decisive_cells::{DecisiveCells, may_write_memory};
 use super::effects::{self, OpLanes, RowDomain};
-use super::row::{LANES, LaneRow, ValueOrigin};
-use super::{LaunchValues, NoProfile, NoProfileReason, WarpIssues};
+use super::loop_iterations::LoopIterations;
+use super::row::{LaneRow, ValueOrigin};
+use super::{LaunchValues, LoopBits, NoProfile, NoProfileReason, WarpIssues};
 
 /// Largest number of decisions by unknown values in one warp.
 const MAX_DECISIONS: u32 = 1 << 17;
@@ -22,6 +23,9 @@ const MAX_DECISIONS: u32 = 1 << 17;
 /// Largest number of them in a row, without a condition that is known in between and outside loops with a bound. Loops
 /// that only memory ends are found by it.
 const MAX_UNKNOWN_IN_A_ROW: u32 = 1 << 11;
+
+/// Largest number of stack entries. Each decision copies the stack, and some hundred copies may be open at a time.
+const MAX_HEIGHT: usize = 1 << 12;
 
 /// Warp to be executed.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +42,8 @@ pub(super) struct ShapedWarp {
 pub(super) struct WarpRun<'r, 'a> {
     values: &'r LaunchValues<'a>,
     cells: &'r DecisiveCells,
-    /// For each operation, the stated loops that contain it, as bits.
-    loops_of: &'r [u64],
+    /// For each operation, its stated loops.
+    loops_of: &'r [LoopBits],
     warp: ShapedWarp,
     order: DivergenceOrder,
     steps_left: &'r mut u64,
@@ -68,7 +72,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     pub(super) fn new(
         values: &'r LaunchValues<'a>,
         cells: &'r DecisiveCells,
-        loops_of: &'r [u64],
+        loops_of: &'r [LoopBits],
         warp: ShapedWarp,
         steps_left: &'r mut u64,
     ) -> WarpRun<'r, 'a> {
@@ -97,7 +101,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let first = Alternative {
             stack: ActivationStack::new(self.point(entry), self.warp.lanes.into(), self.order),
             rows: vec![LaneRow::UNKNOWN; self.cells.count()],
-            iterations: vec![[0; LANES]; self.values.loops.len()],
+            iterations: LoopIterations::new(self.values.loops.len()),
             is_certain: true,
             waits: false,
         };
@@ -120,6 +124,12 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                     }
                 }
                 let now = one.height();
+                if now > MAX_HEIGHT {
+                    return Err(NoProfile {
+                        at: OpIndex(point.at),
+                        reason: NoProfileReason::StackHeight,
+                    });
+                }
                 if now < height && !open.is_empty() {
                     one.waits = true;
                     break;
@@ -178,21 +188,10 @@ impl<'r, 'a> WarpRun<'r, 'a> {
 
     /// Counts the execution of loop headers; returns the active lanes that the stated bounds leave.
     fn count_iteration(&self, one: &mut Alternative, at: OpIndex, active: u32) -> u32 {
-        let around = self.loops_of.get(at.index()).copied().unwrap_or(0);
-        let mut over = 0;
-        let loops = self.values.loops.iter().take(LaunchValues::MAX_LOOPS);
-        for (number, (counts, known)) in one.iterations.iter_mut().zip(loops).enumerate() {
-            if around >> number & 1 == 0 {
-                for lane in lanes_of(active.into()) {
-                    counts[lane] = 0;
-                }
-            } else if known.header == at {
-                for lane in lanes_of(active.into()) {
-                    counts[lane] = counts[lane].saturating_add(1);
-                    over |= u32::from(counts[lane] > known.bound) << lane;
-                }
-            }
-        }
+        let loops = self.loops_of.get(at.index()).copied().unwrap_or_default();
+        one.iterations.leave_all_but(loops.around, active);
+        let bound = |number: usize| self.values.loops.get(number).map_or(0, |known| known.bound);
+        let over = one.iterations.count(loops.headed, active, bound);
         // Where the path is certain, it is executed whatever is stated.
         if over != 0 && !one.is_certain {
             let left = one.without(over.into(), self.order);
@@ -387,7 +386,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if self
             .loops_of
             .get(at.index())
-            .is_none_or(|&loops| loops == 0)
+            .is_none_or(|loops| loops.around == 0)
         {
             self.unknown_in_a_row += 1;
         }

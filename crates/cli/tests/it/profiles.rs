@@ -70,3 +70,26 @@ fn wrong_launches() {
     assert!(other.contains("matmul_int"), "{other}");
     run(&[MATMUL[0], MATMUL[1], "--contents", "as-given"]).usage();
 }
+
+/// Facts that allow less than a warp issues in every run are false for the launch.
+#[test]
+fn an_exact_profile_above_the_static_bound_refutes_the_facts() {
+    let refusal = bound(&["--loop-default", "1"]).refusal();
+    for part in [
+        "false for this launch",
+        "at most 46",
+        "issues 116 in every run",
+    ] {
+        assert!(refusal.contains(part), "{part}: {refusal}");
+    }
+}
+
+/// An audit compares every warp of the given launch with its profile.
+#[test]
+fn an_audit_compares_warps_with_their_profiles() {
+    let audit = [&["audit"], &MATMUL[1..], &["--format", "json"]];
+    let message = json(&run(&audit.concat()).without_bound());
+    assert_eq!(message["violations"], 0);
+    assert_eq!(message["profiled"], message["warps"]);
+    assert_ne!(message["profiled"], 0);
+}

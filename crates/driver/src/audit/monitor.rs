@@ -90,6 +90,7 @@ pub struct ClaimMonitor<'a> {
     accesses: AccessMonitor<'a>,
     /// Warp that issued the last instruction.
     last_warp: WarpId,
+    on_end: Option<&'a mut dyn FnMut(WorstWarp)>,
     seen: AuditObservations,
 }
 
@@ -121,12 +122,22 @@ impl<'a> ClaimMonitor<'a> {
                 block: [0; 3],
                 warp: 0,
             },
+            on_end: None,
             seen: AuditObservations {
                 max_per_entry: vec![None; claims.flow.loops.sites.len()],
                 max_totals: vec![None; claims.flow.loops.sites.len()],
                 executed_never: vec![None; claims.never_count()],
                 ..AuditObservations::default()
             },
+        }
+    }
+
+    /// Calls a function for each warp that ends.
+    #[must_use]
+    pub fn on_end(self, on_end: &'a mut dyn FnMut(WorstWarp)) -> ClaimMonitor<'a> {
+        ClaimMonitor {
+            on_end: Some(on_end),
+            ..self
         }
     }
 
@@ -296,6 +307,9 @@ impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
                 issued: warp.issued,
                 warp: warp_id,
             };
+            if let Some(on_end) = &mut self.on_end {
+                on_end(new);
+            }
             if self
                 .seen
                 .worst

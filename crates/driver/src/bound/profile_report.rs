@@ -101,13 +101,26 @@ impl BoundQuery<'_> {
 
 impl QueryProfile {
     /// Returns the smaller of the bound of the launch and that of all launches.
-    pub(super) fn verdict(&mut self, of_all: Verdict<Instructions>) -> Verdict<Instructions> {
+    ///
+    /// # Errors
+    ///
+    /// A warp issues more than the bound of all launches in every run: what that rests on is false for the launch.
+    pub(super) fn verdict(
+        &mut self,
+        of_all: Verdict<Instructions>,
+    ) -> Result<Verdict<Instructions>, Diagnostic> {
         self.report.static_bound = match &of_all {
             Verdict::Bounded(bound) => Some(bound.upper_bound().limit().0),
             Verdict::Unbounded { .. } | Verdict::Refused(_) => None,
         };
+        if let (Some(bound), Some((warp, issues))) =
+            (self.report.static_bound, self.profile.worst_exact)
+            && bound < u128::from(issues)
+        {
+            return Err(false_statements(bound, warp, issues));
+        }
         let Some(bound) = self.report.bound else {
-            return of_all;
+            return Ok(of_all);
         };
         let bound = u128::from(bound);
         if self
@@ -115,11 +128,12 @@ impl QueryProfile {
             .static_bound
             .is_some_and(|of_all| of_all <= bound)
         {
-            return of_all;
+            return Ok(of_all);
         }
         self.report.decides = true;
-        let bound = Instructions(bound);
-        Verdict::Bounded(WarpBound::from_profile(bound))
+        Ok(Verdict::Bounded(WarpBound::from_profile(Instructions(
+            bound,
+        ))))
     }
 
     /// Returns the assumptions of the bound of the launch.
@@ -149,6 +163,16 @@ impl QueryProfile {
     }
 }
 
+/// Returns the diagnostic of a warp that issues more in every run than the facts and defaults allow.
+fn false_statements(bound: u128, warp: LaunchedWarp, issues: u64) -> Diagnostic {
+    let [x, y, z] = warp.block;
+    let number = warp.warp;
+    Diagnostic::new(format!(
+        "the facts or defaults are false for this launch: with them a warp issues at most {bound} instructions, but warp \
+         {number} of block {x}, {y}, {z} issues {issues} in every run"
+    ))
+}
+
 fn warp_place(warp: LaunchedWarp) -> ReportedWarp {
     ReportedWarp {
         block: warp.block,
@@ -164,6 +188,7 @@ fn reason_text(reason: NoProfileReason) -> &'static str {
             "unknown values decide again and again; a loop that memory ends needs a fact"
         }
         NoProfileReason::Steps => "too many instructions to execute all warps",
+        NoProfileReason::StackHeight => "the warp has too many stack entries",
         NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
     }
 }

@@ -1,6 +1,8 @@
 //! Random programs that end, for launch profiles: structured control flow with SSY, PBK, calls and early exits, decided by
 //! indices, loaded words, and values of other lanes.
 
+mod shapes;
+
 use std::collections::BTreeSet;
 
 use fastrand::Rng;

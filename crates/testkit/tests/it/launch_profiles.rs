@@ -3,9 +3,15 @@
 
 use std::path::Path;
 
+use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Contents, ProfileOptions, Session};
-use warpbound_ir::{ControlEffect, Expr, Meaning, Op, VoteMode};
+use warpbound_driver::audit::{HeaderMaximum, ProfiledWarps, WarpId, WorstWarp};
+use warpbound_driver::{
+    BoundOptions, Contents, NoProfileReason, ProfileOptions, Session, WarpIssues, indirect_targets,
+    stated_loops,
+};
+use warpbound_ir::float::{FloatOp, Flush, Format, Rounding};
+use warpbound_ir::{ControlEffect, Expr, Meaning, Op, VoteMode, WordHalf};
 use warpbound_isa::SpecialReg;
 use warpbound_launch::{LaunchFile, ParamValue, PathOrder};
 use warpbound_testkit::launch_profiles::programs::ProfiledProgram;
@@ -173,6 +179,166 @@ fn what_the_other_side_holds_is_unknown() {
         }
     }
     assert_ne!(counts[0], counts[1], "the order decides what is issued");
+}
+
+/// A launch of one block of this many threads.
+fn one_block(order: PathOrder, threads: u32) -> ProgramLaunch {
+    let mut launch = ProgramLaunch::random(0, order);
+    (launch.launch.block, launch.launch.grid) = ([threads, 1, 1], [1; 3]);
+    launch
+}
+
+/// Asserts that a profile holds for a warp whose sides execute a long end each.
+#[track_caller]
+fn assert_each_side_counts(program: &ProfiledProgram) {
+    for order in ORDERS {
+        let launch = one_block(order, 32);
+        let issued = launch.issued(&program.code);
+        for one in launch.compare(program, &issued, None) {
+            assert!(one.issued > 200, "both sides have an end: {one:?}");
+            assert!(one.profile.is_ok() && !one.is_wrong(), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn entries_of_sides_that_push_at_the_same_operation_stay_apart() {
+    assert_each_side_counts(&ProfiledProgram::sides_that_push_the_same());
+}
+
+#[test]
+fn sides_that_never_meet_stay_apart() {
+    assert_each_side_counts(&ProfiledProgram::sides_that_never_meet());
+}
+
+/// The profile of a program that branches on a word of a floating-point operation.
+fn is_known(op: FloatOp, words: &[u32]) -> bool {
+    let words = words.iter().map(|&word| Expr::Const(word)).collect();
+    let program = ProfiledProgram::branch_on(Expr::Float(op, words, WordHalf::Low));
+    let profile = one_block(PathOrder::TakenFirst, 32).profile(&program, None);
+    profile.bound().expect("a profile").exact
+}
+
+#[test]
+fn flushed_results_of_roundings_near_the_subnormal_numbers_are_unknown() {
+    const ONE: u32 = 0x3f80_0000;
+    const LESS_THAN_ONE: u32 = 0x3f7f_ffff;
+    const SMALLEST_NORMAL: u32 = 0x0080_0000;
+    let fma = |flush| FloatOp::FmaSingle(Rounding::Nearest, flush);
+    // Below the smallest normal number before it is rounded, and not after.
+    let rounded = [LESS_THAN_ONE, SMALLEST_NORMAL, 0];
+    assert!(!is_known(fma(Flush::Ftz), &rounded));
+    assert!(is_known(fma(Flush::Keep), &rounded));
+    // A product with zero is exact.
+    assert!(is_known(fma(Flush::Ftz), &[0, ONE, SMALLEST_NORMAL]));
+    let narrow = |flush| FloatOp::ToFormat {
+        from: Format::Double,
+        to: Format::Single,
+        rounding: Rounding::Nearest,
+        flush,
+        saturate: false,
+    };
+    let below = [0xf800_0000, 0x380f_ffff];
+    assert!(!is_known(narrow(Flush::Ftz), &below));
+    assert!(is_known(narrow(Flush::Keep), &below));
+}
+
+#[test]
+fn endless_recursion_ends_at_the_limit_of_the_stack() {
+    let launch = one_block(PathOrder::TakenFirst, 32);
+    let profile = launch.profile(&ProfiledProgram::endless_recursion(), None);
+    let (_, why) = profile.undecided.expect("no profile");
+    assert_eq!(why.reason, NoProfileReason::StackHeight);
+}
+
+/// Loops that no lane is in cost no time.
+#[test]
+fn steps_outside_stated_loops_are_fast() {
+    let seconds = |loops| {
+        let program = ProfiledProgram::round_beside_loops(20_000, loops);
+        let launch = one_block(PathOrder::TakenFirst, 32);
+        let once = |_| {
+            let start = std::time::Instant::now();
+            assert!(launch.profile(&program, None).bound().is_some());
+            start.elapsed().as_secs_f64()
+        };
+        (0..3).map(once).fold(f64::INFINITY, f64::min)
+    };
+    let (without, with) = (seconds(0), seconds(64));
+    assert!(with < 3.0 * without, "{with} s instead of {without} s");
+}
+
+/// A literal address is in a buffer only because of where this program puts buffers.
+#[test]
+fn contents_at_a_literal_address_rest_on_the_addresses_of_buffers() {
+    let launch = one_block(PathOrder::TakenFirst, 32);
+    let address = launch.memory.buffers()[1].address;
+    let profile = launch.profile(&ProfiledProgram::branch_on_word_at(address), READ);
+    assert!(profile.bound().is_some_and(|bound| bound.exact));
+    assert!(profile.decided.has(ValueOrigin::CONTENTS));
+    assert!(profile.decided.has(ValueOrigin::ADDRESS));
+}
+
+/// An audit finds profiles that rest on loop bounds which are too small by 1, and no others.
+#[test]
+fn planted_loop_bounds_less_one_contradict_an_audited_warp() {
+    let mut found = 0;
+    for (name, launch, cubin) in committed_launches(".1.toml") {
+        if !name.starts_with("bfs.") {
+            continue;
+        }
+        let session = Session::open(&name, &cubin).expect("it loads");
+        let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+        let kernel = kernel.expect("it has it");
+        let prepared = session.prepare(kernel).expect("it decodes");
+        let options = BoundOptions {
+            block: Some(launch.block),
+            ..BoundOptions::default()
+        };
+        let claims = session.claims(&prepared, &options).expect("claims");
+        let how = (PathOrder::TakenFirst, MOST_INSTRUCTIONS);
+        let seen = session.monitor(&prepared, &claims, &launch, how.0, how.1);
+        let seen = seen.expect("a run").observations;
+        for less in [0, 1] {
+            let most = |most: &Option<HeaderMaximum>| {
+                Some(most.map_or(0, |most| most.count.saturating_sub(less)))
+            };
+            let bounds: Vec<Option<u64>> = seen.max_per_entry.iter().map(most).collect();
+            let options = ProfileOptions {
+                loops: stated_loops(&claims.flow, &bounds),
+                indirect: indirect_targets(&claims.flow),
+                ..ProfileOptions::default()
+            };
+            let run = session.monitor_with_profile(&prepared, &claims, &launch, how, &options);
+            let (_, warps) = run.expect("a run");
+            match less {
+                0 => {
+                    assert_eq!(warps.wrong, None, "{name}");
+                    assert_eq!(warps.compared, seen.ended_warps, "{name}");
+                }
+                _ => found += u32::from(warps.wrong.is_some()),
+            }
+        }
+    }
+    assert!(found > 0);
+}
+
+#[test]
+fn an_exact_profile_that_is_too_large_contradicts_an_audited_warp() {
+    let ended = WorstWarp {
+        issued: 20,
+        warp: WarpId {
+            block: [0; 3],
+            warp: 0,
+        },
+    };
+    let contradicts = |issues, exact| {
+        let mut warps = ProfiledWarps::default();
+        warps.add(ended, WarpIssues { issues, exact });
+        warps.wrong.is_some()
+    };
+    assert!(contradicts(21, true) && contradicts(19, true) && contradicts(19, false));
+    assert!(!contradicts(20, true) && !contradicts(21, false));
 }
 
 /// A launch of the repository: its name, the launch and the cubin.
