@@ -43,7 +43,7 @@ pub enum LaneAddresses {
 }
 
 impl LaneAddresses {
-    /// What holds for two contexts of an access.
+    /// Addresses that cover those of two contexts of an access.
     #[must_use]
     fn join(self, other: LaneAddresses) -> LaneAddresses {
         match (self, other) {

@@ -104,11 +104,11 @@ impl<Q: Quantity> WarpBound<Q> {
         })
     }
 
-    /// Makes the bound of a launch of which every warp was executed (SOUNDNESS 6.5). There is no certificate: audits
-    /// compare profiles with the instructions that each warp issues in runs.
-    pub fn from_profile(bound: UpperBound<Q>) -> WarpBound<Q> {
+    /// Makes the bound of a launch of which every warp was executed: the most that any of them can cost (SOUNDNESS 6.5).
+    /// There is no certificate: audits compare profiles with the instructions that each warp issues in runs.
+    pub fn from_profile(most: Q) -> WarpBound<Q> {
         WarpBound {
-            bound,
+            bound: UpperBound::proven(most),
             worst_path: None,
         }
     }

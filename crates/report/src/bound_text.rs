@@ -296,11 +296,11 @@ fn write_list(out: &mut String, head: &str, locations: &[String]) {
     out.push_str(&format!("  {head}: {}\n", shown.join(", ")));
 }
 
-/// Appends how the profile of a launch gives the bound.
+/// Appends the way in which the profile of a launch gives the bound.
 fn write_profile(out: &mut String, profile: &ProfileReport) {
-    let executed = counted(profile.executed as usize, "warp");
+    let executed = counted(profile.executed as usize, "distinct warp");
     out.push_str(&format!(
-        "  by execution of every warp of the launch ({executed} differ)"
+        "  by execution of every warp of the launch ({executed})"
     ));
     if let Some(worst) = profile.worst {
         let many = match profile.exact {

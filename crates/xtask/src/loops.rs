@@ -18,7 +18,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- loops [--build BUILD] [--no-runs]
 
 Derives the bounds of the loops of kernels/built/*.BUILD.cubin: with the parameters as symbols of which nothing is known,
-with integers of 4 bytes from 1 to 1000 and sizes up to the limits of GPUs, and with each launch of a kernel
+with integers of 4 bytes from 1 to 1000, blocks up to the limits of GPUs and grids of up to 65535 blocks in each direction, and with each launch of a kernel
 that has a reference. Prints a row for each loop: its bound or the reason why there is none, the bound for these ranges,
 the number of launches with a bound, and whether its count varies when only the contents of buffers vary; then totals by
 pattern and by reason.
@@ -252,7 +252,7 @@ fn small_ranges(kernel: &Kernel) -> StatedLaunches {
     StatedLaunches {
         // A kernel may require its block.
         block: None,
-        grid: Some([i32::MAX.into(), u16::MAX.into(), u16::MAX.into()].map(up_to)),
+        grid: Some([u16::MAX.into(); 3].map(up_to)),
         params: small
             .map(|(number, _)| StatedParam {
                 name: number.to_string(),

@@ -57,10 +57,18 @@ impl LoopSolver<'_> {
                     step: Step::none(),
                 };
                 {
-                    let offset = self.offset(word, of);
-                    self.greatest(&a, &[zero], |solver, a, _| {
-                        let count = solver.count_not_zero(a, of.facts)?;
-                        solver.relative_to(count, offset.as_ref())
+                    let text = self.relative_text(word, of);
+                    let count = self.greatest(&a, &[zero], |solver, a, _| {
+                        solver.count_not_zero(a, of.facts)
+                    });
+                    count.map(|count| match text {
+                        Some((start, step, limit)) => Count {
+                            start,
+                            step,
+                            limit,
+                            ..count
+                        },
+                        None => count,
                     })
                 }
             }
@@ -217,24 +225,26 @@ impl LoopSolver<'_> {
         })
     }
 
-    /// What a word adds to a word at the header: `i - n` is the word `i` less `n`.
-    fn offset(&self, word: &WordPolynomial, of: CountedLoop<'_>) -> Option<WordPolynomial> {
+    /// Start, step and limit of the word at the header in a difference, for reports: `i - n` or `n - i` is not 0 as long
+    /// as the word `i` is not `n`.
+    fn relative_text(
+        &mut self,
+        word: &WordPolynomial,
+        of: CountedLoop<'_>,
+    ) -> Option<(WordPolynomial, Step, String)> {
         let mut ids = word.unknowns();
         let id = ids.find(|&id| self.header_value(id, of.header).is_some())?;
-        word.plus(&WordPolynomial::unknown(id), u32::MAX)
-    }
-
-    /// The count with start and limit of the word at the header, for reports.
-    fn relative_to(&self, count: Count, offset: Option<&WordPolynomial>) -> Option<Count> {
-        let Some(offset) = offset else {
-            return Some(count);
+        let itself = WordPolynomial::unknown(id);
+        let at_header = self.header_word(id, of.header)?;
+        let first = at_header.entering.first()?.clone();
+        let step = self.step_of(id, &at_header, of.index, of.facts)?;
+        let limit = match word.coefficient(&[id]) {
+            1 => word.plus(&itself, u32::MAX)?.scaled(u32::MAX)?,
+            u32::MAX => word.plus(&itself, 1)?,
+            _ => return None,
         };
-        let limit = self.symbolic.text(&offset.scaled(u32::MAX)?);
-        Some(Count {
-            start: count.start.plus(offset, u32::MAX)?,
-            limit: format!("!= {limit}"),
-            ..count
-        })
+        let limit = format!("!= {}", self.symbolic.text(&limit));
+        Some((first, step, limit))
     }
 
     /// Iterations while a word is 0: one at most, if the word changes.

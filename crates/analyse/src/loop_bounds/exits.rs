@@ -61,7 +61,7 @@ fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
         |step: &&warpbound_simt::warp::WarpStep| step.via == Via::Walk && step.to == Some(next);
     let taken = steps.iter().filter(|step| !falls(step));
     let taken: Vec<Option<usize>> = taken.map(|step| step.to.map(NodeId::index)).collect();
-    // A pop may resume at the next operation: then the sides cannot be told apart.
+    // A pop may resume at the next operation: then a step does not show which side was taken.
     if taken.contains(&Some(next.index())) {
         return None;
     }
@@ -139,6 +139,7 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     for holding in found.into_iter().rev().flatten() {
         add_fact(symbolic, integers, &holding, &mut facts);
     }
+    integers.limit_atoms(&symbolic.atoms, &mut facts);
     facts
 }
 
@@ -202,6 +203,12 @@ pub(super) fn add_fact(
             facts.not_negative.push(number);
         }
         Condition::NotZero(word) => {
+            // Of a word and its negative, the one that is read as a number of its own.
+            let negative = word.scaled(u32::MAX);
+            let word = match &negative {
+                Some(negative) if atoms.has_recorded_span(negative) => negative,
+                _ => word,
+            };
             for reading in [Reading::Signed, Reading::Unsigned] {
                 let number = integers.read(atoms, word, reading, facts);
                 facts.not_zero.push(number);

@@ -22,6 +22,8 @@ use warpbound_simt::NodeId;
 
 /// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
 const MAX_BOUND: u128 = 1 << 28;
+/// The same where a word of the launch of which nothing is stated takes part.
+const MAX_UNSTATED: u128 = 1 << 20;
 /// Most conditions of earlier iterations that are tried.
 const MAX_DELAY: u32 = 2;
 
@@ -211,7 +213,11 @@ impl<'a> LoopSolver<'a> {
         let is_counted = counted.is_some();
         if let Some(count) = counted {
             let most = count.most + u128::from(delay) + 1;
-            if most <= MAX_BOUND {
+            let limit = match self.has_unstated_word(condition, of) {
+                true => MAX_UNSTATED,
+                false => MAX_BOUND,
+            };
+            if most <= limit {
                 let added = count.added + delay + 1;
                 return Ok(Candidate {
                     most,
@@ -256,6 +262,32 @@ impl<'a> LoopSolver<'a> {
             });
         }
         Err(self.reason(condition, exit))
+    }
+
+    /// Whether a word of the launch of which nothing is stated takes part in a condition, or in the words at the header
+    /// from which it starts.
+    fn has_unstated_word(&mut self, condition: &Condition, of: CountedLoop<'_>) -> bool {
+        let mut words: Vec<WordPolynomial> = condition.words().cloned().collect();
+        for word in words.clone() {
+            let ids: Vec<AtomId> = word.unknowns().collect();
+            for id in ids {
+                if let Some(at_header) = self.header_word(id, of.header) {
+                    words.extend(at_header.entering);
+                    words.extend(at_header.closing);
+                }
+            }
+        }
+        let launch = self.symbolic.launch;
+        let atoms = &self.symbolic.atoms;
+        let mut all = words.iter().flat_map(|word| atoms.all_in(word));
+        all.any(|id| match atoms.get(id) {
+            Atom::Constant(bank, address) => {
+                let address = address.as_constant();
+                let known = address.and_then(|address| launch.words.get(&(*bank, address)));
+                known.is_none_or(|word| word.range.is_none())
+            }
+            _ => false,
+        })
     }
 
     /// The reason why a condition gives no bound: the load or the word of the launch that decides it.

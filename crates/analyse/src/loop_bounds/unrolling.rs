@@ -7,8 +7,8 @@ use crate::symbolic::conditions::Condition;
 use crate::symbolic::ranges::Overlay;
 use crate::symbolic::span::{Reading, Span};
 
-/// Most iterations that are followed, and most words.
-const MAX_ITERATIONS: u128 = 4096;
+/// Most iterations that are followed, and most words. A shift leaves nothing of a word after 32.
+const MAX_ITERATIONS: u128 = 160;
 const MAX_WORDS: usize = 6;
 
 /// Iterations of a loop, and the words at its header in all of them.

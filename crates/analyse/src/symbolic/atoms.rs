@@ -107,7 +107,7 @@ impl Atoms {
         id
     }
 
-    /// How deeply operations are nested in an atom.
+    /// Depth to which operations are nested in an atom.
     fn depth_of(&self, atom: &Atom) -> u32 {
         let operands = operands(atom).iter();
         let atoms = operands.flat_map(|operand| operand.unknowns());
@@ -493,6 +493,11 @@ impl Atoms {
     pub(crate) fn set_leaf_residue(&mut self, id: AtomId, modulus: u64, residue: u64) {
         self.residues
             .insert(id, (modulus, residue % modulus.max(1)));
+    }
+
+    /// Whether the span of a polynomial is known to be smaller than its terms show.
+    pub(crate) fn has_recorded_span(&self, word: &WordPolynomial) -> bool {
+        self.spans.contains_key(word)
     }
 
     /// Span of a polynomial that holds for any words in place of its atoms.

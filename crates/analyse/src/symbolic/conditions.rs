@@ -19,7 +19,7 @@ pub(crate) enum Condition {
     Zero(WordPolynomial),
     /// The word is not 0.
     NotZero(WordPolynomial),
-    /// It never holds.
+    /// A condition that never holds.
     Never,
 }
 
@@ -152,6 +152,16 @@ fn add_conditions(
                 None => found.all.push(itself()),
             },
         },
+        // A sum with the greatest word has no carry only if the other words are 0.
+        Some(Atom::Ternary(TernaryOp::Carry, [a, greatest, carry]))
+        | Some(Atom::Ternary(TernaryOp::Carry, [greatest, a, carry]))
+            if !holds
+                && greatest.as_constant() == Some(u32::MAX)
+                && carry.as_constant().is_none() =>
+        {
+            add(a, false);
+            add(carry, false);
+        }
         Some(Atom::Ternary(TernaryOp::Carry, operands)) => {
             match carry_comparison(atoms, operands, holds) {
                 Some(condition) => found.all.push(condition),

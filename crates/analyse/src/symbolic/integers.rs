@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::atoms::{AtomId, Atoms, WordPolynomial};
 use super::polynomial::Polynomial;
-use super::ranges::product_residue;
+use super::ranges::{Overlay, product_residue};
 use super::span::{Reading, Span};
 
 /// Number of a word that is read in one way, in [`Integers`].
@@ -19,6 +19,8 @@ pub(crate) type Integer = Polynomial<NumberId, i128>;
 pub(crate) struct Facts {
     pub(crate) not_negative: Vec<Integer>,
     pub(crate) not_zero: Vec<Integer>,
+    /// Atoms that they limit, in place of their own spans.
+    pub(crate) limited: Overlay,
 }
 
 /// Words that are read as numbers.
@@ -102,8 +104,34 @@ impl Integers {
                 Reading::Unsigned => value.into(),
             });
         }
-        let exact = self.expand(atoms, word, reading, facts);
+        let exact = self
+            .read_recorded(atoms, word, reading, facts)
+            .or_else(|| self.expand(atoms, word, reading, facts));
         exact.unwrap_or_else(|| self.number(atoms, word, reading))
+    }
+
+    /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder
+    /// of a division by a power of two.
+    fn read_recorded(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Option<Integer> {
+        let more = word.coefficient(&[]);
+        let base = word.plus(&WordPolynomial::constant(more), u32::MAX)?;
+        if base.as_unknown().is_some() {
+            return None;
+        }
+        atoms.recorded_span(&base)?;
+        let more = i128::from(more as i32);
+        let sum = self
+            .number(atoms, &base, Reading::Unsigned)
+            .plus(&Integer::constant(more), 1)?;
+        let (least, most) = self.limits(atoms, &sum, facts)?;
+        let (low, high) = reading.limits();
+        (least >= low.into() && most <= high.into()).then_some(sum)
     }
 
     fn expand(
@@ -169,7 +197,7 @@ impl Integers {
         of: &Integer,
         facts: &Facts,
     ) -> Option<(i128, i128)> {
-        let (mut least, mut most) = self.interval(atoms, of)?;
+        let (mut least, mut most) = self.interval(atoms, of, &facts.limited)?;
         if of.as_constant().is_some() {
             return Some((least, most));
         }
@@ -181,7 +209,9 @@ impl Integers {
         for (fact, factors) in tried.take(MAX_FACTS) {
             for times in factors {
                 let rest = of.plus(fact, -times);
-                let Some((low, high)) = rest.and_then(|rest| self.interval(atoms, &rest)) else {
+                let Some((low, high)) =
+                    rest.and_then(|rest| self.interval(atoms, &rest, &facts.limited))
+                else {
                     continue;
                 };
                 match times > 0 {
@@ -191,23 +221,30 @@ impl Integers {
             }
         }
         for fact in &facts.not_zero {
-            let is = |sign| fact.scaled(sign).as_ref() == Some(of);
-            if is(1) || is(-1) {
-                least += i128::from(least == 0);
-                most -= i128::from(most == 0);
+            // `of` is a constant more than a number that is not 0, or than its negative: it is not that constant.
+            for sign in [1, -1] {
+                let excluded = of.plus(fact, -sign).and_then(|rest| rest.as_constant());
+                if let Some(excluded) = excluded {
+                    least += i128::from(least == excluded);
+                    most -= i128::from(most == excluded);
+                }
             }
         }
         Some((least, most))
     }
 
     /// Least and greatest value by the spans of the words alone.
-    fn interval(&self, atoms: &Atoms, of: &Integer) -> Option<(i128, i128)> {
+    fn interval(&self, atoms: &Atoms, of: &Integer, limited: &Overlay) -> Option<(i128, i128)> {
         let (mut least, mut most) = (0i128, 0i128);
         for (unknowns, coefficient) in of.terms() {
             let mut product = (*coefficient, *coefficient);
             for &id in unknowns {
                 let (word, reading) = self.get(id);
-                let (low, high) = atoms.span(word).as_numbers(*reading);
+                let span = match limited.is_empty() {
+                    true => atoms.span(word),
+                    false => atoms.span_with(word, limited),
+                };
+                let (low, high) = span.as_numbers(*reading);
                 let corners = [
                     product.0.checked_mul(low.into())?,
                     product.0.checked_mul(high.into())?,
@@ -225,6 +262,41 @@ impl Integers {
         Some((least, most))
     }
 
+    /// Limits atoms by the facts about them alone.
+    pub(crate) fn limit_atoms(&self, atoms: &Atoms, facts: &mut Facts) {
+        for fact in &facts.not_negative {
+            let mut terms = fact
+                .terms()
+                .iter()
+                .filter(|(unknowns, _)| !unknowns.is_empty());
+            let (Some((unknowns, coefficient)), None) = (terms.next(), terms.next()) else {
+                continue;
+            };
+            let &[id] = unknowns.as_slice() else {
+                continue;
+            };
+            let (word, reading) = self.get(id);
+            let Some(atom) = word.as_unknown() else {
+                continue;
+            };
+            // c·x + k >= 0: x is at least -k/c, or at most k/-c.
+            let more = fact.coefficient(&[]);
+            let (low, high) = reading.limits();
+            let (mut least, mut most) = (i128::from(low), i128::from(high));
+            match *coefficient > 0 {
+                true => least = least.max(-more.div_euclid(*coefficient)),
+                false => most = most.min(more.div_euclid(-coefficient)),
+            }
+            let span = facts.limited.get(&atom).copied();
+            let span = span.unwrap_or_else(|| atoms.span(word));
+            if least <= most
+                && let Some(span) = span.meet(Span::of_numbers(least, most))
+            {
+                facts.limited.insert(atom, span);
+            }
+        }
+    }
+
     /// Span of a word under facts.
     pub(crate) fn span_under(
         &mut self,
@@ -232,7 +304,7 @@ impl Integers {
         word: &WordPolynomial,
         facts: &Facts,
     ) -> Span {
-        let mut span = atoms.span(word);
+        let mut span = atoms.span_with(word, &facts.limited);
         for reading in [Reading::Signed, Reading::Unsigned] {
             let number = self.read(atoms, word, reading, facts);
             if let Some((least, most)) = self.limits(atoms, &number, facts)

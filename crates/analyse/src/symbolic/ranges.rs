@@ -144,7 +144,7 @@ fn closest_numbers(span: Span) -> (i128, i128) {
     (closest.0.into(), closest.1.into())
 }
 
-/// What is known of a product of numbers of which remainders are known.
+/// Remainder of a product of numbers of which remainders are known.
 pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     let ((m, r), (n, s)) = (a, b);
     // (r + m·i)·(s + n·j) = r·s + r·n·j + s·m·i + m·n·i·j.

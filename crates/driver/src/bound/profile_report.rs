@@ -1,7 +1,7 @@
 //! The profile of a launch in the bound of its kernel.
 
 use warpbound_analyse::launch_profile::ValueOrigin;
-use warpbound_base::{Diagnostic, Instructions, UpperBound};
+use warpbound_base::{Diagnostic, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
@@ -131,8 +131,9 @@ impl QueryProfile {
             return Ok(of_all);
         }
         self.report.decides = true;
-        let bound = UpperBound::proven(Instructions(bound));
-        Ok(Verdict::Bounded(WarpBound::from_profile(bound)))
+        Ok(Verdict::Bounded(WarpBound::from_profile(Instructions(
+            bound,
+        ))))
     }
 
     /// Returns the assumptions of the bound of the launch.

@@ -26,7 +26,7 @@ pub struct ThreadIndices {
 pub enum ThreadEnd {
     /// The thread exits.
     Exited,
-    /// It executed as many operations as it may.
+    /// The thread executed as many operations as it may.
     Cut,
     /// An operation has no next one: the code runs off its end, or a stack entry is missing.
     Lost,

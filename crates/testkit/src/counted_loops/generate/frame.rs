@@ -22,7 +22,7 @@ enum TestPlace {
     Carried,
 }
 
-/// How a loop is left.
+/// Way in which a loop is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Leaving {
     /// By a jump.
