@@ -424,7 +424,7 @@ pub(crate) struct LaunchArguments {
     #[arg(long, value_name = "X,Y,Z", value_parser = size, allow_hyphen_values = true, help_heading = "Launches")]
     pub(crate) grid: Option<[NumberRange; 3]>,
     /// Value of an integer parameter, or its range NAME=LO..HI; may be repeated. NAME is that of the launch file, or p0,
-    /// p1, ... by position; p2[8] is the word at byte 8 of a structure
+    /// p1, ... by position; `p2[8]` is the word at byte 8 of a structure
     #[arg(
         long = "param",
         value_name = "NAME=VALUE",
