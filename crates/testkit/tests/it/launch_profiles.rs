@@ -251,21 +251,17 @@ fn endless_recursion_ends_at_the_limit_of_the_stack() {
     assert_eq!(why.reason, NoProfileReason::StackHeight);
 }
 
-/// Loops that no lane is in cost no time.
+/// Stated loops that no lane enters change nothing, also more of them than are counted.
 #[test]
-fn steps_outside_stated_loops_are_fast() {
-    let seconds = |loops| {
-        let program = ProfiledProgram::round_beside_loops(20_000, loops);
+fn loops_that_no_lane_enters_change_nothing() {
+    let issues = |loops| {
+        let program = ProfiledProgram::round_beside_loops(100, loops);
         let launch = one_block(PathOrder::TakenFirst, 32);
-        let once = |_| {
-            let start = std::time::Instant::now();
-            assert!(launch.profile(&program, None).bound().is_some());
-            start.elapsed().as_secs_f64()
-        };
-        (0..3).map(once).fold(f64::INFINITY, f64::min)
+        launch.profile(&program, None).bound()
     };
-    let (without, with) = (seconds(0), seconds(64));
-    assert!(with < 3.0 * without, "{with} s instead of {without} s");
+    assert!(issues(0).is_some());
+    assert_eq!(issues(0), issues(64));
+    assert_eq!(issues(0), issues(70));
 }
 
 /// A literal address is in a buffer only because of where this program puts buffers.
