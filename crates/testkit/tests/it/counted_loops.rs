@@ -332,6 +332,33 @@ fn a_masked_counter_of_the_iteration_before_is_no_smaller() {
     }
 }
 
+/// Fails if it is used of a loop's counter that it is not below its first content where the loop was never entered.
+#[test]
+fn counters_of_loops_that_are_not_entered_limit_nothing() {
+    let lines = [
+        "R1 = c[0][0x140]",
+        "R2 = R1",
+        "P1 = eq(R2, 0)",
+        "if P1 jump 0x0030",
+        "R2 = sub(R2, 1)",
+        "jump 0x0010",
+        "P1 = lt_u(R1, 100)",
+        "if !P1 jump 0x0060",
+        "R3 = R1",
+        "R3 = add(R3, 1)",
+        "P1 = lt_u(R3, 100)",
+        "if P1 jump 0x0048",
+        "exit",
+    ];
+    let code = code_of(&lines);
+    let (verdicts, _, found) = compare(&code, &code, &[1000], &ranges_of(&[None]), |_| {});
+    assert!(found.is_empty(), "{found:?}");
+    assert!(matches!(
+        verdicts.as_slice(),
+        [LoopVerdict::Unknown(_), LoopVerdict::Bounded(_)]
+    ));
+}
+
 /// Fails if a word that each iteration loads cancels with the one of the iteration before.
 #[test]
 fn loads_of_two_iterations_do_not_cancel() {
