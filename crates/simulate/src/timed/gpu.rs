@@ -11,11 +11,12 @@ use warpbound_ir::Code;
 use warpbound_isa::nvidia;
 use warpbound_launch::{GlobalMemory, Launch, StartCaches};
 use warpbound_machine::{BlockResources, Parameter};
+use warpbound_timing::Completion;
 
 use super::dispatch::{Dispatcher, KernelId, KernelLaunch, Priority, Stream};
 use super::event::{Event, EventListener};
 use super::event_queue::EventQueue;
-use super::instr_timing::{Completion, InstrTiming, instr_timings};
+use super::instr_timing::{InstrTiming, instr_timings};
 use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
 use super::parameters::UsedParameters;
 use super::probe::Probe;
@@ -62,7 +63,8 @@ pub(super) fn run<L: EventListener>(
     if setup.caches == StartCaches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
-    let is_depbar = |timing: &InstrTiming| matches!(timing.completion, Completion::Depbar { .. });
+    let is_depbar =
+        |timing: &InstrTiming| matches!(timing.facts.completion, Completion::Depbar { .. });
     let mut context = GpuContext {
         parameters: &parameters,
         setup,

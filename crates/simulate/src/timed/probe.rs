@@ -3,8 +3,9 @@
 use warpbound_ir::Cell;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::{Mask, lanes_of};
+use warpbound_timing::Completion;
 
-use super::instr_timing::{Completion, InstrTiming};
+use super::instr_timing::InstrTiming;
 use crate::functional::{
     AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NVIDIA_LANES,
 };
@@ -50,7 +51,7 @@ impl<E> ExecutionListener<E> for Probe<'_> {
         // `access` is not called if no lane executes the instruction: the previous access must not remain.
         self.access = None;
         if let Some(timing) = self.timings.get(issue.at.index())
-            && let Completion::Constant(_, base, offset) = timing.completion
+            && let Completion::Constant(_, base, offset) = timing.facts.completion
         {
             self.record_constants(issue, base, offset);
         }

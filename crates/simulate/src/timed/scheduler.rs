@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 use warpbound_machine::{Parameter, SchedulerPolicy};
+use warpbound_timing::UnitModel;
 
-use super::instr_timing::UnitModel;
 use super::parameters::UsedParameters;
 use warpbound_isa::nvidia::ExecUnit;
 

@@ -9,10 +9,11 @@ use warpbound_ir::OpIndex;
 use warpbound_launch::{GlobalMemory, Launch, Size};
 use warpbound_machine::Parameter;
 use warpbound_simt::ExecutionModel;
+use warpbound_timing::{Completion, Distance, InstrFacts};
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
-use super::instr_timing::{Completion, InstrTiming};
+use super::instr_timing::InstrTiming;
 use super::l1_path::L1Path;
 use super::l2::L2Cache;
 use super::parameters::{Tracked, UsedParameters};
@@ -58,7 +59,7 @@ impl<L> GpuContext<'_, '_, L> {
     /// Unit of an instruction.
     fn unit_of(&self, at: u32) -> ExecUnit {
         let timing = self.timings.get(at as usize);
-        timing.map_or(ExecUnit::None, |timing| timing.unit)
+        timing.map_or(ExecUnit::None, |timing| timing.facts.unit)
     }
 }
 
@@ -283,7 +284,8 @@ impl<'r> Sm<'r> {
         let Some(timing) = gpu.timings.get(at as usize) else {
             return Ok(After::Exits);
         };
-        scheduler.record_issue(slot, timing.yields);
+        let facts = &timing.facts;
+        scheduler.record_issue(slot, facts.yields);
         let state = &resident.block.warps[number];
         let next = state.model.running();
         let waits = state.barrier_wait.is_some();
@@ -293,7 +295,7 @@ impl<'r> Sm<'r> {
             return Ok(After::Exits);
         };
         (warp.at, warp.active) = next;
-        if timing.branches && warp.at != at + 1 {
+        if facts.branches && warp.at != at + 1 {
             let redirect = gpu.parameters.get(Parameter::IssueJump);
             warp.wait(warp.ready + redirect, Stall::Fetch);
         }
@@ -307,10 +309,10 @@ impl<'r> Sm<'r> {
         };
         self.schedulers[warp.place.scheduler as usize].update(slot, ready, unit);
         let resident = warp.resident;
-        Ok(match waits || timing.arrives {
+        Ok(match waits || facts.arrives {
             true => After::Arrives { resident },
             false => After::Continues {
-                pairs: timing.dual_issues,
+                pairs: facts.distance == Distance::Pair,
             },
         })
     }
@@ -325,6 +327,7 @@ impl<'r> Sm<'r> {
         gpu: &mut GpuContext<'_, 'r, L>,
     ) {
         let parameters = gpu.parameters;
+        let facts = &timing.facts;
         let delay = timing.issue.get(parameters);
         let stall = match gpu.setup.interlock {
             Interlock::ControlWords => u64::from(delay.stall),
@@ -339,28 +342,28 @@ impl<'r> Sm<'r> {
         let scheduler = &mut self.schedulers[warp.place.scheduler as usize];
         let times = match gpu.probe.access {
             // One pass for each word of 32 bits.
-            Some(access) if timing.unit == ExecUnit::Lsu => u64::from(access.size / 4).max(1),
+            Some(access) if facts.unit == ExecUnit::Lsu => u64::from(access.size / 4).max(1),
             _ => 1,
         };
-        let start = scheduler.dispatch(timing.unit, now, times, parameters);
-        let times = self.complete(now, start, timing.completion, warp, gpu);
-        let is_memory = timing.is_memory;
-        if let Some(scoreboard) = timing.read_sb {
+        let start = scheduler.dispatch(facts.unit, now, times, parameters);
+        let times = self.complete(now, start, facts.completion, warp, gpu);
+        let is_memory = facts.is_memory;
+        if let Some(scoreboard) = facts.read_sb {
             let scoreboards = &mut warp.scoreboards;
             scoreboards.raise(scoreboard.into(), now, times.sources, is_memory);
         }
-        if let Some(scoreboard) = timing.write_sb {
+        if let Some(scoreboard) = facts.write_sb {
             let scoreboards = &mut warp.scoreboards;
             scoreboards.raise(scoreboard.into(), now, times.done, is_memory);
         }
         // Code 0 is named DRAIN: the warp waits for all its outstanding operations (docs/timing-model.md).
-        if timing.drains {
+        if facts.drains {
             wait_for_scoreboards(warp, u8::MAX, 0);
             let drain = parameters.get(Parameter::IssueDrain);
             warp.wait(warp.ready + drain, Stall::Dependency);
         }
         if gpu.setup.interlock == Interlock::Scoreboard {
-            write_cells(timing, times, warp, parameters);
+            write_cells(facts, times, warp, parameters);
         }
     }
 
@@ -458,7 +461,8 @@ impl<'r> Sm<'r> {
         let Some(timing) = gpu.timings.get(warp.at as usize) else {
             return;
         };
-        let address = u64::from(timing.address);
+        let facts = &timing.facts;
+        let address = u64::from(facts.address);
         let line = address / self.instructions.line;
         // Only a new line is fetched: the warp's instruction buffer holds the line of the previous instruction.
         if warp.line != Some(line) {
@@ -476,20 +480,20 @@ impl<'r> Sm<'r> {
         }
         match gpu.setup.interlock {
             Interlock::ControlWords => {
-                if timing.wait_mask != 0 {
+                if facts.wait_mask != 0 {
                     let wake = gpu.parameters.get(Parameter::IssueWake);
-                    wait_for_scoreboards(warp, timing.wait_mask, wake);
+                    wait_for_scoreboards(warp, facts.wait_mask, wake);
                 }
             }
             Interlock::Scoreboard => {
                 // Written cells too: an earlier result for the register must not arrive later (write after write).
-                for cell in timing.reads.iter().chain(&timing.writes) {
+                for cell in facts.reads.iter().chain(&facts.writes) {
                     let (until, is_memory) = warp.cells[cell.index()];
                     warp.wait(until, stall_reason(is_memory));
                 }
             }
         }
-        for &constant in &timing.constants {
+        for &constant in &facts.constants {
             let ready = self.read_constant(now, from, constant, gpu);
             let operand = gpu.parameters.get(Parameter::ConstantOperand);
             warp.wait(ready + operand, Stall::Memory);
@@ -660,22 +664,22 @@ fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
 /// Enters the cells that an instruction writes into the register scoreboard. Without control words, a fixed latency is
 /// that of the destination's kind.
 fn write_cells(
-    timing: &InstrTiming,
+    facts: &InstrFacts,
     times: InstrTimes,
     warp: &mut Warp,
     parameters: &UsedParameters,
 ) {
-    for cell in &timing.writes {
-        let latency = match timing.completion {
+    for cell in &facts.writes {
+        let latency = match facts.completion {
             Completion::Fixed if cell.is_predicate() => Parameter::LatencyPredicate,
             Completion::Fixed if *cell == warpbound_ir::Cell::CC => Parameter::LatencyCarry,
             Completion::Fixed => Parameter::LatencyAlu,
             _ => {
-                warp.cells[cell.index()] = (times.done, timing.is_memory);
+                warp.cells[cell.index()] = (times.done, facts.is_memory);
                 continue;
             }
         };
         let done = times.start + parameters.get(latency);
-        warp.cells[cell.index()] = (done, timing.is_memory);
+        warp.cells[cell.index()] = (done, facts.is_memory);
     }
 }

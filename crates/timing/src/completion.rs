@@ -1,0 +1,168 @@
+//! Completion of an instruction: what has to happen until its result is present.
+
+use warpbound_ir::Cell;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::{
+    LatencyClass, Modifier, OperandValue, OperandWord, SassInstr, SassProgram, Timing, View,
+};
+use warpbound_machine::Parameter;
+
+/// Event that completes an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// Fixed latency, which its control word accounts for.
+    Fixed,
+    /// Variable latency: a parameter of the machine.
+    Latency(Parameter),
+    /// Memory access.
+    Memory {
+        /// Whether a global access looks up the L1 cache on all machines.
+        cached: bool,
+    },
+    /// Indexed access to a constant bank (LDC): bank, register, byte offset.
+    Constant(u8, Option<Cell>, i32),
+    /// Texture or surface.
+    Texture,
+    /// Memory barrier: the completion of the warp's stores.
+    Fence {
+        /// Whether for the whole device, or only for its block.
+        device: bool,
+    },
+    /// Release of scoreboards.
+    Depbar {
+        /// Scoreboard released to a count.
+        scoreboard: u8,
+        /// Most outstanding operations of that scoreboard.
+        most: u8,
+        /// Mask of the scoreboards released to 0.
+        zero: u8,
+    },
+}
+
+/// Returns what completes an instruction, from its latency class and its operands.
+pub(super) fn completion(
+    program: &SassProgram,
+    instr: &SassInstr,
+    view: Option<&View>,
+    timing: Option<&Timing>,
+) -> Completion {
+    let (Some(view), Some(timing)) = (view, timing) else {
+        return Completion::Fixed;
+    };
+    Completion::Latency(match timing.completion {
+        LatencyClass::Fixed => return Completion::Fixed,
+        LatencyClass::Memory => {
+            let access = program.effects(instr).access;
+            let is_local = access.is_some_and(|access| access.space == MemorySpace::Local);
+            return Completion::Memory {
+                cached: is_local || view.has(Modifier::Ci),
+            };
+        }
+        LatencyClass::Constant => {
+            let mut operands = view.operands.iter();
+            let indexed = operands.find_map(|operand| match operand.value {
+                OperandValue::ConstIndexed { bank, base, offset } => {
+                    Some(Completion::Constant(bank, base.map(Cell::gpr), offset))
+                }
+                _ => None,
+            });
+            return indexed.unwrap_or(Completion::Latency(Parameter::ConstantL1Hit));
+        }
+        LatencyClass::Texture => return Completion::Texture,
+        LatencyClass::Fence => {
+            return Completion::Fence {
+                device: !view.has(Modifier::Cta),
+            };
+        }
+        LatencyClass::Depbar => return depbar(view),
+        LatencyClass::Fp64 => Parameter::LatencyFp64,
+        LatencyClass::Fp16 => Parameter::LatencyFp16,
+        LatencyClass::Xu => Parameter::LatencyXu,
+        LatencyClass::Conversion => Parameter::LatencyConversion,
+        LatencyClass::Imad => Parameter::LatencyImad,
+        LatencyClass::Shuffle => Parameter::LatencyShuffle,
+        LatencyClass::SpecialRegister => Parameter::LatencySpecialRegister,
+        LatencyClass::Other => Parameter::LatencyOther,
+    })
+}
+
+/// Returns the scoreboards of `DEPBAR.LE SB5, 3, {4,2}` and of `DEPBAR {4,2}`, which names none with a count.
+fn depbar(view: &View) -> Completion {
+    let (mut named, mut most, mut zero) = (None, None, 0);
+    for operand in &view.operands {
+        match operand.value {
+            OperandValue::Word {
+                word: OperandWord::Scoreboard(number),
+                ..
+            } => named = Some(number),
+            OperandValue::Word {
+                word: OperandWord::Scoreboards(set),
+                ..
+            } => zero = set,
+            OperandValue::Int(count) => most = most.or(u8::try_from(count).ok()),
+            _ => {}
+        }
+    }
+    Completion::Depbar {
+        scoreboard: named.unwrap_or(0),
+        most: match named {
+            Some(_) => most.unwrap_or(0),
+            None => u8::MAX,
+        },
+        zero,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_isa::Arch;
+    use warpbound_isa::nvidia::Opcode;
+
+    use super::*;
+
+    /// Returns a program of one instruction and two NOPs, whose control word has no waits.
+    fn program(word: u64) -> SassProgram {
+        let nop = 0x50b0_0000_0007_0f00;
+        let words = [0x001f_8000_fc00_07e0, word, nop, nop];
+        let code: Vec<u8> = words
+            .iter()
+            .flat_map(|word: &u64| word.to_le_bytes())
+            .collect();
+        SassProgram::decode(Arch::Sm61, &code).expect("a whole group")
+    }
+
+    /// DEPBAR: opcode f0f0; bit 29 is `.LE`, with the scoreboard in bits 28:26 and the count in 25:20; bits 5:0 are
+    /// other scoreboards.
+    #[test]
+    fn depbar_releases_scoreboards() {
+        let decode = |word| {
+            let program = program(word);
+            let view = program.view(&program.instrs[0]).expect("DEPBAR");
+            assert_eq!(view.opcode, Opcode::Depbar);
+            match depbar(&view) {
+                Completion::Depbar {
+                    scoreboard,
+                    most,
+                    zero,
+                } => (scoreboard, most, zero),
+                other => panic!("{other:?}"),
+            }
+        };
+        const DEPBAR: u64 = 0xf0f0_0000_0007_0000;
+        const LE: u64 = DEPBAR | 1 << 29;
+        for scoreboard in 0..6u8 {
+            for most in [0, 1, 2, 3, 31, 63u8] {
+                for others in 0..64u8 {
+                    let fields = u64::from(scoreboard) << 26 | u64::from(most) << 20;
+                    let found = decode(LE | fields | u64::from(others));
+                    assert_eq!(found, (scoreboard, most, others));
+                }
+            }
+        }
+        // Without `.LE` no scoreboard is named: its count may be any.
+        for others in 0..64u8 {
+            let (_, most, zero) = decode(DEPBAR | u64::from(others));
+            assert_eq!((most, zero), (u8::MAX, others));
+        }
+    }
+}

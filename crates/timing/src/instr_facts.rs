@@ -1,0 +1,244 @@
+//! Facts about each instruction that its timing depends on: its control word, its operands and its timing class.
+
+use smallvec::SmallVec;
+use warpbound_ir::{Cell, Code, ControlEffect, Op};
+use warpbound_isa::nvidia::{
+    ExecUnit, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
+};
+use warpbound_machine::Parameter;
+
+use crate::completion::{Completion, completion};
+
+/// Distance that the control word of an instruction asks for: cycles from its issue to the next issue of its warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Distance {
+    /// Cycles of the stall count; 0 for the codes that wait for events.
+    Cycles(u32),
+    /// Cycles of codes 29 to 31, which are assumed (docs/timing-model.md), so that they are parameters of the machine.
+    Parameter(Parameter),
+    /// None (code 16): the next instruction may issue in the same cycle, on a machine that issues pairs
+    /// ([`Parameter::IssueDual`]); one cycle elsewhere.
+    Pair,
+}
+
+/// Facts about the timing of an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstrFacts {
+    /// Address in bytes.
+    pub address: u32,
+    /// Distance that the control word asks for.
+    pub distance: Distance,
+    /// Least distance of the timing class, in cycles; 0 for the first of a pair.
+    pub least: u32,
+    /// Registers read from the register banks, each once, without those in the operand reuse cache.
+    pub fetched: SmallVec<[u8; 4]>,
+    /// Whether the next instruction waits for all scoreboards.
+    pub drains: bool,
+    /// Whether the scheduler prefers another warp in the next cycle.
+    pub yields: bool,
+    /// Scoreboard released by the result.
+    pub write_sb: Option<u8>,
+    /// Scoreboard released by the reading of the sources.
+    pub read_sb: Option<u8>,
+    /// Mask of the six scoreboards that the instruction waits for.
+    pub wait_mask: u8,
+    /// Execution unit that it occupies.
+    pub unit: ExecUnit,
+    /// Event that completes it.
+    pub completion: Completion,
+    /// Whether waits for its result count as memory stalls.
+    pub is_memory: bool,
+    /// Constant operands: bank and byte offset.
+    pub constants: SmallVec<[(u8, u32); 1]>,
+    /// Whether it may continue at another instruction than the next one.
+    pub branches: bool,
+    /// Whether it counts as an arrival at a barrier, whether or not the warp waits there.
+    pub arrives: bool,
+    /// Cells that it reads, for a register scoreboard.
+    pub reads: SmallVec<[Cell; 6]>,
+    /// Cells that it writes, for a register scoreboard.
+    pub writes: SmallVec<[Cell; 4]>,
+    /// Whether the instruction table has a timing class for it. Without one the other facts are those of an instruction
+    /// of fixed latency that occupies no unit, which no source states: a bound must refuse the instruction.
+    pub has_class: bool,
+}
+
+/// Returns the facts about each instruction of a code, which was lifted from `program`; indices are those of the
+/// operations.
+pub fn instr_facts(code: &Code, program: &SassProgram) -> Vec<InstrFacts> {
+    let mut reuse = ReuseCache::default();
+    let mut facts = Vec::with_capacity(code.ops.len());
+    for (op, instr) in code.ops.iter().zip(&program.instrs) {
+        facts.push(facts_of(op, instr, program, &mut reuse));
+    }
+    facts
+}
+
+impl InstrFacts {
+    /// Returns the register bank conflicts on a machine with `banks` banks: the most registers read from one bank, less
+    /// one.
+    pub fn bank_conflicts(&self, banks: u64) -> u32 {
+        let banks = banks.max(1);
+        let bank_of = |register: u8| u64::from(register) % banks;
+        let reads_of = |bank| {
+            let reads = self.fetched.iter().filter(|&&r| bank_of(r) == bank);
+            reads.count() as u32
+        };
+        let most = self.fetched.iter().map(|&r| reads_of(bank_of(r))).max();
+        most.unwrap_or(0).saturating_sub(1)
+    }
+}
+
+fn facts_of(
+    op: &Op,
+    instr: &SassInstr,
+    program: &SassProgram,
+    reuse: &mut ReuseCache,
+) -> InstrFacts {
+    let control = instr.control;
+    let view = program.view(instr);
+    let timing = program.timing(instr);
+    let completion = completion(program, instr, view.as_ref(), timing);
+    let distance = distance(instr);
+    InstrFacts {
+        address: op.addr.0,
+        distance,
+        // Each timing class of the machine descriptions has a least distance; the first of a pair has none.
+        least: match distance {
+            Distance::Pair => 0,
+            _ => timing.map_or(1, |timing| timing.min_wait.max(1)).into(),
+        },
+        fetched: view
+            .as_ref()
+            .map(|view| fetched_registers(view, reuse_flags(instr, timing), reuse))
+            .unwrap_or_default(),
+        drains: control.usched == 0,
+        yields: control.yields(),
+        // There are six scoreboards: code 6 names none.
+        write_sb: control.write_sb.filter(|&sb| sb < 6),
+        read_sb: control.read_sb.filter(|&sb| sb < 6),
+        wait_mask: control.wait_mask & 0x3f,
+        unit: timing.map_or(ExecUnit::None, |timing| timing.unit),
+        completion,
+        is_memory: matches!(
+            completion,
+            Completion::Memory { .. } | Completion::Constant(..) | Completion::Texture
+        ),
+        constants: view.as_ref().map(constant_operands).unwrap_or_default(),
+        branches: op.control != ControlEffect::Next,
+        arrives: op.barrier,
+        reads: op
+            .reads
+            .iter()
+            .copied()
+            .chain(op.condition.cells())
+            .collect(),
+        writes: op.writes.clone().into_iter().collect(),
+        has_class: view.is_some() && timing.is_some(),
+    }
+}
+
+/// Returns the distance of a control word.
+fn distance(instr: &SassInstr) -> Distance {
+    match instr.control.usched {
+        29 => Distance::Parameter(Parameter::IssueYield6),
+        30 => Distance::Parameter(Parameter::IssueYield8),
+        31 => Distance::Parameter(Parameter::IssueOffDeck),
+        // NVIDIA's guide states one instruction per scheduler and cycle, its tools and maxas two.
+        16 => Distance::Pair,
+        _ => Distance::Cycles(instr.control.min_distance().into()),
+    }
+}
+
+/// Operand reuse cache after an instruction: the register of each operand slot (maxas wiki, "Control Codes").
+#[derive(Clone, Copy, Default)]
+struct ReuseCache([Option<u8>; 3]);
+
+/// Returns the reuse flags of a control word that have an effect: none on instructions of variable latency.
+fn reuse_flags(instr: &SassInstr, timing: Option<&Timing>) -> u8 {
+    let is_fixed = timing.is_some_and(|timing| timing.latency == LatencyKind::Fixed);
+    if is_fixed { instr.control.reuse } else { 0 }
+}
+
+/// Returns the registers that an instruction reads from the register banks. Updates the reuse cache.
+fn fetched_registers(view: &View, reuse_flags: u8, reuse: &mut ReuseCache) -> SmallVec<[u8; 4]> {
+    let mut fetched: SmallVec<[u8; 4]> = SmallVec::new();
+    let mut after = ReuseCache::default();
+    for operand in &view.operands {
+        let (OperandValue::Reg(Some(register)), Some(slot)) = (operand.value, operand.slot) else {
+            continue;
+        };
+        let slot = usize::from(slot);
+        let Some(kept) = reuse.0.get(slot) else {
+            continue;
+        };
+        // Neither a register in the reuse cache nor a second operand of the same register reads the bank.
+        if *kept != Some(register) && !fetched.contains(&register) {
+            fetched.push(register);
+        }
+        if reuse_flags >> slot & 1 == 1 {
+            after.0[slot] = Some(register);
+        }
+    }
+    *reuse = after;
+    fetched
+}
+
+/// Returns the constant operands of an instruction: bank and byte offset.
+fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
+    let constant = |operand: &warpbound_isa::Operand| match operand.value {
+        OperandValue::Const { bank, offset } => Some((bank, u32::try_from(offset).ok()?)),
+        _ => None,
+    };
+    view.operands.iter().filter_map(constant).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Conflicts of each set of up to four of 20 registers, counted per bank over all banks.
+    #[test]
+    fn bank_conflicts_are_counted_per_bank() {
+        let mut facts = InstrFacts {
+            address: 8,
+            distance: Distance::Cycles(1),
+            least: 1,
+            fetched: SmallVec::new(),
+            drains: false,
+            yields: false,
+            write_sb: None,
+            read_sb: None,
+            wait_mask: 0,
+            unit: ExecUnit::None,
+            completion: Completion::Fixed,
+            is_memory: false,
+            constants: SmallVec::new(),
+            branches: false,
+            arrives: false,
+            reads: SmallVec::new(),
+            writes: SmallVec::new(),
+            has_class: true,
+        };
+        for set in 0..1_u32 << 20 {
+            if set.count_ones() > 4 {
+                continue;
+            }
+            facts.fetched = (0..20)
+                .filter(|register| set >> register & 1 == 1)
+                .collect();
+            for banks in [1, 2, 4, 8] {
+                let mut counts = vec![0_u32; banks as usize];
+                for &register in &facts.fetched {
+                    counts[usize::from(register) % banks as usize] += 1;
+                }
+                let most = counts.into_iter().max().unwrap_or(0);
+                assert_eq!(
+                    facts.bank_conflicts(banks),
+                    most.max(1) - 1,
+                    "{set:x} {banks}"
+                );
+            }
+        }
+    }
+}
