@@ -121,6 +121,7 @@ impl Session {
             never: Vec::new(),
             formula: None,
             formula_reason: None,
+            cycles: None,
             nodes: 0,
             edges: 0,
             cfg_seconds: None,

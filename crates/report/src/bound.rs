@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::cycle_bound::CycleBoundReport;
 use crate::formula::BoundFormula;
 
 use crate::derivation::LoopDerivation;
@@ -162,6 +163,9 @@ pub struct KernelBound {
     /// Reason why there is no formula, if one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula_reason: Option<String>,
+    /// Bound in cycles, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<CycleBoundReport>,
     /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
     /// Nodes of the warp-level graph.
@@ -176,7 +180,6 @@ pub struct KernelBound {
 impl KernelBound {
     /// Returns the statements of the user that the bound depends on.
     pub fn conditions(&self) -> BoundConditions {
-        let of = |origin: Origin| self.loops.iter().filter(move |l| l.uses(origin));
         // An exact profile rests on no statement.
         if self
             .profile
@@ -185,6 +188,12 @@ impl KernelBound {
         {
             return BoundConditions::default();
         }
+        self.loop_conditions()
+    }
+
+    /// Returns the statements of the user about loops and calls.
+    pub(crate) fn loop_conditions(&self) -> BoundConditions {
+        let of = |origin: Origin| self.loops.iter().filter(move |l| l.uses(origin));
         BoundConditions {
             launch: of(Origin::Launch).next().is_some(),
             derived: of(Origin::Derived)

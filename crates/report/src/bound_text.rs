@@ -18,6 +18,9 @@ impl KernelBound {
             .map_or(String::new(), |number| format!(" image {number}"));
         let mut out = format!("kernel {}  ({file}{image}, {})\n", self.name, self.isa);
         self.write_verdict(&mut out);
+        if let Some(cycles) = &self.cycles {
+            cycles.write(&mut out, self.loop_conditions());
+        }
         if let Some(formula) = &self.formula {
             formula.write(&mut out);
         }
@@ -76,6 +79,9 @@ impl KernelBound {
             for assumption in &self.assumptions {
                 out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
             }
+        }
+        if let Some(cycles) = &self.cycles {
+            cycles.write_assumptions(&mut out);
         }
         out
     }
@@ -229,7 +235,7 @@ fn derivation(l: &LoopReport) -> String {
 }
 
 /// Formats `part` of `all` in percent, truncated to one decimal.
-fn share(part: u128, all: u128) -> String {
+pub(crate) fn share(part: u128, all: u128) -> String {
     let thousandths = part
         .saturating_mul(1000)
         .checked_div(all)

@@ -3,6 +3,7 @@
 use std::io::{self, Cursor, Read, Seek, Write};
 
 use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
+use crate::cycle_bound::CycleBoundReport;
 use crate::table::{Align, table};
 use crate::to_json;
 
@@ -45,6 +46,8 @@ struct Summary {
 struct Row {
     /// Bound, or the verdict in its place.
     bound: String,
+    /// Bound in cycles, if it was asked for.
+    cycles: Option<String>,
     loops: usize,
     image: Option<usize>,
     kernel: String,
@@ -159,6 +162,7 @@ impl Summary {
         };
         self.rows.push(Row {
             bound,
+            cycles: kernel.cycles.as_ref().map(CycleBoundReport::cell),
             loops: kernel.loops.len(),
             image: kernel.image,
             kernel: kernel.name.clone(),
@@ -172,8 +176,13 @@ impl Summary {
             n => format!(", {n} without a bound"),
         };
         let condition = self.conditions.clause();
+        let with_cycles = self.rows.iter().any(|row| row.cycles.is_some());
+        let cycles = match with_cycles {
+            true => ", and most cycles that it takes alone",
+            false => "",
+        };
         let mut out = format!(
-            "{file}: {all} kernels, {} bounded{without}\n  most instructions that a warp issues{condition}:\n",
+            "{file}: {all} kernels, {} bounded{without}\n  most instructions that a warp issues{cycles}{condition}:\n",
             self.bounded
         );
         let mut columns = vec![Align::Right, Align::Right, Align::Left];
@@ -182,11 +191,18 @@ impl Summary {
             columns.insert(2, Align::Right);
             heads.insert(2, "image");
         }
+        if with_cycles {
+            columns.insert(1, Align::Right);
+            heads.insert(1, "cycles");
+        }
         let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
         for row in self.rows {
             let mut cells = vec![row.bound, row.loops.to_string(), row.kernel];
             if let Some(image) = row.image {
                 cells.insert(2, image.to_string());
+            }
+            if with_cycles {
+                cells.insert(1, row.cycles.unwrap_or_default());
             }
             rows.push(cells);
         }

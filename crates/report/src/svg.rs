@@ -397,7 +397,7 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

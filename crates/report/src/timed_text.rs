@@ -419,7 +419,7 @@ fn search_line(pick: &str, tried: &SelectionSearch) -> String {
 }
 
 /// Formats cycles: `1 cycle`, `1234 cycles`.
-fn cycles(n: u64) -> String {
+pub(crate) fn cycles(n: u64) -> String {
     match n {
         1 => "1 cycle".to_owned(),
         n => format!("{} cycles", n),
@@ -427,7 +427,7 @@ fn cycles(n: u64) -> String {
 }
 
 /// Formats a time with three to five significant digits.
-fn duration(milliseconds: f64) -> String {
+pub(crate) fn duration(milliseconds: f64) -> String {
     let (number, unit) = match milliseconds {
         m if m < 1.0 => (m * 1000.0, "us"),
         m if m < 1000.0 => (m, "ms"),

@@ -1,0 +1,168 @@
+//! Bound of the cycles of a kernel, as a sum of named terms.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use crate::bound::{BoundAssumption, BoundConditions};
+use crate::bound_text::share;
+use crate::table::{Align, counted, table};
+use crate::timed_text::{cycles as in_cycles, duration};
+
+/// Maximum of source lines that the text lists.
+const MAX_LINES: usize = 10;
+
+/// Bound in cycles, or the reason why there is none.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CycleBoundReport {
+    /// Unit of execution that the cycles are of: `warp`, one that has the machine for itself.
+    pub scope: &'static str,
+    /// Upper bound of the cycles from the start of the launch to the end.
+    pub bound: Option<u64>,
+    /// Reason why there is no bound.
+    pub reason: Option<String>,
+    /// Duration of the bound at the least clock frequency of the machine, in milliseconds.
+    pub milliseconds: Option<f64>,
+    /// Name of the machine.
+    pub machine: String,
+    /// Schedulers for which the bound holds: `any`.
+    pub schedulers: &'static str,
+    /// State of the caches at the start: `any`, `warm` or `cold`.
+    pub caches: &'static str,
+    /// Summands of the bound, in the order of [`CycleTerm::NAMES`]; empty without a bound.
+    pub terms: Vec<CycleTerm>,
+    /// Parts of the bound by source line, most first; empty without a bound.
+    pub lines: Vec<LineCycles>,
+    /// Assumptions of the bound besides those of the kernel's bound in instructions.
+    pub assumptions: Vec<BoundAssumption>,
+}
+
+/// Summand of a bound in cycles.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CycleTerm {
+    /// One of [`CycleTerm::NAMES`].
+    pub name: &'static str,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+impl CycleTerm {
+    /// Names of all terms.
+    pub const NAMES: [&'static str; 11] = [
+        "launch overhead",
+        "issue",
+        "dependencies",
+        "global memory",
+        "local memory",
+        "shared memory",
+        "constants",
+        "instruction fetch",
+        "translation",
+        "DRAM refresh",
+        "barriers and fences",
+    ];
+}
+
+/// Part of a bound in cycles that a source line contributes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LineCycles {
+    /// `file:line`, or the address of an instruction without an entry in the line table.
+    pub line: String,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+impl CycleBoundReport {
+    /// Appends the bound, its sum and the most expensive lines. `conditions` are the statements about loops that the
+    /// bound depends on.
+    pub(crate) fn write(&self, out: &mut String, conditions: BoundConditions) {
+        let Some(bound) = self.bound else {
+            let reason = self.reason.as_deref().unwrap_or("none was computed");
+            out.push_str(&format!("  no bound in cycles: {reason}\n"));
+            return;
+        };
+        let condition = conditions.clause();
+        out.push_str(&format!(
+            "  bound: a {} that runs alone takes at most {bound} cycles{condition}\n",
+            self.scope
+        ));
+        let time = self.milliseconds.map_or(String::new(), |milliseconds| {
+            let time = duration(milliseconds);
+            format!("{time} at the least clock frequency; ")
+        });
+        let caches = match self.caches {
+            "any" => "caches in any state".to_owned(),
+            state => format!("{state} caches"),
+        };
+        out.push_str(&format!(
+            "  {time}machine {}, {} scheduler, {caches}\n",
+            self.machine, self.schedulers
+        ));
+        self.write_terms(out, bound);
+        self.write_lines(out, bound);
+    }
+
+    /// Appends the terms that are not 0, and their sum.
+    fn write_terms(&self, out: &mut String, bound: u64) {
+        let row = |name: &str, cycles: u64| {
+            let share = share(cycles.into(), bound.into());
+            vec![name.to_owned(), cycles.to_string(), share]
+        };
+        let mut rows = vec![
+            ["where cycles go", "cycles", "share"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
+        let terms = self.terms.iter().filter(|term| term.cycles > 0);
+        rows.extend(terms.map(|term| row(term.name, term.cycles)));
+        rows.push(row("sum", bound));
+        out.push_str(&table(4, &[Align::Left, Align::Right, Align::Right], &rows));
+    }
+
+    /// Appends the lines with the most cycles.
+    fn write_lines(&self, out: &mut String, bound: u64) {
+        let mut lines: Vec<&LineCycles> = self.lines.iter().filter(|l| l.cycles > 0).collect();
+        if lines.is_empty() {
+            return;
+        }
+        // Stable: lines with as many cycles stay in their order.
+        lines.sort_by_key(|line| Reverse(line.cycles));
+        let rest = lines.split_off(lines.len().min(MAX_LINES));
+        let mut rows = vec![["line", "cycles", "share"].map(str::to_owned).to_vec()];
+        rows.extend(lines.iter().map(|line| {
+            let share = share(line.cycles.into(), bound.into());
+            vec![line.line.clone(), line.cycles.to_string(), share]
+        }));
+        out.push_str(&table(4, &[Align::Left, Align::Right, Align::Right], &rows));
+        if !rest.is_empty() {
+            let total = rest
+                .iter()
+                .fold(0, |sum: u64, l| sum.saturating_add(l.cycles));
+            out.push_str(&format!(
+                "    and {} with {} in all, {} (--format json lists them)\n",
+                counted(rest.len(), "line"),
+                in_cycles(total),
+                share(total.into(), bound.into())
+            ));
+        }
+    }
+
+    /// Appends the assumptions, if there is a bound.
+    pub(crate) fn write_assumptions(&self, out: &mut String) {
+        if self.bound.is_none() || self.assumptions.is_empty() {
+            return;
+        }
+        out.push_str("  assumed for the cycles:\n");
+        for assumption in &self.assumptions {
+            out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));
+        }
+    }
+
+    /// Returns the bound as a cell of a table.
+    pub(crate) fn cell(&self) -> String {
+        self.bound.map_or("no bound".to_owned(), |n| n.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

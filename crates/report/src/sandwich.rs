@@ -1,0 +1,169 @@
+//! Report of a sandwich: the cycles of the worst simulated run, the bound, and the gap split into named causes.
+
+use serde::Serialize;
+
+use crate::table::{Align, section, wrapped};
+
+#[cfg(test)]
+mod tests;
+
+/// Worst simulated run and bound of one kernel and launch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SandwichReport {
+    /// Always `warpbound.sandwich/1`.
+    pub schema: &'static str,
+    /// The file.
+    pub file: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// State of the caches at the start: `any`, `warm` or `cold`.
+    pub caches: &'static str,
+    /// Cycles of the worst simulated run.
+    pub worst_simulated: u64,
+    /// Selection of parameters, scheduler, contents and order of that run.
+    pub worst_run: String,
+    /// Number of simulated runs.
+    pub runs: u64,
+    /// Bound in cycles.
+    pub bound: u64,
+    /// Launch overhead that the bound and the worst run contain alike; ratios leave it out.
+    pub launch_overhead: u64,
+    /// Bounds in which more and more claims are replaced by observations of the worst run, in the order of
+    /// [`SandwichReport::CHAIN`].
+    pub chain: Vec<ChainValue>,
+    /// Parts of the gap, one for each element of the chain after the first.
+    pub shares: Vec<GapShare>,
+    /// Limits of the comparison, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// Element of the chain from the bound to the worst simulated run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ChainValue {
+    /// One of [`SandwichReport::CHAIN`]: the claims that are replaced in addition to those of the elements before.
+    pub name: &'static str,
+    /// Cycles.
+    pub value: u64,
+}
+
+/// Part of the gap that has one cause.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct GapShare {
+    /// Name of the element of the chain.
+    pub name: &'static str,
+    /// Cycles from the element before to this one; negative where the chain inverts, which is an error of a bound.
+    pub telescoped: i128,
+    /// Cycles from the bound to the bound in which this claim alone is replaced; `None` where that has no meaning.
+    pub alone: Option<i128>,
+}
+
+impl SandwichReport {
+    /// Value of the key `schema`.
+    pub const SCHEMA: &'static str = "warpbound.sandwich/1";
+
+    /// Names of the elements of a complete chain.
+    pub const CHAIN: [&'static str; 8] = [
+        "bound",
+        "loops",
+        "paths",
+        "addresses",
+        "hits and misses",
+        "machine numbers",
+        "replay",
+        "worst simulated",
+    ];
+
+    /// Returns the first element of the chain that is larger than the one before: an error of one of the two.
+    pub fn inversion(&self) -> Option<&'static str> {
+        let pairs = self.chain.windows(2);
+        let mut inverted = pairs.filter_map(|pair| match pair {
+            [before, after] if after.value > before.value => Some(after.name),
+            _ => None,
+        });
+        inverted.next()
+    }
+
+    /// Returns the bound divided by the worst simulated cycles, both without launch overhead; `None` if the run has
+    /// no other cycles.
+    pub fn ratio(&self) -> Option<f64> {
+        let net = |cycles: u64| cycles.saturating_sub(self.launch_overhead);
+        match net(self.worst_simulated) {
+            0 => None,
+            simulated => Some(net(self.bound) as f64 / simulated as f64),
+        }
+    }
+
+    /// Returns the cycles from the worst simulated run to the bound.
+    pub(crate) fn gap(&self) -> i128 {
+        i128::from(self.bound) - i128::from(self.worst_simulated)
+    }
+
+    /// Returns the report as text.
+    pub fn text(&self) -> String {
+        let mut out = format!(
+            "kernel {}  ({}, machine {}, caches {})\n",
+            self.kernel, self.file, self.machine, self.caches
+        );
+        let ratio = self.ratio().map_or(String::new(), |ratio| {
+            let net = match self.launch_overhead {
+                0 => String::new(),
+                cycles => format!(" without the launch overhead of {cycles} in both"),
+            };
+            format!("; ratio {ratio:.3}{net}")
+        });
+        out.push_str(&format!(
+            "  a warp that runs alone takes at most {} cycles, and {} in the worst of {} simulated runs{ratio}\n",
+            self.bound, self.worst_simulated, self.runs
+        ));
+        out.push_str(&wrapped(2, &format!("worst run: {}", self.worst_run)));
+        if let Some(name) = self.inversion() {
+            out.push_str(&format!(
+                "  the chain inverts at \"{name}\": more is known there, but the cycles are more, so one of the values is wrong\n"
+            ));
+        }
+        self.write_chain(&mut out);
+        if !self.notes.is_empty() {
+            out.push('\n');
+        }
+        for note in &self.notes {
+            out.push_str(&wrapped(2, &format!("note: {note}")));
+        }
+        out
+    }
+
+    /// Appends the chain as a table.
+    fn write_chain(&self, out: &mut String) {
+        let rows = self.chain.iter().map(|element| {
+            let share = self.shares.iter().find(|share| share.name == element.name);
+            let drop = share.map_or(String::new(), |share| share.telescoped.to_string());
+            let part = share.map_or(String::new(), |share| part(share.telescoped, self.gap()));
+            let alone = share.and_then(|share| share.alone);
+            vec![
+                element.name.to_owned(),
+                element.value.to_string(),
+                drop,
+                part,
+                alone.map_or(String::new(), |cycles| cycles.to_string()),
+            ]
+        });
+        let head = vec![
+            "as in the worst run",
+            "cycles",
+            "less by",
+            "of the gap",
+            "alone",
+        ];
+        let right = Align::Right;
+        section(out, &[Align::Left, right, right, right, right], head, rows);
+    }
+}
+
+/// Formats a part of a gap in percent, rounded to one decimal; empty without a gap.
+pub(crate) fn part(part: i128, gap: i128) -> String {
+    match gap {
+        ..=0 => String::new(),
+        gap => format!("{:.1} %", part as f64 * 100.0 / gap as f64),
+    }
+}
