@@ -1,0 +1,64 @@
+//! Inputs of the time of a kernel, and refusals.
+
+use std::collections::BTreeMap;
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_ir::OpIndex;
+use warpbound_isa::nvidia::ExecUnit;
+use warpbound_timing::{Completion, InstrFacts};
+
+use crate::memory::AccessLimits;
+
+/// Words of a constant bank that an instruction loads from computed addresses (LDC).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoadedConstants {
+    /// Bank.
+    pub bank: u8,
+    /// Bytes of the bank, or more.
+    pub bytes: u64,
+    /// Most distinct words that the lanes of a warp load at once.
+    pub words: u32,
+}
+
+/// Possible step of a warp from a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimedStep {
+    /// Source node.
+    pub from: usize,
+    /// Target node; `None` ends the warp.
+    pub to: Option<usize>,
+}
+
+/// Kernel as its time depends on it.
+pub struct TimedKernel<'a> {
+    /// Facts about its instructions.
+    pub facts: &'a [InstrFacts],
+    /// First and last instruction of each node that a warp may execute.
+    pub nodes: &'a [Option<(OpIndex, OpIndex)>],
+    /// Steps between them.
+    pub steps: &'a [TimedStep],
+    /// First node.
+    pub entry: usize,
+    /// Limits of the accesses, for all instructions that access memory.
+    pub accesses: &'a BTreeMap<OpIndex, AccessLimits>,
+    /// Loads from constant banks.
+    pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
+    /// Whether lines of code and constants may be missing in the L2 cache.
+    pub lines_may_miss: bool,
+}
+
+/// Returns why an instruction has no time; `None` if it has one.
+pub fn refusal(facts: &InstrFacts, access: Option<&AccessLimits>) -> Option<Diagnostic> {
+    let why = if !facts.has_class {
+        "the instruction has no timing class"
+    } else if facts.completion == Completion::Texture {
+        "the timing model does not have the latency of textures and surfaces"
+    } else if matches!(facts.completion, Completion::Memory { .. }) && access.is_none() {
+        "the limits of this memory access are not known"
+    } else if facts.unit == ExecUnit::None && access.is_some() {
+        "the access has no unit"
+    } else {
+        return None;
+    };
+    Some(Diagnostic::new(why).at(CodeAddr(facts.address)))
+}

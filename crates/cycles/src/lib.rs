@@ -1,0 +1,25 @@
+//! Time of a warp that runs alone (SOUNDNESS 8): an upper limit of the cycles of each step of the warp-level graph, from
+//! which `warpbound-bound` computes the bound of the warp.
+//!
+//! * `kernel`: inputs; `numbers`: the machine at its slow end.
+//! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
+//!   lines of code and constants.
+//! * `potentials`: costs of steps; `account`: terms of the sum.
+
+mod account;
+mod kernel;
+mod lines;
+mod memory;
+mod numbers;
+mod potentials;
+mod state;
+mod step;
+mod time;
+mod waits;
+
+pub use account::{Term, TermCycles};
+pub use kernel::{LoadedConstants, TimedKernel, TimedStep, refusal};
+pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
+pub use numbers::{MILLI, MachineNumbers};
+pub use potentials::StepCost;
+pub use time::{KernelTime, PathTime};

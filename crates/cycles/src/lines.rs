@@ -1,0 +1,229 @@
+//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 8.5).
+//!
+//! A line is *persistent* in a cache if all lines that the kernel can bring into its set fit. What an earlier
+//! instruction on every path has requested is present then. The first request for a persistent line misses: it is either
+//! part of the instruction's wait, where the instruction is issued once at most, or counted once for the kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_machine::Parameter;
+
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::state::{Part, TimeVector};
+
+/// Wait for lines of code or constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LineWait {
+    /// Whether a line may be absent, or in flight.
+    pub(crate) waits: bool,
+    /// Time from the request to the arrival, without contention.
+    pub(crate) latency: i64,
+    /// Whether the request may reach the L2 cache, and DRAM.
+    pub(crate) reaches_l2: bool,
+    pub(crate) reaches_dram: bool,
+    /// Service of the lines at a slice and at DRAM.
+    pub(crate) service: (i64, i64),
+}
+
+impl LineWait {
+    /// Advances the servers by the request of the next instruction's line; returns its arrival, `None` if it is present.
+    pub(crate) fn arrival(&self, vector: &mut TimeVector) -> Option<i64> {
+        let at = vector.get(Part::Requested);
+        self.waits.then(|| self.arrival_from(vector, at))
+    }
+
+    /// Advances the servers by a request at a time; returns its arrival.
+    pub(crate) fn arrival_from(&self, vector: &mut TimeVector, at: i64) -> i64 {
+        if !self.reaches_l2 {
+            return at + self.latency;
+        }
+        let mut begin = at.max(vector.get(Part::Slice));
+        if self.reaches_dram {
+            begin = begin.max(vector.get(Part::Dram));
+            vector.raise(Part::Dram, begin + self.service.1);
+        }
+        vector.raise(Part::Slice, begin + self.service.0);
+        crate::memory::floor(begin) + self.latency
+    }
+
+    /// Returns the wait for the lines of both.
+    fn and(self, other: LineWait) -> LineWait {
+        let (late, early) = match self.latency >= other.latency {
+            true => (self, other),
+            false => (other, self),
+        };
+        LineWait {
+            waits: self.waits || other.waits,
+            // The other line may be served first.
+            latency: late.latency + early.service.0 + early.service.1,
+            reaches_l2: self.reaches_l2 || other.reaches_l2,
+            reaches_dram: self.reaches_dram || other.reaches_dram,
+            service: (
+                self.service.0 + other.service.0,
+                self.service.1 + other.service.1,
+            ),
+        }
+    }
+}
+
+/// Waits for several lines at the same time.
+pub(crate) fn all(waits: impl IntoIterator<Item = LineWait>) -> LineWait {
+    let waits = waits.into_iter().filter(|wait| wait.waits);
+    waits.reduce(LineWait::and).unwrap_or_default()
+}
+
+/// Shape of a cache: parameters of its bytes, its line and its ways.
+pub(crate) type CacheShape = [Parameter; 3];
+
+/// Returns the lines of `lines` (line numbers of the cache) that stay in a cache for every value of its shape once they
+/// are in it.
+pub(crate) fn persistent_lines(
+    lines: &BTreeSet<u64>,
+    numbers: &MachineNumbers,
+    [bytes, line, ways]: CacheShape,
+) -> BTreeSet<u64> {
+    let (bytes, most_bytes) = numbers.range(bytes);
+    let line = numbers.slow(line).max(1);
+    let (least, most) = numbers.range(ways);
+    // The sets of sizes between the ends are many; no built-in machine has such a range.
+    if bytes != most_bytes || most - least > 64 {
+        return BTreeSet::new();
+    }
+    let mut persistent = lines.clone();
+    for ways in least.max(1)..=most.max(1) {
+        let sets = (bytes / line / ways).max(1);
+        let mut count: BTreeMap<u64, u64> = BTreeMap::new();
+        for line in lines {
+            *count.entry(line % sets).or_default() += 1;
+        }
+        persistent.retain(|line| count.get(&(line % sets)).is_some_and(|&n| n <= ways));
+    }
+    persistent
+}
+
+/// Two levels of caches of an SM for code or constants.
+pub(crate) struct LineCaches {
+    /// Bytes of a line of the first and of the second cache.
+    pub(crate) line: [u64; 2],
+    /// Persistent lines of each.
+    persistent: [BTreeSet<u64>; 2],
+    /// Latency of a request that hits the second cache, and of one that does not; they exclude that of the first cache.
+    second: i64,
+    beyond: i64,
+    /// Service of a line at a slice and at DRAM.
+    service: (i64, i64),
+    reaches_dram: bool,
+}
+
+/// Latencies of a [`LineCaches`].
+pub(crate) struct LineLatencies {
+    /// Hit in the second cache, and miss of both.
+    pub(crate) second: i64,
+    pub(crate) beyond: i64,
+    /// Service of a line of the second cache at a slice and at DRAM.
+    pub(crate) service: (i64, i64),
+    /// Whether the L2 cache may miss it.
+    pub(crate) reaches_dram: bool,
+}
+
+impl LineCaches {
+    /// Prepares the caches for addresses that a kernel may request, as ranges of bytes.
+    pub(crate) fn new(
+        ranges: &[(u64, u64)],
+        numbers: &MachineNumbers,
+        shapes: [CacheShape; 2],
+        latencies: LineLatencies,
+    ) -> LineCaches {
+        let line = shapes.map(|[_, line, _]| numbers.slow(line).max(1));
+        let persistent = [0, 1].map(|level| {
+            let size: u64 = line[level];
+            let lines = ranges.iter().filter(|(first, end)| first < end);
+            let lines = lines.flat_map(|(first, end)| first / size..=(end - 1) / size);
+            persistent_lines(&lines.collect(), numbers, shapes[level])
+        });
+        LineCaches {
+            line,
+            persistent,
+            second: latencies.second,
+            beyond: latencies.beyond,
+            service: latencies.service,
+            reaches_dram: latencies.reaches_dram,
+        }
+    }
+
+    /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
+    /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
+    /// `counted`.
+    pub(crate) fn wait(
+        &self,
+        address: u64,
+        requested: [bool; 2],
+        once: bool,
+        counted: &mut FirstMisses,
+    ) -> LineWait {
+        let lines = self.line.map(|size| address / size);
+        let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
+        if first && requested[0] {
+            return LineWait::default();
+        }
+        let hits_second = second && requested[1];
+        let counts = !once && (first || second);
+        if counts {
+            let group = counted.groups.entry(lines[1]).or_default();
+            group.is_absent |= !hits_second;
+            group.each_misses |= !second;
+            if first {
+                group.first.insert(lines[0]);
+            }
+        }
+        let latency = match (hits_second, counts, first) {
+            (false, false, _) => self.beyond,
+            // The first request is counted, the others hit the first cache.
+            (_, true, true) => 0,
+            _ => self.second,
+        };
+        LineWait {
+            waits: true,
+            latency,
+            reaches_l2: !hits_second,
+            reaches_dram: !hits_second && self.reaches_dram,
+            service: if hits_second || counts { (0, 0) } else { self.service },
+        }
+    }
+
+    /// Time of all first misses, each counted once.
+    pub(crate) fn first_misses(&self, counted: &FirstMisses) -> i64 {
+        let beyond = self.beyond + self.service.0 + self.service.1;
+        let group = |group: &MissGroup| {
+            let lines = group.first.len() as i64;
+            match (group.is_absent, group.each_misses) {
+                (true, true) => lines.max(1) * beyond,
+                (true, false) => beyond + (lines - 1).max(0) * self.second,
+                (false, _) => lines * self.second,
+            }
+        };
+        counted.groups.values().map(group).sum()
+    }
+}
+
+/// First misses that are counted once for a kernel.
+#[derive(Default)]
+pub(crate) struct FirstMisses {
+    /// By line of the second cache.
+    groups: BTreeMap<u64, MissGroup>,
+}
+
+/// First misses of the lines of the first cache that are in one line of the second.
+#[derive(Default)]
+struct MissGroup {
+    first: BTreeSet<u64>,
+    /// Whether the line of the second cache may be absent.
+    is_absent: bool,
+    /// Whether the second cache may lose the line between them.
+    each_misses: bool,
+}
+
+/// Rounds a number of bytes and a bandwidth to the time of a transfer.
+pub(crate) fn transfer(bytes: u64, per_kilocycle: u64) -> i64 {
+    (bytes * 1000).div_ceil(per_kilocycle.max(1)) as i64 * MILLI
+}

@@ -1,0 +1,354 @@
+//! Times of memory accesses: an upper limit of what one access of a lone warp takes, from the most requests, lines and
+//! sectors that it can cause.
+//!
+//! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps and there are several slices; here each is
+//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 8.4).
+
+use smallvec::SmallVec;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::ExecUnit;
+use warpbound_machine::Parameter;
+
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::state::{Layout, Part, TimeVector};
+
+/// Direction of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessDirection {
+    /// Load.
+    Load,
+    /// Store.
+    Store,
+    /// Atomic operation.
+    Atomic,
+}
+
+/// Most that one execution of an access causes in one memory space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpaceLimits {
+    /// Shared, local or global memory.
+    pub space: MemorySpace,
+    /// Requests; of shared memory, pools.
+    pub requests: u32,
+    /// Lines of all requests.
+    pub lines: u32,
+    /// Sectors of all requests.
+    pub sectors: u32,
+    /// Bank conflicts of shared memory.
+    pub conflicts: u32,
+    /// Most threads that access the same word: the serial part of an atomic operation on shared memory.
+    pub same_word: u32,
+    /// Whether the sectors may be missing in the L2 cache.
+    pub may_miss: bool,
+    /// Whether the translation of each line may have to be fetched. Otherwise translations that are missing once are
+    /// counted apart.
+    pub may_walk: bool,
+    /// Whether a line of the L2 cache may be evicted for each line accessed.
+    pub may_evict: bool,
+    /// Whether the L1 cache may be looked up.
+    pub may_hit_l1: bool,
+}
+
+/// Most that one execution of an access causes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessLimits {
+    /// Direction.
+    pub direction: AccessDirection,
+    /// Bytes per lane.
+    pub bytes: u32,
+    /// Limits for each space that its lanes may access, in the order in which the simulator serves them: shared, local,
+    /// global.
+    pub spaces: SmallVec<[SpaceLimits; 1]>,
+}
+
+/// Completion of an access, in thousandths of cycles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessTimes {
+    /// Its source registers have been read.
+    pub(crate) sources: i64,
+    /// Its result is present.
+    pub(crate) done: i64,
+}
+
+/// Returns the whole cycles of a time.
+pub(crate) fn floor(milli: i64) -> i64 {
+    milli.div_euclid(MILLI) * MILLI
+}
+
+/// Service times of the memory system, in thousandths of cycles.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MemoryTimes {
+    tags_per_cycle: u64,
+    /// Service of a sector at the port, at a slice and at DRAM.
+    port: i64,
+    slice: i64,
+    dram: i64,
+    /// Service of the write-back of an evicted line.
+    evicted_line: i64,
+    atomic_occupancy: i64,
+    l1_hit: i64,
+    l2_hit: i64,
+    dram_latency: i64,
+    atomic_latency: i64,
+    walk: i64,
+    sources: i64,
+    /// Sectors in flight at most, of loads and of stores.
+    capacity: [u64; 2],
+    shared: SharedTimes,
+}
+
+/// Times of shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct SharedTimes {
+    latency: i64,
+    /// For 32, 64 and 128 bits.
+    base: [i64; 3],
+    conflict: i64,
+    transaction: i64,
+    sources: i64,
+    atomic: i64,
+    atomic_thread: i64,
+}
+
+impl MemoryTimes {
+    pub(crate) fn new(numbers: &MachineNumbers) -> MemoryTimes {
+        let milli = |parameter| numbers.milli(parameter);
+        // Rounded up: the simulator rounds the service of a whole request down.
+        let transfer = |bytes: u64, bandwidth: Parameter| {
+            let bandwidth = numbers.slow(bandwidth).max(1);
+            (bytes * 1_000_000).div_ceil(bandwidth) as i64
+        };
+        let sector = numbers.slow(Parameter::L2Sector).max(1);
+        let dram_time = |efficiency: u64| {
+            let bandwidth = u128::from(numbers.slow(Parameter::DramBandwidth).max(1));
+            let bytes = u128::from(sector) * 1_000_000 * 1000;
+            bytes.div_ceil(bandwidth * u128::from(efficiency.max(1))) as i64
+        };
+        let write = dram_time(numbers.slow(Parameter::DramWrites));
+        let turnaround = dram_time(1000) * numbers.slow(Parameter::DramTurnaround) as i64 / 1000 + 1;
+        let per_line = (numbers.slow(Parameter::L2Line) / sector).max(1) as i64;
+        let l2_hit = milli(Parameter::L2Hit);
+        MemoryTimes {
+            tags_per_cycle: numbers.slow(Parameter::L1Tags).max(1),
+            port: transfer(sector, Parameter::SmBandwidth),
+            slice: transfer(sector, Parameter::L2Bandwidth),
+            dram: dram_time(numbers.slow(Parameter::DramReads)),
+            evicted_line: per_line * (write + turnaround),
+            atomic_occupancy: milli(Parameter::AtomicOccupancy),
+            l1_hit: milli(Parameter::L1Hit),
+            l2_hit,
+            dram_latency: l2_hit + milli(Parameter::DramBeyond),
+            atomic_latency: milli(Parameter::AtomicLatency) + milli(Parameter::AtomicShared),
+            walk: milli(Parameter::TlbWalk)
+                .max(milli(Parameter::TlbL2Miss))
+                .max(milli(Parameter::TlbL1Miss)),
+            sources: milli(Parameter::L1Sources),
+            capacity: [
+                numbers.slow(Parameter::L1Misses).max(1),
+                numbers.slow(Parameter::L1Stores).max(1),
+            ],
+            shared: SharedTimes {
+                latency: milli(Parameter::SharedLatency),
+                base: [
+                    milli(Parameter::SharedBase32),
+                    milli(Parameter::SharedBase64),
+                    milli(Parameter::SharedBase128),
+                ],
+                conflict: milli(Parameter::SharedConflict),
+                transaction: milli(Parameter::SharedTransaction),
+                sources: milli(Parameter::SharedSources),
+                atomic: milli(Parameter::SharedAtomic),
+                atomic_thread: milli(Parameter::SharedAtomicThread),
+            },
+        }
+    }
+
+    /// Service of a line of code or constants of `sectors` sectors at a slice, and at DRAM if it may miss.
+    pub(crate) fn line_service(&self, sectors: i64, may_miss: bool) -> (i64, i64) {
+        let dram = if may_miss { sectors * self.dram } else { 0 };
+        (sectors * self.slice, dram)
+    }
+
+    /// Accesses kept in the windows of loads and stores, of accesses of at most `most` sectors: one more than fit, so
+    /// that the oldest of them is the one that has to leave.
+    pub(crate) fn window_entries(&self, most: [u32; 2]) -> (usize, usize) {
+        let entries = |capacity: u64, most: u32| match most {
+            0 => 0,
+            most => (capacity / u64::from(most) + 1).min(MOST_WINDOW) as usize,
+        };
+        let [loads, stores] = self.capacity;
+        (entries(loads, most[0]), entries(stores, most[1]))
+    }
+
+    /// Accesses that may be in flight beside one of `own` sectors, if each has at most `most`; `None` if the access alone
+    /// exceeds the window.
+    fn left(&self, stores: bool, own: u32, most: u32) -> Option<usize> {
+        let rest = self.capacity[usize::from(stores)].checked_sub(own.into())?;
+        Some((rest / u64::from(most.max(1))) as usize)
+    }
+
+    /// Advances the times by an access that its unit starts at `start`.
+    pub(crate) fn access(
+        &self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        start: i64,
+        limits: &AccessLimits,
+        most: [u32; 2],
+    ) -> AccessTimes {
+        let mut times = AccessTimes {
+            sources: start + MILLI,
+            done: start + MILLI,
+        };
+        for space in &limits.spaces {
+            let found = match space.space {
+                MemorySpace::Shared => self.shared(vector, layout, start, limits, space),
+                _ => self.global(vector, layout, start, limits.direction, space, most),
+            };
+            times.sources = times.sources.max(found.sources);
+            times.done = times.done.max(found.done);
+        }
+        times
+    }
+
+    /// Advances the times by an access to shared memory.
+    fn shared(
+        &self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        start: i64,
+        limits: &AccessLimits,
+        space: &SpaceLimits,
+    ) -> AccessTimes {
+        let times = &self.shared;
+        let conflicts = i64::from(space.conflicts) * times.conflict;
+        let mut occupied = conflicts + i64::from(space.requests) * times.transaction;
+        let mut atomic = 0;
+        if limits.direction == AccessDirection::Atomic {
+            let serial = i64::from(space.same_word) * times.atomic_thread;
+            atomic = times.atomic + serial;
+            occupied += serial;
+        }
+        let begin = start.max(vector.get(Part::Shared));
+        vector.set(Part::Shared, begin + occupied);
+        let served = begin.max(vector.get(Part::SharedServed));
+        vector.set(Part::SharedServed, served + atomic);
+        vector.delay_departure(layout, ExecUnit::Lsu, served);
+        let base = times.base[match limits.bytes {
+            16 => 2,
+            8 => 1,
+            _ => 0,
+        }];
+        AccessTimes {
+            sources: served + times.sources + conflicts,
+            done: served + times.latency + base + conflicts + atomic,
+        }
+    }
+
+    /// Advances the times by an access to global or local memory; `most` has the most sectors of any load and store.
+    fn global(
+        &self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        start: i64,
+        direction: AccessDirection,
+        space: &SpaceLimits,
+        most: [u32; 2],
+    ) -> AccessTimes {
+        let is_store = direction == AccessDirection::Store;
+        let is_atomic = direction == AccessDirection::Atomic;
+        let sectors = i64::from(space.sectors);
+        // Tags: each request occupies them for at least a cycle, and has at least one line.
+        let (lines, requests) = (u64::from(space.lines), u64::from(space.requests));
+        let lookups = lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
+        let first = start.max(vector.get(Part::Tags));
+        let lookups = lookups as i64 * MILLI;
+        let last = first + (lookups - MILLI).max(0);
+        vector.set(Part::Tags, first + lookups);
+        // Window: without the access's own sectors, so many others may be in flight.
+        let left = self.left(is_store, space.sectors, most[usize::from(is_store)]);
+        let others = vector.window(layout, is_store, left.unwrap_or(0));
+        let free = first.max(others);
+        let mut accepted = last.max(others);
+        // Servers, one after the other: a server that is slower than the one before it holds up all of the access.
+        let port = self.port.max(MILLI);
+        let port_first = free.max(vector.get(Part::Port));
+        let port_end = port_first + sectors * port;
+        let slice_own = self.slice + if is_atomic { self.atomic_occupancy } else { 0 };
+        let slice = port.max(slice_own);
+        let slice_first = port_first.max(vector.get(Part::Slice));
+        let slice_end = slice_first + sectors * slice;
+        let slice_last = floor(slice_end - slice_own.min(slice));
+        let evicted = match space.may_evict {
+            true => i64::from(space.lines) * self.evicted_line,
+            false => 0,
+        };
+        let fetched = space.may_miss && !is_store;
+        let dram = slice.max(if fetched { self.dram } else { 0 });
+        let dram_first = slice_first.max(vector.get(Part::Dram));
+        let dram_end = dram_first + sectors * dram + evicted;
+        let (mut done, unloaded) = match fetched {
+            true => (floor(dram_end - self.dram) + self.dram_latency, self.dram_latency),
+            false => (slice_last + self.l2_hit, self.l2_hit),
+        };
+        if fetched || space.may_evict {
+            vector.set(Part::Dram, dram_end);
+        }
+        if is_store && space.may_evict {
+            done = done.max(floor(dram_end));
+        }
+        if space.may_walk {
+            done = done.max(last + self.walk + unloaded);
+        }
+        if is_atomic {
+            done += self.atomic_latency;
+        }
+        if left.is_none() {
+            // The access alone exceeds the window: at worst its sectors follow each other.
+            let each = done - free;
+            done += sectors * each;
+            accepted = accepted.max(done);
+        }
+        vector.set(Part::Port, port_end);
+        vector.set(Part::Slice, slice_end);
+        self.finish(vector, layout, direction, space, (accepted, last, done))
+    }
+
+    /// Enters the completion of an access to global or local memory.
+    fn finish(
+        &self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        direction: AccessDirection,
+        space: &SpaceLimits,
+        (accepted, looked_up, mut done): (i64, i64, i64),
+    ) -> AccessTimes {
+        match direction {
+            AccessDirection::Load => {
+                // Reads wait for atomic operations on their line.
+                done = done.max(vector.get(Part::Atomic));
+                if space.may_hit_l1 {
+                    // A hit on a line in flight waits for it.
+                    done = done.max(looked_up + self.l1_hit).max(vector.get(Part::Loaded));
+                }
+            }
+            AccessDirection::Store => vector.raise(Part::Stored, done),
+            AccessDirection::Atomic => {
+                vector.raise(Part::Stored, done);
+                vector.raise(Part::Atomic, done);
+            }
+        }
+        if direction != AccessDirection::Store && layout.hits_l1 {
+            vector.raise(Part::Loaded, done);
+        }
+        vector.enter_window(layout, direction == AccessDirection::Store, done);
+        vector.delay_departure(layout, ExecUnit::Lsu, accepted + MILLI);
+        AccessTimes {
+            sources: accepted + self.sources,
+            done,
+        }
+    }
+}
+
+/// Most accesses that a window keeps; older ones are taken to complete with the oldest kept.
+const MOST_WINDOW: u64 = 64;

@@ -1,0 +1,106 @@
+//! Numbers of a machine at which a lone warp is slowest.
+
+use warpbound_base::Diagnostic;
+use warpbound_machine::{GpuModel, MachineConfig, Parameter, SlowEnd};
+
+/// Values of the parameters of a machine for a bound: the end of each range at which a warp that runs alone is slowest
+/// ([`Parameter::slow_end`]), and both ends of the others, for which the transfer functions take the worse.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MachineNumbers {
+    /// Least and greatest value of each parameter.
+    ranges: Vec<(u64, u64)>,
+}
+
+/// Parameters whose values the access classes presume (`memory-units` in SOUNDNESS 2), with these values.
+const PRESUMED: &[(Parameter, u64)] = &[
+    (Parameter::L1Line, 128),
+    (Parameter::L1RequestThreads, 8),
+    (Parameter::L2Line, 128),
+    (Parameter::L2Sector, 32),
+    (Parameter::SharedBanks, 32),
+    (Parameter::SharedPoolThreads, 32),
+];
+
+/// Parameters that shape caches of lines; their line sizes have to be known.
+const LINES: &[Parameter] = &[
+    Parameter::InstructionLine,
+    Parameter::ConstantL1Line,
+    Parameter::ConstantL15Line,
+    Parameter::TlbL1Page,
+    Parameter::TlbL2Page,
+];
+
+impl MachineNumbers {
+    /// Returns the numbers of a machine for a bound over all values within their ranges.
+    ///
+    /// # Errors
+    ///
+    /// A parameter of the memory system has values for which access classes do not hold.
+    pub fn of_ranges(model: &GpuModel) -> Result<MachineNumbers, Diagnostic> {
+        let range = |&parameter: &Parameter| {
+            let range = model.range(parameter);
+            (range.least, range.most)
+        };
+        MachineNumbers::checked(Parameter::ALL.iter().map(range).collect())
+    }
+
+    /// Returns the numbers of one configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`MachineNumbers::of_ranges`].
+    pub fn of_config(config: &MachineConfig) -> Result<MachineNumbers, Diagnostic> {
+        let value = |&parameter: &Parameter| (config[parameter], config[parameter]);
+        MachineNumbers::checked(Parameter::ALL.iter().map(value).collect())
+    }
+
+    /// Checks the parameters that access classes and footprints presume.
+    fn checked(ranges: Vec<(u64, u64)>) -> Result<MachineNumbers, Diagnostic> {
+        let numbers = MachineNumbers { ranges };
+        for &(parameter, value) in PRESUMED {
+            if numbers.range(parameter) != (value, value) {
+                return Err(Diagnostic::new(format!(
+                    "bounds in cycles are for machines whose {} is {value}",
+                    parameter.name()
+                )));
+            }
+        }
+        for &parameter in LINES {
+            let (least, most) = numbers.range(parameter);
+            if least != most || !least.is_power_of_two() {
+                return Err(Diagnostic::new(format!(
+                    "bounds in cycles are for machines whose {} is one power of two",
+                    parameter.name()
+                )));
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Least and greatest value of a parameter.
+    pub fn range(&self, parameter: Parameter) -> (u64, u64) {
+        self.ranges
+            .get(parameter as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Value at which a lone warp is slowest. For parameters without a slow end, the greatest: their users take it only
+    /// where a greater value is never faster.
+    pub fn slow(&self, parameter: Parameter) -> u64 {
+        let (least, most) = self.range(parameter);
+        match parameter.slow_end() {
+            SlowEnd::High | SlowEnd::Either | SlowEnd::Each => most,
+            SlowEnd::Low => least,
+        }
+    }
+
+    /// Thousandths of cycles at the slow end of a parameter in cycles.
+    pub(crate) fn milli(&self, parameter: Parameter) -> i64 {
+        // Machine files have values below 2^40 (`GpuModel::MAX_VALUE`).
+        self.slow(parameter) as i64 * MILLI
+    }
+}
+
+/// Thousandths of a cycle, the unit of service times: few bandwidths are whole numbers of cycles per request.
+pub const MILLI: i64 = 1000;

@@ -1,0 +1,335 @@
+//! Costs of the steps of a warp: each node has a vector of times, and a step costs what the times after it exceed the
+//! vector of its target by (SOUNDNESS 8.6).
+//!
+//! The sum of the costs along any path limits the time of the path, whatever the vectors are: if all times are at most
+//! those of the node's vector, delayed by some whole cycles, then after the step they are at most those of the target's
+//! vector, delayed by the cost as well. The vectors only decide how good the limit is.
+
+use std::collections::BTreeSet;
+
+use warpbound_graph::{Digraph, LoopForest};
+use warpbound_ir::OpIndex;
+
+use crate::account::{Account, Term, TermCycles};
+use crate::kernel::{TimedKernel, TimedStep};
+use crate::numbers::MILLI;
+use crate::state::{Part, SCOREBOARDS, TimeVector};
+use crate::step::Transfer;
+use crate::waits::KernelWaits;
+
+/// Times at a node, relative to the last issue before it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NodeTimes {
+    pub(crate) vector: TimeVector,
+    /// Term of the instruction that raised each scoreboard.
+    pub(crate) raised_by: [Term; SCOREBOARDS],
+    raises: u32,
+}
+
+/// Cost of a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StepCost {
+    /// Cycles.
+    pub cycles: u64,
+    /// Thousandths of cycles by term; they add up to the cycles.
+    pub terms: TermCycles,
+}
+
+/// Headers of loops whose vector is not raised by the scoreboards that entries of the loop bring: each entry pays for
+/// them, and no iteration does. What delays the next issue alone is always paid by the entry.
+pub(crate) type PaidEntries = BTreeSet<usize>;
+
+/// Components of a vector that a step raises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Raised {
+    All,
+    /// All but what delays the next issue.
+    WithoutNext,
+    /// Neither that nor scoreboards.
+    WithoutScoreboards,
+}
+
+/// Most times that the vector of a node is raised.
+const MOST_RAISES: u32 = 16;
+
+/// Kernel with everything that decides its time.
+pub(crate) struct Timing<'a> {
+    pub(crate) kernel: &'a TimedKernel<'a>,
+    pub(crate) transfer: Transfer<'a>,
+    pub(crate) waits: KernelWaits,
+    /// Numbers of the steps from each node.
+    pub(crate) outgoing: Vec<Vec<usize>>,
+    /// Scoreboards that some path from each node waits for.
+    live: Vec<u8>,
+    /// Steps into loops from outside: source and header.
+    entering: BTreeSet<(usize, usize)>,
+}
+
+impl<'a> Timing<'a> {
+    pub(crate) fn new(
+        kernel: &'a TimedKernel<'a>,
+        transfer: Transfer<'a>,
+        waits: KernelWaits,
+    ) -> Timing<'a> {
+        let mut outgoing = vec![Vec::new(); kernel.nodes.len()];
+        for (number, step) in kernel.steps.iter().enumerate() {
+            if let Some(list) = outgoing.get_mut(step.from) {
+                list.push(number);
+            }
+        }
+        let mut timing = Timing {
+            kernel,
+            transfer,
+            waits,
+            outgoing,
+            live: Vec::new(),
+            entering: entering(kernel),
+        };
+        timing.live = timing.live_scoreboards();
+        timing
+    }
+
+    /// Times of a warp that starts.
+    fn start(&self) -> NodeTimes {
+        NodeTimes {
+            vector: TimeVector::start(&self.transfer.layout, 0),
+            raised_by: [Term::Dependencies; SCOREBOARDS],
+            raises: 0,
+        }
+    }
+
+    /// Executes a node; returns the times after it, with the account of its cycles.
+    pub(crate) fn execute(&self, node: usize, times: &NodeTimes, account: &mut Account<'_>) -> TimeVector {
+        let mut vector = times.vector.clone();
+        let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
+            return vector;
+        };
+        let Some(waits) = self.waits.nodes.get(node) else {
+            return vector;
+        };
+        let mut line = None;
+        for (op, waits) in (first.0..=last.0).map(OpIndex).zip(waits) {
+            let own = self.line(op);
+            // The step to the node has fetched the line of its first instruction.
+            if line.is_some_and(|line| line != own) {
+                self.transfer.fetch(&mut vector, &waits.fetch, account);
+            }
+            line = Some(own);
+            self.transfer.issue(&mut vector, op, waits, account);
+        }
+        vector
+    }
+
+    /// Advances the times after a node by a step to another.
+    pub(crate) fn advance(&self, step: TimedStep, vector: &mut TimeVector, account: &mut Account<'_>) {
+        let ends = |node: usize| self.kernel.nodes.get(node).copied().flatten();
+        let Some((_, last)) = ends(step.from) else {
+            return;
+        };
+        let Some((to, (first, _))) = step.to.and_then(|to| Some((to, ends(to)?))) else {
+            return;
+        };
+        if self.transfer.branches(last) && first.0 != last.0 + 1 {
+            self.transfer.jump(vector, account);
+        }
+        if self.line(first) != self.line(last)
+            && let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first())
+        {
+            self.transfer.fetch(vector, &waits.fetch, account);
+        }
+    }
+
+    fn line(&self, op: OpIndex) -> u64 {
+        let facts = self.kernel.facts.get(op.index());
+        facts.map_or(0, |facts| u64::from(facts.address) / self.waits.line)
+    }
+
+    /// Computes vectors for all reached nodes.
+    pub(crate) fn vectors(&self, paid: &PaidEntries) -> Vec<Option<NodeTimes>> {
+        let count = self.kernel.nodes.len();
+        let mut times: Vec<Option<NodeTimes>> = vec![None; count];
+        let entry = self.kernel.entry;
+        if let Some(start) = times.get_mut(entry) {
+            *start = Some(self.start());
+        }
+        let mut waiting = BTreeSet::from([entry]);
+        while let Some(node) = waiting.pop_first() {
+            let Some(before) = times[node].clone() else {
+                continue;
+            };
+            let mut account = Account::new(before.raised_by);
+            let after = self.execute(node, &before, &mut account);
+            for &number in &self.outgoing[node] {
+                let step = self.kernel.steps[number];
+                let Some(to) = step.to.filter(|&to| to < count) else {
+                    continue;
+                };
+                let mut vector = after.clone();
+                let mut ignored = Account::new(account.raised_by);
+                self.advance(step, &mut vector, &mut ignored);
+                vector.rebase(&self.transfer.layout);
+                self.forget(to, &mut vector);
+                let raised = match self.entering.contains(&(node, to)) {
+                    false => Raised::All,
+                    true if paid.contains(&to) => Raised::WithoutScoreboards,
+                    true => Raised::WithoutNext,
+                };
+                if self.raise(&mut times[to], &vector, account.raised_by, raised) {
+                    waiting.insert(to);
+                }
+            }
+        }
+        times
+    }
+
+    /// Headers of loops.
+    pub(crate) fn headers(&self) -> Vec<usize> {
+        let headers: BTreeSet<usize> = self.entering.iter().map(|(_, header)| *header).collect();
+        headers.into_iter().collect()
+    }
+
+    /// Time by which a start exceeds the vector of the first node.
+    pub(crate) fn start_excess(&self, times: &[Option<NodeTimes>]) -> i64 {
+        let entry = times.get(self.kernel.entry).and_then(Option::as_ref);
+        let start = self.start().vector;
+        let excess = |entry: &NodeTimes| {
+            let pairs = start.0.iter().zip(&entry.vector.0);
+            pairs.map(|(own, other)| own - other).max().unwrap_or(0)
+        };
+        entry.map_or(0, excess).max(0)
+    }
+
+    /// Lowers the components that no path from a node reads.
+    fn forget(&self, node: usize, vector: &mut TimeVector) {
+        let live = self.live.get(node).copied().unwrap_or(u8::MAX);
+        vector.forget_scoreboards(&self.transfer.layout, !live);
+    }
+
+    /// Raises the vector of a node; returns whether its successors have to be visited.
+    fn raise(
+        &self,
+        times: &mut Option<NodeTimes>,
+        vector: &TimeVector,
+        raised_by: [Term; SCOREBOARDS],
+        raised: Raised,
+    ) -> bool {
+        let is_new = times.is_none();
+        let known = times.get_or_insert_with(|| NodeTimes {
+            raised_by,
+            ..self.start()
+        });
+        if known.raises >= MOST_RAISES {
+            return false;
+        }
+        let mut changed = is_new;
+        for (position, (own, other)) in known.vector.0.iter_mut().zip(&vector.0).enumerate() {
+            let is_raised = match raised {
+                Raised::All => true,
+                Raised::WithoutNext => !Part::delays_next(position),
+                Raised::WithoutScoreboards => {
+                    !Part::delays_next(position) && !self.transfer.layout.is_scoreboard(position)
+                }
+            };
+            if is_raised && other > own {
+                *own = *other;
+                changed = true;
+                let scoreboard = position.wrapping_sub(Part::Scoreboards as usize);
+                if let Some(&term) = raised_by.get(scoreboard) {
+                    known.raised_by[scoreboard] = term;
+                }
+            }
+        }
+        known.raises += u32::from(changed);
+        changed
+    }
+
+    /// Cost of a step between nodes with vectors.
+    pub(crate) fn cost(&self, number: usize, times: &[Option<NodeTimes>]) -> Option<StepCost> {
+        let step = self.kernel.steps.get(number)?;
+        let before = times.get(step.from)?.as_ref()?;
+        let mut account = Account::new(before.raised_by);
+        let mut vector = self.execute(step.from, before, &mut account);
+        self.advance(*step, &mut vector, &mut account);
+        let Some(to) = step.to else {
+            let end = self.transfer.end(&vector);
+            return Some(rounded(account, end));
+        };
+        let target = &times.get(to)?.as_ref()?.vector;
+        self.forget(to, &mut vector);
+        let excess = vector.0.iter().zip(&target.0).map(|(own, other)| own - other);
+        let (position, most) = excess.enumerate().max_by_key(|(_, excess)| *excess)?;
+        let term = match account.raised_by.get(position.wrapping_sub(Part::Scoreboards as usize)) {
+            Some(term) => *term,
+            None => self.transfer.layout.cause(position),
+        };
+        account.terms[term as usize] += most - vector.get(Part::LastIssue);
+        Some(rounded(account, most))
+    }
+
+    /// Scoreboards that some path from each node waits for.
+    fn live_scoreboards(&self) -> Vec<u8> {
+        let count = self.kernel.nodes.len();
+        let waited: Vec<u8> = (0..count).map(|node| self.waited(node)).collect();
+        let mut live = waited.clone();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for step in self.kernel.steps.iter().rev() {
+                let Some(to) = step.to.filter(|&to| to < count) else {
+                    continue;
+                };
+                let mask = live[step.from] | live[to];
+                changed |= mask != live[step.from];
+                live[step.from] = mask;
+            }
+        }
+        live
+    }
+
+    /// Scoreboards that a node waits for.
+    fn waited(&self, node: usize) -> u8 {
+        let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
+            return 0;
+        };
+        let ops = (first.index()..=last.index()).filter_map(|op| self.kernel.facts.get(op));
+        ops.map(|facts| {
+            let depbar = match facts.completion {
+                warpbound_timing::Completion::Depbar {
+                    scoreboard,
+                    most,
+                    zero,
+                } => zero | u8::from(most != u8::MAX) << scoreboard.min(7),
+                _ => 0,
+            };
+            let drained = if facts.drains { u8::MAX } else { 0 };
+            facts.wait_mask | depbar | drained
+        })
+        .fold(0, |all, mask| all | mask)
+    }
+}
+
+/// Returns the steps into loops from outside: source and header.
+fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
+    let count = kernel.nodes.len();
+    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
+    let forest = LoopForest::build(&Digraph::new(count, edges.iter().copied()), kernel.entry);
+    let mut entering = BTreeSet::new();
+    for (_, each) in forest.loops() {
+        let into = edges.iter().filter(|(from, to)| each.headers.contains(to) && !each.contains(*from));
+        entering.extend(into);
+    }
+    entering
+}
+
+/// Cost of a time, rounded up to whole cycles. What the terms leave over is the wait of the next instruction, which the
+/// step after this one has in its own time.
+fn rounded(mut account: Account<'_>, milli: i64) -> StepCost {
+    let cycles = (milli.max(0) + MILLI - 1) / MILLI;
+    let known: i64 = account.terms.iter().sum();
+    account.terms[Term::Issue as usize] += cycles * MILLI - known;
+    StepCost {
+        cycles: cycles as u64,
+        terms: account.terms,
+    }
+}

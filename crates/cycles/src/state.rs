@@ -1,0 +1,271 @@
+//! State of a lone warp as a vector of absolute times.
+//!
+//! All times of a run are at most the components of this vector, which a transfer function for each instruction
+//! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by as
+//! many (SOUNDNESS 8.2).
+
+use warpbound_isa::nvidia::ExecUnit;
+use warpbound_machine::Parameter;
+
+use crate::numbers::{MILLI, MachineNumbers};
+
+/// Scoreboards of a warp.
+pub(crate) const SCOREBOARDS: usize = 6;
+
+/// Units with a queue.
+const QUEUED: [ExecUnit; 4] = [
+    ExecUnit::Xu,
+    ExecUnit::Fp64,
+    ExecUnit::Fp16,
+    ExecUnit::Lsu,
+];
+
+/// Time later than which a component is never compared, less than any wait for it: components that are older by this
+/// many cycles than the last issue do not matter, as `issue.wake` is the most that is added to one.
+const HORIZON_BASE: i64 = 2;
+
+/// Components of a time vector that always exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub(crate) enum Part {
+    /// Last issue, or the start of the warp.
+    LastIssue,
+    /// First possible issue of the next instruction, as far as known.
+    Ready,
+    /// Cycle in which the next instruction and its constants are requested: the last issue, or the release of a barrier.
+    Requested,
+    /// Completion of the last instruction that may have used the pipe `Fxu`, and `Fmai`.
+    Fxu,
+    Fmai,
+    /// Completion of the last and of the second last instruction of either pipe.
+    LastPipe,
+    SecondLastPipe,
+    /// Shared memory of the SM is free.
+    Shared,
+    /// Shared memory has served the warp's last access, an atomic operation included.
+    SharedServed,
+    /// The counter of barrier arrivals is free.
+    Barrier,
+    /// The tags of the L1 unit, the port to the L2 cache, its slices and DRAM are free.
+    Tags,
+    Port,
+    Slice,
+    Dram,
+    /// Latest completion of a load from global or local memory.
+    Loaded,
+    /// Latest completion of an atomic operation on global memory.
+    Atomic,
+    /// The L2 cache has accepted all stores.
+    Stored,
+    /// First of the scoreboards.
+    Scoreboards,
+}
+
+/// Parts before the scoreboards.
+const FIXED: usize = Part::Scoreboards as usize;
+
+impl Part {
+    /// Whether a position is of a component that delays the next instruction alone.
+    pub(crate) fn delays_next(position: usize) -> bool {
+        position == Part::Ready as usize || position == Part::Requested as usize
+    }
+}
+
+/// Positions of the components of a kernel's time vectors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    /// Entries of an instruction queue.
+    queue: usize,
+    /// Outstanding results kept for each scoreboard; 0 without `DEPBAR` for counts above 0.
+    pub(crate) counted: usize,
+    /// Accesses kept in the windows of loads and stores.
+    pub(crate) loads: usize,
+    pub(crate) stores: usize,
+    len: usize,
+    /// Oldest time that matters, relative to the last issue, in thousandths of cycles.
+    pub(crate) horizon: i64,
+    /// Whether a load may hit the L1 cache, and wait for a line in flight.
+    pub(crate) hits_l1: bool,
+}
+
+impl Layout {
+    pub(crate) fn new(
+        numbers: &MachineNumbers,
+        counted: usize,
+        (loads, stores): (usize, usize),
+        hits_l1: bool,
+    ) -> Layout {
+        let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
+        let wake = numbers.slow(Parameter::IssueWake) as i64;
+        let len = FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
+        Layout {
+            queue,
+            counted,
+            loads,
+            stores,
+            len,
+            horizon: (HORIZON_BASE + wake) * -MILLI,
+            hits_l1,
+        }
+    }
+
+    /// Position of the departures from a queued unit, latest first.
+    fn departures(&self, unit: ExecUnit) -> Option<std::ops::Range<usize>> {
+        let number = QUEUED.iter().position(|queued| *queued == unit)?;
+        let first = FIXED + SCOREBOARDS + number * self.queue;
+        Some(first..first + self.queue)
+    }
+
+    /// Position of the outstanding results of a scoreboard, latest first.
+    fn outstanding(&self, scoreboard: usize) -> std::ops::Range<usize> {
+        let first =
+            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
+        first..first + self.counted
+    }
+
+    /// Position of the completions of the last accesses of a window, latest first.
+    fn window(&self, stores: bool) -> std::ops::Range<usize> {
+        let first =
+            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
+        match stores {
+            false => first..first + self.loads,
+            true => first + self.loads..first + self.loads + self.stores,
+        }
+    }
+
+    /// Whether a position is of a scoreboard, or of the results that it counts.
+    pub(crate) fn is_scoreboard(&self, position: usize) -> bool {
+        (FIXED..FIXED + SCOREBOARDS).contains(&position)
+            || (self.outstanding(0).start..self.window(false).start).contains(&position)
+    }
+
+    /// Term of the cause of a wait for a component, for the terms of a report.
+    pub(crate) fn cause(&self, position: usize) -> crate::Term {
+        use crate::Term;
+        if position >= self.window(false).start {
+            return Term::GlobalMemory;
+        }
+        match position {
+            p if p == Part::Shared as usize || p == Part::SharedServed as usize => {
+                Term::SharedMemory
+            }
+            p if p == Part::Barrier as usize => Term::Synchronisation,
+            p if p == Part::Requested as usize => Term::Fetch,
+            p if (Part::Tags as usize..=Part::Stored as usize).contains(&p) => Term::GlobalMemory,
+            _ => Term::Dependencies,
+        }
+    }
+}
+
+/// Times of a lone warp, in thousandths of cycles, at the positions of a [`Layout`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TimeVector(pub(crate) Vec<i64>);
+
+impl TimeVector {
+    /// Returns the vector of a warp that starts at a time; nothing else has happened.
+    pub(crate) fn start(layout: &Layout, at: i64) -> TimeVector {
+        let mut vector = TimeVector(vec![at + layout.horizon; layout.len]);
+        vector.set(Part::LastIssue, at);
+        vector.set(Part::Ready, at);
+        vector.set(Part::Requested, at);
+        vector
+    }
+
+    pub(crate) fn get(&self, part: Part) -> i64 {
+        self.0[part as usize]
+    }
+
+    pub(crate) fn set(&mut self, part: Part, at: i64) {
+        self.0[part as usize] = at;
+    }
+
+    /// Raises a component to a time.
+    pub(crate) fn raise(&mut self, part: Part, at: i64) {
+        let known = &mut self.0[part as usize];
+        *known = (*known).max(at);
+    }
+
+    /// Release time of a scoreboard.
+    pub(crate) fn scoreboard(&self, number: usize) -> i64 {
+        self.0[FIXED + number]
+    }
+
+    /// Raises a scoreboard that is released at a time.
+    pub(crate) fn raise_scoreboard(&mut self, layout: &Layout, number: usize, at: i64) {
+        let known = &mut self.0[FIXED + number];
+        *known = (*known).max(at);
+        insert_latest(&mut self.0[layout.outstanding(number)], at);
+    }
+
+    /// Time at which the count of a scoreboard is at most `most`.
+    pub(crate) fn scoreboard_to(&self, layout: &Layout, number: usize, most: usize) -> i64 {
+        let kept = &self.0[layout.outstanding(number)];
+        // Counts above the number of kept results are no wait: the layout keeps one more than any `DEPBAR` names.
+        kept.get(most).copied().unwrap_or(i64::MIN / 2)
+    }
+
+    /// Time at which a queued unit accepts an instruction into its queue, and at which it has finished all.
+    pub(crate) fn queue(&self, layout: &Layout, unit: ExecUnit) -> Option<(i64, i64)> {
+        let departures = &self.0[layout.departures(unit)?];
+        Some((*departures.last()?, *departures.first()?))
+    }
+
+    /// Adds the departure of an instruction from a queued unit.
+    pub(crate) fn depart(&mut self, layout: &Layout, unit: ExecUnit, at: i64) {
+        if let Some(range) = layout.departures(unit) {
+            let departures = &mut self.0[range];
+            departures.rotate_right(1);
+            if let Some(first) = departures.first_mut() {
+                *first = at;
+            }
+        }
+    }
+
+    /// Delays the departure of the last instruction of a queued unit.
+    pub(crate) fn delay_departure(&mut self, layout: &Layout, unit: ExecUnit, until: i64) {
+        if let Some(range) = layout.departures(unit)
+            && let Some(first) = self.0[range].first_mut()
+        {
+            *first = (*first).max(until);
+        }
+    }
+
+    /// Time at which all accesses of a window but `left` are complete; all of them if the window keeps fewer.
+    pub(crate) fn window(&self, layout: &Layout, stores: bool, left: usize) -> i64 {
+        let kept = &self.0[layout.window(stores)];
+        kept.get(left).or(kept.last()).copied().unwrap_or(i64::MIN / 2)
+    }
+
+    /// Adds the completion of an access to its window.
+    pub(crate) fn enter_window(&mut self, layout: &Layout, stores: bool, done: i64) {
+        insert_latest(&mut self.0[layout.window(stores)], done);
+    }
+
+    /// Lowers the scoreboards of a mask to a time that does not matter.
+    pub(crate) fn forget_scoreboards(&mut self, layout: &Layout, mask: u8) {
+        let never = self.get(Part::LastIssue) + layout.horizon;
+        for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
+            self.0[FIXED + number] = never;
+            self.0[layout.outstanding(number)].fill(never);
+        }
+    }
+
+    /// Moves the origin of time to the last issue; components that are too old to matter become equal.
+    pub(crate) fn rebase(&mut self, layout: &Layout) {
+        let origin = self.get(Part::LastIssue);
+        for time in &mut self.0 {
+            *time = (*time - origin).max(layout.horizon);
+        }
+    }
+}
+
+/// Inserts a time into times in descending order and drops the earliest.
+fn insert_latest(latest: &mut [i64], at: i64) {
+    let mut at = at;
+    for known in latest {
+        if *known < at {
+            std::mem::swap(known, &mut at);
+        }
+    }
+}
+

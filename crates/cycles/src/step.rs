@@ -1,0 +1,403 @@
+//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 8.3).
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::OpIndex;
+use warpbound_isa::nvidia::ExecUnit;
+use warpbound_machine::Parameter;
+use warpbound_timing::{Completion, Distance, InstrFacts, UnitModel};
+
+use crate::account::{Account, Term};
+use crate::lines::LineWait;
+use crate::memory::{AccessLimits, AccessTimes, MemoryTimes, floor};
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::state::{Layout, Part, SCOREBOARDS, TimeVector};
+
+/// Waits of an instruction for lines of code and constants.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OpWaits {
+    /// Wait for its line of code where the instruction before it is in another line.
+    pub(crate) fetch: LineWait,
+    /// Wait for its constant operands.
+    pub(crate) constants: LineWait,
+    /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
+    pub(crate) loaded_constants: LineWait,
+    pub(crate) further_words: u32,
+}
+
+/// Timing of the instructions of a kernel on a machine.
+pub(crate) struct Transfer<'a> {
+    pub(crate) facts: &'a [InstrFacts],
+    pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
+    pub(crate) layout: Layout,
+    memory: MemoryTimes,
+    /// Most sectors of any load and of any store.
+    most_sectors: [u32; 2],
+    times: CoreTimes,
+    distances: Vec<i64>,
+    /// Slow end of each parameter, in thousandths of cycles; used for latencies.
+    latencies: Vec<i64>,
+    /// Occupancy of each unit by one instruction; `Math` may take either pipe.
+    occupancies: [i64; ExecUnit::COUNT],
+}
+
+/// Times of the issue and of the units, in thousandths of cycles.
+struct CoreTimes {
+    drain: i64,
+    jump: i64,
+    wake: i64,
+    shuffle: i64,
+    shared_sources: i64,
+    constant_hit: i64,
+    constant_operand: i64,
+    constant_replay: i64,
+    barrier: i64,
+    barrier_count: i64,
+    fence_block: i64,
+    fence_device: i64,
+    end: i64,
+    /// Whether the end waits for the completion of stores.
+    ends_with_stores: bool,
+}
+
+impl CoreTimes {
+    fn new(numbers: &MachineNumbers) -> CoreTimes {
+        let milli = |parameter| numbers.milli(parameter);
+        let rate = numbers.slow(Parameter::BarrierThreads).max(1);
+        let lanes = u64::from(warpbound_isa::nvidia::WARP_LANES);
+        CoreTimes {
+            drain: milli(Parameter::IssueDrain),
+            jump: milli(Parameter::IssueJump),
+            wake: milli(Parameter::IssueWake),
+            shuffle: milli(Parameter::OccupancyShuffle),
+            shared_sources: milli(Parameter::SharedSources),
+            constant_hit: milli(Parameter::ConstantL1Hit),
+            constant_operand: milli(Parameter::ConstantOperand),
+            constant_replay: milli(Parameter::ConstantReplay),
+            barrier: milli(Parameter::BarrierLatency),
+            barrier_count: (lanes * MILLI as u64).div_ceil(rate) as i64,
+            fence_block: milli(Parameter::FenceBlock),
+            fence_device: milli(Parameter::FenceDevice),
+            end: milli(Parameter::LaunchEnd),
+            ends_with_stores: numbers.slow(Parameter::LaunchStores) != 0,
+        }
+    }
+}
+
+/// Times of the completion of an instruction.
+struct CompletionTimes {
+    times: AccessTimes,
+    /// Term to which waits for its scoreboards are charged.
+    term: Term,
+}
+
+impl<'a> Transfer<'a> {
+    pub(crate) fn new(
+        facts: &'a [InstrFacts],
+        accesses: &'a BTreeMap<OpIndex, AccessLimits>,
+        numbers: &MachineNumbers,
+    ) -> Transfer<'a> {
+        let memory = MemoryTimes::new(numbers);
+        let most_sectors = most_sectors(accesses);
+        // One more than any DEPBAR leaves outstanding.
+        let counted = facts.iter().filter_map(|facts| match facts.completion {
+            Completion::Depbar { most: u8::MAX, .. } => None,
+            Completion::Depbar { most, .. } => Some(usize::from(most) + 1),
+            _ => None,
+        });
+        let counted = counted.max().unwrap_or(0);
+        let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
+        let hits_l1 = spaces.any(|space| space.may_hit_l1);
+        let layout = Layout::new(numbers, counted, memory.window_entries(most_sectors), hits_l1);
+        let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
+        Transfer {
+            facts,
+            accesses,
+            layout,
+            memory,
+            most_sectors,
+            times: CoreTimes::new(numbers),
+            distances,
+            latencies: Parameter::ALL.iter().map(|&p| numbers.milli(p)).collect(),
+            occupancies: occupancies(numbers),
+        }
+    }
+
+    /// Service of a line of `sectors` sectors at a slice and at DRAM.
+    pub(crate) fn line_service(&self, sectors: i64, may_miss: bool) -> (i64, i64) {
+        self.memory.line_service(sectors, may_miss)
+    }
+
+    /// Whether an instruction jumps if the next one is not at the next index.
+    pub(crate) fn branches(&self, at: OpIndex) -> bool {
+        self.facts.get(at.index()).is_some_and(|facts| facts.branches)
+    }
+
+    /// Delays the next instruction by a taken branch.
+    pub(crate) fn jump(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        let until = vector.get(Part::Ready) + self.times.jump;
+        account.wait(vector, until, Term::Fetch);
+    }
+
+    /// Delays the next instruction by the fetch of its line.
+    pub(crate) fn fetch(&self, vector: &mut TimeVector, wait: &LineWait, account: &mut Account<'_>) {
+        if let Some(until) = wait.arrival(vector) {
+            account.wait(vector, until, Term::Fetch);
+        }
+    }
+
+    /// Waits for the scoreboards and constants of an instruction and issues it.
+    pub(crate) fn issue(
+        &self,
+        vector: &mut TimeVector,
+        at: OpIndex,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let Some(facts) = self.facts.get(at.index()) else {
+            return;
+        };
+        self.wait_for_scoreboards(vector, facts.wait_mask, self.times.wake, account);
+        if let Some(until) = waits.constants.arrival(vector) {
+            account.wait(vector, until + self.times.constant_operand, Term::Constants);
+        } else if !facts.constants.is_empty() {
+            let until = vector.get(Part::Requested) + self.times.constant_operand;
+            account.wait(vector, until, Term::Constants);
+        }
+        // Without dual issue: the second of a pair issues a cycle later (`issue.dual` is lower).
+        let now = vector
+            .get(Part::Ready)
+            .max(vector.get(Part::LastIssue) + MILLI)
+            .max(self.accepts(vector, facts.unit));
+        account.issue(vector, now, at);
+        vector.set(Part::LastIssue, now);
+        vector.set(Part::Ready, now);
+        vector.set(Part::Requested, now);
+        let distance = self.distances.get(at.index()).copied().unwrap_or(MILLI);
+        account.wait(vector, now + distance, Term::Dependencies);
+        let access = self.accesses.get(&at);
+        let start = self.dispatch(vector, facts, access, now);
+        let completion = self.complete(vector, (facts, access, waits), (now, start), account);
+        let AccessTimes { sources, done } = completion.times;
+        for (scoreboard, time) in [(facts.read_sb, sources), (facts.write_sb, done)] {
+            if let Some(number) = scoreboard {
+                vector.raise_scoreboard(&self.layout, number.into(), time);
+                account.raise(number.into(), completion.term);
+            }
+        }
+        if facts.drains {
+            self.wait_for_scoreboards(vector, u8::MAX, 0, account);
+            let until = vector.get(Part::Ready) + self.times.drain;
+            account.wait(vector, until, Term::Dependencies);
+        }
+        if facts.arrives {
+            self.arrive(vector, now, account);
+        }
+    }
+
+    /// Arrives at a barrier, which opens at once for a lone warp.
+    fn arrive(&self, vector: &mut TimeVector, now: i64, account: &mut Account<'_>) {
+        let counted = now.max(vector.get(Part::Barrier));
+        vector.set(Part::Barrier, counted + self.times.barrier_count);
+        let release = floor(counted) + self.times.barrier;
+        account.wait(vector, release, Term::Synchronisation);
+        vector.raise(Part::Requested, release);
+    }
+
+    fn wait_for_scoreboards(
+        &self,
+        vector: &mut TimeVector,
+        mask: u8,
+        wake: i64,
+        account: &mut Account<'_>,
+    ) {
+        for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
+            let until = vector.scoreboard(number) + wake;
+            account.wait_for_scoreboard(vector, until, number);
+        }
+    }
+
+    /// Time from which a unit, or its queue, accepts an instruction.
+    fn accepts(&self, vector: &TimeVector, unit: ExecUnit) -> i64 {
+        match unit {
+            ExecUnit::None => i64::MIN / 2,
+            ExecUnit::Fxu => vector.get(Part::Fxu),
+            ExecUnit::Fmai => vector.get(Part::Fmai),
+            // Both pipes are busy only for two different instructions.
+            ExecUnit::Math => vector.get(Part::SecondLastPipe),
+            unit => vector.queue(&self.layout, unit).map_or(i64::MIN / 2, |(accepts, _)| accepts),
+        }
+    }
+
+    /// Dispatches an instruction to its unit; returns the time at which the unit starts it.
+    fn dispatch(
+        &self,
+        vector: &mut TimeVector,
+        facts: &InstrFacts,
+        access: Option<&AccessLimits>,
+        now: i64,
+    ) -> i64 {
+        let unit = facts.unit;
+        let occupancy = self.occupancies[unit as usize];
+        if unit.is_queued() {
+            let idle = vector.queue(&self.layout, unit).map_or(now, |(_, idle)| idle);
+            let start = now.max(idle);
+            let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
+            vector.depart(&self.layout, unit, start + occupancy * words);
+            return start;
+        }
+        if matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai | ExecUnit::Math) {
+            let done = now + occupancy;
+            if unit != ExecUnit::Fmai {
+                vector.raise(Part::Fxu, done);
+            }
+            if unit != ExecUnit::Fxu {
+                vector.raise(Part::Fmai, done);
+            }
+            let last = vector.get(Part::LastPipe);
+            vector.set(Part::SecondLastPipe, last);
+            vector.set(Part::LastPipe, last.max(done));
+        }
+        now
+    }
+
+    /// Times of the completion of an instruction that its unit starts at `start`.
+    fn complete(
+        &self,
+        vector: &mut TimeVector,
+        (facts, access, waits): (&InstrFacts, Option<&AccessLimits>, &OpWaits),
+        (now, start): (i64, i64),
+        account: &mut Account<'_>,
+    ) -> CompletionTimes {
+        let mut times = AccessTimes {
+            sources: start,
+            done: start + MILLI,
+        };
+        let mut term = Term::Dependencies;
+        match facts.completion {
+            Completion::Fixed => {}
+            Completion::Latency(latency) => {
+                let mut start = start;
+                if latency == Parameter::LatencyShuffle {
+                    start = floor(start.max(vector.get(Part::Shared)));
+                    let free = start.max(vector.get(Part::Shared)) + self.times.shuffle;
+                    vector.set(Part::Shared, free);
+                }
+                times.done = start + self.latency(latency);
+                // A result cannot be present before its sources have been read.
+                times.sources = times.done.min(start + self.times.shared_sources);
+            }
+            Completion::Memory { .. } => {
+                if let Some(access) = access {
+                    let (memory, most) = (&self.memory, self.most_sectors);
+                    times = memory.access(vector, &self.layout, start, access, most);
+                    term = Term::of_access(access);
+                }
+            }
+            Completion::Constant(..) => {
+                let last = start + i64::from(waits.further_words) * self.times.constant_replay;
+                let arrival = waits.loaded_constants.arrival_from(vector, last);
+                times.done = times.done.max(arrival + self.times.constant_hit);
+                times.sources = start + self.times.shared_sources;
+                term = Term::Constants;
+            }
+            // Refused (`refusal`).
+            Completion::Texture => {}
+            Completion::Fence { device } => {
+                let done = match device {
+                    true => vector.get(Part::Stored).max(now) + self.times.fence_device,
+                    false => now + self.times.fence_block,
+                };
+                account.wait(vector, done, Term::Synchronisation);
+                times = AccessTimes {
+                    sources: done,
+                    done,
+                };
+                term = Term::Synchronisation;
+            }
+            Completion::Depbar {
+                scoreboard,
+                most,
+                zero,
+            } => {
+                if most != u8::MAX {
+                    let number = usize::from(scoreboard);
+                    let until = vector.scoreboard_to(&self.layout, number, most.into());
+                    account.wait_for_scoreboard(vector, until, number);
+                }
+                self.wait_for_scoreboards(vector, zero, 0, account);
+                times = AccessTimes {
+                    sources: now,
+                    done: now,
+                };
+            }
+        }
+        CompletionTimes { times, term }
+    }
+
+    fn latency(&self, parameter: Parameter) -> i64 {
+        self.latencies.get(parameter as usize).copied().unwrap_or(0)
+    }
+
+    /// Time at which a launch ends whose warp has exited.
+    pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
+        let mut end = vector.get(Part::LastIssue) + MILLI;
+        if self.times.ends_with_stores {
+            end = end.max(vector.get(Part::Stored));
+        }
+        end + self.times.end
+    }
+}
+
+/// Returns the most sectors of any load (atomic operations included) and of any store.
+fn most_sectors(accesses: &BTreeMap<OpIndex, AccessLimits>) -> [u32; 2] {
+    let mut most = [0; 2];
+    for limits in accesses.values() {
+        let is_store = limits.direction == crate::memory::AccessDirection::Store;
+        let known = &mut most[usize::from(is_store)];
+        for space in &limits.spaces {
+            if space.space != warpbound_isa::instr::MemorySpace::Shared {
+                *known = (*known).max(space.sectors);
+            }
+        }
+    }
+    most
+}
+
+/// Registers of a thread: with as many banks there are no conflicts.
+const REGISTERS: u64 = 256;
+
+/// Returns the occupancy of each unit by one instruction.
+fn occupancies(numbers: &MachineNumbers) -> [i64; ExecUnit::COUNT] {
+    let mut all = [0; ExecUnit::COUNT];
+    let units = [
+        ExecUnit::Fxu,
+        ExecUnit::Fmai,
+        ExecUnit::Xu,
+        ExecUnit::Fp64,
+        ExecUnit::Fp16,
+        ExecUnit::Lsu,
+    ];
+    for unit in units {
+        if let Some(parameter) = unit.occupancy() {
+            all[unit as usize] = numbers.milli(parameter);
+        }
+    }
+    let pipes = [ExecUnit::Fxu, ExecUnit::Fmai].map(|pipe| all[pipe as usize]);
+    all[ExecUnit::Math as usize] = pipes[0].max(pipes[1]);
+    all
+}
+
+/// Time from the issue of an instruction to the first possible issue of the next one: distance and bank conflicts.
+fn distance(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
+    let stall = match facts.distance {
+        Distance::Cycles(cycles) => i64::from(cycles),
+        Distance::Parameter(parameter) => numbers.slow(parameter) as i64,
+        Distance::Pair => 1,
+    };
+    let (least, most) = numbers.range(Parameter::IssueBanks);
+    let conflicts = (least.max(1)..=most.min(REGISTERS)).map(|banks| facts.bank_conflicts(banks));
+    let conflicts = i64::from(conflicts.max().unwrap_or(0));
+    let each = numbers.slow(Parameter::IssueBankConflict) as i64;
+    (stall.max(facts.least.into()).max(1) + conflicts * each) * MILLI
+}

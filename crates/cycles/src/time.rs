@@ -1,0 +1,135 @@
+//! Time of a kernel: costs of all steps, for a choice of vectors.
+
+use std::collections::BTreeSet;
+
+use crate::account::{Account, Term, TermCycles};
+use crate::kernel::TimedKernel;
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::potentials::{NodeTimes, StepCost, Timing};
+use crate::step::Transfer;
+use crate::waits::KernelWaits;
+
+/// Limits of the time of the steps of a warp that runs alone.
+pub struct KernelTime<'a> {
+    timing: Timing<'a>,
+    /// Headers of loops whose entries can pay for the scoreboards that they bring.
+    headers: Vec<usize>,
+    paid: BTreeSet<usize>,
+    times: Vec<Option<NodeTimes>>,
+}
+
+/// Costs of the steps of a warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathTime {
+    /// Cost of each step, in the order of [`TimedKernel::steps`]; `None` for steps that are never taken.
+    pub steps: Vec<Option<StepCost>>,
+    /// Cost of the start, with everything that is counted once.
+    pub start: StepCost,
+}
+
+impl<'a> KernelTime<'a> {
+    /// Prepares the limits for a kernel on a machine.
+    pub fn new(kernel: &'a TimedKernel<'a>, numbers: &MachineNumbers) -> KernelTime<'a> {
+        let transfer = Transfer::new(kernel.facts, kernel.accesses, numbers);
+        let waits = KernelWaits::compute(kernel, numbers, &transfer);
+        let timing = Timing::new(kernel, transfer, waits);
+        let headers = timing.headers();
+        let mut time = KernelTime {
+            timing,
+            // Loops iterate: what an entry brings is rarely there in the later iterations.
+            paid: headers.iter().copied().collect(),
+            headers,
+            times: Vec::new(),
+        };
+        time.times = time.timing.vectors(&time.paid);
+        time
+    }
+
+    /// Returns the costs of all steps.
+    pub fn costs(&self) -> PathTime {
+        let count = self.timing.kernel.steps.len();
+        PathTime {
+            steps: (0..count).map(|number| self.timing.cost(number, &self.times)).collect(),
+            start: self.timing.start_cost(&self.times),
+        }
+    }
+
+    /// Improves the costs for a path on which each step is taken `counts` times: tries the other choice for each loop,
+    /// and keeps it if the path gets cheaper. Returns whether a choice changed.
+    pub fn improve(&mut self, counts: &[u128]) -> bool {
+        let path_cost = |time: &KernelTime<'_>| {
+            let costs = time.costs();
+            let steps = costs.steps.iter().zip(counts);
+            let steps = steps.map(|(cost, count)| {
+                let cycles = cost.as_ref().map_or(0, |cost| u128::from(cost.cycles));
+                cycles.saturating_mul(*count)
+            });
+            steps.fold(u128::from(costs.start.cycles), u128::saturating_add)
+        };
+        let mut best = path_cost(self);
+        let mut changed = false;
+        for header in self.headers.clone().into_iter().take(MOST_CHOICES) {
+            let before = (self.paid.clone(), self.times.clone());
+            if !self.paid.remove(&header) {
+                self.paid.insert(header);
+            }
+            self.times = self.timing.vectors(&self.paid);
+            let found = path_cost(self);
+            if found < best {
+                best = found;
+                changed = true;
+            } else {
+                (self.paid, self.times) = before;
+            }
+        }
+        changed
+    }
+
+    /// Returns the time of each instruction on a path, in thousandths of cycles; counts as in [`KernelTime::improve`].
+    pub fn instructions(&self, counts: &[u128]) -> Vec<f64> {
+        let mut all = vec![0.0; self.timing.kernel.facts.len()];
+        let mut own = vec![0; all.len()];
+        for (step, count) in self.timing.kernel.steps.iter().zip(counts) {
+            if *count == 0 {
+                continue;
+            }
+            let Some(times) = self.times.get(step.from).and_then(Option::as_ref) else {
+                continue;
+            };
+            own.fill(0);
+            let mut account = Account::new(times.raised_by);
+            account.ops = Some(&mut own);
+            self.timing.execute(step.from, times, &mut account);
+            for (all, own) in all.iter_mut().zip(&own) {
+                *all += *own as f64 * *count as f64;
+            }
+        }
+        all
+    }
+}
+
+/// Most loops for which both choices are tried.
+const MOST_CHOICES: usize = 12;
+
+impl Timing<'_> {
+    /// Cost of the start: what exceeds the vector of the first node, and what is counted once.
+    fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
+        let once = [
+            (Term::Fetch, self.waits.code_misses),
+            (Term::Constants, self.waits.constant_misses),
+        ];
+        let mut terms: TermCycles = [0; Term::ALL.len()];
+        let mut milli = self.start_excess(times);
+        terms[Term::Issue as usize] += milli;
+        for (term, time) in once {
+            terms[term as usize] += time;
+            milli += time;
+        }
+        let cycles = (milli + MILLI - 1) / MILLI;
+        terms[Term::Issue as usize] += cycles * MILLI - milli;
+        StepCost {
+            cycles: cycles as u64,
+            terms,
+        }
+    }
+}

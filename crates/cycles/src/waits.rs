@@ -1,0 +1,375 @@
+//! Waits of all instructions of a kernel for lines of code and constants, by node.
+
+use std::collections::BTreeSet;
+
+use warpbound_graph::{Digraph, components};
+use warpbound_ir::OpIndex;
+use warpbound_machine::Parameter;
+
+use crate::kernel::TimedKernel;
+use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
+use crate::numbers::MachineNumbers;
+use crate::step::{OpWaits, Transfer};
+
+/// Distance of constant banks in the addresses of their caches.
+const BANK_STRIDE: u64 = 0x1_0000;
+
+/// Sectors of a line of code or constants in the L2 cache.
+const SECTOR: u64 = 32;
+
+/// Most lines of a constant bank whose first misses are counted one by one.
+const MOST_COUNTED: u64 = 8;
+
+const CODE: [CacheShape; 2] = [
+    [
+        Parameter::InstructionL1Bytes,
+        Parameter::InstructionLine,
+        Parameter::InstructionL1Ways,
+    ],
+    [
+        Parameter::InstructionL15Bytes,
+        Parameter::InstructionLine,
+        Parameter::InstructionL15Ways,
+    ],
+];
+
+const CONSTANTS: [CacheShape; 2] = [
+    [
+        Parameter::ConstantL1Bytes,
+        Parameter::ConstantL1Line,
+        Parameter::ConstantL1Ways,
+    ],
+    [
+        Parameter::ConstantL15Bytes,
+        Parameter::ConstantL15Line,
+        Parameter::ConstantL15Ways,
+    ],
+];
+
+/// Waits of the instructions of a kernel.
+pub(crate) struct KernelWaits {
+    /// For each node and instruction of it.
+    pub(crate) nodes: Vec<Vec<OpWaits>>,
+    /// Time of first misses that are counted once: of code, and of constants.
+    pub(crate) code_misses: i64,
+    pub(crate) constant_misses: i64,
+    /// Bytes of a line of code.
+    pub(crate) line: u64,
+}
+
+/// Lines requested on every path, by number: of the first and of the second cache.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Requested {
+    code: BTreeSet<u64>,
+    constants: [BTreeSet<u64>; 2],
+}
+
+impl Requested {
+    fn intersect(&mut self, other: &Requested) -> bool {
+        let mut changed = false;
+        let [first, second] = &mut self.constants;
+        let [other_first, other_second] = &other.constants;
+        for (own, other) in [
+            (&mut self.code, &other.code),
+            (first, other_first),
+            (second, other_second),
+        ] {
+            let before = own.len();
+            own.retain(|line| other.contains(line));
+            changed |= own.len() != before;
+        }
+        changed
+    }
+}
+
+/// Computation of the waits.
+struct Builder<'a> {
+    kernel: &'a TimedKernel<'a>,
+    code: LineCaches,
+    constants: LineCaches,
+    /// Nodes that a warp executes at most once.
+    once: Vec<bool>,
+    code_counted: FirstMisses,
+    constants_counted: FirstMisses,
+    in_bank: (i64, i64),
+}
+
+impl KernelWaits {
+    pub(crate) fn compute(
+        kernel: &TimedKernel<'_>,
+        numbers: &MachineNumbers,
+        transfer: &Transfer<'_>,
+    ) -> KernelWaits {
+        let mut builder = Builder::new(kernel, numbers, transfer);
+        let ahead = numbers.range(Parameter::InstructionAhead);
+        let requested = builder.requested(ahead.0);
+        let mut nodes = vec![Vec::new(); kernel.nodes.len()];
+        for (number, waits) in nodes.iter_mut().enumerate() {
+            if let Some(requested) = requested.get(number).cloned().flatten() {
+                *waits = builder.node(number, requested);
+            }
+        }
+        KernelWaits {
+            nodes,
+            code_misses: builder.code.first_misses(&builder.code_counted)
+                + builder.prefetches(ahead.1, transfer),
+            constant_misses: builder.constants.first_misses(&builder.constants_counted),
+            line: builder.code.line[0],
+        }
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        kernel: &'a TimedKernel<'a>,
+        numbers: &MachineNumbers,
+        transfer_of: &Transfer<'_>,
+    ) -> Builder<'a> {
+        let milli = |parameter| numbers.milli(parameter);
+        let may_miss = kernel.lines_may_miss;
+        let dram = if may_miss { milli(Parameter::DramBeyond) } else { 0 };
+        let line = numbers.slow(Parameter::InstructionLine).max(1);
+        let (_, ahead) = numbers.range(Parameter::InstructionAhead);
+        let service = transfer_of.line_service((line / SECTOR).max(1) as i64, may_miss);
+        // A prefetched line is requested after those before it, and arrives after them.
+        let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
+        let prefetched = transfer(ahead * line, bandwidth) + ahead as i64 * (service.0 + service.1);
+        let code = LineCaches::new(
+            &code_ranges(kernel, line, ahead),
+            numbers,
+            CODE,
+            LineLatencies {
+                second: milli(Parameter::InstructionL15Hit) + prefetched,
+                beyond: milli(Parameter::InstructionL2Hit) + dram + prefetched,
+                service,
+                reaches_dram: may_miss,
+            },
+        );
+        let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+        // Several lines of the L2 cache are requested at the same time; the last one waits for the others.
+        let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+        let parts = line.div_ceil(of_l2).max(1) as i64;
+        let part = transfer_of.line_service((line.min(of_l2) / SECTOR).max(1) as i64, may_miss);
+        let in_bank = (parts * part.0, parts * part.1);
+        let constants = LineCaches::new(
+            &constant_ranges(kernel),
+            numbers,
+            CONSTANTS,
+            LineLatencies {
+                second: milli(Parameter::ConstantL15Beyond),
+                beyond: milli(Parameter::ConstantL2Beyond) + dram + (parts - 1) * (part.0 + part.1),
+                service: in_bank,
+                reaches_dram: may_miss,
+            },
+        );
+        Builder {
+            kernel,
+            code,
+            constants,
+            once: acyclic(kernel),
+            code_counted: FirstMisses::default(),
+            constants_counted: FirstMisses::default(),
+            in_bank,
+        }
+    }
+
+    /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that do not stay may be
+    /// prefetched again; their requests are part of each wait.
+    fn prefetches(&self, ahead: u64, transfer: &Transfer<'_>) -> i64 {
+        if ahead == 0 {
+            return 0;
+        }
+        let line = self.code.line[0];
+        let ranges = code_ranges(self.kernel, line, ahead);
+        let lines: BTreeSet<u64> = ranges
+            .iter()
+            .flat_map(|(first, end)| first / line..end.div_ceil(line))
+            .collect();
+        let sectors = (line / SECTOR).max(1) as i64;
+        let service = transfer.line_service(sectors, self.kernel.lines_may_miss);
+        lines.len() as i64 * (service.0 + service.1)
+    }
+
+    /// Returns what every path to a node has requested, for each node that is reached.
+    fn requested(&self, ahead: u64) -> Vec<Option<Requested>> {
+        let kernel = self.kernel;
+        let mut before: Vec<Option<Requested>> = vec![None; kernel.nodes.len()];
+        let mut start = Requested::default();
+        if let Some(Some((first, _))) = kernel.nodes.get(kernel.entry) {
+            // A launch loads the first line and those prefetched with it.
+            let line = self.address(*first) / self.code.line[0];
+            start.code.extend(line..=line + ahead);
+        }
+        let mut successors = vec![Vec::new(); kernel.nodes.len()];
+        for step in kernel.steps {
+            if let (Some(list), Some(to)) = (successors.get_mut(step.from), step.to) {
+                list.push(to);
+            }
+        }
+        if let Some(entry) = before.get_mut(kernel.entry) {
+            *entry = Some(start);
+        }
+        let mut work = vec![kernel.entry];
+        while let Some(node) = work.pop() {
+            let Some(mut after) = before.get(node).cloned().flatten() else {
+                continue;
+            };
+            self.request(node, &mut after);
+            for &to in &successors[node] {
+                let changed = match &mut before[to] {
+                    Some(known) => known.intersect(&after),
+                    none => {
+                        *none = Some(after.clone());
+                        true
+                    }
+                };
+                if changed {
+                    work.push(to);
+                }
+            }
+        }
+        before
+    }
+
+    /// Adds the lines that a node requests.
+    fn request(&self, node: usize, requested: &mut Requested) {
+        let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
+            return;
+        };
+        for op in first.0..=last.0 {
+            let op = OpIndex(op);
+            requested.code.insert(self.address(op) / self.code.line[0]);
+            for address in self.constant_addresses(op) {
+                for (level, known) in requested.constants.iter_mut().enumerate() {
+                    known.insert(address / self.constants.line[level]);
+                }
+            }
+        }
+    }
+
+    /// Returns the waits of a node's instructions; `requested` has the lines requested on every path to it.
+    fn node(&mut self, node: usize, mut requested: Requested) -> Vec<OpWaits> {
+        let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
+            return Vec::new();
+        };
+        let once = self.once.get(node).copied().unwrap_or(false);
+        let mut waits = Vec::new();
+        for op in (first.0..=last.0).map(OpIndex) {
+            let address = self.address(op);
+            let line = address / self.code.line[0];
+            let known = requested.code.contains(&line);
+            let counted = &mut self.code_counted;
+            let fetch = self.code.wait(address, [known, known], once, counted);
+            let constants = all(self.constant_addresses(op).map(|address| {
+                let lines = self.constants.line.map(|size| address / size);
+                let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
+                self.constants.wait(address, known, once, &mut self.constants_counted)
+            }).collect::<Vec<_>>());
+            let (loaded_constants, further_words) = self.loaded(op);
+            waits.push(OpWaits {
+                fetch,
+                constants,
+                loaded_constants,
+                further_words,
+            });
+            requested.code.insert(line);
+            for address in self.constant_addresses(op).collect::<Vec<_>>() {
+                for (level, known) in requested.constants.iter_mut().enumerate() {
+                    known.insert(address / self.constants.line[level]);
+                }
+            }
+        }
+        waits
+    }
+
+    /// Wait of a load from a constant bank, and its words after the first one.
+    fn loaded(&mut self, op: OpIndex) -> (LineWait, u32) {
+        let Some(&loaded) = self.kernel.loaded_constants.get(&op) else {
+            return (LineWait::default(), 0);
+        };
+        let first = u64::from(loaded.bank) * BANK_STRIDE;
+        let line = self.constants.line[0];
+        let lines = loaded.bytes.div_ceil(line);
+        let further = loaded.words.saturating_sub(1);
+        let once = lines > MOST_COUNTED;
+        let each = (0..lines.min(MOST_COUNTED)).map(|number| {
+            let address = first + number * line;
+            self.constants
+                .wait(address, [false; 2], once, &mut self.constants_counted)
+        });
+        let mut wait = all(each.collect::<Vec<_>>());
+        if once {
+            // Each word may be in another line: the last one waits for the service of the others.
+            let others = i64::from(further);
+            wait.latency += others * (self.in_bank.0 + self.in_bank.1);
+            wait.service = (
+                (others + 1) * self.in_bank.0,
+                (others + 1) * self.in_bank.1,
+            );
+        }
+        (wait, further)
+    }
+
+    fn address(&self, op: OpIndex) -> u64 {
+        let facts = self.kernel.facts.get(op.index());
+        facts.map_or(0, |facts| facts.address.into())
+    }
+
+    /// Addresses of the constant operands of an instruction.
+    fn constant_addresses(&self, op: OpIndex) -> impl Iterator<Item = u64> + use<'a> {
+        let facts = self.kernel.facts.get(op.index());
+        let constants = facts.map_or(&[][..], |facts| &facts.constants);
+        constants
+            .iter()
+            .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
+    }
+}
+
+/// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
+fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
+    let address = |op: OpIndex| kernel.facts.get(op.index()).map(|facts| u64::from(facts.address));
+    let nodes = kernel.nodes.iter().flatten();
+    nodes
+        .filter_map(|&(first, last)| {
+            let end = (address(last)? / line + 1 + ahead) * line;
+            Some((address(first)? / line * line, end))
+        })
+        .collect()
+}
+
+/// Returns the addresses of constants that the kernel may bring into the caches.
+fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
+    let nodes = kernel.nodes.iter().flatten();
+    let ops = nodes.flat_map(|&(first, last)| first.index()..=last.index());
+    let facts = ops.filter_map(|op| kernel.facts.get(op));
+    let operands = facts.flat_map(|facts| &facts.constants).map(|&(bank, offset)| {
+        let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
+        (address, address + 1)
+    });
+    let loaded = kernel.loaded_constants.values().map(|loaded| {
+        let first = u64::from(loaded.bank) * BANK_STRIDE;
+        (first, first + loaded.bytes)
+    });
+    operands.chain(loaded).collect()
+}
+
+/// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
+fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
+    let count = kernel.nodes.len();
+    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
+    let mut once = vec![true; count];
+    for &(from, to) in &edges {
+        if from == to {
+            once[from] = false;
+        }
+    }
+    for component in components(&Digraph::new(count, edges), &vec![true; count]) {
+        if component.len() > 1 {
+            for node in component {
+                once[node] = false;
+            }
+        }
+    }
+    once
+}
