@@ -124,6 +124,38 @@ impl<Q: Quantity> Ipet<Q> {
                 costs[var.0] = cost;
             }
         }
+        Ipet::with_costs(system, costs, stated)
+    }
+
+    /// Builds the program with all kinds of flow facts: maximise the cost of all steps of the warp. `cost` has the cost
+    /// of each count variable; steps that have none are those that a warp never takes, and cost nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a coefficient or cost overflows.
+    pub fn with_step_costs(
+        system: &CountSystem,
+        cost: impl Fn(CountVar) -> Option<Q>,
+        stated: StatedCounts<'_>,
+    ) -> Result<Ipet<Q>, NumberTooLarge> {
+        let mut costs = Vec::with_capacity(system.len());
+        for (number, counted) in system.variables.iter().enumerate() {
+            let cost = cost(CountVar(number)).map_or(0, |cost| cost.number());
+            let node = match counted {
+                CountKind::WarpStep(from, _) | CountKind::ThreadStep(from, _) => *from,
+                CountKind::WarpStart | CountKind::ThreadStart => NodeId(0),
+            };
+            costs.push(i64::try_from(cost).map_err(|_| NumberTooLarge::Cost(node))?);
+        }
+        Ipet::with_costs(system, costs, stated)
+    }
+
+    /// Builds the program for the costs of the count variables.
+    fn with_costs(
+        system: &CountSystem,
+        costs: Vec<i64>,
+        stated: StatedCounts<'_>,
+    ) -> Result<Ipet<Q>, NumberTooLarge> {
         let mut model = IntegerProgram::new();
         let vars: Vec<VarId> = system
             .variables

@@ -40,4 +40,4 @@ pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};
-pub use warp_bound::{Contradiction, Verdict, WarpBound, WorstPath};
+pub use warp_bound::{Contradiction, Delays, Verdict, WarpBound, WorstPath};

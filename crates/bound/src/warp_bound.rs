@@ -71,6 +71,39 @@ pub enum Verdict<Q> {
     Refused(Diagnostic),
 }
 
+/// Times that come on top of those of a warp's steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Delays {
+    /// Constant.
+    pub once: u128,
+    /// Interruptions: the least time from the start of one to that of the next, and the most that each delays the warp;
+    /// the first starts a whole interval after the start.
+    pub interruptions: Option<(u128, u128)>,
+}
+
+impl Delays {
+    /// Returns the most that a time becomes: the greatest T with T ≤ time + once + delay · ⌊T / interval⌋. `None` if
+    /// there is no greatest, or it has more than 127 bits.
+    fn add_to(self, time: u128) -> Option<u128> {
+        let time = time.checked_add(self.once)?;
+        let Some((interval, delay)) = self.interruptions else {
+            return Some(time);
+        };
+        if delay >= interval {
+            return (delay == 0).then_some(time);
+        }
+        // T ≤ time / (1 - delay / interval); from there the map leads down to its greatest fixpoint.
+        let mut limit = time.checked_mul(interval)? / (interval - delay) + 1;
+        loop {
+            let next = time.checked_add(delay.checked_mul(limit / interval)?)?;
+            if next >= limit {
+                return Some(limit);
+            }
+            limit = next;
+        }
+    }
+}
+
 /// Error: no execution obeys all count rows and facts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contradiction {
@@ -101,6 +134,24 @@ impl<Q: Quantity> WarpBound<Q> {
         Ok(WarpBound {
             bound: UpperBound::proven(bound),
             worst_path,
+        })
+    }
+
+    /// Returns the bound with times that come on top of it.
+    #[must_use]
+    pub fn delayed(self, delays: Delays) -> Option<WarpBound<Q>> {
+        let bound = self.bound.limit().number();
+        let delayed = delays.add_to(bound)?;
+        let with = |number: u128| Q::from_number(number);
+        let added = delayed - bound;
+        Some(WarpBound {
+            bound: UpperBound::proven(with(delayed)?),
+            worst_path: self.worst_path.and_then(|path| {
+                Some(WorstPath {
+                    value: with(path.value.number().checked_add(added)?)?,
+                    ..path
+                })
+            }),
         })
     }
 

@@ -17,10 +17,12 @@ use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
 };
 use warpbound_load::Kernel;
+use warpbound_report::CycleBoundReport;
 use warpbound_report::bound::{BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 
 use crate::loop_verdicts::LoopVerdicts;
+use crate::cycles;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
 
@@ -178,6 +180,7 @@ struct BoundQuery<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
+    knowledge: &'a LaunchKnowledge,
     launch: &'a LaunchContext,
     ranges: &'a LaunchRanges,
     options: &'a BoundOptions,
@@ -201,6 +204,7 @@ impl<'a> BoundQuery<'a> {
             session,
             prepared,
             flow,
+            knowledge,
             launch: &knowledge.context,
             ranges,
             options,
@@ -229,6 +233,7 @@ impl BoundQuery<'_> {
             never: &excluded,
         };
         let mut verdict = self.verdict(stated, &external)?;
+        let cycles = self.cycles(stated);
         let mut profile = self.profile(&facts.bounds())?;
         if let Some(profile) = &mut profile {
             verdict = profile.verdict(verdict)?;
@@ -262,6 +267,7 @@ impl BoundQuery<'_> {
             notes: self.notes(),
             missing_facts,
             never,
+            cycles,
             nodes: thread.space.ids().filter(reached).count(),
             edges: warp.edges().count(),
             ..head(&verdict)
@@ -290,6 +296,28 @@ impl BoundQuery<'_> {
             }
             verdict => Ok(verdict),
         }
+    }
+
+    /// Computes the bound in cycles, if one is asked for.
+    fn cycles(&self, stated: StatedCounts<'_>) -> Option<CycleBoundReport> {
+        let options = self.options.cycles.as_ref()?;
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        let bound = self.session.cycle_bound(
+            (self.prepared, self.flow),
+            self.knowledge,
+            (self.options, options),
+            stated,
+            effort,
+        );
+        Some(cycles::bound::report(
+            self.prepared,
+            options,
+            bound.as_ref(),
+            Vec::new(),
+        ))
     }
 
     /// Returns the warp instructions of one execution of a node, with those of the function that it calls.

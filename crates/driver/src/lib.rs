@@ -9,6 +9,7 @@ pub mod audit;
 pub mod block;
 mod bound;
 mod cta;
+mod cycles;
 mod divergence;
 mod extract;
 mod facts;
@@ -30,6 +31,7 @@ mod session;
 mod stated_launches;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
+pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions};
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
 pub use flow::KernelFlow;

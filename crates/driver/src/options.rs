@@ -11,7 +11,7 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
-use crate::Contents;
+use crate::{Contents, CycleOptions};
 use crate::stated_launches::{NumberRange, StatedLaunches};
 
 /// Interpretation of loop facts.
@@ -71,6 +71,8 @@ pub struct BoundOptions {
     pub profiled_launch: Option<ProfiledLaunch>,
     /// Flow facts.
     pub facts: FactsFile,
+    /// Machine and caches of a bound in cycles, if one is asked for.
+    pub cycles: Option<CycleOptions>,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
     /// Symbols of a formula, if one is asked for.
@@ -101,6 +103,7 @@ impl Default for BoundOptions {
             reading: FactReading::Simt,
             profiled_launch: None,
             facts: FactsFile::default(),
+            cycles: None,
             loop_default: None,
             formula: None,
             call_default: None,

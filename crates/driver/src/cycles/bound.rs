@@ -1,0 +1,260 @@
+//! Bound of the cycles of a warp that runs alone, and its report.
+
+use std::collections::BTreeMap;
+
+use warpbound_base::{Cycles, Diagnostic};
+use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
+use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, PathTime, Term};
+use warpbound_machine::Parameter;
+use warpbound_report::bound::BoundAssumption;
+use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
+
+use super::{CycleInputs, CycleOptions};
+use crate::access::AccessFindings;
+use crate::prepared::Prepared;
+use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+
+/// Most solutions of the integer program, each with vectors that suit the path of the one before.
+const MOST_ROUNDS: usize = 4;
+
+/// Bound of the cycles of a lone warp, with what its sum consists of.
+#[derive(Clone, Debug)]
+pub struct CycleBound {
+    /// Bound of the launch.
+    pub bound: WarpBound<Cycles>,
+    /// Thousandths of cycles by term, in the order of [`Term::ALL`]; they add up to the bound.
+    pub terms: [i128; Term::ALL.len()],
+    /// Thousandths of cycles by instruction.
+    pub instructions: Vec<f64>,
+}
+
+impl CycleBound {
+    /// Bound without the overhead of the launch.
+    pub fn net(&self) -> u64 {
+        let launch = self.terms[Term::Launch as usize] / i128::from(MILLI);
+        let launch = u64::try_from(launch).unwrap_or(0);
+        self.bound.upper_bound().limit().0.saturating_sub(launch)
+    }
+}
+
+impl Session {
+    /// Computes the bound of the cycles of a warp that runs alone.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub(crate) fn cycle_bound(
+        &self,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        knowledge: &LaunchKnowledge,
+        (options, cycles): (&BoundOptions, &CycleOptions),
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<CycleBound, Diagnostic> {
+        let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
+        let classes = AccessFindings::find(prepared, flow, knowledge).classes;
+        let launch = options.launches.only_file();
+        let known = (&numbers, cycles.caches);
+        let inputs = self.cycle_inputs(prepared, flow, &classes, known, launch)?;
+        cycle_bound(flow, &inputs, &numbers, stated, effort)
+    }
+}
+
+/// Computes the bound of a kernel; the error is the reason why it has none.
+pub(crate) fn cycle_bound(
+    flow: &KernelFlow,
+    inputs: &CycleInputs,
+    numbers: &MachineNumbers,
+    stated: StatedCounts<'_>,
+    effort: Effort,
+) -> Result<CycleBound, Diagnostic> {
+    let kernel = inputs.kernel();
+    let mut time = KernelTime::new(&kernel, numbers);
+    let delays = delays(inputs, numbers)?;
+    let mut best: Option<CycleBound> = None;
+    for _ in 0..MOST_ROUNDS {
+        let costs = time.costs();
+        let solved = solve(flow, inputs, &costs, stated, effort)?;
+        let counts = step_counts(inputs, &solved);
+        let found = account(&solved, &costs, &counts, delays, numbers)?;
+        let found = CycleBound {
+            instructions: time.instructions(&counts),
+            ..found
+        };
+        let is_better = best.as_ref().is_none_or(|best| {
+            found.bound.upper_bound().limit() < best.bound.upper_bound().limit()
+        });
+        if is_better {
+            best = Some(found);
+        }
+        if !is_better || !time.improve(&counts) {
+            break;
+        }
+    }
+    best.ok_or_else(|| Diagnostic::new("no bound was computed"))
+}
+
+/// Times that come on top of those of the steps.
+fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, Diagnostic> {
+    let refresh = numbers.range(Parameter::DramRefresh).1;
+    let interval = numbers.range(Parameter::DramRefreshInterval).0;
+    let interrupts = inputs.reaches_dram && refresh > 0;
+    if interrupts && refresh >= interval {
+        return Err(Diagnostic::new(format!(
+            "dram.refresh of {refresh} cycles leaves no time in an interval of {interval}"
+        )));
+    }
+    let once = numbers.range(Parameter::LaunchKernel).1 + inputs.translation;
+    Ok(Delays {
+        once: once.into(),
+        interruptions: interrupts.then_some((interval.into(), refresh.into())),
+    })
+}
+
+/// Solves the integer program with the costs of the steps.
+fn solve(
+    flow: &KernelFlow,
+    inputs: &CycleInputs,
+    costs: &PathTime,
+    stated: StatedCounts<'_>,
+    effort: Effort,
+) -> Result<WarpBound<Cycles>, Diagnostic> {
+    let steps = inputs.variables.iter().zip(&costs.steps);
+    let steps = steps.filter_map(|(var, cost)| Some((*var, cost.as_ref()?.cycles)));
+    let by_variable: BTreeMap<_, u64> = steps.collect();
+    let start = flow.counts.variables.iter();
+    let start = start.map(|counted| matches!(counted, warpbound_simt::counts::CountKind::WarpStart));
+    let starts: Vec<bool> = start.collect();
+    let cost = |var: warpbound_simt::counts::CountVar| match starts.get(var.0) {
+        Some(true) => Some(Cycles(costs.start.cycles)),
+        _ => by_variable.get(&var).copied().map(Cycles),
+    };
+    let ipet = Ipet::with_step_costs(&flow.counts, cost, stated)
+        .map_err(|_| Diagnostic::new("the costs of the steps are too large to compute with"))?;
+    match ipet.solve(effort) {
+        Ok(Verdict::Bounded(bound)) => Ok(bound),
+        Ok(Verdict::Unbounded { missing_bounds }) => Err(Diagnostic::new(match missing_bounds {
+            0 => "the count rows leave a count without limit".to_owned(),
+            1 => "1 loop has no bound".to_owned(),
+            n => format!("{n} loops have no bound"),
+        })),
+        Ok(Verdict::Refused(why)) => Err(why),
+        Err(_) => Err(Diagnostic::new("the facts contradict each other")),
+    }
+}
+
+/// Counts of the steps on the worst path; 0 if none is known.
+fn step_counts(inputs: &CycleInputs, solved: &WarpBound<Cycles>) -> Vec<u128> {
+    let path = solved.worst_path();
+    let count = |var| path.map_or(0, |path| path.count(var));
+    inputs.variables.iter().map(|&var| count(var)).collect()
+}
+
+/// Adds the delays, and divides the bound into terms.
+fn account(
+    solved: &WarpBound<Cycles>,
+    costs: &PathTime,
+    counts: &[u128],
+    delays: Delays,
+    numbers: &MachineNumbers,
+) -> Result<CycleBound, Diagnostic> {
+    let milli = |cycles: u64| i128::from(cycles) * i128::from(MILLI);
+    let mut terms = [0i128; Term::ALL.len()];
+    if solved.worst_path().is_some() {
+        for (term, own) in terms.iter_mut().zip(costs.start.terms) {
+            *term += i128::from(own);
+        }
+        for (cost, &count) in costs.steps.iter().zip(counts) {
+            let count = i128::try_from(count).unwrap_or(i128::MAX);
+            for (term, own) in terms.iter_mut().zip(cost.iter().flat_map(|cost| cost.terms)) {
+                *term = term.saturating_add(i128::from(own).saturating_mul(count));
+            }
+        }
+    }
+    let launch = numbers.range(Parameter::LaunchKernel).1;
+    let once = u64::try_from(delays.once).unwrap_or(u64::MAX);
+    terms[Term::Launch as usize] += milli(launch);
+    terms[Term::Translation as usize] += milli(once - launch);
+    let without = Delays {
+        interruptions: None,
+        ..delays
+    };
+    let too_large = || Diagnostic::new("the bound of a warp has more than 64 bits");
+    let uninterrupted = solved.clone().delayed(without).ok_or_else(too_large)?;
+    let bound = solved.clone().delayed(delays).ok_or_else(too_large)?;
+    let limit = |bound: &WarpBound<Cycles>| bound.upper_bound().limit().0;
+    terms[Term::Refresh as usize] += milli(limit(&bound) - limit(&uninterrupted));
+    // The rest is the distance of the relaxation from the worst path known.
+    let known: i128 = terms.iter().sum();
+    terms[Term::Dependencies as usize] += milli(limit(&bound)) - known;
+    Ok(CycleBound {
+        bound,
+        terms,
+        instructions: Vec::new(),
+    })
+}
+
+/// Report of the bound of a kernel, or of the reason why it has none.
+pub(crate) fn report(
+    prepared: &Prepared<'_>,
+    options: &CycleOptions,
+    bound: Result<&CycleBound, &Diagnostic>,
+    assumptions: Vec<BoundAssumption>,
+) -> CycleBoundReport {
+    let limit = bound.ok().map(|bound| bound.bound.upper_bound().limit().0);
+    let clock = options.machine.range(Parameter::Clock).least;
+    CycleBoundReport {
+        scope: "warp",
+        bound: limit,
+        reason: bound.err().map(|why| match &why.location.position {
+            Some(at) => format!("{}: {}", at, why.message),
+            None => why.message.clone(),
+        }),
+        milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
+        machine: options.machine.name.clone(),
+        schedulers: "any",
+        caches: warpbound_base::Named::name(options.caches),
+        terms: bound.map_or(Vec::new(), terms),
+        lines: bound.map_or(Vec::new(), |bound| lines(prepared, bound)),
+        assumptions,
+    }
+}
+
+/// Returns the terms in whole cycles; what rounding leaves over is added to the largest.
+fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
+    let limit = i128::from(bound.bound.upper_bound().limit().0);
+    let mut cycles = bound.terms.map(|milli| (milli / i128::from(MILLI)).max(0));
+    let rest = limit - cycles.iter().sum::<i128>();
+    if let Some(largest) = cycles.iter_mut().max_by_key(|cycles| **cycles) {
+        *largest = (*largest + rest).max(0);
+    }
+    Term::ALL
+        .iter()
+        .zip(cycles)
+        .map(|(term, cycles)| CycleTerm {
+            name: term.name(),
+            cycles: u64::try_from(cycles).unwrap_or(u64::MAX),
+        })
+        .collect()
+}
+
+/// Returns the parts of the bound by source line, most first.
+fn lines(prepared: &Prepared<'_>, bound: &CycleBound) -> Vec<LineCycles> {
+    let mut by_line: BTreeMap<String, f64> = BTreeMap::new();
+    for (op, milli) in prepared.code.ops.iter().zip(&bound.instructions) {
+        if *milli > 0.0 {
+            let line = prepared.source(op.addr);
+            let line = line.unwrap_or_else(|| op.addr.to_string());
+            *by_line.entry(line).or_default() += milli / MILLI as f64;
+        }
+    }
+    let mut lines: Vec<LineCycles> = by_line
+        .into_iter()
+        .map(|(line, cycles)| LineCycles {
+            line,
+            cycles: cycles as u64,
+        })
+        .collect();
+    lines.sort_by(|a, b| b.cycles.cmp(&a.cycles).then_with(|| a.line.cmp(&b.line)));
+    lines
+}

@@ -1,0 +1,285 @@
+//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and what is counted once.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::access::{AccessClass, AccessCounts, AccessPattern};
+use warpbound_base::Diagnostic;
+use warpbound_cycles::{
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
+    TimedStep, refusal,
+};
+use warpbound_ir::{Meaning, OpIndex};
+use warpbound_isa::Program;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_machine::Parameter;
+use warpbound_simt::counts::{CountKind, CountVar};
+use warpbound_timing::{Completion, InstrFacts, instr_facts};
+
+use super::CacheState;
+use super::launch_memory::LaunchMemory;
+use crate::prepared::Prepared;
+use crate::{KernelFlow, Session};
+
+/// Lanes of a warp.
+const LANES: u32 = 32;
+
+/// Bytes of a constant bank, where the launch does not say.
+const BANK_BYTES: u64 = 0x1_0000;
+
+/// Inputs of the time of a kernel.
+pub struct CycleInputs {
+    pub(crate) facts: Vec<InstrFacts>,
+    pub(crate) nodes: Vec<Option<(OpIndex, OpIndex)>>,
+    pub(crate) steps: Vec<TimedStep>,
+    /// Count variable of each step.
+    pub(crate) variables: Vec<CountVar>,
+    pub(crate) entry: usize,
+    pub(crate) accesses: BTreeMap<OpIndex, AccessLimits>,
+    pub(crate) loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    pub(crate) lines_may_miss: bool,
+    /// Whether DRAM may be accessed, whose refreshes interrupt it.
+    pub(crate) reaches_dram: bool,
+    /// Cycles of translations that are missing once.
+    pub(crate) translation: u64,
+}
+
+impl CycleInputs {
+    /// Returns the inputs as the crate of times reads them.
+    pub(crate) fn kernel(&self) -> TimedKernel<'_> {
+        TimedKernel {
+            facts: &self.facts,
+            nodes: &self.nodes,
+            steps: &self.steps,
+            entry: self.entry,
+            accesses: &self.accesses,
+            loaded_constants: &self.loaded_constants,
+            lines_may_miss: self.lines_may_miss,
+        }
+    }
+}
+
+/// Knowledge that decides the limits of accesses.
+struct AccessKnowledge {
+    caches: CacheState,
+    memory: Option<LaunchMemory>,
+    /// Whether loads from global memory may look up the L1 cache.
+    all_loads_cached: bool,
+}
+
+impl Session {
+    /// Collects the inputs of the time of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The reason why its time is not known: an instruction without a time, or a function outside the file.
+    pub(crate) fn cycle_inputs(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+        (numbers, caches): (&MachineNumbers, CacheState),
+        launch: Option<&warpbound_launch::LaunchFile>,
+    ) -> Result<CycleInputs, Diagnostic> {
+        let Program::Nvidia(program) = &prepared.program else {
+            return Err(Diagnostic::new("mini-SIMT programs have blocks in cycles, no warps"));
+        };
+        if let Some(name) = flow.external_names().first() {
+            let message = format!("the time of {name}, which is outside the file, is not known");
+            return Err(Diagnostic::new(message));
+        }
+        let bound_launch = match launch {
+            Some(file) => Some(self.bind(prepared, file, Default::default(), 0)?),
+            None => None,
+        };
+        let memory = bound_launch
+            .as_ref()
+            .map(|(launch, memory)| LaunchMemory::of(&prepared.code, launch, memory, numbers));
+        let access_knowledge = AccessKnowledge {
+            caches,
+            memory,
+            all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+        };
+        let facts = instr_facts(&prepared.code, program);
+        let mut inputs = CycleInputs {
+            nodes: nodes(flow),
+            steps: Vec::new(),
+            variables: Vec::new(),
+            entry: flow.thread.entry.index(),
+            accesses: BTreeMap::new(),
+            loaded_constants: BTreeMap::new(),
+            lines_may_miss: !access_knowledge.is_warm(),
+            reaches_dram: !access_knowledge.is_warm(),
+            translation: 0,
+            facts,
+        };
+        for (number, counted) in flow.counts.variables.iter().enumerate() {
+            if let CountKind::WarpStep(from, step) = counted {
+                inputs.steps.push(TimedStep {
+                    from: from.index(),
+                    to: step.to.map(|to| to.index()),
+                });
+                inputs.variables.push(CountVar(number));
+            }
+        }
+        let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
+        let nodes = inputs.nodes.clone();
+        for op in nodes.iter().flatten().flat_map(|&(first, last)| first.0..=last.0) {
+            inputs.add_op(OpIndex(op), prepared, classes, &access_knowledge, banks)?;
+        }
+        inputs.translation = access_knowledge.translation(&inputs.accesses, numbers);
+        Ok(inputs)
+    }
+}
+
+/// Returns the instructions of the nodes that a warp may execute.
+fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
+    let space = &flow.thread.space;
+    let range = |id| {
+        flow.warp.state(id)?;
+        let block = space.block(id);
+        Some((block.first, block.last))
+    };
+    space.ids().map(range).collect()
+}
+
+impl CycleInputs {
+    /// Adds what an instruction accesses.
+    fn add_op(
+        &mut self,
+        at: OpIndex,
+        prepared: &Prepared<'_>,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+        knowledge: &AccessKnowledge,
+        banks: Option<&Vec<(u8, Vec<u8>)>>,
+    ) -> Result<(), Diagnostic> {
+        let Some(facts) = self.facts.get(at.index()) else {
+            return Ok(());
+        };
+        let class = classes.get(&at);
+        match facts.completion {
+            Completion::Memory { cached } => {
+                let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());
+                let direction = match meaning {
+                    Some(Meaning::Load { .. }) => Some(AccessDirection::Load),
+                    Some(Meaning::Store { .. }) => Some(AccessDirection::Store),
+                    Some(Meaning::Atomic { .. }) => Some(AccessDirection::Atomic),
+                    _ => None,
+                };
+                if let Some((class, direction)) = class.zip(direction) {
+                    let limits = knowledge.limits(class, direction, cached);
+                    self.reaches_dram |= limits
+                        .spaces
+                        .iter()
+                        .any(|space| space.may_miss || space.may_evict);
+                    self.accesses.insert(at, limits);
+                }
+            }
+            Completion::Constant(bank, ..) => {
+                let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
+                let words = class.map_or(LANES, |class| class.worst().transactions);
+                self.loaded_constants.insert(
+                    at,
+                    LoadedConstants {
+                        bank,
+                        bytes: known.map_or(BANK_BYTES, |(_, bytes)| bytes.len() as u64),
+                        words,
+                    },
+                );
+            }
+            _ => {}
+        }
+        match refusal(facts, self.accesses.get(&at)) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+}
+
+impl AccessKnowledge {
+    /// Whether everything but local memory is in the L2 cache.
+    fn is_warm(&self) -> bool {
+        self.caches == CacheState::Warm && self.memory.is_some_and(|memory| memory.fits)
+    }
+
+    /// Returns the limits of an access.
+    fn limits(
+        &self,
+        class: &AccessClass,
+        direction: AccessDirection,
+        cached: bool,
+    ) -> AccessLimits {
+        let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
+        let spaces = order.into_iter().filter_map(|space| {
+            let counts = class.limit(space)?;
+            Some(self.space_limits(class, direction, cached, (space, counts)))
+        });
+        AccessLimits {
+            direction,
+            bytes: class.shape.bytes,
+            spaces: spaces.collect(),
+        }
+    }
+
+    fn space_limits(
+        &self,
+        class: &AccessClass,
+        direction: AccessDirection,
+        cached: bool,
+        (space, counts): (MemorySpace, AccessCounts),
+    ) -> SpaceLimits {
+        let is_load = direction == AccessDirection::Load;
+        let is_local = space == MemorySpace::Local;
+        let same_word = match class.pattern {
+            AccessPattern::Coalesced if class.shape.bytes >= 4 => 1,
+            _ => class.lanes.max(1),
+        };
+        SpaceLimits {
+            space,
+            requests: counts.requests,
+            lines: counts.transactions,
+            sectors: counts.sectors,
+            conflicts: counts.conflicts,
+            same_word,
+            // Local memory is not in the cache when a launch begins.
+            may_miss: is_local || !self.is_warm(),
+            may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
+            may_evict: self.memory.is_none_or(|memory| !memory.fits),
+            // A generic access to local memory looks up the L1 cache as its instruction says.
+            may_hit_l1: is_load && (cached || is_local || self.all_loads_cached),
+        }
+    }
+
+    /// Returns the cycles of the translations that are missing once.
+    fn translation(
+        &self,
+        accesses: &BTreeMap<OpIndex, AccessLimits>,
+        numbers: &MachineNumbers,
+    ) -> u64 {
+        let Some([buffers, local]) = self.memory.and_then(|memory| memory.pages) else {
+            return 0;
+        };
+        let accesses_space = |space| {
+            let mut all = accesses.values().flat_map(|limits| &limits.spaces);
+            all.any(|limit| limit.space == space)
+        };
+        let cycles = |parameter| numbers.slow(parameter);
+        let walk = cycles(Parameter::TlbWalk).max(cycles(Parameter::TlbL2Miss));
+        let first_miss = cycles(Parameter::TlbL1Miss);
+        let cold = |pages: super::launch_memory::PageCount| {
+            pages.second * walk.max(first_miss)
+                + pages.first.saturating_sub(pages.second) * first_miss
+        };
+        let of_buffers = match self.caches {
+            CacheState::Warm => buffers.first * first_miss,
+            CacheState::Cold | CacheState::Any => cold(buffers),
+        };
+        let mut all = 0;
+        if accesses_space(MemorySpace::Global) {
+            all += of_buffers;
+        }
+        if accesses_space(MemorySpace::Local) {
+            all += cold(local);
+        }
+        all
+    }
+}

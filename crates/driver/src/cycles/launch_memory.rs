@@ -1,0 +1,125 @@
+//! Memory of a launch as far as the time of a warp depends on it: whether everything stays in the L2 cache, and how many
+//! pages are translated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_cycles::MachineNumbers;
+use warpbound_ir::Code;
+use warpbound_launch::{GlobalMemory, Launch};
+use warpbound_machine::Parameter;
+
+/// Addresses that the timing model gives to code, constant banks and local memory in the L2 cache, and the distance of
+/// banks (docs/timing-model.md).
+const CODE_AT: u64 = 0x20_0000_0000;
+const CONSTANTS_AT: u64 = 0x21_0000_0000;
+const BANK_STRIDE: u64 = 0x1_0000;
+const LOCAL_AT: u64 = 0x30_0000_0000;
+
+/// Lines of code after the last one that a fetch may request at most, if the machine does not say.
+const LANES: u64 = 32;
+
+/// Memory of a launch with known addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaunchMemory {
+    /// Whether all lines that the launch may access stay in the L2 cache once they are in it.
+    pub(crate) fits: bool,
+    /// Pages of the buffers, and of local memory: of the first and of the second TLB. `None` if some may be translated
+    /// more than once.
+    pub(crate) pages: Option<[PageCount; 2]>,
+}
+
+/// Number of pages of a range of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PageCount {
+    /// Pages of the first-level TLB.
+    pub(crate) first: u64,
+    /// Pages of the second-level TLB.
+    pub(crate) second: u64,
+}
+
+impl LaunchMemory {
+    /// Describes the memory of a launch on a machine.
+    pub(crate) fn of(
+        code: &Code,
+        launch: &Launch,
+        memory: &GlobalMemory,
+        numbers: &MachineNumbers,
+    ) -> LaunchMemory {
+        let buffers = memory.buffers().iter();
+        let buffers: Vec<(u64, u64)> = buffers
+            .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
+            .collect();
+        // The warp may be in any slot of the first SM that a block starts on.
+        let slots = numbers.range(Parameter::SmWarps).1;
+        let of_warp = u64::from(launch.local).next_multiple_of(4) * LANES;
+        let local = [(LOCAL_AT, LOCAL_AT + slots * of_warp)];
+        let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
+        let line = numbers.slow(Parameter::InstructionLine);
+        let code_end = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
+        let constants = launch.constants.iter();
+        let constants = constants.filter(|(bank, _)| *bank != Code::ADDRESS_BANK);
+        let constants = constants.map(|(bank, bytes)| {
+            let first = CONSTANTS_AT + u64::from(*bank) * BANK_STRIDE;
+            (first, first + bytes.len() as u64)
+        });
+        let mut all: Vec<(u64, u64)> = constants.collect();
+        all.push((CODE_AT, CODE_AT + code_end.next_multiple_of(line) + ahead * line));
+        all.extend(&buffers);
+        all.extend(&local);
+        LaunchMemory {
+            fits: fits(&all, numbers),
+            pages: pages(&buffers, &local, numbers),
+        }
+    }
+}
+
+/// Whether the lines of all ranges fit into the L2 cache, set by set.
+fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
+    let [bytes, line, ways] = [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(
+        |parameter| {
+            let (least, most) = numbers.range(parameter);
+            (least == most).then_some(least.max(1))
+        },
+    );
+    let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
+        return false;
+    };
+    let total: u64 = ranges.iter().map(|(first, end)| end - first).sum();
+    if total > bytes {
+        return false;
+    }
+    let sets = (bytes / line / ways).max(1);
+    let mut lines = BTreeSet::new();
+    for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
+        lines.extend(first / line..=(end - 1) / line);
+    }
+    let mut count: BTreeMap<u64, u64> = BTreeMap::new();
+    for line in lines {
+        *count.entry(line % sets).or_default() += 1;
+    }
+    count.values().all(|&count| count <= ways)
+}
+
+/// Pages of buffers and of local memory, if both TLBs hold all of them.
+fn pages(
+    buffers: &[(u64, u64)],
+    local: &[(u64, u64)],
+    numbers: &MachineNumbers,
+) -> Option<[PageCount; 2]> {
+    let count = |ranges: &[(u64, u64)], page: Parameter| {
+        let page = numbers.slow(page).max(1);
+        let mut pages = BTreeSet::new();
+        for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
+            pages.extend(first / page..=(end - 1) / page);
+        }
+        pages.len() as u64
+    };
+    let counts = [buffers, local].map(|ranges| PageCount {
+        first: count(ranges, Parameter::TlbL1Page),
+        second: count(ranges, Parameter::TlbL2Page),
+    });
+    let [first, second] = [Parameter::TlbL1Entries, Parameter::TlbL2Entries]
+        .map(|parameter| numbers.range(parameter).0);
+    let all = |of: fn(&PageCount) -> u64| counts.iter().map(of).sum::<u64>();
+    (all(|count| count.first) <= first && all(|count| count.second) <= second).then_some(counts)
+}
