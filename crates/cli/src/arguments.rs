@@ -7,14 +7,16 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile, GroupDomain,
-    ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, Sm, StackDomain,
-    StartCaches, StatedParam, WarpModel,
+    ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, SingleWarp, Sm,
+    StackDomain, StartCaches, StatedParam, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::commands::Command;
 use crate::input;
-use crate::values::{Override, loop_default, named, param, parameter_override, seconds, size};
+use crate::values::{
+    Override, loop_default, named, param, parameter_override, seconds, single_warp, size,
+};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
@@ -265,7 +267,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchInput,
     /// Execute a GPU kernel without timing: results, faults and instruction counts
-    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
     /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
     /// line
@@ -305,6 +307,10 @@ pub(crate) struct RunArguments {
     /// [default: control-words]
     #[arg(long, value_parser = named::<Interlock>(), help_heading = "Timed simulation of GPU kernels")]
     pub(crate) interlock: Option<Interlock>,
+    /// Run one warp alone, such as 3.1: warp 1 of the block with linear index 3. No other block starts, and the other
+    /// warps of the block have exited before it begins
+    #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp, help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) only_warp: Option<SingleWarp>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
     #[arg(long, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) sensitivities: bool,

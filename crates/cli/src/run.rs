@@ -53,6 +53,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         set,
         caches,
         interlock,
+        only_warp,
         sensitivities,
         timeline,
         events,
@@ -69,6 +70,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--set", !set.is_empty()),
         ("--caches", caches.is_some()),
         ("--interlock", interlock.is_some()),
+        ("--only-warp", only_warp.is_some()),
         ("--sensitivities", *sensitivities),
         ("--timeline", timeline.is_some()),
         ("--events", events.is_some()),
@@ -183,6 +185,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
         sums,
         caches: arguments.caches,
         interlock: arguments.interlock.unwrap_or_default(),
+        only: arguments.only_warp,
         max_instructions: arguments.max_instructions,
         order: arguments.order.unwrap_or_default(),
         sensitivities: arguments.sensitivities,
@@ -196,7 +199,7 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
     let mut events = open_side_file(arguments.events.as_deref())?;
     let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
-    let all = blocks(&grid);
+    let all = arguments.only_warp.map_or(blocks(&grid), |_| 1);
     let hooks = RunHooks {
         events: events.as_mut().map(|out| out as &mut dyn Write),
         timeline: timeline.as_mut().map(|out| out as &mut dyn Write),

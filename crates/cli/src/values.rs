@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use warpbound_base::Named;
-use warpbound_driver::{FactsFile, NumberRange, Parameter, ParameterSum, StatedParam};
+use warpbound_driver::{FactsFile, NumberRange, Parameter, ParameterSum, SingleWarp, StatedParam};
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -53,6 +53,17 @@ pub(crate) fn parameter_override(text: &str) -> Result<Override, String> {
     }
     let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
     Ok(Override::Number(parameter, number(value)?))
+}
+
+/// Parses `BLOCK.WARP`.
+pub(crate) fn single_warp(text: &str) -> Result<SingleWarp, String> {
+    let numbers = text.split_once('.').and_then(|(block, warp)| {
+        Some(SingleWarp {
+            block: block.parse().ok()?,
+            warp: warp.parse().ok()?,
+        })
+    });
+    numbers.ok_or_else(|| "expected BLOCK.WARP, as in 3.1".to_owned())
 }
 
 /// Parses a positive time in seconds.

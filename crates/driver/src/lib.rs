@@ -58,4 +58,4 @@ pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, 
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };
-pub use warpbound_simulate::timed::Interlock;
+pub use warpbound_simulate::timed::{Interlock, SingleWarp};

@@ -67,6 +67,7 @@ fn final_contents<'a>(
 }
 
 /// Result of a comparison of buffers with their expected contents.
+#[derive(Default)]
 pub struct BufferComparison {
     /// Number of compared elements.
     pub elements: usize,

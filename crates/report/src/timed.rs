@@ -37,6 +37,9 @@ pub struct TimedReport {
     pub caches: &'static str,
     /// Mechanism that delays dependent instructions: `control-words` or `scoreboard`.
     pub interlock: &'static str,
+    /// Warp that ran alone; absent if all warps ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_warp: Option<LoneWarp>,
     /// Cycles of the machine's clock. A simulated time is not a bound.
     pub cycles: u64,
     /// The machine's clock in kHz.
@@ -90,6 +93,15 @@ pub struct TimedReport {
     /// Effect of each parameter on the cycles, largest first, if the user requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sensitivities: Option<Vec<Sensitivity>>,
+}
+
+/// Warp that ran without the other warps of its launch.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LoneWarp {
+    /// Linear index of its block in the grid.
+    pub block: u64,
+    /// Number of the warp in its block.
+    pub warp: u32,
 }
 
 /// Parameter that the user set to another value.

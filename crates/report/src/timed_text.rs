@@ -3,7 +3,7 @@
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    CycleChange, InstructionTime, Misses, ParameterOverride, ParameterValue, Rerun,
+    CycleChange, InstructionTime, LoneWarp, Misses, ParameterOverride, ParameterValue, Rerun,
     SelectionSearch, Stalls, TheoreticalOccupancy, TimedReport, UnpublishedNumber,
 };
 
@@ -47,7 +47,16 @@ impl TimedReport {
                 self.clock_khz / 1000
             ),
             self.spread_line(),
-            format!("{} blocks of {} threads", size(self.grid), size(self.block)),
+            format!(
+                "{} blocks of {} threads{}",
+                size(self.grid),
+                size(self.block),
+                self.only_warp
+                    .map(|LoneWarp { block, warp }| format!(
+                        "; only warp {warp} of block {block} runs"
+                    ))
+                    .unwrap_or_default()
+            ),
             format!(
                 "scheduler {}, selection {}, caches {}, interlock {}",
                 self.scheduler, self.selection, self.caches, self.interlock

@@ -60,6 +60,18 @@ pub struct Setup {
     pub caches: StartCaches,
     /// Registers per thread.
     pub registers: u32,
+    /// The only warp that runs; `None` for all.
+    pub only: Option<SingleWarp>,
+}
+
+/// Warp that runs alone: no other block starts, and the other warps of its block have exited before the block begins.
+/// They issue nothing, occupy nothing and are not waited for at barriers of the whole block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SingleWarp {
+    /// Linear index of its block in the grid.
+    pub block: u64,
+    /// Number of the warp in its block.
+    pub warp: u32,
 }
 
 /// Interlock: the check that the operands of an instruction are ready.
@@ -94,7 +106,7 @@ pub struct TimedResult {
 ///
 /// # Errors
 ///
-/// As `functional::launch`; also if a block does not fit on an SM.
+/// As `functional::launch`; also if a block does not fit on an SM, or if the launch lacks the warp that is to run alone.
 pub fn run(
     code: &Code,
     program: &nvidia::SassProgram,

@@ -6,17 +6,18 @@ use std::num::NonZero;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{
-    GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers, output_files,
+    BufferComparison, GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers,
+    output_files,
 };
 use warpbound_load::Kernel;
 use warpbound_machine::{
     GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
 };
 use warpbound_report::functional::IssueCounts;
-use warpbound_report::timed::{ParameterOverride, Spread, TimedReport};
+use warpbound_report::timed::{LoneWarp, ParameterOverride, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
-use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{EventListener, Interlock, Setup, TimedResult};
+use warpbound_simulate::functional::{Counts, FaultKind};
+use warpbound_simulate::timed::{EventListener, Interlock, Setup, SingleWarp, TimedResult};
 
 use super::functional::MAX_INSTRUCTIONS;
 use super::notes;
@@ -54,6 +55,8 @@ pub struct TimedOptions {
     pub caches: Option<StartCaches>,
     /// Mechanism that delays dependent instructions.
     pub interlock: Interlock,
+    /// The only warp that runs; `None` for all. The buffers are not compared then.
+    pub only: Option<SingleWarp>,
     /// Limit of the warp instructions; `None` is 1,000,000,000.
     pub max_instructions: Option<u64>,
     /// Lanes that continue first after a divergent branch.
@@ -78,6 +81,7 @@ impl TimedOptions {
             sums: Vec::new(),
             caches: None,
             interlock: Interlock::default(),
+            only: None,
             max_instructions: None,
             order: PathOrder::default(),
             sensitivities: false,
@@ -187,7 +191,11 @@ impl Session {
         let mut listener = ((statistics, done), (events, timeline));
         let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
         let ((statistics, _), (events, timeline)) = listener;
-        let compared = compare_buffers(kernel, grid, &memory);
+        // The expected contents are those of all warps.
+        let compared = match options.only {
+            None => compare_buffers(kernel, grid, &memory),
+            Some(_) => BufferComparison::default(),
+        };
         let is_short = options.spread && timed.is_short(&finished);
         let sensitivities = match options.sensitivities || is_short {
             true => Some(timed.sensitivities(&finished, progress)),
@@ -261,6 +269,7 @@ impl<'a> TimedLaunch<'a> {
             interlock: options.interlock,
             caches: options.caches.unwrap_or(grid.caches),
             registers: prepared.kernel.registers.into(),
+            only: options.only,
         };
         Ok(TimedLaunch {
             session,
@@ -302,6 +311,10 @@ impl<'a> TimedLaunch<'a> {
             selection_search: None,
             caches: options.caches.unwrap_or(grid.caches).name(),
             interlock: options.interlock.name(),
+            only_warp: options.only.map(|only| LoneWarp {
+                block: only.block,
+                warp: only.warp,
+            }),
             cycles,
             clock_khz: clock,
             milliseconds: tables::ratio(cycles, clock),
@@ -376,7 +389,12 @@ impl<'a> TimedLaunch<'a> {
         self.occupancy(setup, launch)?;
         let code = &self.prepared.code;
         warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
-            .map_err(|fault| self.locate(self.prepared.fault(&fault)))
+            .map_err(|fault| match fault.kind {
+                // No instruction is at fault.
+                FaultKind::UnknownWarp { .. } => Diagnostic::new(fault.kind.to_string()),
+                _ => self.prepared.fault(&fault),
+            })
+            .map_err(|diagnostic| self.locate(diagnostic))
     }
 }
 

@@ -90,6 +90,7 @@ fn sample() -> TimedReport {
         selection_search: None,
         caches: "cold",
         interlock: "control-words",
+        only_warp: None,
         cycles: of,
         clock_khz: 1_733_000,
         milliseconds: of as f64 / 1_733_000.0,

@@ -63,6 +63,14 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
     }
 
+    /// Ends all warps but one before their first instruction, in models in which a warp without lanes has finished.
+    pub(crate) fn end_other_warps(&mut self, number: u32) {
+        let entry = self.program.code.entry.0;
+        for (_, warp) in (0..).zip(&mut self.warps).filter(|(n, _)| *n != number) {
+            warp.model = E::new(entry, 0, self.program.order);
+        }
+    }
+
     /// Executes the block until all warps have exited.
     pub(super) fn run(
         mut self,

@@ -95,6 +95,13 @@ pub enum FaultKind {
     PastLastInstruction,
     /// A block needs more resources than an SM has.
     BlockTooLarge,
+    /// The launch lacks the warp that is to run alone.
+    UnknownWarp {
+        /// Linear index of its block.
+        block: u64,
+        /// Number of the warp in its block.
+        warp: u32,
+    },
 }
 
 impl Fault {
@@ -230,6 +237,9 @@ impl fmt::Display for FaultKind {
                 f.write_str("execution runs past the last instruction")
             }
             FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
+            FaultKind::UnknownWarp { block, warp } => {
+                write!(f, "the launch has no warp {warp} in a block {block}")
+            }
         }
     }
 }

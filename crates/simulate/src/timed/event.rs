@@ -152,7 +152,7 @@ pub enum Event {
         block: u64,
         /// Block index in x, y, z.
         index: Size,
-        /// Warps of the block.
+        /// Warps of the block that run.
         warps: u32,
     },
     /// A warp issues an instruction.

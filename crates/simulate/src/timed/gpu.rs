@@ -23,8 +23,8 @@ use super::probe::Probe;
 use super::scheduler::NEVER;
 use super::sm::{GpuContext, Sm};
 use super::warp::Tracking;
-use super::{Interlock, Setup, TimedResult};
-use crate::functional::{Counts, Fault, FaultKind, Program};
+use super::{Interlock, Setup, SingleWarp, TimedResult};
+use crate::functional::{Counts, Fault, FaultKind, NVIDIA_LANES, Program};
 
 /// Blocks that were assigned to an SM and have not started.
 #[derive(Clone, Default)]
@@ -144,10 +144,19 @@ impl<'r> Gpu<'r> {
         let (of_sm, of_block) = *resources.get(parameters);
         let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
         let mut dispatcher = Dispatcher::new(sm_count as usize, of_sm);
+        let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
+        if let Some(only) = setup.only {
+            let warps = launch.block.iter().product::<u32>();
+            let warps = warps.div_ceil(NVIDIA_LANES as u32);
+            if only.block >= blocks || only.warp >= warps {
+                let SingleWarp { block, warp } = only;
+                return Err(Fault::of_launch(FaultKind::UnknownWarp { block, warp }));
+            }
+        }
         let kernel = dispatcher.submit(KernelLaunch {
             stream: Stream(1),
             priority: Priority::Low,
-            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+            blocks: setup.only.map_or(blocks, |_| 1),
             need: of_block,
         });
         let Some(kernel) = kernel else {
@@ -281,6 +290,8 @@ impl<'r> Gpu<'r> {
             && start <= now
         {
             self.pending[sm].blocks.pop_front();
+            // The dispatcher has one block if one warp runs alone: that of the warp.
+            let block = context.setup.only.map_or(block, |only| only.block);
             let index = context.launch.block_at(block);
             self.sms[sm].start_block(now, (block, index), context);
         }

@@ -150,7 +150,10 @@ impl<'r> Sm<'r> {
         (number, index): (u64, Size),
         gpu: &mut GpuContext<'_, 'r, L>,
     ) {
-        let block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
+        let mut block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
+        if let Some(only) = gpu.setup.only {
+            block.end_other_warps(only.warp);
+        }
         let count = block.warps.len();
         let free = self.residents.iter().position(Option::is_none);
         let resident = free.unwrap_or(self.residents.len());
@@ -164,14 +167,19 @@ impl<'r> Sm<'r> {
         if self.warps.len() < first + count {
             self.warps.resize_with(first + count, || None);
         }
+        let warps = block.warps.iter();
+        let running = warps.filter(|warp| warp.model.running().is_some()).count();
         let event = Event::BlockBegins {
             sm: self.number,
             block: number,
             index,
-            warps: count as u32,
+            warps: running as u32,
         };
         gpu.listener.event(now, &event);
         for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
+            let Some(top) = state.model.running() else {
+                continue;
+            };
             let scheduler = slot % self.schedulers.len() as u32;
             let place = WarpPlace {
                 sm: self.number,
@@ -180,7 +188,6 @@ impl<'r> Sm<'r> {
                 block: number,
                 warp,
             };
-            let top = state.model.running().unwrap_or((0, 0));
             let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
             self.compute_ready(&mut warp, now, now, gpu);
             let unit = gpu.unit_of(warp.at);
@@ -191,7 +198,7 @@ impl<'r> Sm<'r> {
             block,
             number,
             index,
-            running: slots.len(),
+            running,
             slots,
         });
     }

@@ -32,6 +32,7 @@ mod planted_faults;
 mod published_cycles;
 mod random_programs;
 mod shapes;
+mod single_warps;
 mod throughput;
 mod timed;
 mod timed_accounting;
