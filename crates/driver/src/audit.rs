@@ -25,7 +25,7 @@ use warpbound_load::Kernel;
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
-use warpbound_simulate::functional::launch_with_listener;
+use warpbound_simulate::functional::{SingleWarp, launch_single_warp, launch_with_listener};
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
@@ -38,6 +38,7 @@ pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use profiles::ProfiledWarps;
+pub use vary::{Variation, variation};
 pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.
@@ -204,6 +205,28 @@ impl Session {
         let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
         let mut monitor = ClaimMonitor::new(claims);
         let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut monitor);
+        Ok(MonitoredRun {
+            observations: monitor.finish(),
+            fault: done.err().map(|fault| prepared.fault(&fault)),
+        })
+    }
+
+    /// Executes one warp of a grid alone and compares its steps with the claims.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn monitor_single_warp(
+        &self,
+        prepared: &Prepared<'_>,
+        claims: &Claims<'_>,
+        grid: &LaunchFile,
+        only: SingleWarp,
+        (order, max_instructions): (PathOrder, u64),
+    ) -> Result<MonitoredRun, Diagnostic> {
+        let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
+        let mut monitor = ClaimMonitor::new(claims);
+        let done = launch_single_warp(&prepared.code, &run, only, &mut memory, &mut monitor);
         Ok(MonitoredRun {
             observations: monitor.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),

@@ -22,7 +22,7 @@ use warpbound_report::bound::{BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 
 use crate::loop_verdicts::LoopVerdicts;
-use crate::cycles;
+use crate::cycles::{self, LoneWarp};
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
 
@@ -305,13 +305,13 @@ impl BoundQuery<'_> {
             deadline: self.deadline,
             ..Effort::default()
         };
-        let bound = self.session.cycle_bound(
+        let lone = LoneWarp::new(
+            self.session,
             (self.prepared, self.flow),
             self.knowledge,
             (self.options, options),
-            stated,
-            effort,
         );
+        let bound = lone.and_then(|lone| lone.bound(stated, effort));
         Some(cycles::bound::report(
             self.prepared,
             options,

@@ -7,7 +7,7 @@ mod launch_memory;
 use warpbound_base::Named;
 use warpbound_machine::GpuModel;
 
-pub use bound::CycleBound;
+pub use bound::{CycleBound, LoneWarp};
 pub use inputs::CycleInputs;
 
 /// Initial contents of the second-level cache that a bound holds for.

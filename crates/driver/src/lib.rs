@@ -31,7 +31,7 @@ mod session;
 mod stated_launches;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
-pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions};
+pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp};
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
@@ -58,4 +58,4 @@ pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, 
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };
-pub use warpbound_simulate::timed::{Interlock, SingleWarp};
+pub use warpbound_simulate::timed::{Interlock, Silent, SingleWarp};

@@ -71,6 +71,44 @@ pub fn launch_with_listener(
     run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
 }
 
+/// Warp that runs alone: no other block starts, and the other warps of its block have exited before the block begins.
+/// They issue nothing, occupy nothing and are not waited for at barriers of the whole block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SingleWarp {
+    /// Linear index of its block in the grid.
+    pub block: u64,
+    /// Number of the warp in its block.
+    pub warp: u32,
+}
+
+/// Executes one warp of a launch alone and reports each instruction to a listener.
+///
+/// # Errors
+///
+/// As [`launch_with_listener`].
+pub fn launch_single_warp(
+    code: &Code,
+    launch: &Launch,
+    only: SingleWarp,
+    memory: &mut GlobalMemory,
+    listener: &mut impl ExecutionListener<NvidiaModel>,
+) -> Result<Counts, Fault> {
+    let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+    let mut counts = Counts::new(program.ops.len());
+    let mut left = launch.max_instructions;
+    let index = launch.block_at(only.block);
+    let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
+    block.end_other_warps(only.warp);
+    block.run(&mut ExecContext {
+        memory,
+        counts: &mut counts,
+        budget: &mut left,
+        listener,
+    })?;
+    listener.block_done(index);
+    Ok(counts)
+}
+
 /// Executes all blocks of a compiled launch with warps that follow the execution model `E`.
 fn run_blocks<E: ExecutionModel<u32>, const W: usize>(
     program: &Program<'_, W>,

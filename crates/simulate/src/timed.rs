@@ -40,7 +40,7 @@ use warpbound_isa::nvidia;
 use warpbound_launch::{GlobalMemory, Launch, StartCaches};
 use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
-pub use crate::functional::AccessKind;
+pub use crate::functional::{AccessKind, SingleWarp};
 use crate::functional::{Counts, Fault};
 
 pub use event::{
@@ -62,16 +62,6 @@ pub struct Setup {
     pub registers: u32,
     /// The only warp that runs; `None` for all.
     pub only: Option<SingleWarp>,
-}
-
-/// Warp that runs alone: no other block starts, and the other warps of its block have exited before the block begins.
-/// They issue nothing, occupy nothing and are not waited for at barriers of the whole block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SingleWarp {
-    /// Linear index of its block in the grid.
-    pub block: u64,
-    /// Number of the warp in its block.
-    pub warp: u32,
 }
 
 /// Interlock: the check that the operands of an instruction are ready.

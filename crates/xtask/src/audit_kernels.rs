@@ -39,6 +39,11 @@ const MOST_INSTRUCTIONS: u64 = 100_000_000;
 const SHOWN: usize = 5;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    if let Some(at) = arguments.iter().position(|argument| argument == "--cycles") {
+        let mut rest = arguments.to_vec();
+        rest.remove(at);
+        return crate::audit_cycles::run(repository, &rest);
+    }
     let (mut runs, mut names) = (100u64, Vec::new());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {

@@ -38,15 +38,16 @@ const KINDS: [Contents; 10] = [
 
 /// Variation of a launch.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Variation {
-    pub(super) launch: LaunchFile,
+pub struct Variation {
+    /// The launch.
+    pub launch: LaunchFile,
     /// Lanes that continue first after a divergent branch.
-    pub(super) order: PathOrder,
+    pub order: PathOrder,
 }
 
 /// Returns the launch with other contents of its buffers, and with other values of the scalars that the launch file
 /// allows to vary. It expects no results. Equal seeds give equal variations.
-pub(super) fn variation(given: &LaunchFile, seed: u64) -> Variation {
+pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();
     let vary = |buffer: &mut LaunchBuffer, rng: &mut Rng| {

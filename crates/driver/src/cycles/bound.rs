@@ -29,6 +29,11 @@ pub struct CycleBound {
 }
 
 impl CycleBound {
+    /// Returns the names of the terms of the sum and their cycles.
+    pub fn term_cycles(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        terms(self).into_iter().map(|term| (term.name, term.cycles))
+    }
+
     /// Bound without the overhead of the launch.
     pub fn net(&self) -> u64 {
         let launch = self.terms[Term::Launch as usize] / i128::from(MILLI);
@@ -37,26 +42,48 @@ impl CycleBound {
     }
 }
 
-impl Session {
-    /// Computes the bound of the cycles of a warp that runs alone.
+/// Bounds of one kernel and launch for different flow facts.
+pub struct LoneWarp<'a> {
+    flow: &'a KernelFlow,
+    inputs: CycleInputs,
+    numbers: MachineNumbers,
+}
+
+impl<'a> LoneWarp<'a> {
+    /// Collects what the time of the kernel depends on besides flow facts. `options` have the launch.
     ///
     /// # Errors
     ///
-    /// The reason why there is none.
-    pub(crate) fn cycle_bound(
-        &self,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+    /// The reason why the time of the kernel is not known.
+    pub fn new(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &'a KernelFlow),
         knowledge: &LaunchKnowledge,
         (options, cycles): (&BoundOptions, &CycleOptions),
-        stated: StatedCounts<'_>,
-        effort: Effort,
-    ) -> Result<CycleBound, Diagnostic> {
+    ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let classes = AccessFindings::find(prepared, flow, knowledge).classes;
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
-        let inputs = self.cycle_inputs(prepared, flow, &classes, known, launch)?;
-        cycle_bound(flow, &inputs, &numbers, stated, effort)
+        let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
+        Ok(LoneWarp {
+            flow,
+            inputs,
+            numbers,
+        })
+    }
+
+    /// Computes the bound for stated facts.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub fn bound(
+        &self,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<CycleBound, Diagnostic> {
+        cycle_bound(self.flow, &self.inputs, &self.numbers, stated, effort)
     }
 }
 
