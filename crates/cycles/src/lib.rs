@@ -3,7 +3,7 @@
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
-//!   lines of code and constants.
+//!   lines of code and constants; `prefetches`.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
@@ -12,6 +12,7 @@ mod lines;
 mod memory;
 mod numbers;
 mod potentials;
+mod prefetches;
 mod state;
 mod step;
 mod time;
