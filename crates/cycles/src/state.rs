@@ -51,6 +51,8 @@ pub(crate) enum Part {
     Port,
     Slice,
     Dram,
+    /// The page tables have been walked for all translations on their way.
+    Translated,
     /// Latest completion of a load from global or local memory.
     Loaded,
     /// Latest completion of an atomic operation on global memory.
