@@ -10,7 +10,7 @@ use warpbound_simt::NodeId;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 
-use super::{CycleInputs, CycleOptions};
+use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
@@ -260,17 +260,41 @@ pub(crate) fn report(
     CycleBoundReport {
         scope: "warp",
         bound: limit,
-        reason: bound.err().map(|why| match &why.location.position {
-            Some(at) => format!("{}: {}", at, why.message),
-            None => why.message.clone(),
-        }),
+        reason: bound.err().map(reason),
         milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
-        machine: options.machine.name.clone(),
+        machine: Some(options.machine.name.clone()),
+        numbers: options.unpublished(),
         schedulers: "any",
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
         lines: bound.map_or(Vec::new(), |bound| lines(prepared, bound)),
         assumptions,
+    }
+}
+
+/// Returns the reason why there is no bound as one clause.
+fn reason(why: &Diagnostic) -> String {
+    let at = why.location.position.as_ref();
+    let at = at.map_or(String::new(), |at| format!("{at}: "));
+    let hint = why.hint.as_ref();
+    let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+    format!("{at}{}{hint}", why.message)
+}
+
+/// Report for code without a machine.
+pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> CycleBoundReport {
+    CycleBoundReport {
+        scope: "warp",
+        bound: None,
+        reason: Some(reason(why)),
+        milliseconds: None,
+        machine: None,
+        schedulers: "any",
+        caches: warpbound_base::Named::name(caches),
+        terms: Vec::new(),
+        lines: Vec::new(),
+        numbers: Vec::new(),
+        assumptions: Vec::new(),
     }
 }
 
