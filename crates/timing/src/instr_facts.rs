@@ -203,9 +203,14 @@ mod tests {
 
     /// Returns the facts about one instruction with a control word.
     fn facts(word: u64, control: u64) -> InstrFacts {
+        facts_of_two([word, 0x50b0_0000_0007_0f00], [control, 0x7e0]).remove(0)
+    }
+
+    /// Returns the facts about two instructions with control words.
+    fn facts_of_two(words: [u64; 2], controls: [u64; 2]) -> Vec<InstrFacts> {
         let nop = 0x50b0_0000_0007_0f00;
-        let control = 0x001f_8000_fc00_0000 | control;
-        let bytes: Vec<u8> = [control, word, nop, nop]
+        let control = controls[0] | controls[1] << 21 | 0x7e0 << 42;
+        let bytes: Vec<u8> = [control, words[0], words[1], nop]
             .iter()
             .flat_map(|word: &u64| word.to_le_bytes())
             .collect();
@@ -222,10 +227,10 @@ mod tests {
             meaning: None,
         };
         let code = Code {
-            ops: vec![op],
+            ops: vec![op.clone(), op],
             ..Code::default()
         };
-        instr_facts(&code, &program).remove(0)
+        instr_facts(&code, &program)
     }
 
     /// `IADD R0, R1, R2`, of fixed latency with a least distance of 1.
@@ -260,6 +265,24 @@ mod tests {
                 assert_eq!(u64::from(found.wait_mask), write * 8 + read);
             }
         }
+    }
+
+    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags of
+    /// instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
+    #[test]
+    fn reused_registers_are_not_fetched() {
+        const IADD_R2_R1: u64 = 0x5c10_0000_0017_0200;
+        const MUFU_R1: u64 = 0x5080_0000_0047_0100;
+        let second = |words, flags: u64| {
+            let found = facts_of_two(words, [0x7e1 | flags << 17, 0x7e1]);
+            found[1].fetched.to_vec()
+        };
+        assert_eq!(second([IADD, IADD], 0b00), [1, 2]);
+        assert_eq!(second([IADD, IADD], 0b01), [2]);
+        assert_eq!(second([IADD, IADD], 0b10), [1]);
+        assert!(second([IADD, IADD], 0b11).is_empty());
+        assert_eq!(second([IADD, IADD_R2_R1], 0b11), [2, 1]);
+        assert_eq!(second([MUFU_R1, IADD], 0b01), [1, 2]);
     }
 
     /// A word that is no instruction has no timing class; an instruction has one.
