@@ -340,8 +340,7 @@ fn audit(
 }
 
 /// Returns the selections of a single warp's runs, with parameters that are set besides: those of `picks`, and the slow
-/// end with the values that a search finds for parameters without one, and with different launch overheads, which shift the
-/// refreshes of DRAM.
+/// end with the values that a search finds for parameters without one, and with refreshes of DRAM at different times.
 fn runs_of(
     session: &Session,
     kernel: &Kernel,
@@ -364,19 +363,28 @@ fn runs_of(
         let found = search.iter().flat_map(|search| &search.numbers);
         let found = found.filter_map(|found| Some((Parameter::named(&found.name).ok()?, found.value)));
         let found: Vec<(Parameter, u64)> = found.collect();
-        let overhead = machine.range(Parameter::LaunchKernel).most;
-        for shift in 0..OVERHEADS {
+        // Numbers that decide when DRAM is refreshed; multiples of two primes spread them evenly.
+        let phases = [
+            (Parameter::LaunchKernel, 2_654_435_761),
+            (Parameter::DramRefreshInterval, 40_503),
+        ];
+        for number in 0..PHASES {
             let mut set = found.clone();
-            set.push((Parameter::LaunchKernel, overhead.saturating_sub(shift * OVERHEAD_STEP)));
+            set.retain(|(parameter, _)| phases.iter().all(|(own, _)| own != parameter));
+            for (parameter, prime) in phases {
+                let range = machine.range(parameter);
+                let value = range.least + number * prime % (range.most - range.least + 1);
+                set.push((parameter, value));
+            }
             runs.push((Selection::Slow, set));
         }
+        runs.push((Selection::Slow, found));
     }
     runs
 }
 
-/// Launch overheads with which the slow end is simulated, and their distance in cycles.
-const OVERHEADS: u64 = 10;
-const OVERHEAD_STEP: u64 = 251;
+/// Combinations of launch overhead and refresh interval with which the slow end is simulated.
+const PHASES: u64 = 48;
 
 /// Returns numbers of warps, spread over all.
 fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
