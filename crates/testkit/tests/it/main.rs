@@ -25,6 +25,7 @@ mod mini_interpreter;
 mod mini_machine;
 mod mini_programs;
 mod monotone;
+mod outcomes;
 mod own_kernels;
 mod passing;
 mod perceptron;
