@@ -4,6 +4,7 @@
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
 //!   lines of code and constants.
+//! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
@@ -11,7 +12,9 @@ mod kernel;
 mod lines;
 mod memory;
 mod numbers;
+mod outcomes;
 mod potentials;
+mod replay;
 mod state;
 mod step;
 mod time;
@@ -22,4 +25,8 @@ pub use kernel::{LoadedConstants, TimedKernel, TimedStep, refusal};
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;
+pub use replay::{
+    FetchSource, ReplayedTimes, ServiceOrder, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine,
+    TracedMiss, TracedShared, TranslationSource, WarpTrace, replay, replay_bounded,
+};
 pub use time::{KernelTime, PathTime};
