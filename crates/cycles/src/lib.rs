@@ -3,7 +3,7 @@
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
-//!   lines of code and constants.
+//!   lines of code and constants; `prefetches`.
 //! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
@@ -14,6 +14,7 @@ mod memory;
 mod numbers;
 mod outcomes;
 mod potentials;
+mod prefetches;
 mod replay;
 mod state;
 mod step;

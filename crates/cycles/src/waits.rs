@@ -1,6 +1,6 @@
 //! Waits of all instructions of a kernel for lines of code and constants, by node.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
@@ -9,6 +9,7 @@ use warpbound_machine::Parameter;
 use crate::kernel::TimedKernel;
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
 use crate::numbers::MachineNumbers;
+use crate::prefetches::Prefetches;
 use crate::step::{OpWaits, Transfer};
 
 /// Distance of constant banks in the addresses of their caches.
@@ -92,6 +93,8 @@ struct Builder<'a> {
     code_counted: FirstMisses,
     constants_counted: FirstMisses,
     in_bank: (i64, i64),
+    /// Time by which each line of code may arrive later if it is prefetched.
+    late: BTreeMap<u64, i64>,
 }
 
 impl KernelWaits {
@@ -129,18 +132,21 @@ impl<'a> Builder<'a> {
         let may_miss = kernel.lines_may_miss;
         let dram = if may_miss { milli(Parameter::DramBeyond) } else { 0 };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
+        let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
         let service = transfer_of.line_service((line / SECTOR).max(1) as i64, may_miss);
         // A prefetched line is requested after those before it, and arrives after them.
         let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
-        let prefetched = transfer(ahead * line, bandwidth) + ahead as i64 * (service.0 + service.1);
+        let each = transfer(line, bandwidth) + service.0 + service.1;
+        let prefetched = ahead as i64 * each;
         let code = LineCaches::new(
             &code_ranges(kernel, line, ahead),
             numbers,
             CODE,
             LineLatencies {
-                second: milli(Parameter::InstructionL15Hit) + prefetched,
-                beyond: milli(Parameter::InstructionL2Hit) + dram + prefetched,
+                second: milli(Parameter::InstructionL15Hit),
+                beyond: milli(Parameter::InstructionL2Hit) + dram,
+                prefetched,
                 service,
                 reaches_dram: may_miss,
             },
@@ -158,6 +164,7 @@ impl<'a> Builder<'a> {
             LineLatencies {
                 second: milli(Parameter::ConstantL15Beyond),
                 beyond: milli(Parameter::ConstantL2Beyond) + dram + (parts - 1) * (part.0 + part.1),
+                prefetched: 0,
                 service: in_bank,
                 reaches_dram: may_miss,
             },
@@ -170,6 +177,7 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank,
+            late: Prefetches::new(kernel, numbers, (line_of_code, ahead, each)).late_lines(),
         }
     }
 
@@ -259,11 +267,12 @@ impl<'a> Builder<'a> {
             let line = address / self.code.line[0];
             let known = requested.code.contains(&line);
             let counted = &mut self.code_counted;
-            let fetch = self.code.wait(address, [known, known], once, counted);
+            let late = self.late.get(&line).copied().unwrap_or(0);
+            let fetch = self.code.wait(address, [known, known], (once, late), counted);
             let constants = all(self.constant_addresses(op).map(|address| {
                 let lines = self.constants.line.map(|size| address / size);
                 let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constants.wait(address, known, once, &mut self.constants_counted)
+                self.constants.wait(address, known, (once, 0), &mut self.constants_counted)
             }).collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(op);
             waits.push(OpWaits {
@@ -295,7 +304,7 @@ impl<'a> Builder<'a> {
         let each = (0..lines.min(MOST_COUNTED)).map(|number| {
             let address = first + number * line;
             self.constants
-                .wait(address, [false; 2], once, &mut self.constants_counted)
+                .wait(address, [false; 2], (once, 0), &mut self.constants_counted)
         });
         let mut wait = all(each.collect::<Vec<_>>());
         if once {

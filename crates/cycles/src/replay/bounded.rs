@@ -244,7 +244,7 @@ fn space_limits(accesses: &[&TracedAccess], is_local: bool) -> SpaceLimits {
         for line in request {
             limits.sectors += (line.sectors & !line.merged).count_ones();
             limits.may_hit_l1 |= line.l1_hits != 0;
-            for beyond in &line.beyond {
+            if let Some(beyond) = &line.beyond {
                 let is_present = beyond.translation == TranslationSource::First;
                 limits.may_walk |= !is_present || beyond.awaits_translation;
                 for line in &beyond.lines {

@@ -131,9 +131,9 @@ fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, Diag
             "dram.refresh of {refresh} cycles leaves no time in an interval of {interval}"
         )));
     }
-    let once = numbers.range(Parameter::LaunchKernel).1 + inputs.translation;
     Ok(Delays {
-        once: once.into(),
+        before: numbers.range(Parameter::LaunchKernel).1.into(),
+        once: inputs.translation.into(),
         interruptions: interrupts.then_some((interval.into(), refresh.into())),
     })
 }
@@ -201,7 +201,7 @@ fn account(
     let launch = numbers.range(Parameter::LaunchKernel).1;
     let once = u64::try_from(delays.once).unwrap_or(u64::MAX);
     terms[Term::Launch as usize] += milli(launch);
-    terms[Term::Translation as usize] += milli(once - launch);
+    terms[Term::Translation as usize] += milli(once);
     let without = Delays {
         interruptions: None,
         ..delays
