@@ -28,6 +28,6 @@ pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;
 pub use replay::{
     FetchSource, ReplayedTimes, ServiceOrder, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine,
-    TracedMiss, TracedShared, TranslationSource, WarpTrace, replay, replay_bounded,
+    TracedMiss, TracedShared, TranslationSource, RecordedTrace, replay, replay_bounded,
 };
 pub use time::{KernelTime, PathTime};

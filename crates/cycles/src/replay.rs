@@ -18,7 +18,7 @@ use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 use warpbound_timing::{Distance, InstrFacts};
 
-use levels::{Levels, Values};
+use levels::{Levels, ConfigValues};
 use memory_path::MemoryPath;
 use sm_lines::SmLines;
 
@@ -33,7 +33,7 @@ pub use bounded::replay_bounded;
 pub use server::ServiceOrder;
 pub use trace::{
     FetchSource, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine, TracedMiss,
-    TracedShared, TranslationSource, WarpTrace,
+    TracedShared, TranslationSource, RecordedTrace,
 };
 
 /// Times of a replayed warp.
@@ -49,13 +49,13 @@ pub struct ReplayedTimes {
 /// the kernel.
 pub fn replay(
     facts: &[InstrFacts],
-    trace: &WarpTrace,
+    trace: &RecordedTrace,
     numbers: &MachineNumbers,
     order: ServiceOrder,
 ) -> ReplayedTimes {
     let accesses = BTreeMap::new();
     let transfer = Transfer::new(facts, &accesses, numbers);
-    let values = Values(numbers);
+    let values = ConfigValues(numbers);
     let start = values.cycles(Parameter::LaunchKernel);
     let mut vector = TimeVector::start(&transfer.layout, start);
     let mut account = Account::new([Term::Dependencies; crate::state::SCOREBOARDS]);
@@ -104,7 +104,7 @@ struct ReplayedMemory {
 }
 
 impl ReplayedMemory {
-    fn new(values: Values<'_>, order: ServiceOrder) -> ReplayedMemory {
+    fn new(values: ConfigValues<'_>, order: ServiceOrder) -> ReplayedMemory {
         ReplayedMemory {
             path: MemoryPath::new(values, order),
             levels: Levels::new(values, order),
@@ -261,3 +261,6 @@ impl StepOutcomes for TracedOutcomes<'_> {
         self.instr.waits_at_barrier
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use warpbound_launch::LaunchFile;
 use crate::repository::{Repository, files_with_extension};
 
 /// Machines, and the chip whose code runs on each.
-const MACHINES: [(&str, &str); 4] = [
+pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("jetson-tx2", "sm_62"),
     ("gtx1080", "sm_61"),
     ("p100", "sm_61"),
@@ -141,7 +141,7 @@ fn quantiles(numbers: &mut [f64]) -> String {
 }
 
 /// Returns the launches of kernels whose sources have these names, or of all kernels.
-fn launches(
+pub(crate) fn launches(
     repository: &Repository,
     names: &[&str],
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {
@@ -345,7 +345,7 @@ fn audit(
 }
 
 /// Returns numbers of warps, spread over all.
-fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
     let count = all.min(most).max(1);
     (0..count).map(move |n| n * all.saturating_sub(1) / (count - 1).max(1))
 }

@@ -12,7 +12,8 @@ use warpbound_driver::audit::{RecordedRun, ReplayDifference, ServiceOrder};
 use warpbound_driver::{GpuModel, Prepared, Selection, Session, SingleWarp, TimedOptions};
 use warpbound_launch::LaunchFile;
 
-use crate::repository::{Repository, files_with_extension};
+use crate::audit_cycles::{MACHINES, chosen_warps, launches};
+use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- replay [--seeds COUNT] [--warps COUNT] [NAME...]
@@ -28,14 +29,6 @@ Prints totals, and each run that fails with the first instruction concerned.
 
   --seeds COUNT   random selections of the machine's numbers (20)
   --warps COUNT   warps of each launch of several, spread over all (1)";
-
-/// Machines, and the chip whose code runs on each.
-const MACHINES: [(&str, &str); 4] = [
-    ("jetson-tx2", "sm_62"),
-    ("gtx1080", "sm_61"),
-    ("p100", "sm_61"),
-    ("titan-x-maxwell", "sm_50"),
-];
 
 /// Most warp instructions of a run; longer ones are left out, and counted.
 const MOST_INSTRUCTIONS: u64 = 300_000;
@@ -73,6 +66,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         machines.push((machine, chip));
     }
     let launches = launches(repository, &names)?;
+    if launches.is_empty() {
+        bail!("no launch with these names");
+    }
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -98,29 +94,6 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     });
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     total.print(launches.len(), machines.len())
-}
-
-/// Returns the launches of kernels with these names, or all.
-fn launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<(String, LaunchFile)>> {
-    let mut launches = Vec::new();
-    for path in files_with_extension(&repository.launches(), "toml")? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let source = name.split('.').next().unwrap_or_default();
-        if !names.is_empty() && !names.iter().any(|n| *n == source || name.starts_with(n)) {
-            continue;
-        }
-        let text = fs::read_to_string(&path)?;
-        let files = |file: &str| {
-            let contents = fs::read(repository.launches().join(file));
-            contents.map_err(|error| Diagnostic::new(error.to_string()))
-        };
-        let grid = LaunchFile::parse(&name, &text, &files).map_err(|d| anyhow::anyhow!("{d}"))?;
-        launches.push((name, grid));
-    }
-    if launches.is_empty() {
-        bail!("no launch with these names");
-    }
-    Ok(launches)
 }
 
 /// Totals of the replays.
@@ -166,7 +139,7 @@ impl ReplayTotal {
         let of_block = u64::from(grid.block.iter().product::<u32>().div_ceil(32)).max(1);
         let all = of_block * grid.grid.iter().map(|&n| u64::from(n)).product::<u64>();
         let before = self.runs;
-        for number in spread(all, most_warps) {
+        for number in chosen_warps(all, most_warps) {
             for &selection in picks {
                 let timed = TimedOptions {
                     selection,
@@ -315,10 +288,4 @@ fn difference(replay: &str, what: &str, prepared: &Prepared<'_>, found: ReplayDi
         found.cycles.0,
         found.cycles.1
     )
-}
-
-/// Returns up to `most` numbers spread over those below `all`.
-fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
-    let count = all.min(most).max(1);
-    (0..count).map(move |n| n * all.saturating_sub(1) / (count - 1).max(1))
 }

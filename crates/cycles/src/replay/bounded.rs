@@ -8,9 +8,9 @@ use warpbound_machine::Parameter;
 use warpbound_timing::InstrFacts;
 
 use super::ReplayedTimes;
-use super::levels::Values;
+use super::levels::ConfigValues;
 use super::sm_lines::SmLines;
-use super::trace::{FetchSource, TracedAccess, TracedFetch, TracedInstr, TranslationSource, WarpTrace};
+use super::trace::{FetchSource, TracedAccess, TracedFetch, TracedInstr, TranslationSource, RecordedTrace};
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
 use crate::memory::{AccessLimits, AccessTimes, SpaceLimits};
@@ -24,7 +24,7 @@ use crate::step::Transfer;
 /// refreshes of DRAM, which the bound adds at the end; `numbers` as for [`super::replay`].
 pub fn replay_bounded(
     facts: &[InstrFacts],
-    trace: &WarpTrace,
+    trace: &RecordedTrace,
     numbers: &MachineNumbers,
 ) -> ReplayedTimes {
     let limits: Vec<Option<AccessLimits>> = trace.instrs.iter().map(limits_of).collect();
@@ -39,7 +39,7 @@ pub fn replay_bounded(
         }
     }
     let transfer = Transfer::new(facts, &accesses, numbers);
-    let values = Values(numbers);
+    let values = ConfigValues(numbers);
     let mut vector = TimeVector::start(&transfer.layout, values.cycles(Parameter::LaunchKernel));
     let mut account = Account::new([Term::Dependencies; crate::state::SCOREBOARDS]);
     let mut lines = BoundedLines {

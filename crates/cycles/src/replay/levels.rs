@@ -9,11 +9,11 @@ use super::trace::{TracedL2Line, TranslationSource};
 use crate::memory::{AccessDirection, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 
-/// Values of parameters of one configuration.
+/// ConfigValues of parameters of one configuration.
 #[derive(Clone, Copy)]
-pub(super) struct Values<'a>(pub(super) &'a MachineNumbers);
+pub(super) struct ConfigValues<'a>(pub(super) &'a MachineNumbers);
 
-impl Values<'_> {
+impl ConfigValues<'_> {
     pub(super) fn number(self, parameter: Parameter) -> i64 {
         self.0.slow(parameter) as i64
     }
@@ -24,7 +24,7 @@ impl Values<'_> {
 }
 
 /// DRAM: one bus.
-struct Dram {
+struct ReplayedDram {
     bus: ReplayServer,
     /// Bus time of a sector read and written, and of a turnaround.
     read: i64,
@@ -39,8 +39,8 @@ struct Dram {
     latency: i64,
 }
 
-impl Dram {
-    fn new(values: Values<'_>, order: ServiceOrder) -> Dram {
+impl ReplayedDram {
+    fn new(values: ConfigValues<'_>, order: ServiceOrder) -> ReplayedDram {
         let sector = i128::from(values.number(Parameter::L2Sector));
         let bandwidth = i128::from(values.number(Parameter::DramBandwidth).max(1));
         // Bandwidths are in bytes per 1000 cycles, efficiencies in thousandths.
@@ -49,7 +49,7 @@ impl Dram {
             (sector * 1_000_000 * 1000 / (bandwidth * efficiency)) as i64
         };
         let interval = values.cycles(Parameter::DramRefreshInterval).max(MILLI);
-        Dram {
+        ReplayedDram {
             bus: ReplayServer::new(order),
             read: bus(values.number(Parameter::DramReads)),
             write: bus(values.number(Parameter::DramWrites)),
@@ -110,7 +110,7 @@ pub(super) struct LevelTimes {
 pub(super) struct Levels {
     slices: HashMap<u32, ReplayServer>,
     order: ServiceOrder,
-    dram: Dram,
+    dram: ReplayedDram,
     /// Arrival of all sectors requested of each line.
     arrivals: HashMap<u64, i64>,
     atomics: HashMap<u64, AtomicTimes>,
@@ -123,11 +123,11 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub(super) fn new(values: Values<'_>, order: ServiceOrder) -> Levels {
+    pub(super) fn new(values: ConfigValues<'_>, order: ServiceOrder) -> Levels {
         Levels {
             slices: HashMap::new(),
             order,
-            dram: Dram::new(values, order),
+            dram: ReplayedDram::new(values, order),
             arrivals: HashMap::new(),
             atomics: HashMap::new(),
             hit: values.cycles(Parameter::L2Hit),
@@ -227,7 +227,7 @@ pub(super) struct Translations {
 }
 
 impl Translations {
-    pub(super) fn new(values: Values<'_>) -> Translations {
+    pub(super) fn new(values: ConfigValues<'_>) -> Translations {
         let page = |parameter| values.0.slow(parameter).max(1);
         Translations {
             first: HashMap::new(),

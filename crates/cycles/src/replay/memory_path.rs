@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use warpbound_machine::Parameter;
 
-use super::levels::{Levels, Translations, Values};
+use super::levels::{Levels, Translations, ConfigValues};
 use super::server::{InFlight, ReplayServer, ServiceOrder};
 use super::trace::{TracedAccess, TracedLine};
 use crate::memory::AccessDirection;
@@ -35,7 +35,7 @@ pub(super) struct MemoryPath {
 }
 
 impl MemoryPath {
-    pub(super) fn new(values: Values<'_>, order: ServiceOrder) -> MemoryPath {
+    pub(super) fn new(values: ConfigValues<'_>, order: ServiceOrder) -> MemoryPath {
         let capacity = |parameter| values.0.slow(parameter);
         MemoryPath {
             tags: ReplayServer::new(order),

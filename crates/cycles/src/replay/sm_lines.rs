@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use warpbound_machine::Parameter;
 
-use super::levels::Values;
+use super::levels::ConfigValues;
 use super::trace::{FetchSource, TracedFetch};
 use crate::numbers::MILLI;
 
@@ -21,7 +21,7 @@ pub(super) struct SmLines {
 
 impl SmLines {
     /// Caches of code.
-    pub(super) fn of_code(values: Values<'_>) -> SmLines {
+    pub(super) fn of_code(values: ConfigValues<'_>) -> SmLines {
         let line = values.0.slow(Parameter::InstructionLine).max(1);
         SmLines {
             arrivals: Default::default(),
@@ -35,7 +35,7 @@ impl SmLines {
     }
 
     /// Caches of constants.
-    pub(super) fn of_constants(values: Values<'_>) -> SmLines {
+    pub(super) fn of_constants(values: ConfigValues<'_>) -> SmLines {
         let line = |parameter| values.0.slow(parameter).max(1);
         SmLines {
             arrivals: Default::default(),

@@ -7,7 +7,7 @@ use crate::memory::AccessDirection;
 
 /// Trace of a warp: the instructions in the order of their issue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct WarpTrace {
+pub struct RecordedTrace {
     /// Instructions.
     pub instrs: Vec<TracedInstr>,
 }

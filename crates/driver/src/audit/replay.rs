@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_cycles::{
     AccessDirection, FetchSource, MachineNumbers, ReplayedTimes, ServiceOrder, TracedAccess,
     TracedFetch, TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared,
-    TranslationSource, WarpTrace, replay, replay_bounded,
+    TranslationSource, RecordedTrace, replay, replay_bounded,
 };
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
@@ -23,7 +23,7 @@ use crate::{Session, TimedOptions};
 #[derive(Default)]
 pub struct TraceRecorder {
     /// Issued instructions.
-    trace: WarpTrace,
+    trace: RecordedTrace,
     /// Cycle of the issue of each.
     cycles: Vec<u64>,
     /// Instruction that is prepared.
@@ -189,7 +189,7 @@ impl TraceRecorder {
     }
 
     /// Returns the trace and the cycle of each issue.
-    pub fn finish(self) -> (WarpTrace, Vec<u64>) {
+    pub fn finish(self) -> (RecordedTrace, Vec<u64>) {
         (self.trace, self.cycles)
     }
 }
@@ -257,7 +257,7 @@ pub struct RecordedRun {
     /// Facts about the instructions of the kernel.
     pub facts: Vec<InstrFacts>,
     /// Trace of the warp.
-    pub trace: WarpTrace,
+    pub trace: RecordedTrace,
     /// Numbers of the configuration that the warp ran on.
     pub numbers: MachineNumbers,
     /// Cycles of its issues and of the end of the launch.
