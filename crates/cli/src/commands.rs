@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Access(Deferred<AccessArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
-    /// Bound the instructions that a warp of a kernel issues
+    /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),
 }
 

@@ -22,7 +22,7 @@ mod time;
 mod waits;
 
 pub use account::{Term, TermCycles};
-pub use kernel::{LoadedConstants, TimedKernel, TimedStep, refusal};
+pub use kernel::{LoadedConstants, OnceCost, TimedKernel, TimedStep, Translations, refusal};
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;

@@ -168,7 +168,7 @@ impl LineCaches {
         address: u64,
         requested: [bool; 2],
         (once, late): (bool, i64),
-        counted: &mut FirstMisses,
+        (node, counted): (usize, &mut FirstMisses),
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
         let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
@@ -182,6 +182,7 @@ impl LineCaches {
             group.is_absent |= !hits_second;
             group.each_misses |= !second;
             group.late = group.late.max(late);
+            group.nodes.insert(node);
             if first {
                 group.first.insert(lines[0]);
             }
@@ -202,9 +203,9 @@ impl LineCaches {
         }
     }
 
-    /// Time of all first misses, each counted once.
-    pub(crate) fn first_misses(&self, counted: &FirstMisses) -> i64 {
-        let group = |group: &MissGroup| {
+    /// Times of the first misses, each counted once, with the nodes that may pay for them.
+    pub(crate) fn first_misses(&self, counted: &FirstMisses) -> Vec<(Vec<usize>, i64)> {
+        let cost = |group: &MissGroup| {
             let lines = group.first.len() as i64;
             let beyond = self.beyond + group.late + self.service.0 + self.service.1;
             let second = self.second + group.late;
@@ -214,7 +215,8 @@ impl LineCaches {
                 (false, _) => lines * second,
             }
         };
-        counted.groups.values().map(group).sum()
+        let groups = counted.groups.values();
+        groups.map(|group| (group.nodes.iter().copied().collect(), cost(group))).collect()
     }
 }
 
@@ -235,6 +237,8 @@ struct MissGroup {
     each_misses: bool,
     /// Most time by which a prefetched one is late.
     late: i64,
+    /// Nodes that may be the first to request it.
+    nodes: BTreeSet<usize>,
 }
 
 /// Rounds a number of bytes and a bandwidth to the time of a transfer.

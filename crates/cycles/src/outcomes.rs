@@ -77,7 +77,8 @@ impl StepOutcomes for WorstOutcomes<'_> {
         start: i64,
     ) -> Option<(AccessTimes, Term)> {
         let access = self.access?;
-        let times = self.memory.access(vector, layout, start, access, self.most_sectors);
+        let known = (self.waits.access, self.most_sectors);
+        let times = self.memory.access(vector, layout, start, access, known);
         Some((times, Term::of_access(access)))
     }
 

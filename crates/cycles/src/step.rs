@@ -9,7 +9,7 @@ use warpbound_timing::{Completion, Distance, InstrFacts, UnitModel};
 
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, MemoryTimes, floor};
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits, MemoryTimes, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outcomes::{StepOutcomes, WorstOutcomes};
 use crate::state::{Layout, Part, SCOREBOARDS, TimeVector};
@@ -24,6 +24,8 @@ pub(crate) struct OpWaits {
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
+    /// Waits of its memory access.
+    pub(crate) access: AccessWaits,
 }
 
 /// Timing of the instructions of a kernel on a machine.
@@ -122,6 +124,16 @@ impl<'a> Transfer<'a> {
             latencies: Parameter::ALL.iter().map(|&p| numbers.milli(p)).collect(),
             occupancies: occupancies(numbers),
         }
+    }
+
+    /// Time by which a sector that is missing in the L2 cache delays an access at most.
+    pub(crate) fn missing_sector(&self) -> i64 {
+        self.memory.missing_sector()
+    }
+
+    /// Time of a walk of a page table.
+    pub(crate) fn walk(&self) -> i64 {
+        self.memory.walk()
     }
 
     /// Service of a line of `sectors` sectors at a slice and at DRAM.

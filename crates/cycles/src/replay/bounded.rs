@@ -13,7 +13,7 @@ use super::sm_lines::SmLines;
 use super::trace::{FetchSource, TracedAccess, TracedFetch, TracedInstr, TranslationSource, RecordedTrace};
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, SpaceLimits};
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits, SpaceLimits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outcomes::StepOutcomes;
 use crate::state::{Layout, Part, TimeVector};
@@ -163,9 +163,17 @@ impl StepOutcomes for BoundedOutcomes<'_> {
         layout: &Layout,
         start: i64,
     ) -> Option<(AccessTimes, Term)> {
-        let most = self.transfer.most_sectors;
         let limits = self.limits?;
-        let times = self.transfer.memory.access(vector, layout, start, limits, most);
+        let walks = |space| {
+            let mut spaces = limits.spaces.iter();
+            spaces.any(|own| own.space == space && own.may_walk)
+        };
+        let waits = AccessWaits {
+            walks: [walks(MemorySpace::Global), walks(MemorySpace::Local)],
+            counts_misses: false,
+        };
+        let known = (waits, self.transfer.most_sectors);
+        let times = self.transfer.memory.access(vector, layout, start, limits, known);
         Some((times, Term::of_access(limits)))
     }
 
@@ -217,6 +225,7 @@ fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
     Some(AccessLimits {
         direction,
         bytes: instr.bytes,
+        always: true,
         spaces: spaces.collect(),
     })
 }

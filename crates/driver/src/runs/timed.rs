@@ -29,7 +29,7 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
-mod assumptions;
+pub(crate) mod assumptions;
 mod ends;
 mod occupancy;
 mod sensitivities;

@@ -295,7 +295,7 @@ fn unknown_warps_are_refused() {
             &mut Recorder::default(),
         );
         let error = found.expect_err("there is no such warp");
-        let expected = format!("the launch has no warp {warp} in a block {block}");
+        let expected = format!("there is no warp {block}.{warp}");
         assert!(error.contains(&expected), "{error}");
     }
     let only = Some(SingleWarp {
