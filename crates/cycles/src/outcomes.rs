@@ -67,7 +67,8 @@ impl StepOutcomes for WorstOutcomes<'_> {
     }
 
     fn words(&self) -> i64 {
-        self.access.map_or(1, |access| i64::from(access.bytes / 4).max(1))
+        self.access
+            .map_or(1, |access| i64::from(access.bytes / 4).max(1))
     }
 
     fn access(

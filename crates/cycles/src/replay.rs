@@ -2,7 +2,7 @@
 //!
 //! A trace has the path of a warp and the outcome of each request: the cache that has a line, the slice, the sectors
 //! that are missing. Issue, scoreboards, units, fences, barriers and shared memory are the functions of the bound; the
-//! path to global memory is followed line by line, where the bound takes the worst of all lines (SOUNDNESS 8.7).
+//! path to global memory is followed line by line, where the bound takes the worst of all lines.
 
 mod bounded;
 mod levels;
@@ -18,7 +18,7 @@ use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 use warpbound_timing::{Distance, InstrFacts};
 
-use levels::{Levels, ConfigValues};
+use levels::{ConfigValues, Levels};
 use memory_path::MemoryPath;
 use sm_lines::SmLines;
 
@@ -32,8 +32,8 @@ use crate::step::Transfer;
 pub use bounded::replay_bounded;
 pub use server::ServiceOrder;
 pub use trace::{
-    FetchSource, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine, TracedMiss,
-    TracedShared, TranslationSource, RecordedTrace,
+    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine,
+    TracedMiss, TracedShared, TranslationSource,
 };
 
 /// Times of a replayed warp.
@@ -77,8 +77,8 @@ pub fn replay(
         // The second of a pair begins none; an instruction that arrives at a barrier does not either.
         let is_second = may_be_second && issue == before;
         let own = facts.get(instr.at.index());
-        may_be_second = own.is_some_and(|own| own.distance == Distance::Pair && !own.arrives)
-            && !is_second;
+        may_be_second =
+            own.is_some_and(|own| own.distance == Distance::Pair && !own.arrives) && !is_second;
         if let Some(next) = trace.instrs.get(number + 1)
             && transfer.branches(instr.at)
             && next.at.index() != instr.at.index() + 1

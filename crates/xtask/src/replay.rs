@@ -82,7 +82,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 while let Some((launch, machine)) = tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let mut own = ReplayTotal::default();
-                    if let Err(error) = own.replay_launch(repository, launch, machine, (&picks, warps)) {
+                    if let Err(error) =
+                        own.replay_launch(repository, launch, machine, (&picks, warps))
+                    {
                         own.failures.push(format!("{}: {error:#}", launch.0));
                     }
                     let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,8 +126,11 @@ impl ReplayTotal {
     ) -> anyhow::Result<()> {
         let source = name.split('.').next().unwrap_or_default();
         let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
-        let cubin =
-            |build: String| repository.built_kernels().join(format!("{source}.{build}.cubin"));
+        let cubin = |build: String| {
+            repository
+                .built_kernels()
+                .join(format!("{source}.{build}.cubin"))
+        };
         let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
             self.without_code += 1;
             return Ok(());
@@ -185,14 +190,17 @@ impl ReplayTotal {
     fn compare(&mut self, run: &RecordedRun, prepared: &Prepared<'_>, what: &str) {
         match run.compare(ServiceOrder::Gaps) {
             None => self.equal += 1,
-            Some(found) => self.failures.push(difference("exact", what, prepared, found)),
+            Some(found) => self
+                .failures
+                .push(difference("exact", what, prepared, found)),
         }
         let in_order = run.replay(ServiceOrder::Requests);
         match run.difference(&in_order) {
             None => self.equal_in_order += 1,
             Some(_) => {
                 if let Some(found) = run.first_earlier(&in_order) {
-                    self.failures.push(difference("in order", what, prepared, found));
+                    self.failures
+                        .push(difference("in order", what, prepared, found));
                 }
             }
         }
@@ -203,11 +211,13 @@ impl ReplayTotal {
     fn compare_bounded(&mut self, run: &RecordedRun, prepared: &Prepared<'_>, what: &str) {
         let bounded = run.replay_bounded();
         if let Some(found) = run.first_earlier_than_refreshes(&bounded) {
-            self.failures.push(difference("bound", what, prepared, found));
+            self.failures
+                .push(difference("bound", what, prepared, found));
         }
         let (start, end) = (run.start(), run.simulated.end);
         if end > start {
-            self.ratios.push((bounded.end - start.min(bounded.end)) as f64 / (end - start) as f64);
+            self.ratios
+                .push((bounded.end - start.min(bounded.end)) as f64 / (end - start) as f64);
         }
     }
 
@@ -249,7 +259,10 @@ impl ReplayTotal {
             "{launches} launches on {machines} machines: {} replayed, {} without code for the chip",
             self.replayed, self.without_code
         );
-        println!("{} runs of single warps, {} instructions", self.runs, self.instrs);
+        println!(
+            "{} runs of single warps, {} instructions",
+            self.runs, self.instrs
+        );
         println!("exact: {} equal in each cycle", self.equal);
         println!(
             "in order: {} equal in each cycle, {} later: a request overtakes an earlier one",
@@ -260,7 +273,10 @@ impl ReplayTotal {
         let at = |share: f64| {
             let position = (self.ratios.len() as f64 * share) as usize;
             let last = self.ratios.len().saturating_sub(1);
-            self.ratios.get(position.min(last)).copied().unwrap_or(f64::NAN)
+            self.ratios
+                .get(position.min(last))
+                .copied()
+                .unwrap_or(f64::NAN)
         };
         println!(
             "bound, without the launch, over simulated: median {:.3}, 90 % {:.3}, most {:.3}",
@@ -279,7 +295,12 @@ impl ReplayTotal {
 }
 
 /// Text of a difference.
-fn difference(replay: &str, what: &str, prepared: &Prepared<'_>, found: ReplayDifference) -> String {
+fn difference(
+    replay: &str,
+    what: &str,
+    prepared: &Prepared<'_>,
+    found: ReplayDifference,
+) -> String {
     let op = prepared.code.ops.get(found.at.index());
     format!(
         "{replay} {what}: instruction {} of the trace at {:#x} in cycle {}, replayed {}",

@@ -10,7 +10,9 @@ use warpbound_timing::InstrFacts;
 use super::ReplayedTimes;
 use super::levels::ConfigValues;
 use super::sm_lines::SmLines;
-use super::trace::{FetchSource, TracedAccess, TracedFetch, TracedInstr, TranslationSource, RecordedTrace};
+use super::trace::{
+    FetchSource, RecordedTrace, TracedAccess, TracedFetch, TracedInstr, TranslationSource,
+};
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
 use crate::memory::{AccessLimits, AccessTimes, AccessWaits, SpaceLimits};
@@ -53,7 +55,11 @@ pub fn replay_bounded(
     for (number, (instr, own)) in trace.instrs.iter().zip(&limits).enumerate() {
         let at = vector.get(Part::Requested);
         for line in &instr.code {
-            let beyond = |latency| lines.service.arrival(&transfer, &mut vector, (at, latency), line);
+            let beyond = |latency| {
+                lines
+                    .service
+                    .arrival(&transfer, &mut vector, (at, latency), line)
+            };
             let arrival = lines.code.arrival(at, line, beyond);
             if line.ahead == 0 {
                 account.wait(&mut vector, arrival, Term::Fetch);
@@ -173,7 +179,10 @@ impl StepOutcomes for BoundedOutcomes<'_> {
             counts_misses: false,
         };
         let known = (waits, self.transfer.most_sectors);
-        let times = self.transfer.memory.access(vector, layout, start, limits, known);
+        let times = self
+            .transfer
+            .memory
+            .access(vector, layout, start, limits, known);
         Some((times, Term::of_access(limits)))
     }
 
@@ -218,10 +227,15 @@ fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
     let direction = of_shared.or(instr.accesses.first().map(|access| access.direction))?;
     let in_space = |is_local| {
         let accesses = instr.accesses.iter();
-        let own: Vec<_> = accesses.filter(|access| access.is_local == is_local).collect();
+        let own: Vec<_> = accesses
+            .filter(|access| access.is_local == is_local)
+            .collect();
         (!own.is_empty()).then(|| space_limits(&own, is_local))
     };
-    let spaces = shared.into_iter().chain(in_space(true)).chain(in_space(false));
+    let spaces = shared
+        .into_iter()
+        .chain(in_space(true))
+        .chain(in_space(false));
     Some(AccessLimits {
         direction,
         bytes: instr.bytes,

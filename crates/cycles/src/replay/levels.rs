@@ -183,7 +183,10 @@ impl Levels {
             let latency = self.atomic + if contended { self.atomic_shared } else { 0 };
             done += latency;
             unloaded += latency;
-            let known = self.atomics.get(&line.line).map_or(0, |times| times.settled);
+            let known = self
+                .atomics
+                .get(&line.line)
+                .map_or(0, |times| times.settled);
             let times = AtomicTimes {
                 last: begin,
                 settled: known.max(done),
@@ -207,7 +210,9 @@ impl Levels {
     ) -> i64 {
         let mut arrival = at + latency;
         for line in lines {
-            let done = self.access((now, at), line, AccessDirection::Load, false).done;
+            let done = self
+                .access((now, at), line, AccessDirection::Load, false)
+                .done;
             // What exceeds the latency of a load that hits.
             arrival = arrival.max(at + latency + (done - at - self.hit).max(0));
         }

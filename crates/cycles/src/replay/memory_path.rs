@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use warpbound_machine::Parameter;
 
-use super::levels::{Levels, Translations, ConfigValues};
+use super::levels::{ConfigValues, Levels, Translations};
 use super::server::{InFlight, ReplayServer, ServiceOrder};
 use super::trace::{TracedAccess, TracedLine};
 use crate::memory::AccessDirection;
@@ -108,7 +108,9 @@ impl MemoryPath {
             return at;
         };
         let count = u64::from(missing.count_ones());
-        let present = self.translations.present_from(at, line.line, beyond.translation);
+        let present = self
+            .translations
+            .present_from(at, line.line, beyond.translation);
         let window = match access.direction {
             AccessDirection::Store => &mut self.stores,
             AccessDirection::Load | AccessDirection::Atomic => &mut self.loads,

@@ -39,7 +39,10 @@ impl SmLines {
         let line = |parameter| values.0.slow(parameter).max(1);
         SmLines {
             arrivals: Default::default(),
-            line: [line(Parameter::ConstantL1Line), line(Parameter::ConstantL15Line)],
+            line: [
+                line(Parameter::ConstantL1Line),
+                line(Parameter::ConstantL15Line),
+            ],
             latencies: [
                 values.cycles(Parameter::ConstantL15Beyond),
                 values.cycles(Parameter::ConstantL2Beyond),

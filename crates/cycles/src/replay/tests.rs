@@ -85,7 +85,11 @@ fn a_drain_waits_for_each_scoreboard() {
             facts[1].drains = true;
             let released = 1 + if is_read { sources } else { latency };
             let expected = [1, 2, released.max(3) + drain];
-            assert_eq!(issues(&facts, &in_order(&facts), &machine), expected, "{number}");
+            assert_eq!(
+                issues(&facts, &in_order(&facts), &machine),
+                expected,
+                "{number}"
+            );
         }
     }
 }
@@ -122,7 +126,10 @@ fn either_pipe_is_taken() {
         facts.unit = unit;
     }
     // Fmai 1 to 5, Fxu 2 to 10, Fmai 5 to 9, Fxu 10 to 18, Fmai 11 to 15.
-    assert_eq!(issues(&facts, &in_order(&facts), &machine), [1, 2, 5, 10, 11]);
+    assert_eq!(
+        issues(&facts, &in_order(&facts), &machine),
+        [1, 2, 5, 10, 11]
+    );
 }
 
 /// Returns an access of one line, of which a sector is in the L2 cache.

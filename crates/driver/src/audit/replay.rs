@@ -2,9 +2,9 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
-    AccessDirection, FetchSource, MachineNumbers, ReplayedTimes, ServiceOrder, TracedAccess,
-    TracedFetch, TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared,
-    TranslationSource, RecordedTrace, replay, replay_bounded,
+    AccessDirection, FetchSource, MachineNumbers, RecordedTrace, ReplayedTimes, ServiceOrder,
+    TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared,
+    TranslationSource, replay, replay_bounded,
 };
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
@@ -147,7 +147,11 @@ impl TraceRecorder {
                     }
                 }
                 // An access to local memory has one for each word.
-                let words = issued.accesses.iter().filter(|access| access.is_local).count();
+                let words = issued
+                    .accesses
+                    .iter()
+                    .filter(|access| access.is_local)
+                    .count();
                 if words > 1 {
                     issued.bytes = issued.bytes.max(4 * words as u32);
                 }
@@ -288,7 +292,9 @@ impl Session {
         options: &TimedOptions,
     ) -> Result<RecordedRun, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            return Err(Diagnostic::new("mini-SIMT programs have no warps to replay"));
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have no warps to replay",
+            ));
         };
         let numbers = MachineNumbers::of_config(&configuration(options)?)?;
         let mut recorder = TraceRecorder::default();
@@ -346,7 +352,10 @@ impl RecordedRun {
     }
 
     /// As [`RecordedRun::first_earlier`], with the refreshes of DRAM until each cycle added to the replayed time.
-    pub fn first_earlier_than_refreshes(&self, replayed: &ReplayedTimes) -> Option<ReplayDifference> {
+    pub fn first_earlier_than_refreshes(
+        &self,
+        replayed: &ReplayedTimes,
+    ) -> Option<ReplayDifference> {
         self.find(replayed, |simulated, replayed| {
             simulated > replayed + self.refreshes(simulated)
         })

@@ -40,7 +40,9 @@ fn runs() -> &'static Vec<RecordedRun> {
     static RUNS: OnceLock<Vec<RecordedRun>> = OnceLock::new();
     RUNS.get_or_init(|| {
         let options = options("gtx1080", Selection::Typical);
-        (0..PROGRAMS).map(|seed| record(seed, 61, &options)).collect()
+        (0..PROGRAMS)
+            .map(|seed| record(seed, 61, &options))
+            .collect()
     })
 }
 
@@ -126,7 +128,10 @@ fn numbers_with(parameter: Parameter, value: u64) -> MachineNumbers {
 /// Checks that a fault makes replays unequal, and the bound's functions early.
 fn assert_caught_early(change: impl Fn(&mut RecordedRun)) {
     let (differ, early) = (caught(&change), early(&change));
-    assert!(differ > 0 && early > 0, "{differ} differ, {early} are early");
+    assert!(
+        differ > 0 && early > 0,
+        "{differ} differ, {early} are early"
+    );
 }
 
 fn assert_parameter_caught(parameter: Parameter, value: u64) {
@@ -263,7 +268,11 @@ fn fault_shared_conflicts_of_one_cycle() {
 fn fault_serial_part_of_shared_atomics() {
     assert_caught_early(|run| {
         change_trace(run, |trace| {
-            for shared in trace.instrs.iter_mut().filter_map(|instr| instr.shared.as_mut()) {
+            for shared in trace
+                .instrs
+                .iter_mut()
+                .filter_map(|instr| instr.shared.as_mut())
+            {
                 shared.same_word = 0;
             }
         });
@@ -274,7 +283,10 @@ fn fault_serial_part_of_shared_atomics() {
 fn fault_hit_ignores_lines_in_flight() {
     let change = |run: &mut RecordedRun| {
         change_trace(run, |trace| {
-            let accesses = trace.instrs.iter_mut().flat_map(|instr| &mut instr.accesses);
+            let accesses = trace
+                .instrs
+                .iter_mut()
+                .flat_map(|instr| &mut instr.accesses);
             let lines = accesses.flat_map(|access| access.requests.iter_mut().flatten());
             // A line that nothing has requested.
             for line in lines.filter(|line| line.l1_hits != 0) {
@@ -304,7 +316,10 @@ fn fault_fence_without_stores() {
 fn fault_stores_complete_at_once() {
     let change = |run: &mut RecordedRun| {
         change_trace(run, |trace| {
-            let accesses = trace.instrs.iter_mut().flat_map(|instr| &mut instr.accesses);
+            let accesses = trace
+                .instrs
+                .iter_mut()
+                .flat_map(|instr| &mut instr.accesses);
             for access in accesses.filter(|access| access.direction == AccessDirection::Store) {
                 access.direction = AccessDirection::Load;
             }
