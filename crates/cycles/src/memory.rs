@@ -224,7 +224,10 @@ impl MemoryTimes {
         };
         for space in &limits.spaces {
             let found = match space.space {
-                MemorySpace::Shared => self.shared(vector, layout, start, limits, space),
+                MemorySpace::Shared => {
+                    let access = (limits.direction, limits.bytes);
+                    self.shared(vector, layout, start, access, space)
+                }
                 _ => self.global(vector, layout, start, (limits.direction, waits), space, most),
             };
             times.sources = times.sources.max(found.sources);
@@ -234,19 +237,19 @@ impl MemoryTimes {
     }
 
     /// Advances the times by an access to shared memory.
-    fn shared(
+    pub(crate) fn shared(
         &self,
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
-        limits: &AccessLimits,
+        (direction, bytes): (AccessDirection, u32),
         space: &SpaceLimits,
     ) -> AccessTimes {
         let times = &self.shared;
         let conflicts = i64::from(space.conflicts) * times.conflict;
         let mut occupied = conflicts + i64::from(space.requests) * times.transaction;
         let mut atomic = 0;
-        if limits.direction == AccessDirection::Atomic {
+        if direction == AccessDirection::Atomic {
             let serial = i64::from(space.same_word) * times.atomic_thread;
             atomic = times.atomic + serial;
             occupied += serial;
@@ -256,7 +259,7 @@ impl MemoryTimes {
         let served = begin.max(vector.get(Part::SharedServed));
         vector.set(Part::SharedServed, served + atomic);
         vector.delay_departure(layout, ExecUnit::Lsu, served);
-        let base = times.base[match limits.bytes {
+        let base = times.base[match bytes {
             16 => 2,
             8 => 1,
             _ => 0,

@@ -12,6 +12,7 @@ mod derived;
 mod loops;
 mod monitor;
 mod profiles;
+mod replay;
 mod vary;
 
 use std::collections::BTreeMap;
@@ -40,7 +41,9 @@ pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use profiles::ProfiledWarps;
+pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
 pub use vary::{Variation, variation};
+pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.

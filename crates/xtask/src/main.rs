@@ -29,6 +29,7 @@ mod nvrtc;
 mod oracle;
 mod profiles;
 mod rebuilt;
+mod replay;
 mod repository;
 mod survey;
 mod tables;
@@ -104,6 +105,12 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "replay",
+        summary: "replay recorded runs of single warps with the transfer functions of bounds, cycle by cycle",
+        help: replay::HELP,
+        run: replay::run,
     },
     Command {
         name: "listing-speed",
