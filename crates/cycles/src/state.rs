@@ -53,6 +53,8 @@ pub(crate) enum Part {
     Dram,
     /// The page tables have been walked for all translations on their way.
     Translated,
+    /// Latest arrival of a line that a load from a constant bank has requested.
+    LoadedConstants,
     /// Latest completion of a load from global or local memory.
     Loaded,
     /// Latest completion of an atomic operation on global memory.
@@ -144,6 +146,7 @@ impl Layout {
                 Term::SharedMemory
             }
             p if p == Part::Barrier as usize => Term::Synchronisation,
+            p if p == Part::LoadedConstants as usize => Term::Constants,
             p if p == Part::Requested as usize => Term::Fetch,
             p if (Part::Tags as usize..=Part::Stored as usize).contains(&p) => Term::GlobalMemory,
             _ => Term::Dependencies,

@@ -20,6 +20,8 @@ pub(crate) struct OpWaits {
     pub(crate) fetch: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
+    /// Whether a load from a constant bank may have requested one of their lines.
+    pub(crate) may_be_loaded: bool,
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
@@ -170,7 +172,11 @@ impl<'a> Transfer<'a> {
             return;
         };
         self.wait_for_scoreboards(vector, facts.wait_mask, self.times.wake, account);
-        if let Some(until) = waits.constants.arrival(vector) {
+        if let Some(mut until) = waits.constants.arrival(vector) {
+            if waits.may_be_loaded {
+                // A load requests its lines when its unit starts it, which may be later than now.
+                until = until.max(vector.get(Part::LoadedConstants));
+            }
             account.wait(vector, until + self.times.constant_operand, Term::Constants);
         } else if !facts.constants.is_empty() {
             let until = vector.get(Part::Requested) + self.times.constant_operand;
@@ -309,6 +315,8 @@ impl<'a> Transfer<'a> {
             Completion::Constant(..) => {
                 let last = start + i64::from(waits.further_words) * self.times.constant_replay;
                 let arrival = waits.loaded_constants.arrival_from(vector, last);
+                vector.raise(Part::LoadedConstants, arrival);
+                let arrival = vector.get(Part::LoadedConstants);
                 times.done = times.done.max(arrival + self.times.constant_hit);
                 times.sources = start + self.times.shared_sources;
                 term = Term::Constants;

@@ -348,11 +348,11 @@ impl<'a> Builder<'a> {
                 && let [limit] = &*limits.spaces
                 && limits.always
             {
-                for (space, known) in [MemorySpace::Global, MemorySpace::Local]
-                    .into_iter()
-                    .zip(&mut requested.translated)
-                {
-                    *known |= limit.space == space;
+                let spaces = [MemorySpace::Global, MemorySpace::Local];
+                let known = spaces.into_iter().zip(&mut requested.translated);
+                for ((space, known), pages) in known.zip(&self.kernel.translations) {
+                    // With more pages, others may be missing later.
+                    *known |= limit.space == space && pages.walks <= 1;
                 }
             }
             requested.code.insert(self.address(op) / self.code.line[0]);
@@ -385,9 +385,14 @@ impl<'a> Builder<'a> {
             }).collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
+            let loads = self.kernel.loaded_constants.values();
+            let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
+            let mut addresses = self.constant_addresses(op);
+            let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
                 fetch,
                 constants,
+                may_be_loaded,
                 loaded_constants,
                 further_words,
                 access,

@@ -124,7 +124,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 }
 
 /// Returns median, 90th and 99th percentile and the greatest number.
-fn quantiles(numbers: &mut [f64]) -> String {
+pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
     numbers.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let position = (numbers.len() as f64 * share) as usize;

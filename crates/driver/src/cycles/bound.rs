@@ -74,6 +74,11 @@ impl<'a> LoneWarp<'a> {
         })
     }
 
+    /// Changes the inputs, for tests that plant a fault.
+    pub fn change(&mut self, change: impl FnOnce(&mut CycleInputs)) {
+        change(&mut self.inputs);
+    }
+
     /// Computes the bound for stated facts: the smaller of that with a miss of each load in a loop, and that with a miss
     /// of each sector of the buffers.
     ///

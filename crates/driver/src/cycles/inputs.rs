@@ -29,19 +29,23 @@ const BANK_BYTES: u64 = 0x1_0000;
 /// Inputs of the time of a kernel.
 #[derive(Clone)]
 pub struct CycleInputs {
-    pub(crate) facts: Vec<InstrFacts>,
+    /// Facts about the instructions.
+    pub facts: Vec<InstrFacts>,
     pub(crate) nodes: Vec<Option<(OpIndex, OpIndex)>>,
     pub(crate) steps: Vec<TimedStep>,
     /// Count variable of each step.
     pub(crate) variables: Vec<CountVar>,
     pub(crate) entry: usize,
-    pub(crate) accesses: BTreeMap<OpIndex, AccessLimits>,
-    pub(crate) loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
-    pub(crate) lines_may_miss: bool,
+    /// Limits of the accesses to memory.
+    pub accesses: BTreeMap<OpIndex, AccessLimits>,
+    /// Loads from constant banks.
+    pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    /// Whether lines of code and constants may be missing in the L2 cache.
+    pub lines_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
-    pub(crate) reaches_dram: bool,
+    pub reaches_dram: bool,
     /// Translations of global and local memory that are missing once.
-    pub(crate) translations: [Translations; 2],
+    pub translations: [Translations; 2],
     /// Sectors of the buffers, if they stay in the L2 cache.
     pub(crate) sectors: Option<u64>,
     pub(crate) counted_sectors: Option<u64>,
