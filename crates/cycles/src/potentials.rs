@@ -36,7 +36,7 @@ pub struct StepCost {
     pub terms: TermCycles,
 }
 
-/// Headers of loops whose vector is not raised by the scoreboards that entries of the loop bring: each entry pays for
+/// Headers of loops whose vector is not raised by the pending results that entries of the loop bring: each entry pays for
 /// them, and no iteration does.
 pub(crate) type PaidEntries = BTreeSet<usize>;
 
@@ -192,8 +192,8 @@ impl<'a> Timing<'a> {
         vector.forget_scoreboards(&self.transfer.layout, !live);
     }
 
-    /// Raises the vector of a node, without scoreboards if the step pays for them; returns whether its successors have to
-    /// be visited.
+    /// Raises the vector of a node, without pending results if the step pays for them; returns whether its successors have
+    /// to be visited.
     fn raise(
         &self,
         times: &mut Option<NodeTimes>,
@@ -211,7 +211,7 @@ impl<'a> Timing<'a> {
         }
         let mut changed = is_new;
         for (position, (own, other)) in known.vector.0.iter_mut().zip(&vector.0).enumerate() {
-            if other > own && !(pays && self.transfer.layout.is_scoreboard(position)) {
+            if other > own && !(pays && self.transfer.layout.is_pending(position)) {
                 *own = *other;
                 changed = true;
                 let scoreboard = position.wrapping_sub(Part::Scoreboards as usize);

@@ -129,9 +129,11 @@ impl Layout {
         }
     }
 
-    /// Whether a position is of a scoreboard, or of the results that it counts.
-    pub(crate) fn is_scoreboard(&self, position: usize) -> bool {
-        (FIXED..FIXED + SCOREBOARDS).contains(&position)
+    /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, or a
+    /// translation.
+    pub(crate) fn is_pending(&self, position: usize) -> bool {
+        position == Part::Translated as usize
+            || (FIXED..FIXED + SCOREBOARDS).contains(&position)
             || (self.outstanding(0).start..self.window(false).start).contains(&position)
     }
 
