@@ -27,7 +27,8 @@ pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;
 pub use replay::{
-    FetchSource, ReplayedTimes, ServiceOrder, TracedAccess, TracedFetch, TracedInstr, TracedL2Line, TracedLine,
-    TracedMiss, TracedShared, TranslationSource, RecordedTrace, replay, replay_bounded,
+    FetchSource, RecordedTrace, ReplayedTimes, ServiceOrder, TracedAccess, TracedFetch,
+    TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared, TranslationSource, replay,
+    replay_bounded,
 };
 pub use time::{KernelTime, PathTime};

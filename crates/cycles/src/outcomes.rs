@@ -3,7 +3,7 @@
 
 use crate::account::Term;
 use crate::memory::{AccessLimits, AccessTimes, MemoryTimes};
-use crate::state::{Layout, TimeVector};
+use crate::state::{Layout, Part, TimeVector};
 use crate::step::OpWaits;
 
 /// Outcomes of one execution of an instruction. Times are in thousandths of cycles.
@@ -63,7 +63,13 @@ impl StepOutcomes for WorstOutcomes<'_> {
     }
 
     fn operands(&mut self, vector: &mut TimeVector) -> Option<i64> {
-        self.waits.constants.arrival(vector)
+        let arrival = self.waits.constants.arrival(vector)?;
+        // A load requests its lines when its unit starts it, which may be later than now.
+        let loaded = match self.waits.may_be_loaded {
+            true => vector.get(Part::LoadedConstants),
+            false => arrival,
+        };
+        Some(arrival.max(loaded))
     }
 
     fn words(&self) -> i64 {
@@ -90,7 +96,9 @@ impl StepOutcomes for WorstOutcomes<'_> {
         replay: i64,
     ) -> Option<i64> {
         let last = start + i64::from(self.waits.further_words) * replay;
-        Some(self.waits.loaded_constants.arrival_from(vector, last))
+        let arrival = self.waits.loaded_constants.arrival_from(vector, last);
+        vector.raise(Part::LoadedConstants, arrival);
+        Some(vector.get(Part::LoadedConstants))
     }
 
     fn waits_at_barrier(&self) -> bool {

@@ -21,6 +21,8 @@ pub(crate) struct OpWaits {
     pub(crate) fetch: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
+    /// Whether a load from a constant bank may have requested one of their lines.
+    pub(crate) may_be_loaded: bool,
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
@@ -111,7 +113,12 @@ impl<'a> Transfer<'a> {
         let counted = counted.max().unwrap_or(0);
         let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
         let hits_l1 = spaces.any(|space| space.may_hit_l1);
-        let layout = Layout::new(numbers, counted, memory.window_entries(most_sectors), hits_l1);
+        let layout = Layout::new(
+            numbers,
+            counted,
+            memory.window_entries(most_sectors),
+            hits_l1,
+        );
         let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
         Transfer {
             facts,
@@ -143,7 +150,9 @@ impl<'a> Transfer<'a> {
 
     /// Whether an instruction jumps if the next one is not at the next index.
     pub(crate) fn branches(&self, at: OpIndex) -> bool {
-        self.facts.get(at.index()).is_some_and(|facts| facts.branches)
+        self.facts
+            .get(at.index())
+            .is_some_and(|facts| facts.branches)
     }
 
     /// Delays the next instruction by a taken branch.
@@ -153,7 +162,12 @@ impl<'a> Transfer<'a> {
     }
 
     /// Delays the next instruction by the fetch of its line.
-    pub(crate) fn fetch(&self, vector: &mut TimeVector, wait: &LineWait, account: &mut Account<'_>) {
+    pub(crate) fn fetch(
+        &self,
+        vector: &mut TimeVector,
+        wait: &LineWait,
+        account: &mut Account<'_>,
+    ) {
         if let Some(until) = wait.arrival(vector) {
             account.wait(vector, until, Term::Fetch);
         }
@@ -262,7 +276,9 @@ impl<'a> Transfer<'a> {
             ExecUnit::Math if O::KNOWS_PIPE => vector.get(Part::Fxu).min(vector.get(Part::Fmai)),
             // Both pipes are busy only for two different instructions.
             ExecUnit::Math => vector.get(Part::SecondLastPipe),
-            unit => vector.queue(&self.layout, unit).map_or(i64::MIN / 2, |(accepts, _)| accepts),
+            unit => vector
+                .queue(&self.layout, unit)
+                .map_or(i64::MIN / 2, |(accepts, _)| accepts),
         }
     }
 
@@ -283,7 +299,9 @@ impl<'a> Transfer<'a> {
         };
         let occupancy = self.occupancies[unit as usize];
         if unit.is_queued() {
-            let idle = vector.queue(&self.layout, unit).map_or(now, |(_, idle)| idle);
+            let idle = vector
+                .queue(&self.layout, unit)
+                .map_or(now, |(_, idle)| idle);
             let start = now.max(idle);
             vector.depart(&self.layout, unit, start + occupancy * words);
             return start;

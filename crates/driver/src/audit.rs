@@ -35,8 +35,8 @@ use crate::{BoundOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Se
 
 use accesses::audited_access;
 pub use accesses::{ObservedAccess, count_access};
-pub use cycles::{ExceededBound, LoneWarpAudit, LoneWarpRuns, LongestLoneRun};
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
+pub use cycles::{ExceededBound, LoneWarpAudit, LoneWarpRuns, LongestLoneRun};
 pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};

@@ -17,7 +17,7 @@ use warpbound_launch::LaunchFile;
 use crate::repository::{Repository, files_with_extension};
 
 /// Machines, and the chip whose code runs on each.
-const MACHINES: [(&str, &str); 4] = [
+pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("jetson-tx2", "sm_62"),
     ("gtx1080", "sm_61"),
     ("p100", "sm_61"),
@@ -126,7 +126,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 }
 
 /// Returns median, 90th and 99th percentile and the greatest number.
-fn quantiles(numbers: &mut [f64]) -> String {
+pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
     numbers.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let position = (numbers.len() as f64 * share) as usize;
@@ -146,7 +146,10 @@ fn quantiles(numbers: &mut [f64]) -> String {
 }
 
 /// Returns the launches of kernels whose sources have these names, or of all kernels.
-fn launches(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<(String, LaunchFile)>> {
+pub(crate) fn launches(
+    repository: &Repository,
+    names: &[&str],
+) -> anyhow::Result<Vec<(String, LaunchFile)>> {
     let mut launches = Vec::new();
     for path in files_with_extension(&repository.launches(), "toml")? {
         let name = path
@@ -321,4 +324,10 @@ impl Total {
             );
         }
     }
+}
+
+/// Returns numbers of warps, spread over all.
+pub(crate) fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
+    let count = all.min(most).max(1);
+    (0..count).map(move |n| n * all.saturating_sub(1) / (count - 1).max(1))
 }

@@ -4,6 +4,7 @@
 //! prints, and `run`, which takes the arguments after the command's name.
 
 mod audit;
+mod audit_control_words;
 mod audit_cycles;
 mod audit_kernels;
 mod audit_loops;

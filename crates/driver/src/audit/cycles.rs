@@ -404,7 +404,8 @@ impl Comparison<'_> {
         };
         let searched = run.report.selection_search;
         let searched = searched.iter().flat_map(|search| &search.numbers);
-        let value = |found: &SearchedParameter| Some((Parameter::named(&found.name).ok()?, found.value));
+        let value =
+            |found: &SearchedParameter| Some((Parameter::named(&found.name).ok()?, found.value));
         let found: Vec<(Parameter, u64)> = searched.filter_map(value).collect();
         let mut ends = vec![found.clone()];
         for number in 0..self.runs.refresh_phases {
@@ -474,7 +475,8 @@ const PHASES: [(Parameter, u64); 2] = [
 /// Returns the values that are set, as text.
 fn set_text(set: &[(Parameter, u64)]) -> String {
     let set = set.iter();
-    set.map(|(parameter, value)| format!(" {}={value}", parameter.name())).collect()
+    set.map(|(parameter, value)| format!(" {}={value}", parameter.name()))
+        .collect()
 }
 
 /// Returns the initial states of the caches that a bound holds for.

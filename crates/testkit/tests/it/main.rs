@@ -7,6 +7,7 @@ mod bandwidth;
 mod complementary_writes;
 mod control_words;
 mod counted_loops;
+mod cycle_bounds;
 mod dependencies;
 mod divergence;
 mod documents;
