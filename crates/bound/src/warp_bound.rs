@@ -84,7 +84,7 @@ pub struct Delays {
 impl Delays {
     /// Returns the most that a time becomes: the greatest T with T ≤ time + once + delay · ⌊T / interval⌋. `None` if
     /// there is no greatest, or it has more than 127 bits.
-    fn add_to(self, time: u128) -> Option<u128> {
+    pub fn add_to(self, time: u128) -> Option<u128> {
         let time = time.checked_add(self.once)?;
         let Some((interval, delay)) = self.interruptions else {
             return Some(time);

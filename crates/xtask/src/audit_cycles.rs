@@ -19,7 +19,7 @@ use warpbound_launch::LaunchFile;
 use crate::repository::{Repository, files_with_extension};
 
 /// Machines, and the chip whose code runs on each.
-const MACHINES: [(&str, &str); 4] = [
+pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("jetson-tx2", "sm_62"),
     ("gtx1080", "sm_61"),
     ("p100", "sm_61"),
@@ -124,7 +124,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 }
 
 /// Returns median, 90th and 99th percentile and the greatest number.
-fn quantiles(numbers: &mut [f64]) -> String {
+pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
     numbers.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let position = (numbers.len() as f64 * share) as usize;
@@ -141,7 +141,7 @@ fn quantiles(numbers: &mut [f64]) -> String {
 }
 
 /// Returns the launches of kernels whose sources have these names, or of all kernels.
-fn launches(
+pub(crate) fn launches(
     repository: &Repository,
     names: &[&str],
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {

@@ -30,6 +30,7 @@ mod oracle;
 mod profiles;
 mod rebuilt;
 mod repository;
+mod sandwiches;
 mod survey;
 mod tables;
 mod train_perceptron;
@@ -104,6 +105,12 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "sandwiches",
+        summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
+        help: sandwiches::HELP,
+        run: sandwiches::run,
     },
     Command {
         name: "listing-speed",

@@ -21,6 +21,7 @@ mod msimt_refusals;
 mod odd_kernels;
 mod profiles;
 mod queries;
+mod sandwich;
 mod snapshots;
 mod support;
 mod timed;
