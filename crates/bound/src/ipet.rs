@@ -150,6 +150,39 @@ impl<Q: Quantity> Ipet<Q> {
         Ipet::with_costs(system, costs, stated)
     }
 
+    /// Adds a cost that a warp pays at most `most` times, and for each execution of a node at most a number of times.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the cost overflows.
+    pub fn add_limited_cost(
+        &mut self,
+        system: &CountSystem,
+        (label, cost): (&str, Q),
+        most: u64,
+        nodes: &[(NodeId, u64)],
+    ) -> Result<(), NumberTooLarge> {
+        let node = nodes.first().map_or(NodeId(0), |(node, _)| *node);
+        let too_large = NumberTooLarge::Cost(node);
+        let cost = i64::try_from(cost.number()).map_err(|_| too_large)?;
+        let times = self.model.add_var(label, cost, Some(most));
+        let mut terms = vec![(times, 1)];
+        for (node, each) in nodes {
+            let each = i64::try_from(*each).map_err(|_| too_large)?;
+            let arriving = system.executions.get(node).into_iter().flatten();
+            terms.extend(arriving.map(|var| (self.vars[var.0], -each)));
+        }
+        self.model.add_row(
+            format!("{label} with the nodes that pay"),
+            RowFamily::Flow.reason(),
+            terms,
+            Relation::Le,
+            0,
+        );
+        self.origins.push(RowOrigin::Count(RowFamily::Flow));
+        Ok(())
+    }
+
     /// Builds the program for the costs of the count variables.
     fn with_costs(
         system: &CountSystem,

@@ -74,30 +74,37 @@ pub enum Verdict<Q> {
 /// Times that come on top of those of a warp's steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Delays {
+    /// Time before the warp starts, in which interruptions do not delay it.
+    pub before: u128,
     /// Constant.
     pub once: u128,
     /// Interruptions: the least time from the start of one to that of the next, and the most that each delays the warp;
-    /// the first starts a whole interval after the start.
+    /// the first starts a whole interval after the start of the time before.
     pub interruptions: Option<(u128, u128)>,
 }
 
 impl Delays {
-    /// Returns the most that a time becomes: the greatest T with T ≤ time + once + delay · ⌊T / interval⌋. `None` if
-    /// there is no greatest, or it has more than 127 bits.
+    /// Returns the most that the time of the warp becomes, with the time before it: `None` if there is no greatest, or it
+    /// has more than 127 bits.
+    ///
+    /// Within a time T from the start of the warp, at most ⌊T / interval⌋ + 1 interruptions start, and at most
+    /// ⌊(before + T) / interval⌋ of all; so T ≤ time + once + delay · the smaller number.
     pub fn add_to(self, time: u128) -> Option<u128> {
         let time = time.checked_add(self.once)?;
         let Some((interval, delay)) = self.interruptions else {
-            return Some(time);
+            return time.checked_add(self.before);
         };
         if delay >= interval {
-            return (delay == 0).then_some(time);
+            return if delay == 0 { time.checked_add(self.before) } else { None };
         }
-        // T ≤ time / (1 - delay / interval); from there the map leads down to its greatest fixpoint.
-        let mut limit = time.checked_mul(interval)? / (interval - delay) + 1;
+        // From above the greatest fixpoint of the linear map, the map leads down to its own.
+        let start = time.checked_add(delay)?;
+        let mut limit = start.checked_mul(interval)? / (interval - delay) + 1;
         loop {
-            let next = time.checked_add(delay.checked_mul(limit / interval)?)?;
+            let count = (limit / interval + 1).min(self.before.checked_add(limit)? / interval);
+            let next = time.checked_add(delay.checked_mul(count)?)?;
             if next >= limit {
-                return Some(limit);
+                return limit.checked_add(self.before);
             }
             limit = next;
         }

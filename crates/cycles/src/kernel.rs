@@ -20,6 +20,15 @@ pub struct LoadedConstants {
     pub words: u32,
 }
 
+/// Address translations that are missing at most once each, of the accesses to one memory space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Translations {
+    /// Translations whose page table may have to be walked.
+    pub walks: u64,
+    /// Translations that miss only in the first-level TLB.
+    pub first_level: u64,
+}
+
 /// Possible step of a warp from a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimedStep {
@@ -45,6 +54,34 @@ pub struct TimedKernel<'a> {
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
     /// Whether lines of code and constants may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Translations of global and of local memory that are missing once, for accesses without
+    /// [`SpaceLimits::may_walk`](crate::SpaceLimits).
+    pub translations: [Translations; 2],
+    /// Sectors of global memory that may be missing in the L2 cache, each once, if loads in loops shall be counted so;
+    /// otherwise each of them is taken to miss.
+    pub counted_sectors: Option<u64>,
+}
+
+/// Cost that a warp pays a limited number of times.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OnceCost {
+    /// Cycles of each time.
+    pub cycles: u64,
+    /// Most times.
+    pub most: u64,
+    /// Nodes of which one execution pays it at most a number of times.
+    pub nodes: Vec<(usize, u64)>,
+    /// Term of the sum.
+    pub term: crate::Term,
+}
+
+impl OnceCost {
+    /// Returns how often it is paid if each node is executed a number of times.
+    pub fn times(&self, executions: impl Fn(usize) -> u128) -> u128 {
+        let each = self.nodes.iter();
+        let all = each.map(|&(node, times)| executions(node).saturating_mul(times.into()));
+        all.fold(0, u128::saturating_add).min(self.most.into())
+    }
 }
 
 /// Returns why an instruction has no time; `None` if it has one.

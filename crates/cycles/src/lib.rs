@@ -3,7 +3,7 @@
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
-//!   lines of code and constants.
+//!   lines of code and constants; `prefetches`.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
@@ -12,13 +12,14 @@ mod lines;
 mod memory;
 mod numbers;
 mod potentials;
+mod prefetches;
 mod state;
 mod step;
 mod time;
 mod waits;
 
 pub use account::{Term, TermCycles};
-pub use kernel::{LoadedConstants, TimedKernel, TimedStep, refusal};
+pub use kernel::{LoadedConstants, OnceCost, TimedKernel, TimedStep, Translations, refusal};
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;

@@ -18,6 +18,8 @@ pub(crate) struct LineWait {
     pub(crate) waits: bool,
     /// Time from the request to the arrival, without contention.
     pub(crate) latency: i64,
+    /// Additional time from when slice and DRAM are free: the line may be prefetched behind others.
+    pub(crate) backlog: i64,
     /// Whether the request may reach the L2 cache, and DRAM.
     pub(crate) reaches_l2: bool,
     pub(crate) reaches_dram: bool,
@@ -37,13 +39,13 @@ impl LineWait {
         if !self.reaches_l2 {
             return at + self.latency;
         }
-        let mut begin = at.max(vector.get(Part::Slice));
+        let mut free = vector.get(Part::Slice);
         if self.reaches_dram {
-            begin = begin.max(vector.get(Part::Dram));
-            vector.raise(Part::Dram, begin + self.service.1);
+            free = free.max(vector.get(Part::Dram));
+            vector.raise(Part::Dram, at.max(free) + self.service.1);
         }
-        vector.raise(Part::Slice, begin + self.service.0);
-        crate::memory::floor(begin) + self.latency
+        vector.raise(Part::Slice, at.max(free) + self.service.0);
+        at.max(crate::memory::floor(free) + self.backlog) + self.latency
     }
 
     /// Returns the wait for the lines of both.
@@ -56,6 +58,7 @@ impl LineWait {
             waits: self.waits || other.waits,
             // The other line may be served first.
             latency: late.latency + early.service.0 + early.service.1,
+            backlog: self.backlog.max(other.backlog),
             reaches_l2: self.reaches_l2 || other.reaches_l2,
             reaches_dram: self.reaches_dram || other.reaches_dram,
             service: (
@@ -110,6 +113,9 @@ pub(crate) struct LineCaches {
     /// Latency of a request that hits the second cache, and of one that does not; they exclude that of the first cache.
     second: i64,
     beyond: i64,
+    /// Most time by which a prefetched line arrives later than one that is requested when it is needed, from the request
+    /// of the line that it was prefetched with.
+    prefetched: i64,
     /// Service of a line at a slice and at DRAM.
     service: (i64, i64),
     reaches_dram: bool,
@@ -120,6 +126,8 @@ pub(crate) struct LineLatencies {
     /// Hit in the second cache, and miss of both.
     pub(crate) second: i64,
     pub(crate) beyond: i64,
+    /// Most time by which a prefetched line arrives later, from the request that it was prefetched with.
+    pub(crate) prefetched: i64,
     /// Service of a line of the second cache at a slice and at DRAM.
     pub(crate) service: (i64, i64),
     /// Whether the L2 cache may miss it.
@@ -146,6 +154,7 @@ impl LineCaches {
             persistent,
             second: latencies.second,
             beyond: latencies.beyond,
+            prefetched: latencies.prefetched,
             service: latencies.service,
             reaches_dram: latencies.reaches_dram,
         }
@@ -153,13 +162,13 @@ impl LineCaches {
 
     /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
-    /// `counted`.
+    /// `counted`. `late` is the time by which a prefetched line may still arrive later than one that is requested now.
     pub(crate) fn wait(
         &self,
         address: u64,
         requested: [bool; 2],
-        once: bool,
-        counted: &mut FirstMisses,
+        (once, late): (bool, i64),
+        (node, counted): (usize, &mut FirstMisses),
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
         let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
@@ -172,37 +181,42 @@ impl LineCaches {
             let group = counted.groups.entry(lines[1]).or_default();
             group.is_absent |= !hits_second;
             group.each_misses |= !second;
+            group.late = group.late.max(late);
+            group.nodes.insert(node);
             if first {
                 group.first.insert(lines[0]);
             }
         }
         let latency = match (hits_second, counts, first) {
-            (false, false, _) => self.beyond,
+            (false, false, _) => self.beyond + late,
             // The first request is counted, the others hit the first cache.
             (_, true, true) => 0,
-            _ => self.second,
+            _ => self.second + late,
         };
         LineWait {
             waits: true,
             latency,
+            backlog: self.prefetched - late,
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
             service: if hits_second || counts { (0, 0) } else { self.service },
         }
     }
 
-    /// Time of all first misses, each counted once.
-    pub(crate) fn first_misses(&self, counted: &FirstMisses) -> i64 {
-        let beyond = self.beyond + self.service.0 + self.service.1;
-        let group = |group: &MissGroup| {
+    /// Times of the first misses, each counted once, with the nodes that may pay for them.
+    pub(crate) fn first_misses(&self, counted: &FirstMisses) -> Vec<(Vec<usize>, i64)> {
+        let cost = |group: &MissGroup| {
             let lines = group.first.len() as i64;
+            let beyond = self.beyond + group.late + self.service.0 + self.service.1;
+            let second = self.second + group.late;
             match (group.is_absent, group.each_misses) {
                 (true, true) => lines.max(1) * beyond,
-                (true, false) => beyond + (lines - 1).max(0) * self.second,
-                (false, _) => lines * self.second,
+                (true, false) => beyond + (lines - 1).max(0) * second,
+                (false, _) => lines * second,
             }
         };
-        counted.groups.values().map(group).sum()
+        let groups = counted.groups.values();
+        groups.map(|group| (group.nodes.iter().copied().collect(), cost(group))).collect()
     }
 }
 
@@ -221,6 +235,10 @@ struct MissGroup {
     is_absent: bool,
     /// Whether the second cache may lose the line between them.
     each_misses: bool,
+    /// Most time by which a prefetched one is late.
+    late: i64,
+    /// Nodes that may be the first to request it.
+    nodes: BTreeSet<usize>,
 }
 
 /// Rounds a number of bytes and a bandwidth to the time of a transfer.

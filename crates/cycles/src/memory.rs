@@ -56,9 +56,21 @@ pub struct AccessLimits {
     pub direction: AccessDirection,
     /// Bytes per lane.
     pub bytes: u32,
+    /// Whether some lane takes part in each execution.
+    pub always: bool,
     /// Limits for each space that its lanes may access, in the order in which the simulator serves them: shared, local,
     /// global.
     pub spaces: SmallVec<[SpaceLimits; 1]>,
+}
+
+/// Waits of an access at one node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct AccessWaits {
+    /// Whether it may walk the page table of global, and of local memory. Translations that are missing otherwise are
+    /// counted.
+    pub(crate) walks: [bool; 2],
+    /// Whether sectors of global memory that are missing are counted.
+    pub(crate) counts_misses: bool,
 }
 
 /// Completion of an access, in thousandths of cycles.
@@ -169,6 +181,16 @@ impl MemoryTimes {
         (sectors * self.slice, dram)
     }
 
+    /// Time by which a sector that is missing in the L2 cache delays an access, and those after it.
+    pub(crate) fn missing_sector(&self) -> i64 {
+        self.dram_latency - self.l2_hit + self.dram
+    }
+
+    /// Time of a walk of a page table.
+    pub(crate) fn walk(&self) -> i64 {
+        self.walk
+    }
+
     /// Accesses kept in the windows of loads and stores, of accesses of at most `most` sectors: one more than fit, so
     /// that the oldest of them is the one that has to leave.
     pub(crate) fn window_entries(&self, most: [u32; 2]) -> (usize, usize) {
@@ -194,7 +216,7 @@ impl MemoryTimes {
         layout: &Layout,
         start: i64,
         limits: &AccessLimits,
-        most: [u32; 2],
+        (waits, most): (AccessWaits, [u32; 2]),
     ) -> AccessTimes {
         let mut times = AccessTimes {
             sources: start + MILLI,
@@ -203,7 +225,7 @@ impl MemoryTimes {
         for space in &limits.spaces {
             let found = match space.space {
                 MemorySpace::Shared => self.shared(vector, layout, start, limits, space),
-                _ => self.global(vector, layout, start, limits.direction, space, most),
+                _ => self.global(vector, layout, start, (limits.direction, waits), space, most),
             };
             times.sources = times.sources.max(found.sources);
             times.done = times.done.max(found.done);
@@ -251,10 +273,11 @@ impl MemoryTimes {
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
-        direction: AccessDirection,
+        (direction, waits): (AccessDirection, AccessWaits),
         space: &SpaceLimits,
         most: [u32; 2],
     ) -> AccessTimes {
+        let is_local = space.space == MemorySpace::Local;
         let is_store = direction == AccessDirection::Store;
         let is_atomic = direction == AccessDirection::Atomic;
         let sectors = i64::from(space.sectors);
@@ -283,7 +306,7 @@ impl MemoryTimes {
             true => i64::from(space.lines) * self.evicted_line,
             false => 0,
         };
-        let fetched = space.may_miss && !is_store;
+        let fetched = space.may_miss && !is_store && (is_local || !waits.counts_misses);
         let dram = slice.max(if fetched { self.dram } else { 0 });
         let dram_first = slice_first.max(vector.get(Part::Dram));
         let dram_end = dram_first + sectors * dram + evicted;
@@ -291,6 +314,10 @@ impl MemoryTimes {
             true => (floor(dram_end - self.dram) + self.dram_latency, self.dram_latency),
             false => (slice_last + self.l2_hit, self.l2_hit),
         };
+        if waits.counts_misses && !is_store {
+            // A sector that is missing waits for those requested before; its own time is counted.
+            done = done.max(floor(vector.get(Part::Dram)) + self.l2_hit);
+        }
         if fetched || space.may_evict {
             vector.set(Part::Dram, dram_end);
         }
@@ -300,6 +327,11 @@ impl MemoryTimes {
         if space.may_walk {
             done = done.max(last + self.walk + unloaded);
         }
+        if waits.walks[usize::from(is_local)] {
+            vector.raise(Part::Translated, last + self.walk);
+        }
+        // A translation on its way delays all accesses to its page.
+        done = done.max(vector.get(Part::Translated) + unloaded);
         if is_atomic {
             done += self.atomic_latency;
         }

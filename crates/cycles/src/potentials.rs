@@ -17,7 +17,8 @@ use crate::state::{Part, SCOREBOARDS, TimeVector};
 use crate::step::Transfer;
 use crate::waits::KernelWaits;
 
-/// Times at a node, relative to the last issue before it.
+/// Times at a node, relative to the first possible issue of its first instruction, as far as that follows from the
+/// instructions before it and its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NodeTimes {
     pub(crate) vector: TimeVector,
@@ -36,21 +37,11 @@ pub struct StepCost {
 }
 
 /// Headers of loops whose vector is not raised by the scoreboards that entries of the loop bring: each entry pays for
-/// them, and no iteration does. What delays the next issue alone is always paid by the entry.
+/// them, and no iteration does.
 pub(crate) type PaidEntries = BTreeSet<usize>;
 
-/// Components of a vector that a step raises.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Raised {
-    All,
-    /// All but what delays the next issue.
-    WithoutNext,
-    /// Neither that nor scoreboards.
-    WithoutScoreboards,
-}
-
 /// Most times that the vector of a node is raised.
-const MOST_RAISES: u32 = 16;
+const MOST_RAISES: u32 = 128;
 
 /// Kernel with everything that decides its time.
 pub(crate) struct Timing<'a> {
@@ -169,12 +160,8 @@ impl<'a> Timing<'a> {
                 self.advance(step, &mut vector, &mut ignored);
                 vector.rebase(&self.transfer.layout);
                 self.forget(to, &mut vector);
-                let raised = match self.entering.contains(&(node, to)) {
-                    false => Raised::All,
-                    true if paid.contains(&to) => Raised::WithoutScoreboards,
-                    true => Raised::WithoutNext,
-                };
-                if self.raise(&mut times[to], &vector, account.raised_by, raised) {
+                let pays = paid.contains(&to) && self.entering.contains(&(node, to));
+                if self.raise(&mut times[to], &vector, account.raised_by, pays) {
                     waiting.insert(to);
                 }
             }
@@ -205,13 +192,14 @@ impl<'a> Timing<'a> {
         vector.forget_scoreboards(&self.transfer.layout, !live);
     }
 
-    /// Raises the vector of a node; returns whether its successors have to be visited.
+    /// Raises the vector of a node, without scoreboards if the step pays for them; returns whether its successors have to
+    /// be visited.
     fn raise(
         &self,
         times: &mut Option<NodeTimes>,
         vector: &TimeVector,
         raised_by: [Term; SCOREBOARDS],
-        raised: Raised,
+        pays: bool,
     ) -> bool {
         let is_new = times.is_none();
         let known = times.get_or_insert_with(|| NodeTimes {
@@ -223,14 +211,7 @@ impl<'a> Timing<'a> {
         }
         let mut changed = is_new;
         for (position, (own, other)) in known.vector.0.iter_mut().zip(&vector.0).enumerate() {
-            let is_raised = match raised {
-                Raised::All => true,
-                Raised::WithoutNext => !Part::delays_next(position),
-                Raised::WithoutScoreboards => {
-                    !Part::delays_next(position) && !self.transfer.layout.is_scoreboard(position)
-                }
-            };
-            if is_raised && other > own {
+            if other > own && !(pays && self.transfer.layout.is_scoreboard(position)) {
                 *own = *other;
                 changed = true;
                 let scoreboard = position.wrapping_sub(Part::Scoreboards as usize);
@@ -262,7 +243,7 @@ impl<'a> Timing<'a> {
             Some(term) => *term,
             None => self.transfer.layout.cause(position),
         };
-        account.terms[term as usize] += most - vector.get(Part::LastIssue);
+        account.terms[term as usize] += most - vector.get(Part::Ready);
         Some(rounded(account, most))
     }
 
@@ -322,8 +303,7 @@ fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
     entering
 }
 
-/// Cost of a time, rounded up to whole cycles. What the terms leave over is the wait of the next instruction, which the
-/// step after this one has in its own time.
+/// Cost of a time, rounded up to whole cycles.
 fn rounded(mut account: Account<'_>, milli: i64) -> StepCost {
     let cycles = (milli.max(0) + MILLI - 1) / MILLI;
     let known: i64 = account.terms.iter().sum();

@@ -20,9 +20,9 @@ const QUEUED: [ExecUnit; 4] = [
     ExecUnit::Lsu,
 ];
 
-/// Time later than which a component is never compared, less than any wait for it: components that are older by this
-/// many cycles than the last issue do not matter, as `issue.wake` is the most that is added to one.
-const HORIZON_BASE: i64 = 2;
+/// Cycles before the next possible issue at which older times are taken to be: later than they are, and early enough to
+/// delay nothing.
+const HORIZON: i64 = 1 << 11;
 
 /// Components of a time vector that always exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +51,8 @@ pub(crate) enum Part {
     Port,
     Slice,
     Dram,
+    /// The page tables have been walked for all translations on their way.
+    Translated,
     /// Latest completion of a load from global or local memory.
     Loaded,
     /// Latest completion of an atomic operation on global memory.
@@ -64,13 +66,6 @@ pub(crate) enum Part {
 /// Parts before the scoreboards.
 const FIXED: usize = Part::Scoreboards as usize;
 
-impl Part {
-    /// Whether a position is of a component that delays the next instruction alone.
-    pub(crate) fn delays_next(position: usize) -> bool {
-        position == Part::Ready as usize || position == Part::Requested as usize
-    }
-}
-
 /// Positions of the components of a kernel's time vectors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
@@ -82,7 +77,7 @@ pub(crate) struct Layout {
     pub(crate) loads: usize,
     pub(crate) stores: usize,
     len: usize,
-    /// Oldest time that matters, relative to the last issue, in thousandths of cycles.
+    /// Oldest time of a vector, relative to the next possible issue, in thousandths of cycles.
     pub(crate) horizon: i64,
     /// Whether a load may hit the L1 cache, and wait for a line in flight.
     pub(crate) hits_l1: bool,
@@ -96,7 +91,6 @@ impl Layout {
         hits_l1: bool,
     ) -> Layout {
         let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
-        let wake = numbers.slow(Parameter::IssueWake) as i64;
         let len = FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
         Layout {
             queue,
@@ -104,7 +98,7 @@ impl Layout {
             loads,
             stores,
             len,
-            horizon: (HORIZON_BASE + wake) * -MILLI,
+            horizon: -HORIZON * MILLI,
             hits_l1,
         }
     }
@@ -241,18 +235,18 @@ impl TimeVector {
         insert_latest(&mut self.0[layout.window(stores)], done);
     }
 
-    /// Lowers the scoreboards of a mask to a time that does not matter.
+    /// Lowers the scoreboards of a mask, which nothing waits for, to the oldest time.
     pub(crate) fn forget_scoreboards(&mut self, layout: &Layout, mask: u8) {
-        let never = self.get(Part::LastIssue) + layout.horizon;
+        let never = self.get(Part::Ready) + layout.horizon;
         for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
             self.0[FIXED + number] = never;
             self.0[layout.outstanding(number)].fill(never);
         }
     }
 
-    /// Moves the origin of time to the last issue; components that are too old to matter become equal.
+    /// Moves the origin of time to the next possible issue. Times that are too old to matter become equal.
     pub(crate) fn rebase(&mut self, layout: &Layout) {
-        let origin = self.get(Part::LastIssue);
+        let origin = self.get(Part::Ready);
         for time in &mut self.0 {
             *time = (*time - origin).max(layout.horizon);
         }

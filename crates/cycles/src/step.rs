@@ -9,7 +9,7 @@ use warpbound_timing::{Completion, Distance, InstrFacts, UnitModel};
 
 use crate::account::{Account, Term};
 use crate::lines::LineWait;
-use crate::memory::{AccessLimits, AccessTimes, MemoryTimes, floor};
+use crate::memory::{AccessLimits, AccessTimes, AccessWaits, MemoryTimes, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, Part, SCOREBOARDS, TimeVector};
 
@@ -23,6 +23,8 @@ pub(crate) struct OpWaits {
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
+    /// Waits of its memory access.
+    pub(crate) access: AccessWaits,
 }
 
 /// Timing of the instructions of a kernel on a machine.
@@ -121,6 +123,16 @@ impl<'a> Transfer<'a> {
             latencies: Parameter::ALL.iter().map(|&p| numbers.milli(p)).collect(),
             occupancies: occupancies(numbers),
         }
+    }
+
+    /// Time by which a sector that is missing in the L2 cache delays an access at most.
+    pub(crate) fn missing_sector(&self) -> i64 {
+        self.memory.missing_sector()
+    }
+
+    /// Time of a walk of a page table.
+    pub(crate) fn walk(&self) -> i64 {
+        self.memory.walk()
     }
 
     /// Service of a line of `sectors` sectors at a slice and at DRAM.
@@ -289,8 +301,8 @@ impl<'a> Transfer<'a> {
             }
             Completion::Memory { .. } => {
                 if let Some(access) = access {
-                    let (memory, most) = (&self.memory, self.most_sectors);
-                    times = memory.access(vector, &self.layout, start, access, most);
+                    let known = (waits.access, self.most_sectors);
+                    times = self.memory.access(vector, &self.layout, start, access, known);
                     term = Term::of_access(access);
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::account::{Account, Term, TermCycles};
-use crate::kernel::TimedKernel;
+use crate::kernel::{OnceCost, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
 use crate::step::Transfer;
@@ -23,8 +23,10 @@ pub struct KernelTime<'a> {
 pub struct PathTime {
     /// Cost of each step, in the order of [`TimedKernel::steps`]; `None` for steps that are never taken.
     pub steps: Vec<Option<StepCost>>,
-    /// Cost of the start, with everything that is counted once.
+    /// Cost of the start.
     pub start: StepCost,
+    /// Costs that are paid a limited number of times.
+    pub once: Vec<OnceCost>,
 }
 
 impl<'a> KernelTime<'a> {
@@ -51,6 +53,7 @@ impl<'a> KernelTime<'a> {
         PathTime {
             steps: (0..count).map(|number| self.timing.cost(number, &self.times)).collect(),
             start: self.timing.start_cost(&self.times),
+            once: self.timing.waits.once.clone(),
         }
     }
 
@@ -112,21 +115,12 @@ impl<'a> KernelTime<'a> {
 const MOST_CHOICES: usize = 12;
 
 impl Timing<'_> {
-    /// Cost of the start: what exceeds the vector of the first node, and what is counted once.
+    /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
-        let once = [
-            (Term::Fetch, self.waits.code_misses),
-            (Term::Constants, self.waits.constant_misses),
-        ];
+        let milli = self.start_excess(times);
+        let cycles = (milli + MILLI - 1).div_euclid(MILLI);
         let mut terms: TermCycles = [0; Term::ALL.len()];
-        let mut milli = self.start_excess(times);
-        terms[Term::Issue as usize] += milli;
-        for (term, time) in once {
-            terms[term as usize] += time;
-            milli += time;
-        }
-        let cycles = (milli + MILLI - 1) / MILLI;
-        terms[Term::Issue as usize] += cycles * MILLI - milli;
+        terms[Term::Issue as usize] = cycles * MILLI;
         StepCost {
             cycles: cycles as u64,
             terms,

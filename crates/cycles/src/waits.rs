@@ -1,14 +1,18 @@
 //! Waits of all instructions of a kernel for lines of code and constants, by node.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
-use crate::kernel::TimedKernel;
+use crate::account::Term;
+use crate::kernel::{OnceCost, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
-use crate::numbers::MachineNumbers;
+use crate::memory::AccessWaits;
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::prefetches::Prefetches;
 use crate::step::{OpWaits, Transfer};
 
 /// Distance of constant banks in the addresses of their caches.
@@ -50,9 +54,8 @@ const CONSTANTS: [CacheShape; 2] = [
 pub(crate) struct KernelWaits {
     /// For each node and instruction of it.
     pub(crate) nodes: Vec<Vec<OpWaits>>,
-    /// Time of first misses that are counted once: of code, and of constants.
-    pub(crate) code_misses: i64,
-    pub(crate) constant_misses: i64,
+    /// What is counted once, or a limited number of times.
+    pub(crate) once: Vec<OnceCost>,
     /// Bytes of a line of code.
     pub(crate) line: u64,
 }
@@ -62,6 +65,8 @@ pub(crate) struct KernelWaits {
 struct Requested {
     code: BTreeSet<u64>,
     constants: [BTreeSet<u64>; 2],
+    /// Whether some address of global, and of local memory has been translated.
+    translated: [bool; 2],
 }
 
 impl Requested {
@@ -78,6 +83,10 @@ impl Requested {
             own.retain(|line| other.contains(line));
             changed |= own.len() != before;
         }
+        for (own, other) in self.translated.iter_mut().zip(other.translated) {
+            changed |= *own && !other;
+            *own &= other;
+        }
         changed
     }
 }
@@ -92,6 +101,13 @@ struct Builder<'a> {
     code_counted: FirstMisses,
     constants_counted: FirstMisses,
     in_bank: (i64, i64),
+    /// Time by which each line of code may arrive later if it is prefetched.
+    late: BTreeMap<u64, i64>,
+    /// Accesses whose walks, and whose translations, are counted, by node: of global and of local memory.
+    walks_counted: [BTreeMap<usize, u64>; 2],
+    translated: [BTreeMap<usize, u64>; 2],
+    /// Sectors whose misses are counted, by node.
+    misses_counted: BTreeMap<usize, u64>,
 }
 
 impl KernelWaits {
@@ -109,11 +125,16 @@ impl KernelWaits {
                 *waits = builder.node(number, requested);
             }
         }
+        let mut code = builder.code.first_misses(&builder.code_counted);
+        code.extend(builder.prefetches(ahead.1, transfer));
+        let constants = builder.constants.first_misses(&builder.constants_counted);
+        let mut once = once_costs(code, Term::Fetch);
+        once.extend(once_costs(constants, Term::Constants));
+        once.extend(builder.translations(numbers, transfer));
+        once.extend(builder.missing_sectors(transfer));
         KernelWaits {
             nodes,
-            code_misses: builder.code.first_misses(&builder.code_counted)
-                + builder.prefetches(ahead.1, transfer),
-            constant_misses: builder.constants.first_misses(&builder.constants_counted),
+            once,
             line: builder.code.line[0],
         }
     }
@@ -129,18 +150,21 @@ impl<'a> Builder<'a> {
         let may_miss = kernel.lines_may_miss;
         let dram = if may_miss { milli(Parameter::DramBeyond) } else { 0 };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
+        let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
         let service = transfer_of.line_service((line / SECTOR).max(1) as i64, may_miss);
         // A prefetched line is requested after those before it, and arrives after them.
         let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
-        let prefetched = transfer(ahead * line, bandwidth) + ahead as i64 * (service.0 + service.1);
+        let each = transfer(line, bandwidth) + service.0 + service.1;
+        let prefetched = ahead as i64 * each;
         let code = LineCaches::new(
             &code_ranges(kernel, line, ahead),
             numbers,
             CODE,
             LineLatencies {
-                second: milli(Parameter::InstructionL15Hit) + prefetched,
-                beyond: milli(Parameter::InstructionL2Hit) + dram + prefetched,
+                second: milli(Parameter::InstructionL15Hit),
+                beyond: milli(Parameter::InstructionL2Hit) + dram,
+                prefetched,
                 service,
                 reaches_dram: may_miss,
             },
@@ -158,6 +182,7 @@ impl<'a> Builder<'a> {
             LineLatencies {
                 second: milli(Parameter::ConstantL15Beyond),
                 beyond: milli(Parameter::ConstantL2Beyond) + dram + (parts - 1) * (part.0 + part.1),
+                prefetched: 0,
                 service: in_bank,
                 reaches_dram: may_miss,
             },
@@ -170,24 +195,105 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank,
+            late: Prefetches::new(kernel, numbers, (line_of_code, ahead, each)).late_lines(),
+            walks_counted: Default::default(),
+            translated: Default::default(),
+            misses_counted: BTreeMap::new(),
         }
     }
 
     /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that do not stay may be
     /// prefetched again; their requests are part of each wait.
-    fn prefetches(&self, ahead: u64, transfer: &Transfer<'_>) -> i64 {
+    fn prefetches(&self, ahead: u64, transfer: &Transfer<'_>) -> Vec<(Vec<usize>, i64)> {
         if ahead == 0 {
-            return 0;
+            return Vec::new();
         }
         let line = self.code.line[0];
-        let ranges = code_ranges(self.kernel, line, ahead);
-        let lines: BTreeSet<u64> = ranges
-            .iter()
-            .flat_map(|(first, end)| first / line..end.div_ceil(line))
-            .collect();
+        let mut nodes: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
+        for (number, range) in self.kernel.nodes.iter().enumerate() {
+            if let Some((first, last)) = *range {
+                for own in self.address(first) / line..=self.address(last) / line + ahead {
+                    nodes.entry(own).or_default().insert(number);
+                }
+            }
+        }
         let sectors = (line / SECTOR).max(1) as i64;
         let service = transfer.line_service(sectors, self.kernel.lines_may_miss);
-        lines.len() as i64 * (service.0 + service.1)
+        let nodes = nodes.into_values();
+        nodes
+            .map(|nodes| (nodes.into_iter().collect(), service.0 + service.1))
+            .collect()
+    }
+
+    /// Translations that are counted.
+    fn translations(&self, numbers: &MachineNumbers, transfer: &Transfer<'_>) -> Vec<OnceCost> {
+        let mut costs = Vec::new();
+        for (space, pages) in self.kernel.translations.iter().enumerate() {
+            let first_level = numbers.milli(Parameter::TlbL1Miss);
+            let counted = [
+                (transfer.walk(), pages.walks, &self.walks_counted[space]),
+                (first_level, pages.first_level, &self.translated[space]),
+            ];
+            for (each, most, nodes) in counted {
+                if most > 0 && !nodes.is_empty() {
+                    costs.push(OnceCost {
+                        cycles: cycles(each),
+                        most,
+                        nodes: nodes.iter().map(|(&node, &times)| (node, times)).collect(),
+                        term: Term::Translation,
+                    });
+                }
+            }
+        }
+        costs
+    }
+
+    /// Sectors that are missing in the L2 cache and counted.
+    fn missing_sectors(&self, transfer: &Transfer<'_>) -> Option<OnceCost> {
+        let most = self.kernel.counted_sectors?;
+        let nodes = self.misses_counted.iter();
+        Some(OnceCost {
+            cycles: cycles(transfer.missing_sector()),
+            most,
+            nodes: nodes.map(|(&node, &times)| (node, times)).collect(),
+            term: Term::GlobalMemory,
+        })
+    }
+
+    /// Returns the waits of a memory access, and counts what its node may pay a limited number of times.
+    fn access(&mut self, node: usize, op: OpIndex, once: bool, translated: &mut [bool; 2]) -> AccessWaits {
+        let Some(limits) = self.kernel.accesses.get(&op) else {
+            return AccessWaits::default();
+        };
+        let mut waits = AccessWaits::default();
+        for limit in &limits.spaces {
+            let space = match limit.space {
+                MemorySpace::Global => 0,
+                MemorySpace::Local => 1,
+                _ => continue,
+            };
+            // Each line may be in another page.
+            let lines = u64::from(limit.lines);
+            if !limit.may_walk {
+                *self.translated[space].entry(node).or_default() += lines;
+            }
+            if !limit.may_walk && !translated[space] {
+                // With a single page, its walk can be followed; other translations may be missing later.
+                if once && self.kernel.translations[space].walks == 1 {
+                    waits.walks[space] = true;
+                } else {
+                    *self.walks_counted[space].entry(node).or_default() += lines;
+                }
+            }
+            translated[space] |= limits.always
+                && limits.spaces.len() == 1
+                && self.kernel.translations[space].walks <= 1;
+            if space == 0 && limit.may_miss && !once && self.kernel.counted_sectors.is_some() {
+                waits.counts_misses = true;
+                *self.misses_counted.entry(node).or_default() += u64::from(limit.sectors);
+            }
+        }
+        waits
     }
 
     /// Returns what every path to a node has requested, for each node that is reached.
@@ -238,6 +344,17 @@ impl<'a> Builder<'a> {
         };
         for op in first.0..=last.0 {
             let op = OpIndex(op);
+            if let Some(limits) = self.kernel.accesses.get(&op)
+                && let [limit] = &*limits.spaces
+                && limits.always
+            {
+                for (space, known) in [MemorySpace::Global, MemorySpace::Local]
+                    .into_iter()
+                    .zip(&mut requested.translated)
+                {
+                    *known |= limit.space == space;
+                }
+            }
             requested.code.insert(self.address(op) / self.code.line[0]);
             for address in self.constant_addresses(op) {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
@@ -258,19 +375,22 @@ impl<'a> Builder<'a> {
             let address = self.address(op);
             let line = address / self.code.line[0];
             let known = requested.code.contains(&line);
-            let counted = &mut self.code_counted;
-            let fetch = self.code.wait(address, [known, known], once, counted);
+            let counted = (node, &mut self.code_counted);
+            let late = self.late.get(&line).copied().unwrap_or(0);
+            let fetch = self.code.wait(address, [known, known], (once, late), counted);
             let constants = all(self.constant_addresses(op).map(|address| {
                 let lines = self.constants.line.map(|size| address / size);
                 let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constants.wait(address, known, once, &mut self.constants_counted)
+                self.constants.wait(address, known, (once, 0), (node, &mut self.constants_counted))
             }).collect::<Vec<_>>());
-            let (loaded_constants, further_words) = self.loaded(op);
+            let (loaded_constants, further_words) = self.loaded(node, op);
+            let access = self.access(node, op, once, &mut requested.translated);
             waits.push(OpWaits {
                 fetch,
                 constants,
                 loaded_constants,
                 further_words,
+                access,
             });
             requested.code.insert(line);
             for address in self.constant_addresses(op).collect::<Vec<_>>() {
@@ -283,7 +403,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Wait of a load from a constant bank, and its words after the first one.
-    fn loaded(&mut self, op: OpIndex) -> (LineWait, u32) {
+    fn loaded(&mut self, node: usize, op: OpIndex) -> (LineWait, u32) {
         let Some(&loaded) = self.kernel.loaded_constants.get(&op) else {
             return (LineWait::default(), 0);
         };
@@ -295,7 +415,7 @@ impl<'a> Builder<'a> {
         let each = (0..lines.min(MOST_COUNTED)).map(|number| {
             let address = first + number * line;
             self.constants
-                .wait(address, [false; 2], once, &mut self.constants_counted)
+                .wait(address, [false; 2], (once, 0), (node, &mut self.constants_counted))
         });
         let mut wait = all(each.collect::<Vec<_>>());
         if once {
@@ -323,6 +443,26 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
     }
+}
+
+/// Whole cycles of a time.
+fn cycles(milli: i64) -> u64 {
+    (milli.max(0) + MILLI - 1).div_euclid(MILLI) as u64
+}
+
+/// Returns the costs of first misses, one for all that the same nodes may pay.
+fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
+    let mut by_nodes: BTreeMap<Vec<usize>, i64> = BTreeMap::new();
+    for (nodes, milli) in misses {
+        *by_nodes.entry(nodes).or_default() += milli;
+    }
+    let each = by_nodes.into_iter().map(|(nodes, milli)| OnceCost {
+        cycles: cycles(milli),
+        most: 1,
+        nodes: nodes.into_iter().map(|node| (node, 1)).collect(),
+        term,
+    });
+    each.collect()
 }
 
 /// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.

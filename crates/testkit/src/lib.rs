@@ -10,6 +10,7 @@
 )]
 
 pub mod audit;
+pub mod control_words;
 pub mod counted_loops;
 pub mod cycle_accounting;
 pub mod divergence;

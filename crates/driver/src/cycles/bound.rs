@@ -6,6 +6,7 @@ use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, PathTime, Term};
 use warpbound_machine::Parameter;
+use warpbound_simt::NodeId;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 
@@ -73,7 +74,8 @@ impl<'a> LoneWarp<'a> {
         })
     }
 
-    /// Computes the bound for stated facts.
+    /// Computes the bound for stated facts: the smaller of that with a miss of each load in a loop, and that with a miss
+    /// of each sector of the buffers.
     ///
     /// # Errors
     ///
@@ -83,7 +85,14 @@ impl<'a> LoneWarp<'a> {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<CycleBound, Diagnostic> {
-        cycle_bound(self.flow, &self.inputs, &self.numbers, stated, effort)
+        let of = |inputs| cycle_bound(self.flow, inputs, &self.numbers, stated, effort);
+        let each_misses = of(&self.inputs)?;
+        let Some(inputs) = self.inputs.with_counted_sectors() else {
+            return Ok(each_misses);
+        };
+        let limit = |bound: &CycleBound| bound.bound.upper_bound().limit();
+        let counted = of(&inputs)?;
+        Ok(if limit(&counted) < limit(&each_misses) { counted } else { each_misses })
     }
 }
 
@@ -103,7 +112,8 @@ pub(crate) fn cycle_bound(
         let costs = time.costs();
         let solved = solve(flow, inputs, &costs, stated, effort)?;
         let counts = step_counts(inputs, &solved);
-        let found = account(&solved, &costs, &counts, delays, numbers)?;
+        let executions = |node| executions(flow, &solved, node);
+        let found = account(&solved, (&costs, &counts), executions, delays, numbers)?;
         let found = CycleBound {
             instructions: time.instructions(&counts),
             ..found
@@ -131,9 +141,9 @@ pub(crate) fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<D
             "dram.refresh of {refresh} cycles leaves no time in an interval of {interval}"
         )));
     }
-    let once = numbers.range(Parameter::LaunchKernel).1 + inputs.translation;
     Ok(Delays {
-        once: once.into(),
+        before: numbers.range(Parameter::LaunchKernel).1.into(),
+        once: 0,
         interruptions: interrupts.then_some((interval.into(), refresh.into())),
     })
 }
@@ -156,8 +166,14 @@ fn solve(
         Some(true) => Some(Cycles(costs.start.cycles)),
         _ => by_variable.get(&var).copied().map(Cycles),
     };
-    let ipet = Ipet::with_step_costs(&flow.counts, cost, stated)
-        .map_err(|_| Diagnostic::new("the costs of the steps are too large to compute with"))?;
+    let too_large = |_| Diagnostic::new("the costs of the steps are too large to compute with");
+    let mut ipet = Ipet::with_step_costs(&flow.counts, cost, stated).map_err(too_large)?;
+    for once in &costs.once {
+        let nodes = once.nodes.iter();
+        let nodes: Vec<_> = nodes.map(|&(node, times)| (NodeId(node as u32), times)).collect();
+        let cost = (once.term.name(), Cycles(once.cycles));
+        ipet.add_limited_cost(&flow.counts, cost, once.most, &nodes).map_err(too_large)?;
+    }
     match ipet.solve(effort) {
         Ok(Verdict::Bounded(bound)) => Ok(bound),
         Ok(Verdict::Unbounded { missing_bounds }) => Err(Diagnostic::new(match missing_bounds {
@@ -177,11 +193,18 @@ fn step_counts(inputs: &CycleInputs, solved: &WarpBound<Cycles>) -> Vec<u128> {
     inputs.variables.iter().map(|&var| count(var)).collect()
 }
 
+/// Executions of a node on the worst path.
+fn executions(flow: &KernelFlow, solved: &WarpBound<Cycles>, node: usize) -> u128 {
+    let arriving = flow.counts.executions.get(&NodeId(node as u32));
+    let count = |var| solved.worst_path().map_or(0, |path| path.count(var));
+    arriving.into_iter().flatten().map(|&var| count(var)).sum()
+}
+
 /// Adds the delays, and divides the bound into terms.
 fn account(
     solved: &WarpBound<Cycles>,
-    costs: &PathTime,
-    counts: &[u128],
+    (costs, counts): (&PathTime, &[u128]),
+    executions: impl Fn(usize) -> u128,
     delays: Delays,
     numbers: &MachineNumbers,
 ) -> Result<CycleBound, Diagnostic> {
@@ -198,10 +221,14 @@ fn account(
             }
         }
     }
+    if solved.worst_path().is_some() {
+        for once in &costs.once {
+            let times = i128::try_from(once.times(&executions)).unwrap_or(i128::MAX);
+            terms[once.term as usize] += milli(once.cycles).saturating_mul(times);
+        }
+    }
     let launch = numbers.range(Parameter::LaunchKernel).1;
-    let once = u64::try_from(delays.once).unwrap_or(u64::MAX);
     terms[Term::Launch as usize] += milli(launch);
-    terms[Term::Translation as usize] += milli(once - launch);
     let without = Delays {
         interruptions: None,
         ..delays

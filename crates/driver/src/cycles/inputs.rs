@@ -6,7 +6,7 @@ use warpbound_analyse::access::{AccessClass, AccessCounts, AccessPattern};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
-    TimedStep, refusal,
+    TimedStep, Translations, refusal,
 };
 use warpbound_ir::{Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -16,7 +16,7 @@ use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, instr_facts};
 
 use super::CacheState;
-use super::launch_memory::LaunchMemory;
+use super::launch_memory::{LaunchMemory, PageCount};
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
@@ -27,6 +27,7 @@ const LANES: u32 = 32;
 const BANK_BYTES: u64 = 0x1_0000;
 
 /// Inputs of the time of a kernel.
+#[derive(Clone)]
 pub struct CycleInputs {
     pub(crate) facts: Vec<InstrFacts>,
     pub(crate) nodes: Vec<Option<(OpIndex, OpIndex)>>,
@@ -39,8 +40,11 @@ pub struct CycleInputs {
     pub(crate) lines_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
     pub(crate) reaches_dram: bool,
-    /// Cycles of translations that are missing once.
-    pub(crate) translation: u64,
+    /// Translations of global and local memory that are missing once.
+    pub(crate) translations: [Translations; 2],
+    /// Sectors of the buffers, if they stay in the L2 cache.
+    pub(crate) sectors: Option<u64>,
+    pub(crate) counted_sectors: Option<u64>,
 }
 
 impl CycleInputs {
@@ -54,7 +58,21 @@ impl CycleInputs {
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
             lines_may_miss: self.lines_may_miss,
+            translations: self.translations,
+            counted_sectors: self.counted_sectors,
         }
+    }
+
+    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.
+    pub(crate) fn with_counted_sectors(&self) -> Option<CycleInputs> {
+        let sectors = self.sectors?;
+        let mut spaces = self.accesses.values().flat_map(|limits| &limits.spaces);
+        spaces
+            .any(|limit| limit.space == MemorySpace::Global && limit.may_miss)
+            .then(|| CycleInputs {
+                counted_sectors: Some(sectors),
+                ..self.clone()
+            })
     }
 }
 
@@ -91,9 +109,14 @@ impl Session {
             Some(file) => Some(self.bind(prepared, file, Default::default(), 0)?),
             None => None,
         };
+        let mut limits = classes.values().flat_map(|class| &class.limits);
+        let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
         let memory = bound_launch
             .as_ref()
-            .map(|(launch, memory)| LaunchMemory::of(&prepared.code, launch, memory, numbers));
+            .map(|(launch, memory)| {
+                let memory = (memory, accesses_local);
+                LaunchMemory::of(&prepared.code, launch, memory, numbers)
+            });
         let access_knowledge = AccessKnowledge {
             caches,
             memory,
@@ -109,7 +132,9 @@ impl Session {
             loaded_constants: BTreeMap::new(),
             lines_may_miss: !access_knowledge.is_warm(),
             reaches_dram: !access_knowledge.is_warm(),
-            translation: 0,
+            translations: Default::default(),
+            sectors: memory.filter(|memory| memory.fits).map(|memory| memory.sectors),
+            counted_sectors: None,
             facts,
         };
         for (number, counted) in flow.counts.variables.iter().enumerate() {
@@ -126,7 +151,7 @@ impl Session {
         for op in nodes.iter().flatten().flat_map(|&(first, last)| first.0..=last.0) {
             inputs.add_op(OpIndex(op), prepared, classes, &access_knowledge, banks)?;
         }
-        inputs.translation = access_knowledge.translation(&inputs.accesses, numbers);
+        inputs.translations = access_knowledge.translations();
         Ok(inputs)
     }
 }
@@ -166,7 +191,12 @@ impl CycleInputs {
                     _ => None,
                 };
                 if let Some((class, direction)) = class.zip(direction) {
-                    let limits = knowledge.limits(class, direction, cached);
+                    let condition = prepared.code.get(at).map(|op| op.condition);
+                    let always = condition.is_some_and(|condition| condition.is_always());
+                    let limits = AccessLimits {
+                        always,
+                        ..knowledge.limits(class, direction, cached)
+                    };
                     self.reaches_dram |= limits
                         .spaces
                         .iter()
@@ -216,6 +246,7 @@ impl AccessKnowledge {
         AccessLimits {
             direction,
             bytes: class.shape.bytes,
+            always: false,
             spaces: spaces.collect(),
         }
     }
@@ -249,37 +280,23 @@ impl AccessKnowledge {
         }
     }
 
-    /// Returns the cycles of the translations that are missing once.
-    fn translation(
-        &self,
-        accesses: &BTreeMap<OpIndex, AccessLimits>,
-        numbers: &MachineNumbers,
-    ) -> u64 {
+    /// Returns the translations that are missing once, of global and of local memory.
+    fn translations(&self) -> [Translations; 2] {
         let Some([buffers, local]) = self.memory.and_then(|memory| memory.pages) else {
-            return 0;
+            return Default::default();
         };
-        let accesses_space = |space| {
-            let mut all = accesses.values().flat_map(|limits| &limits.spaces);
-            all.any(|limit| limit.space == space)
-        };
-        let cycles = |parameter| numbers.slow(parameter);
-        let walk = cycles(Parameter::TlbWalk).max(cycles(Parameter::TlbL2Miss));
-        let first_miss = cycles(Parameter::TlbL1Miss);
-        let cold = |pages: super::launch_memory::PageCount| {
-            pages.second * walk.max(first_miss)
-                + pages.first.saturating_sub(pages.second) * first_miss
+        let cold = |pages: PageCount| Translations {
+            walks: pages.second,
+            first_level: pages.first.saturating_sub(pages.second),
         };
         let of_buffers = match self.caches {
-            CacheState::Warm => buffers.first * first_miss,
+            // The host has written them: the second-level TLB has their translations.
+            CacheState::Warm => Translations {
+                walks: 0,
+                first_level: buffers.first,
+            },
             CacheState::Cold | CacheState::Any => cold(buffers),
         };
-        let mut all = 0;
-        if accesses_space(MemorySpace::Global) {
-            all += of_buffers;
-        }
-        if accesses_space(MemorySpace::Local) {
-            all += cold(local);
-        }
-        all
+        [of_buffers, cold(local)]
     }
 }

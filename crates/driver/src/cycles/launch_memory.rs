@@ -15,7 +15,10 @@ const CONSTANTS_AT: u64 = 0x21_0000_0000;
 const BANK_STRIDE: u64 = 0x1_0000;
 const LOCAL_AT: u64 = 0x30_0000_0000;
 
-/// Lines of code after the last one that a fetch may request at most, if the machine does not say.
+/// Bytes of a sector (`memory-units`).
+const SECTOR: u64 = 32;
+
+/// Lanes of a warp.
 const LANES: u64 = 32;
 
 /// Memory of a launch with known addresses.
@@ -26,6 +29,8 @@ pub(crate) struct LaunchMemory {
     /// Pages of the buffers, and of local memory: of the first and of the second TLB. `None` if some may be translated
     /// more than once.
     pub(crate) pages: Option<[PageCount; 2]>,
+    /// Sectors of the buffers.
+    pub(crate) sectors: u64,
 }
 
 /// Number of pages of a range of memory.
@@ -42,15 +47,19 @@ impl LaunchMemory {
     pub(crate) fn of(
         code: &Code,
         launch: &Launch,
-        memory: &GlobalMemory,
+        (memory, accesses_local): (&GlobalMemory, bool),
         numbers: &MachineNumbers,
     ) -> LaunchMemory {
         let buffers = memory.buffers().iter();
         let buffers: Vec<(u64, u64)> = buffers
             .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
             .collect();
-        // The warp may be in any slot of the first SM that a block starts on.
-        let slots = numbers.range(Parameter::SmWarps).1;
+        // The warp is in a slot of the first row of the first SM.
+        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+        let slots = match accesses_local {
+            true => threads.div_ceil(LANES).max(1),
+            false => 0,
+        };
         let of_warp = u64::from(launch.local).next_multiple_of(4) * LANES;
         let local = [(LOCAL_AT, LOCAL_AT + slots * of_warp)];
         let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
@@ -69,6 +78,10 @@ impl LaunchMemory {
         LaunchMemory {
             fits: fits(&all, numbers),
             pages: pages(&buffers, &local, numbers),
+            sectors: buffers
+                .iter()
+                .map(|(first, end)| end.div_ceil(SECTOR) - first / SECTOR)
+                .sum(),
         }
     }
 }

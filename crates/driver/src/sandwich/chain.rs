@@ -10,10 +10,10 @@ use warpbound_bound::Effort;
 use warpbound_cycles::{KernelTime, MachineNumbers};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
-use warpbound_machine::{MachineConfig, Parameter};
+use warpbound_machine::MachineConfig;
 use warpbound_simt::NodeId;
 
-use super::observed::{MemoryPath, RunRecord};
+use super::observed::{MemoryPath, RunRecord, SeenAccess};
 use super::runs::WorstRun;
 use crate::audit::ObservedAccess;
 use crate::bound::FlowFacts;
@@ -158,17 +158,25 @@ impl<'a> Chain<'a> {
             observed.replace_addresses(&mut inputs);
         }
         if replaced.hits {
-            observed.replace_hits(&mut inputs, &numbers);
-        }
-        if replaced.path {
-            return observed.path_value(&inputs, &numbers);
+            observed.replace_hits(&mut inputs);
         }
         let facts = match replaced.loops {
             true => &observed.seen,
             false => &observed.given,
         };
-        let bound = cycle_bound(self.flow, &inputs, &numbers, facts.stated(), Effort::default())?;
-        Ok(bound.bound.upper_bound().limit().0)
+        let limit = |inputs: &CycleInputs| {
+            if replaced.path {
+                return observed.path_value(inputs, &numbers);
+            }
+            let bound = cycle_bound(self.flow, inputs, &numbers, facts.stated(), Effort::default())?;
+            Ok(bound.bound.upper_bound().limit().0)
+        };
+        // As `LoneWarp::bound` does.
+        let each_misses = limit(&inputs)?;
+        Ok(match inputs.with_counted_sectors() {
+            Some(inputs) => each_misses.min(limit(&inputs)?),
+            None => each_misses,
+        })
     }
 
     fn inputs(&self, numbers: &MachineNumbers, caches: CacheState) -> Result<CycleInputs, Diagnostic> {
@@ -197,26 +205,30 @@ impl Observed {
     }
 
     /// Replaces what may miss by what missed.
-    fn replace_hits(&self, inputs: &mut CycleInputs, numbers: &MachineNumbers) {
+    fn replace_hits(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
             for limit in &mut limits.spaces {
                 let path = MemoryPath::of(limit.space);
                 let seen = self.record.accesses.get(&(*at, path));
                 let seen = seen.copied().unwrap_or_default();
                 limit.may_hit_l1 &= seen.hits_l1;
-                limit.may_miss &= seen.misses_l2;
+                limit.may_miss &= seen.l2_misses > 0;
                 limit.may_evict &= seen.reaches_dram;
                 limit.may_walk &= seen.tlb_misses > 0;
             }
         }
-        let misses: u64 = self.record.accesses.values().map(|seen| seen.tlb_misses).sum();
-        let slowest = [
-            Parameter::TlbWalk,
-            Parameter::TlbL2Miss,
-            Parameter::TlbL1Miss,
-        ];
-        let each = slowest.map(|parameter| numbers.slow(parameter)).into_iter().max();
-        inputs.translation = inputs.translation.min(misses * each.unwrap_or(0));
+        let sum = |path, count: fn(&SeenAccess) -> u64| -> u64 {
+            let all = self.record.accesses.iter();
+            all.filter(|((_, own), _)| *own == path).map(|(_, seen)| count(seen)).sum()
+        };
+        let paths = [MemoryPath::Global, MemoryPath::Local];
+        for (translations, path) in inputs.translations.iter_mut().zip(paths) {
+            let misses = sum(path, |seen| seen.tlb_misses);
+            translations.walks = translations.walks.min(misses);
+            translations.first_level = translations.first_level.min(misses - translations.walks);
+        }
+        let missing = sum(MemoryPath::Global, |seen| seen.l2_misses);
+        inputs.sectors = Some(inputs.sectors.map_or(missing, |sectors| sectors.min(missing)));
         inputs.lines_may_miss &= self.caches == CacheState::Cold || self.record.lines_from_dram;
         let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
         let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
@@ -251,6 +263,13 @@ impl Observed {
                 None if count == 0 => {}
                 None => return Err(unknown()),
             }
+        }
+        let executions = |node: usize| {
+            let own = inputs.steps.iter().zip(&counts).filter(|(step, _)| step.from == node);
+            own.map(|(_, count)| count).sum()
+        };
+        for once in &costs.once {
+            cycles += u128::from(once.cycles) * once.times(executions);
         }
         let all = delays(inputs, numbers)?.add_to(cycles);
         all.and_then(|cycles| u64::try_from(cycles).ok())

@@ -30,8 +30,8 @@ impl MemoryPath {
 pub(super) struct SeenAccess {
     /// Whether a sector hit the L1 cache.
     pub(super) hits_l1: bool,
-    /// Whether a sector missed the L2 cache.
-    pub(super) misses_l2: bool,
+    /// Sectors that missed the L2 cache.
+    pub(super) l2_misses: u64,
     /// Whether DRAM transferred a sector.
     pub(super) reaches_dram: bool,
     /// Misses of the first-level TLB.
@@ -82,7 +82,7 @@ impl EventListener for RunRecord {
             } => {
                 let seen = self.accesses.entry((at, MemoryPath::of(space))).or_default();
                 seen.hits_l1 |= l1_hits > 0;
-                seen.misses_l2 |= l2_lookups > l2_hits;
+                seen.l2_misses += u64::from(l2_lookups.saturating_sub(l2_hits));
                 seen.reaches_dram |= dram_sectors > 0;
                 seen.tlb_misses += u64::from(tlb_misses);
             }

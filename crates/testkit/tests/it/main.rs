@@ -5,6 +5,7 @@ mod access_classes;
 mod attained_bounds;
 mod bandwidth;
 mod complementary_writes;
+mod control_words;
 mod counted_loops;
 mod dependencies;
 mod divergence;

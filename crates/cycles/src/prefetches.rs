@@ -1,0 +1,109 @@
+//! Lines of code that are prefetched: by how much they may arrive later than lines that are requested when they are
+//! needed.
+//!
+//! The line that follows a fetched one as number n arrives n transfers later. It is needed only after the warp has come
+//! from an instruction at which the fetched line is entered; the least time of that way counts against the delay.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use warpbound_ir::OpIndex;
+use warpbound_machine::Parameter;
+use warpbound_timing::{Distance, InstrFacts};
+
+use crate::kernel::TimedKernel;
+use crate::numbers::{MILLI, MachineNumbers};
+
+/// Ways between the lines of a kernel.
+pub(crate) struct Prefetches {
+    /// Line of each instruction.
+    lines: Vec<u64>,
+    /// Instructions before each instruction that is reached.
+    before: Vec<BTreeSet<usize>>,
+    /// Least time from the issue of each instruction to that of the next.
+    least: Vec<i64>,
+    /// Most lines prefetched, and the delay of each after the one before it.
+    ahead: u64,
+    each: i64,
+}
+
+impl Prefetches {
+    pub(crate) fn new(
+        kernel: &TimedKernel<'_>,
+        numbers: &MachineNumbers,
+        (line, ahead, each): (u64, u64, i64),
+    ) -> Prefetches {
+        let facts = kernel.facts.iter();
+        let lines = facts.map(|facts| u64::from(facts.address) / line.max(1)).collect();
+        let mut before = vec![BTreeSet::new(); kernel.facts.len()];
+        let mut add = |from: OpIndex, to: OpIndex| {
+            if let Some(before) = before.get_mut(to.index()) {
+                before.insert(from.index());
+            }
+        };
+        for &(first, last) in kernel.nodes.iter().flatten() {
+            (first.0..last.0).for_each(|op| add(OpIndex(op), OpIndex(op + 1)));
+        }
+        let node = |node: usize| kernel.nodes.get(node).copied().flatten();
+        for step in kernel.steps {
+            if let (Some((_, last)), Some((first, _))) = (node(step.from), step.to.and_then(node)) {
+                add(last, first);
+            }
+        }
+        Prefetches {
+            lines,
+            before,
+            least: kernel.facts.iter().map(|facts| least(facts, numbers)).collect(),
+            ahead,
+            each,
+        }
+    }
+
+    /// Returns the time by which each line that is entered may arrive later.
+    pub(crate) fn late_lines(&self) -> BTreeMap<u64, i64> {
+        let mut entered: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for op in (0..self.before.len()).filter(|&op| self.enters(op)) {
+            entered.entry(self.lines[op]).or_default().push(op);
+        }
+        entered.iter().map(|(&line, ops)| (line, self.late(line, ops))).collect()
+    }
+
+    /// Whether an instruction may follow one in another line.
+    fn enters(&self, op: usize) -> bool {
+        self.before[op].iter().any(|&from| self.lines[from] != self.lines[op])
+    }
+
+    /// Time by which a line that is entered at some instructions may arrive later.
+    fn late(&self, line: u64, entries: &[usize]) -> i64 {
+        let most = self.ahead as i64 * self.each;
+        let mut late = 0;
+        let mut reached: BTreeMap<usize, i64> = BTreeMap::new();
+        let mut waiting: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
+        waiting.extend(entries.iter().map(|&op| Reverse((0, op))));
+        while let Some(Reverse((time, op))) = waiting.pop() {
+            // Longer ways leave no delay.
+            if time >= most || reached.get(&op).is_some_and(|&known| known <= time) {
+                continue;
+            }
+            reached.insert(op, time);
+            let distance = line.wrapping_sub(self.lines[op]);
+            if (1..=self.ahead).contains(&distance) && self.enters(op) {
+                late = late.max(distance as i64 * self.each - time);
+            }
+            let before = self.before[op].iter();
+            waiting.extend(before.map(|&from| Reverse((time + self.least[from], from))));
+        }
+        late
+    }
+}
+
+/// Least time from the issue of an instruction to that of the next one of its warp.
+fn least(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
+    let cycles = match facts.distance {
+        Distance::Cycles(cycles) => i64::from(cycles.max(facts.least)),
+        Distance::Parameter(parameter) => numbers.range(parameter).0 as i64,
+        Distance::Pair if numbers.range(Parameter::IssueDual).1 == 0 => 1,
+        Distance::Pair => 0,
+    };
+    cycles * MILLI
+}
