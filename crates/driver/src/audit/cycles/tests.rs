@@ -48,7 +48,10 @@ fn compared(caches: CacheState, planted: u64) -> LoneWarpAudit {
 fn every_warp_selection_order_and_state_is_run() {
     let found = compared(CacheState::Any, 0);
     assert_eq!(found.refused, None);
-    assert_eq!((found.warps, found.launched_warps, found.skipped), (2, 2, 0));
+    assert_eq!(
+        (found.warps, found.launched_warps, found.skipped),
+        (2, 2, 0)
+    );
     assert_eq!(found.runs, 2 * 5 * 2 * 2);
     assert_eq!(found.exceeded, []);
     let worst = found.worst.expect("a run");
@@ -72,7 +75,10 @@ fn a_bound_below_a_run_is_found() {
     let worst = sound.worst.clone().expect("a run");
     let distance = sound.bound - worst.cycles;
     let just_sound = compared(CacheState::Warm, distance);
-    assert_eq!((just_sound.exceeded, just_sound.bound), (vec![], worst.cycles));
+    assert_eq!(
+        (just_sound.exceeded, just_sound.bound),
+        (vec![], worst.cycles)
+    );
     let planted = compared(CacheState::Warm, distance + 1);
     assert!(!planted.exceeded.is_empty());
     let text = &planted.exceeded[0].text;
