@@ -52,6 +52,8 @@ pub(crate) enum Part {
     LoadedConstants,
     /// Latest completion of a load from global or local memory.
     Loaded,
+    /// Latest arrival of sectors from DRAM.
+    Arrived,
     /// Latest completion of an atomic operation on global memory.
     Atomic,
     /// The L2 cache has accepted all stores.
