@@ -1,4 +1,4 @@
-//! Time of a warp that runs alone (SOUNDNESS 8): an upper limit of the cycles of each step of the warp-level graph, from
+//! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph, from
 //! which `warpbound-bound` computes the bound of the warp.
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.

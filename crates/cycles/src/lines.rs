@@ -1,4 +1,4 @@
-//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 8.5).
+//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 11.3).
 //!
 //! A line is *persistent* in a cache if all lines that the kernel can bring into its set fit. What an earlier
 //! instruction on every path has requested is present then. The first request for a persistent line misses: it is either

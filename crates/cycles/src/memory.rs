@@ -2,7 +2,7 @@
 //! sectors that it can cause.
 //!
 //! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps and there are several slices; here each is
-//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 8.4).
+//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 11.2).
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;

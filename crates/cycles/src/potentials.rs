@@ -1,5 +1,5 @@
 //! Costs of the steps of a warp: each node has a vector of times, and a step costs what the times after it exceed the
-//! vector of its target by (SOUNDNESS 8.6).
+//! vector of its target by (SOUNDNESS 11.5).
 //!
 //! The sum of the costs along any path limits the time of the path, whatever the vectors are: if all times are at most
 //! those of the node's vector, delayed by some whole cycles, then after the step they are at most those of the target's

@@ -2,7 +2,7 @@
 //!
 //! All times of a run are at most the components of this vector, which a transfer function for each instruction
 //! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by as
-//! many (SOUNDNESS 8.2).
+//! many (SOUNDNESS 11.1).
 
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;

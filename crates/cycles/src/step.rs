@@ -1,4 +1,4 @@
-//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 8.3).
+//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 11.1).
 
 use std::collections::BTreeMap;
 

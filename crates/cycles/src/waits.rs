@@ -10,7 +10,7 @@ use warpbound_machine::Parameter;
 use crate::account::Term;
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
-use crate::memory::AccessWaits;
+use crate::memory::{AccessLimits, AccessWaits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::{OpWaits, Transfer};
@@ -105,7 +105,9 @@ struct Builder<'a> {
     late: BTreeMap<u64, i64>,
     /// The same for lines that the first cache may lose before they are needed.
     late_lost: BTreeMap<u64, i64>,
-    /// Accesses whose walks, and whose translations, are counted, by node: of global and of local memory.
+    /// Access whose time has the walk of the only page of a space; accesses whose walks, and whose translations, are
+    /// counted, by node: of global and of local memory.
+    walk_at: [Option<OpIndex>; 2],
     walks_counted: [BTreeMap<usize, u64>; 2],
     translated: [BTreeMap<usize, u64>; 2],
     /// Sectors whose misses are counted, by node.
@@ -121,6 +123,7 @@ impl KernelWaits {
         let mut builder = Builder::new(kernel, numbers, transfer);
         let ahead = numbers.range(Parameter::InstructionAhead);
         let requested = builder.requested(ahead.0);
+        builder.walk_at = builder.first_accesses(&requested);
         let mut nodes = vec![Vec::new(); kernel.nodes.len()];
         for (number, waits) in nodes.iter_mut().enumerate() {
             if let Some(requested) = requested.get(number).cloned().flatten() {
@@ -200,6 +203,7 @@ impl<'a> Builder<'a> {
             in_bank,
             late: prefetches.late_lines(),
             late_lost: prefetches.late_lost_lines(),
+            walk_at: [None; 2],
             walks_counted: Default::default(),
             translated: Default::default(),
             misses_counted: BTreeMap::new(),
@@ -264,6 +268,51 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Space of which an access certainly translates the only page whose table may have to be walked.
+    fn translates(&self, limits: &AccessLimits) -> Option<usize> {
+        let [limit] = &*limits.spaces else {
+            return None;
+        };
+        let space = space_number(limit.space)?;
+        (limits.always && self.kernel.translations[space].walks <= 1).then_some(space)
+    }
+
+    /// Returns for each space the only access that may be the first one, if it is executed once: the walk is part of its
+    /// time then. Walks of several accesses are counted instead.
+    fn first_accesses(&self, requested: &[Option<Requested>]) -> [Option<OpIndex>; 2] {
+        let mut first: [Vec<(OpIndex, bool)>; 2] = Default::default();
+        for (node, requested) in requested.iter().enumerate() {
+            let Some((known, (begin, end))) = requested.as_ref().zip(self.kernel.nodes[node]) else {
+                continue;
+            };
+            let mut translated = known.translated;
+            for op in (begin.0..=end.0).map(OpIndex) {
+                let Some(limits) = self.kernel.accesses.get(&op) else {
+                    continue;
+                };
+                let spaces = limits.spaces.iter().filter(|limit| !limit.may_walk);
+                for space in spaces.filter_map(|limit| space_number(limit.space)) {
+                    if !translated[space] {
+                        first[space].push((op, self.once[node]));
+                    }
+                }
+                if let Some(space) = self.translates(limits) {
+                    translated[space] = true;
+                }
+            }
+        }
+        let walks = self.kernel.translations.map(|pages| pages.walks);
+        let mut found = [None; 2];
+        for (space, first) in first.iter().enumerate() {
+            if let [(op, true)] = **first
+                && walks[space] == 1
+            {
+                found[space] = Some(op);
+            }
+        }
+        found
+    }
+
     /// Returns the waits of a memory access, and counts what its node may pay a limited number of times.
     fn access(&mut self, node: usize, op: OpIndex, once: bool, translated: &mut [bool; 2]) -> AccessWaits {
         let Some(limits) = self.kernel.accesses.get(&op) else {
@@ -271,10 +320,8 @@ impl<'a> Builder<'a> {
         };
         let mut waits = AccessWaits::default();
         for limit in &limits.spaces {
-            let space = match limit.space {
-                MemorySpace::Global => 0,
-                MemorySpace::Local => 1,
-                _ => continue,
+            let Some(space) = space_number(limit.space) else {
+                continue;
             };
             // Each line may be in another page.
             let lines = u64::from(limit.lines);
@@ -282,16 +329,12 @@ impl<'a> Builder<'a> {
                 *self.translated[space].entry(node).or_default() += lines;
             }
             if !limit.may_walk && !translated[space] {
-                // With a single page, its walk can be followed; other translations may be missing later.
-                if once && self.kernel.translations[space].walks == 1 {
-                    waits.walks[space] = true;
-                } else {
-                    *self.walks_counted[space].entry(node).or_default() += lines;
+                match self.walk_at[space] == Some(op) {
+                    true => waits.walks[space] = once,
+                    false => *self.walks_counted[space].entry(node).or_default() += lines,
                 }
             }
-            translated[space] |= limits.always
-                && limits.spaces.len() == 1
-                && self.kernel.translations[space].walks <= 1;
+            translated[space] |= self.translates(limits) == Some(space);
             if space == 0 && limit.may_miss && !once && self.kernel.counted_sectors.is_some() {
                 waits.counts_misses = true;
                 *self.misses_counted.entry(node).or_default() += u64::from(limit.sectors);
@@ -348,16 +391,9 @@ impl<'a> Builder<'a> {
         };
         for op in first.0..=last.0 {
             let op = OpIndex(op);
-            if let Some(limits) = self.kernel.accesses.get(&op)
-                && let [limit] = &*limits.spaces
-                && limits.always
-            {
-                let spaces = [MemorySpace::Global, MemorySpace::Local];
-                let known = spaces.into_iter().zip(&mut requested.translated);
-                for ((space, known), pages) in known.zip(&self.kernel.translations) {
-                    // With more pages, others may be missing later.
-                    *known |= limit.space == space && pages.walks <= 1;
-                }
+            let limits = self.kernel.accesses.get(&op);
+            if let Some(space) = limits.and_then(|limits| self.translates(limits)) {
+                requested.translated[space] = true;
             }
             requested.code.insert(self.address(op) / self.code.line[0]);
             for address in self.constant_addresses(op) {
@@ -453,6 +489,15 @@ impl<'a> Builder<'a> {
         constants
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
+    }
+}
+
+/// Number of a space whose addresses are translated.
+fn space_number(space: MemorySpace) -> Option<usize> {
+    match space {
+        MemorySpace::Global => Some(0),
+        MemorySpace::Local => Some(1),
+        _ => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 8).
+//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 11).
 
 mod assumptions;
 pub(crate) mod bound;

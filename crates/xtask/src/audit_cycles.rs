@@ -11,7 +11,7 @@ use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_driver::audit::{HeaderMaximum, PathOrder, variation};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, LoneWarp, Parameter, RunHooks, Selection, Session, Silent,
+    BoundOptions, CacheState, CycleOptions, GpuModel, Kernel, LoneWarp, Parameter, RunHooks, Selection, Session, Silent,
     SingleWarp, StartCaches, StatedLaunches, TimedOptions,
 };
 use warpbound_launch::LaunchFile;
@@ -295,35 +295,30 @@ fn audit(
             let Some((limit, net, terms)) = bound.clone() else {
                 return Ok(Audited::Refused(row.terms));
             };
-            for &selection in &picks {
+            for (selection, set) in runs_of(&session, kernel, (machine, &picks), &|options| {
+                TimedOptions {
+                    only: Some(only),
+                    order,
+                    max_instructions: Some(MOST_INSTRUCTIONS),
+                    ..options
+                }
+            }, launch) {
                 let timed = TimedOptions {
                     selection,
                     only: Some(only),
                     order,
                     max_instructions: Some(MOST_INSTRUCTIONS),
+                    set: set.clone(),
                     ..TimedOptions::new(machine.clone())
                 };
-                // The slow end of parameters without one is searched.
-                let cycles = match selection {
-                    Selection::Slow => {
-                        let hooks = RunHooks {
-                            events: None,
-                            timeline: None,
-                            progress: &mut |_| {},
-                        };
-                        let run = session.simulate(kernel, launch, &timed, hooks);
-                        run.map(|run| run.report.cycles)
-                    }
-                    _ => {
-                        let run = session.simulate_with(&prepared, launch, &timed, &mut Silent);
-                        run.map(|run| run.cycles.0.0)
-                    }
-                };
-                let Ok(cycles) = cycles else {
+                let run = session.simulate_with(&prepared, launch, &timed, &mut Silent);
+                let Ok(cycles) = run.map(|run| run.cycles.0.0) else {
                     continue;
                 };
                 row.runs += 1;
-                let overhead = machine.select(selection)[Parameter::LaunchKernel];
+                let stated = set.iter().find(|(parameter, _)| *parameter == Parameter::LaunchKernel);
+                let selected = machine.select(selection)[Parameter::LaunchKernel];
+                let overhead = stated.map_or(selected, |(_, value)| *value);
                 let worst = cycles.saturating_sub(overhead);
                 let what = format!("{selection} content {content} warp {number}");
                 if cycles > limit || worst > net {
@@ -343,6 +338,53 @@ fn audit(
     row.bounds = known.len() as u64;
     Ok(Audited::Done(row))
 }
+
+/// Returns the selections of a single warp's runs, with parameters that are set besides: those of `picks`, and the slow
+/// end with the values that a search finds for parameters without one, and with refreshes of DRAM at different times.
+fn runs_of(
+    session: &Session,
+    kernel: &Kernel,
+    (machine, picks): (&GpuModel, &[Selection]),
+    with: &dyn Fn(TimedOptions) -> TimedOptions,
+    launch: &LaunchFile,
+) -> Vec<(Selection, Vec<(Parameter, u64)>)> {
+    let mut runs: Vec<_> = picks.iter().map(|pick| (*pick, Vec::new())).collect();
+    let slow = with(TimedOptions {
+        selection: Selection::Slow,
+        ..TimedOptions::new(machine.clone())
+    });
+    let hooks = RunHooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| {},
+    };
+    if let Ok(run) = session.simulate(kernel, launch, &slow, hooks) {
+        let search = run.report.selection_search;
+        let found = search.iter().flat_map(|search| &search.numbers);
+        let found = found.filter_map(|found| Some((Parameter::named(&found.name).ok()?, found.value)));
+        let found: Vec<(Parameter, u64)> = found.collect();
+        // Numbers that decide when DRAM is refreshed; multiples of two primes spread them evenly.
+        let phases = [
+            (Parameter::LaunchKernel, 2_654_435_761),
+            (Parameter::DramRefreshInterval, 40_503),
+        ];
+        for number in 0..PHASES {
+            let mut set = found.clone();
+            set.retain(|(parameter, _)| phases.iter().all(|(own, _)| own != parameter));
+            for (parameter, prime) in phases {
+                let range = machine.range(parameter);
+                let value = range.least + number * prime % (range.most - range.least + 1);
+                set.push((parameter, value));
+            }
+            runs.push((Selection::Slow, set));
+        }
+        runs.push((Selection::Slow, found));
+    }
+    runs
+}
+
+/// Combinations of launch overhead and refresh interval with which the slow end is simulated.
+const PHASES: u64 = 48;
 
 /// Returns numbers of warps, spread over all.
 fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
