@@ -89,13 +89,17 @@ impl Delays {
     ///
     /// Within a time T from the start of the warp, at most ⌊T / interval⌋ + 1 interruptions start, and at most
     /// ⌊(before + T) / interval⌋ of all; so T ≤ time + once + delay · the smaller number.
-    fn add_to(self, time: u128) -> Option<u128> {
+    pub fn add_to(self, time: u128) -> Option<u128> {
         let time = time.checked_add(self.once)?;
         let Some((interval, delay)) = self.interruptions else {
             return time.checked_add(self.before);
         };
         if delay >= interval {
-            return if delay == 0 { time.checked_add(self.before) } else { None };
+            return if delay == 0 {
+                time.checked_add(self.before)
+            } else {
+                None
+            };
         }
         // From above the greatest fixpoint of the linear map, the map leads down to its own.
         let start = time.checked_add(delay)?;

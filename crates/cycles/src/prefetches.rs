@@ -45,7 +45,9 @@ impl Prefetches {
             (ways + 1).saturating_sub(of_set).div_ceil(of_set)
         });
         let facts = kernel.facts.iter();
-        let lines = facts.map(|facts| u64::from(facts.address) / line.max(1)).collect();
+        let lines = facts
+            .map(|facts| u64::from(facts.address) / line.max(1))
+            .collect();
         let mut before = vec![BTreeSet::new(); kernel.facts.len()];
         let mut add = |from: OpIndex, to: OpIndex| {
             if let Some(before) = before.get_mut(to.index()) {
@@ -64,7 +66,11 @@ impl Prefetches {
         Prefetches {
             lines,
             before,
-            least: kernel.facts.iter().map(|facts| least(facts, numbers)).collect(),
+            least: kernel
+                .facts
+                .iter()
+                .map(|facts| least(facts, numbers))
+                .collect(),
             ahead,
             each,
             second: numbers.milli(Parameter::InstructionL15Hit),
@@ -78,7 +84,10 @@ impl Prefetches {
         for op in (0..self.before.len()).filter(|&op| self.enters(op)) {
             entered.entry(self.lines[op]).or_default().push(op);
         }
-        entered.iter().map(|(&line, ops)| (line, self.late(line, ops))).collect()
+        entered
+            .iter()
+            .map(|(&line, ops)| (line, self.late(line, ops)))
+            .collect()
     }
 
     /// Returns the same for each line that the first cache may have lost since it was prefetched: it is requested again,
@@ -122,7 +131,9 @@ impl Prefetches {
 
     /// Whether an instruction may follow one in another line.
     fn enters(&self, op: usize) -> bool {
-        self.before[op].iter().any(|&from| self.lines[from] != self.lines[op])
+        self.before[op]
+            .iter()
+            .any(|&from| self.lines[from] != self.lines[op])
     }
 
     /// Time by which a line that is entered at some instructions may arrive later.

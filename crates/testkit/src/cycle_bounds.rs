@@ -6,8 +6,8 @@ use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_driver::audit::{Claims, HeaderMaximum};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp, PathOrder, Prepared, Session,
-    Silent, StartCaches, StatedLaunches, TimedOptions,
+    BoundOptions, CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp, PathOrder, Prepared,
+    Session, Silent, StartCaches, StatedLaunches, TimedOptions,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, Selection};
@@ -54,7 +54,12 @@ impl RunSetup {
         }
         let others = [Selection::Typical, Selection::Least, Selection::Most];
         let seeds = seeds.iter().map(|&seed| Selection::Seed(seed));
-        setups.extend(others.into_iter().chain(seeds).map(|selection| of(selection, Vec::new())));
+        setups.extend(
+            others
+                .into_iter()
+                .chain(seeds)
+                .map(|selection| of(selection, Vec::new())),
+        );
         setups
     }
 }
@@ -113,7 +118,10 @@ impl ComparedCycles {
         for bound in bounds {
             let limit = bound.bound.upper_bound().limit().0;
             if cycles > limit || net > bound.net() {
-                let both = format!("{cycles} cycles, bound {limit}; net {net}, bound {}", bound.net());
+                let both = format!(
+                    "{cycles} cycles, bound {limit}; net {net}, bound {}",
+                    bound.net()
+                );
                 self.violations.push(format!("{what}: {both}"));
             }
         }
@@ -162,7 +170,13 @@ impl<'a> CycleSubject<'a> {
         let prepared = self.session.prepare(kernel)?;
         let options = self.bound_options();
         let claims = self.session.claims(&prepared, &options)?;
-        let knowledge = self.session.launch(kernel, &BoundOptions { block: None, ..options.clone() })?;
+        let knowledge = self.session.launch(
+            kernel,
+            &BoundOptions {
+                block: None,
+                ..options.clone()
+            },
+        )?;
         let subject = PreparedSubject {
             subject: self,
             prepared: &prepared,
@@ -189,11 +203,17 @@ impl PreparedSubject<'_> {
     fn stated(&self) -> Vec<Option<u64>> {
         let sites = self.claims.flow.loops.sites.iter();
         let bound = |at| self.subject.loops.iter().find(|(known, _)| *known == at);
-        sites.map(|site| bound(site.addr()).map(|(_, bound)| *bound)).collect()
+        sites
+            .map(|site| bound(site.addr()).map(|(_, bound)| *bound))
+            .collect()
     }
 
     /// Compares runs of all launches and orders with the bound for stated facts, and with that for the counts of the run.
-    fn compare(&self, lone: &LoneWarp<'_>, setups: &[RunSetup]) -> Result<ComparedCycles, Diagnostic> {
+    fn compare(
+        &self,
+        lone: &LoneWarp<'_>,
+        setups: &[RunSetup],
+    ) -> Result<ComparedCycles, Diagnostic> {
         let stated = self.stated();
         let of_facts = lone.bound(
             StatedCounts {
@@ -275,8 +295,14 @@ impl PreparedSubject<'_> {
             max_instructions: Some(MOST_INSTRUCTIONS),
             ..TimedOptions::new(machine.clone())
         };
-        let run = self.subject.session.simulate_with(self.prepared, launch, &options, &mut Silent)?;
-        let set = setup.set.iter().find(|(parameter, _)| *parameter == Parameter::LaunchKernel);
+        let run =
+            self.subject
+                .session
+                .simulate_with(self.prepared, launch, &options, &mut Silent)?;
+        let set = setup
+            .set
+            .iter()
+            .find(|(parameter, _)| *parameter == Parameter::LaunchKernel);
         let overhead = match set {
             Some((_, value)) => *value,
             None => machine.select(setup.selection)[Parameter::LaunchKernel],
@@ -288,7 +314,9 @@ impl PreparedSubject<'_> {
 /// Terms of a bound that are not 0.
 fn terms(bound: &CycleBound) -> String {
     let terms = bound.term_cycles().filter(|(_, cycles)| *cycles > 0);
-    let terms: Vec<String> = terms.map(|(name, cycles)| format!("{name} {cycles}")).collect();
+    let terms: Vec<String> = terms
+        .map(|(name, cycles)| format!("{name} {cycles}"))
+        .collect();
     terms.join(", ")
 }
 
@@ -310,7 +338,11 @@ pub fn compare_program(
         session: &session,
         kernel: KERNEL,
         launches: vec![program.launch(0), program.launch(1)],
-        loops: program.loops.iter().map(|fact| (fact.header, fact.per_entry)).collect(),
+        loops: program
+            .loops
+            .iter()
+            .map(|fact| (fact.header, fact.per_entry))
+            .collect(),
         machine,
         caches,
     };

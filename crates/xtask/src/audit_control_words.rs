@@ -87,7 +87,8 @@ impl Total {
         let worst = done.worst.max(1) as f64;
         let ratio = done.counted as f64 / worst;
         self.counted.push(ratio);
-        self.stated.extend(done.stated.map(|bound| bound as f64 / worst));
+        self.stated
+            .extend(done.stated.map(|bound| bound as f64 / worst));
         if self.greatest.len() < SHOWN || self.greatest.iter().any(|(known, _)| *known < ratio) {
             let (worst, bound) = (done.worst, done.counted);
             let text = format!(
@@ -119,8 +120,14 @@ impl Total {
             "{} programs from {first}, {} runs, {} above their bound",
             self.done, self.runs, self.violations
         );
-        println!("bound / worst run with the program's loop bounds: {}", quantiles(&mut self.stated));
-        println!("bound / worst run with the runs' loop counts: {}", quantiles(&mut self.counted));
+        println!(
+            "bound / worst run with the program's loop bounds: {}",
+            quantiles(&mut self.stated)
+        );
+        println!(
+            "bound / worst run with the runs' loop counts: {}",
+            quantiles(&mut self.counted)
+        );
         for (reason, count) in &self.refused {
             println!("no bound: {count} {reason}");
         }

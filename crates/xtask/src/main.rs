@@ -30,7 +30,9 @@ mod nvrtc;
 mod oracle;
 mod profiles;
 mod rebuilt;
+mod replay;
 mod repository;
+mod sandwiches;
 mod survey;
 mod tables;
 mod train_perceptron;
@@ -105,6 +107,18 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "replay",
+        summary: "replay recorded runs of single warps with the transfer functions of bounds, cycle by cycle",
+        help: replay::HELP,
+        run: replay::run,
+    },
+    Command {
+        name: "sandwiches",
+        summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
+        help: sandwiches::HELP,
+        run: sandwiches::run,
     },
     Command {
         name: "listing-speed",

@@ -103,7 +103,9 @@ impl Session {
         launch: Option<&warpbound_launch::LaunchFile>,
     ) -> Result<CycleInputs, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            return Err(Diagnostic::new("mini-SIMT programs have blocks in cycles, no warps"));
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have blocks in cycles, no warps",
+            ));
         };
         if let Some(name) = flow.external_names().first() {
             let message = format!("the time of {name}, which is outside the file, is not known");
@@ -115,12 +117,10 @@ impl Session {
         };
         let mut limits = classes.values().flat_map(|class| &class.limits);
         let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
-        let memory = bound_launch
-            .as_ref()
-            .map(|(launch, memory)| {
-                let memory = (memory, accesses_local);
-                LaunchMemory::of(&prepared.code, launch, memory, numbers)
-            });
+        let memory = bound_launch.as_ref().map(|(launch, memory)| {
+            let memory = (memory, accesses_local);
+            LaunchMemory::of(&prepared.code, launch, memory, numbers)
+        });
         let access_knowledge = AccessKnowledge {
             caches,
             memory,
@@ -137,7 +137,9 @@ impl Session {
             lines_may_miss: !access_knowledge.is_warm(),
             reaches_dram: !access_knowledge.is_warm(),
             translations: Default::default(),
-            sectors: memory.filter(|memory| memory.fits).map(|memory| memory.sectors),
+            sectors: memory
+                .filter(|memory| memory.fits)
+                .map(|memory| memory.sectors),
             counted_sectors: None,
             facts,
         };
@@ -152,7 +154,11 @@ impl Session {
         }
         let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
         let nodes = inputs.nodes.clone();
-        for op in nodes.iter().flatten().flat_map(|&(first, last)| first.0..=last.0) {
+        for op in nodes
+            .iter()
+            .flatten()
+            .flat_map(|&(first, last)| first.0..=last.0)
+        {
             inputs.add_op(OpIndex(op), prepared, classes, &access_knowledge, banks)?;
         }
         inputs.translations = access_knowledge.translations();

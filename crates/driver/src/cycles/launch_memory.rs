@@ -72,7 +72,10 @@ impl LaunchMemory {
             (first, first + bytes.len() as u64)
         });
         let mut all: Vec<(u64, u64)> = constants.collect();
-        all.push((CODE_AT, CODE_AT + code_end.next_multiple_of(line) + ahead * line));
+        all.push((
+            CODE_AT,
+            CODE_AT + code_end.next_multiple_of(line) + ahead * line,
+        ));
         all.extend(&buffers);
         all.extend(&local);
         LaunchMemory {
@@ -88,12 +91,11 @@ impl LaunchMemory {
 
 /// Whether the lines of all ranges fit into the L2 cache, set by set.
 fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
-    let [bytes, line, ways] = [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(
-        |parameter| {
+    let [bytes, line, ways] =
+        [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
             let (least, most) = numbers.range(parameter);
             (least == most).then_some(least.max(1))
-        },
-    );
+        });
     let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
         return false;
     };

@@ -19,7 +19,10 @@ type Body = fn(&mut Listing);
 /// Names and bodies.
 const ALL: &[(&str, Body)] = &[
     ("constant that a queued LDC requests", constant_behind_ldc),
-    ("constant that a queued LDC requests in a loop", constant_behind_ldc_in_loop),
+    (
+        "constant that a queued LDC requests in a loop",
+        constant_behind_ldc_in_loop,
+    ),
     ("load on one side", load_on_one_side),
     ("load on both sides", load_on_both_sides),
     ("load before a loop", load_before_loop),
@@ -261,7 +264,8 @@ fn cached_lines_in_flight(l: &mut Listing) {
     l.global(0, 2);
     for nth in 0..8 {
         for register in 20..23 {
-            l.op(words::load_global(register, GLOBAL, 512 * nth, 4, 2)).write = Some(0);
+            l.op(words::load_global(register, GLOBAL, 512 * nth, 4, 2))
+                .write = Some(0);
         }
         l.op(words::load_global(24, GLOBAL, 512 * nth, 4, 2)).write = Some(1);
         l.wait(2);
@@ -390,16 +394,20 @@ fn shared_atomics(l: &mut Listing) {
 
 fn pairs_at_block_ends(l: &mut Listing) {
     l.repeat(12, |l| {
-        l.op(words::plain3(0, 20, 21, Operand::Register(22), 23)).code = 16;
+        l.op(words::plain3(0, 20, 21, Operand::Register(22), 23))
+            .code = 16;
         l.op(words::special_function(0, 24, 25)).code = 16;
         l.diverge(
             |l| {
-                l.op(words::plain3(1, 20, 21, Operand::Register(22), 23)).code = 16;
-                l.op(words::plain3(0, 20, 21, Operand::Register(22), 23)).code = 16;
+                l.op(words::plain3(1, 20, 21, Operand::Register(22), 23))
+                    .code = 16;
+                l.op(words::plain3(0, 20, 21, Operand::Register(22), 23))
+                    .code = 16;
             },
             |l| l.op(words::plain(0, 20, 21, Operand::Register(22))).code = 16,
         );
-        l.op(words::plain3(0, 20, 21, Operand::Register(22), 23)).code = 16;
+        l.op(words::plain3(0, 20, 21, Operand::Register(22), 23))
+            .code = 16;
     });
 }
 

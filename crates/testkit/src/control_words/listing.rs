@@ -96,14 +96,23 @@ impl Listing {
         self.depth -= 1;
         self.op(words::add_number(counter, counter, 1));
         let predicate = self.depth as u8;
-        self.op(words::compare(words::LESS, predicate, counter, count as i32));
+        self.op(words::compare(
+            words::LESS,
+            predicate,
+            counter,
+            count as i32,
+        ));
         let latch = self.lines.len();
         self.op_to(words::guarded(words::BRANCH, predicate, false), header);
         self.loops.push((header, latch, count.into()));
     }
 
     /// Appends a region that the lanes below 16 and the others execute one after the other.
-    pub(super) fn diverge(&mut self, low: impl FnOnce(&mut Listing), high: impl FnOnce(&mut Listing)) {
+    pub(super) fn diverge(
+        &mut self,
+        low: impl FnOnce(&mut Listing),
+        high: impl FnOnce(&mut Listing),
+    ) {
         let (other, end) = (self.place(), self.place());
         self.op(words::compare(words::LESS, 3, LANE, 16));
         self.op_to(words::PUSH_SYNC, end);

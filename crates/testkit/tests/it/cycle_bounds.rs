@@ -29,7 +29,11 @@ fn compare_states(
         session: &session,
         kernel: KERNEL,
         launches: vec![program.launch(0), program.launch(1)],
-        loops: program.loops.iter().map(|fact| (fact.header, fact.per_entry)).collect(),
+        loops: program
+            .loops
+            .iter()
+            .map(|fact| (fact.header, fact.per_entry))
+            .collect(),
         machine: bounded,
         caches: assumed,
     };

@@ -34,6 +34,7 @@ mod perceptron;
 mod planted_faults;
 mod published_cycles;
 mod random_programs;
+mod replay;
 mod shapes;
 mod single_warps;
 mod throughput;

@@ -37,15 +37,26 @@ fn is_caught_on(ranges: &[(&str, u64, u64)], fixture: &str, fault: &Fault<'_>) {
     let sound = sound.expect("it has a bound").violations;
     assert_eq!(sound, Vec::<String>::new(), "without a fault");
     let setups = CacheState::Any;
-    let faulty = super::compare_states(&program, (&machine, &of_bound), (fault.caches, setups), &fault.change);
-    assert!(!faulty.expect("it has a bound").violations.is_empty(), "the fault is not caught");
+    let faulty = super::compare_states(
+        &program,
+        (&machine, &of_bound),
+        (fault.caches, setups),
+        &fault.change,
+    );
+    assert!(
+        !faulty.expect("it has a bound").violations.is_empty(),
+        "the fault is not caught"
+    );
 }
 
 /// Replaces the completions of some instructions, by their description, by that of another one.
 fn replace_completion(inputs: &mut CycleInputs, name: &str, by: &str) {
-    let described = |name: &str, completion: &dyn std::fmt::Debug| format!("{completion:?}").starts_with(name);
+    let described =
+        |name: &str, completion: &dyn std::fmt::Debug| format!("{completion:?}").starts_with(name);
     let other = inputs.facts.iter().map(|facts| facts.completion);
-    let other = other.into_iter().find(|completion| described(by, completion));
+    let other = other
+        .into_iter()
+        .find(|completion| described(by, completion));
     let other = other.expect("the program has one");
     for facts in &mut inputs.facts {
         if described(name, &facts.completion) {
@@ -143,7 +154,10 @@ faults! {
 
 #[test]
 fn refreshes_that_are_left_out_are_caught() {
-    let ranges = [("dram.refresh_interval", 700, 900), ("dram.refresh", 300, 500)];
+    let ranges = [
+        ("dram.refresh_interval", 700, 900),
+        ("dram.refresh", 300, 500),
+    ];
     let fault = Fault {
         change: |inputs| inputs.reaches_dram = false,
         ..NONE
@@ -153,10 +167,20 @@ fn refreshes_that_are_left_out_are_caught() {
 
 #[test]
 fn write_backs_that_are_left_out_are_caught() {
-    let ranges = [("l2.bytes", 16384, 16384), ("l2.ways", 4, 4), ("l2.slices", 2, 2), ("dram.bandwidth", 1000, 2000)];
+    let ranges = [
+        ("l2.bytes", 16384, 16384),
+        ("l2.ways", 4, 4),
+        ("l2.slices", 2, 2),
+        ("dram.bandwidth", 1000, 2000),
+    ];
     let fault = Fault {
-        change: |inputs| for limits in inputs.accesses.values_mut() {
-            limits.spaces.iter_mut().for_each(|space| space.may_evict = false);
+        change: |inputs| {
+            for limits in inputs.accesses.values_mut() {
+                limits
+                    .spaces
+                    .iter_mut()
+                    .for_each(|space| space.may_evict = false);
+            }
         },
         ..NONE
     };
@@ -169,5 +193,9 @@ fn constants_that_all_ways_but_the_most_lose_are_caught() {
         ranges: &[("constant.l1_ways", 16, 16)],
         ..NONE
     };
-    is_caught_on(&[("constant.l1_ways", 4, 16)], "constants in one set", &fault);
+    is_caught_on(
+        &[("constant.l1_ways", 4, 16)],
+        "constants in one set",
+        &fault,
+    );
 }

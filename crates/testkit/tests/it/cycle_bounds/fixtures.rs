@@ -15,7 +15,10 @@ fn check(machine_name: &str) {
         for caches in [CacheState::Any, CacheState::Warm, CacheState::Cold] {
             let found = compare(&fixture.program, machine, caches);
             let ratio = found.counted as f64 / found.worst.max(1) as f64;
-            println!("{ratio:6.3} {} of {} {} {caches:?}", found.worst, found.counted, fixture.name);
+            println!(
+                "{ratio:6.3} {} of {} {} {caches:?}",
+                found.worst, found.counted, fixture.name
+            );
             let first = found.violations.first();
             violations.extend(first.map(|found| format!("{} {caches:?}: {found}", fixture.name)));
         }

@@ -40,19 +40,63 @@ pub(super) fn all() -> Vec<(&'static str, GpuModel)> {
     vec![
         ("gtx1080", gtx(&[])),
         ("jetson-tx2", with_ranges("jetson-tx2", &[])),
-        ("frequent refreshes", gtx(&[("dram.refresh_interval", 700, 900), ("dram.refresh", 300, 500)])),
-        ("small L2 cache", gtx(&[("l2.bytes", 32768, 32768), ("l2.ways", 4, 4), ("l2.slices", 2, 2)])),
-        ("small TLBs", gtx(&[
-            ("tlb.l1_entries", 1, 1), ("tlb.l2_entries", 1, 1), ("tlb.l1_page", 4096, 4096), ("tlb.l2_page", 8192, 8192),
-        ])),
-        ("small pages", gtx(&[("tlb.l1_page", 4096, 4096), ("tlb.l2_page", 8192, 8192)])),
-        ("one large translation", gtx(&[("tlb.l2_entries", 1, 1), ("tlb.l2_miss", 1000, 1000)])),
-        ("small instruction caches", gtx(&[
-            ("instruction.l1_bytes", 512, 512), ("instruction.l1_ways", 2, 2),
-            ("instruction.l15_bytes", 4096, 4096), ("instruction.l15_ways", 2, 2),
-        ])),
-        ("slow prefetch", gtx(&[("instruction.ahead_bandwidth", 1000, 1000)])),
-        ("small windows", gtx(&[("l1.misses", 3, 8), ("l1.stores", 3, 8)])),
-        ("slow DRAM", gtx(&[("dram.bandwidth", 1000, 2000), ("l2.bytes", 32768, 32768), ("l2.ways", 4, 4), ("l2.slices", 2, 2)])),
+        (
+            "frequent refreshes",
+            gtx(&[
+                ("dram.refresh_interval", 700, 900),
+                ("dram.refresh", 300, 500),
+            ]),
+        ),
+        (
+            "small L2 cache",
+            gtx(&[
+                ("l2.bytes", 32768, 32768),
+                ("l2.ways", 4, 4),
+                ("l2.slices", 2, 2),
+            ]),
+        ),
+        (
+            "small TLBs",
+            gtx(&[
+                ("tlb.l1_entries", 1, 1),
+                ("tlb.l2_entries", 1, 1),
+                ("tlb.l1_page", 4096, 4096),
+                ("tlb.l2_page", 8192, 8192),
+            ]),
+        ),
+        (
+            "small pages",
+            gtx(&[("tlb.l1_page", 4096, 4096), ("tlb.l2_page", 8192, 8192)]),
+        ),
+        (
+            "one large translation",
+            gtx(&[("tlb.l2_entries", 1, 1), ("tlb.l2_miss", 1000, 1000)]),
+        ),
+        (
+            "small instruction caches",
+            gtx(&[
+                ("instruction.l1_bytes", 512, 512),
+                ("instruction.l1_ways", 2, 2),
+                ("instruction.l15_bytes", 4096, 4096),
+                ("instruction.l15_ways", 2, 2),
+            ]),
+        ),
+        (
+            "slow prefetch",
+            gtx(&[("instruction.ahead_bandwidth", 1000, 1000)]),
+        ),
+        (
+            "small windows",
+            gtx(&[("l1.misses", 3, 8), ("l1.stores", 3, 8)]),
+        ),
+        (
+            "slow DRAM",
+            gtx(&[
+                ("dram.bandwidth", 1000, 2000),
+                ("l2.bytes", 32768, 32768),
+                ("l2.ways", 4, 4),
+                ("l2.slices", 2, 2),
+            ]),
+        ),
     ]
 }
