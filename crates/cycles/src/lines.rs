@@ -160,6 +160,11 @@ impl LineCaches {
         }
     }
 
+    /// Whether a line of the first cache stays there.
+    pub(crate) fn stays_in_first(&self, line: u64) -> bool {
+        self.persistent[0].contains(&line)
+    }
+
     /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
     /// `counted`. `late` is the time by which a prefetched line may still arrive later than one that is requested now.
@@ -196,7 +201,7 @@ impl LineCaches {
         LineWait {
             waits: true,
             latency,
-            backlog: self.prefetched - late,
+            backlog: (self.prefetched - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
             service: if hits_second || counts {

@@ -51,6 +51,8 @@ const ALL: &[(&str, Body)] = &[
     ("code after stores", code_after_stores),
     ("queues", queues),
     ("pages in several blocks", pages_in_several_blocks),
+    ("loads over barriers", loads_over_barriers),
+    ("lines lost while in flight", lines_lost_in_flight),
 ];
 
 /// Returns the programs.
@@ -440,6 +442,26 @@ fn code_after_stores(l: &mut Listing) {
         scattered_blocks(l, 31, 9);
         read_constant(l, constant(3, 0));
     });
+}
+
+fn loads_over_barriers(l: &mut Listing) {
+    l.global(0, 7);
+    l.repeat(6, |l| {
+        l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0);
+        l.op(words::load_shared(21, SHARED, 0, 4)).write = Some(1);
+        l.op(words::BARRIER);
+        l.wait(2);
+        l.chain(2, 3);
+        l.op(words::BARRIER);
+        l.wait(1);
+    });
+}
+
+/// Blocks of one line, each followed by lines that are prefetched with it; between a block and the next line other
+/// blocks of the same set run.
+fn lines_lost_in_flight(l: &mut Listing) {
+    scattered_blocks(l, 160, 33);
+    l.repeat(2, |l| scattered_blocks(l, 161, 16));
 }
 
 fn pages_in_several_blocks(l: &mut Listing) {
