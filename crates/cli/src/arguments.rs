@@ -133,6 +133,21 @@ pub(crate) struct AuditArguments {
     /// Limit of the warp instructions of the first run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,
+    /// Also run single warps of each launch with time, and compare them with the bounds in cycles for their loop counts
+    #[arg(long, help_heading = "Bounds in cycles")]
+    pub(crate) cycles: bool,
+    /// Machine: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(
+        long,
+        value_name = "M",
+        requires = "cycles",
+        help_heading = "Bounds in cycles"
+    )]
+    pub(crate) machine: Option<String>,
+    /// L2 cache at the start that the bounds are for: in any state, holding buffers, constants and code (warm), or empty
+    /// (cold) [default: any]
+    #[arg(long, value_parser = named::<CacheState>(), requires = "cycles", help_heading = "Bounds in cycles")]
+    pub(crate) caches: Option<CacheState>,
     /// Write the observed iterations of loops as a facts file, marked as observed
     #[arg(long, value_name = "PATH")]
     pub(crate) write_facts: Option<PathBuf>,

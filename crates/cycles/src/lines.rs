@@ -199,7 +199,11 @@ impl LineCaches {
             backlog: self.prefetched - late,
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
-            service: if hits_second || counts { (0, 0) } else { self.service },
+            service: if hits_second || counts {
+                (0, 0)
+            } else {
+                self.service
+            },
         }
     }
 
@@ -216,7 +220,9 @@ impl LineCaches {
             }
         };
         let groups = counted.groups.values();
-        groups.map(|group| (group.nodes.iter().copied().collect(), cost(group))).collect()
+        groups
+            .map(|group| (group.nodes.iter().copied().collect(), cost(group)))
+            .collect()
     }
 }
 

@@ -90,7 +90,12 @@ impl<'a> Timing<'a> {
     }
 
     /// Executes a node; returns the times after it, with the account of its cycles.
-    pub(crate) fn execute(&self, node: usize, times: &NodeTimes, account: &mut Account<'_>) -> TimeVector {
+    pub(crate) fn execute(
+        &self,
+        node: usize,
+        times: &NodeTimes,
+        account: &mut Account<'_>,
+    ) -> TimeVector {
         let mut vector = times.vector.clone();
         let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
             return vector;
@@ -112,7 +117,12 @@ impl<'a> Timing<'a> {
     }
 
     /// Advances the times after a node by a step to another.
-    pub(crate) fn advance(&self, step: TimedStep, vector: &mut TimeVector, account: &mut Account<'_>) {
+    pub(crate) fn advance(
+        &self,
+        step: TimedStep,
+        vector: &mut TimeVector,
+        account: &mut Account<'_>,
+    ) {
         let ends = |node: usize| self.kernel.nodes.get(node).copied().flatten();
         let Some((_, last)) = ends(step.from) else {
             return;
@@ -237,9 +247,16 @@ impl<'a> Timing<'a> {
         };
         let target = &times.get(to)?.as_ref()?.vector;
         self.forget(to, &mut vector);
-        let excess = vector.0.iter().zip(&target.0).map(|(own, other)| own - other);
+        let excess = vector
+            .0
+            .iter()
+            .zip(&target.0)
+            .map(|(own, other)| own - other);
         let (position, most) = excess.enumerate().max_by_key(|(_, excess)| *excess)?;
-        let term = match account.raised_by.get(position.wrapping_sub(Part::Scoreboards as usize)) {
+        let term = match account
+            .raised_by
+            .get(position.wrapping_sub(Part::Scoreboards as usize))
+        {
             Some(term) => *term,
             None => self.transfer.layout.cause(position),
         };
@@ -292,12 +309,17 @@ impl<'a> Timing<'a> {
 /// Returns the steps into loops from outside: source and header.
 fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
     let count = kernel.nodes.len();
-    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges = kernel
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.from, step.to?)));
     let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
     let forest = LoopForest::build(&Digraph::new(count, edges.iter().copied()), kernel.entry);
     let mut entering = BTreeSet::new();
     for (_, each) in forest.loops() {
-        let into = edges.iter().filter(|(from, to)| each.headers.contains(to) && !each.contains(*from));
+        let into = edges
+            .iter()
+            .filter(|(from, to)| each.headers.contains(to) && !each.contains(*from));
         entering.extend(into);
     }
     entering

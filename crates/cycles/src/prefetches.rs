@@ -34,7 +34,9 @@ impl Prefetches {
         (line, ahead, each): (u64, u64, i64),
     ) -> Prefetches {
         let facts = kernel.facts.iter();
-        let lines = facts.map(|facts| u64::from(facts.address) / line.max(1)).collect();
+        let lines = facts
+            .map(|facts| u64::from(facts.address) / line.max(1))
+            .collect();
         let mut before = vec![BTreeSet::new(); kernel.facts.len()];
         let mut add = |from: OpIndex, to: OpIndex| {
             if let Some(before) = before.get_mut(to.index()) {
@@ -53,7 +55,11 @@ impl Prefetches {
         Prefetches {
             lines,
             before,
-            least: kernel.facts.iter().map(|facts| least(facts, numbers)).collect(),
+            least: kernel
+                .facts
+                .iter()
+                .map(|facts| least(facts, numbers))
+                .collect(),
             ahead,
             each,
         }
@@ -65,12 +71,17 @@ impl Prefetches {
         for op in (0..self.before.len()).filter(|&op| self.enters(op)) {
             entered.entry(self.lines[op]).or_default().push(op);
         }
-        entered.iter().map(|(&line, ops)| (line, self.late(line, ops))).collect()
+        entered
+            .iter()
+            .map(|(&line, ops)| (line, self.late(line, ops)))
+            .collect()
     }
 
     /// Whether an instruction may follow one in another line.
     fn enters(&self, op: usize) -> bool {
-        self.before[op].iter().any(|&from| self.lines[from] != self.lines[op])
+        self.before[op]
+            .iter()
+            .any(|&from| self.lines[from] != self.lines[op])
     }
 
     /// Time by which a line that is entered at some instructions may arrive later.

@@ -13,12 +13,7 @@ use crate::numbers::{MILLI, MachineNumbers};
 pub(crate) const SCOREBOARDS: usize = 6;
 
 /// Units with a queue.
-const QUEUED: [ExecUnit; 4] = [
-    ExecUnit::Xu,
-    ExecUnit::Fp64,
-    ExecUnit::Fp16,
-    ExecUnit::Lsu,
-];
+const QUEUED: [ExecUnit; 4] = [ExecUnit::Xu, ExecUnit::Fp64, ExecUnit::Fp16, ExecUnit::Lsu];
 
 /// Cycles before the next possible issue at which older times are taken to be: later than they are, and early enough to
 /// delay nothing.
@@ -53,6 +48,8 @@ pub(crate) enum Part {
     Dram,
     /// The page tables have been walked for all translations on their way.
     Translated,
+    /// Latest arrival of a line that a load from a constant bank has requested.
+    LoadedConstants,
     /// Latest completion of a load from global or local memory.
     Loaded,
     /// Latest completion of an atomic operation on global memory.
@@ -91,7 +88,8 @@ impl Layout {
         hits_l1: bool,
     ) -> Layout {
         let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
-        let len = FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
+        let len =
+            FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
         Layout {
             queue,
             counted,
@@ -112,15 +110,13 @@ impl Layout {
 
     /// Position of the outstanding results of a scoreboard, latest first.
     fn outstanding(&self, scoreboard: usize) -> std::ops::Range<usize> {
-        let first =
-            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
+        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
         first..first + self.counted
     }
 
     /// Position of the completions of the last accesses of a window, latest first.
     fn window(&self, stores: bool) -> std::ops::Range<usize> {
-        let first =
-            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
+        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
         match stores {
             false => first..first + self.loads,
             true => first + self.loads..first + self.loads + self.stores,
@@ -146,6 +142,7 @@ impl Layout {
                 Term::SharedMemory
             }
             p if p == Part::Barrier as usize => Term::Synchronisation,
+            p if p == Part::LoadedConstants as usize => Term::Constants,
             p if p == Part::Requested as usize => Term::Fetch,
             p if (Part::Tags as usize..=Part::Stored as usize).contains(&p) => Term::GlobalMemory,
             _ => Term::Dependencies,
@@ -229,7 +226,10 @@ impl TimeVector {
     /// Time at which all accesses of a window but `left` are complete; all of them if the window keeps fewer.
     pub(crate) fn window(&self, layout: &Layout, stores: bool, left: usize) -> i64 {
         let kept = &self.0[layout.window(stores)];
-        kept.get(left).or(kept.last()).copied().unwrap_or(i64::MIN / 2)
+        kept.get(left)
+            .or(kept.last())
+            .copied()
+            .unwrap_or(i64::MIN / 2)
     }
 
     /// Adds the completion of an access to its window.
@@ -264,4 +264,3 @@ fn insert_latest(latest: &mut [i64], at: i64) {
         }
     }
 }
-

@@ -151,7 +151,11 @@ impl<'a> Builder<'a> {
     ) -> Builder<'a> {
         let milli = |parameter| numbers.milli(parameter);
         let may_miss = kernel.lines_may_miss;
-        let dram = if may_miss { milli(Parameter::DramBeyond) } else { 0 };
+        let dram = if may_miss {
+            milli(Parameter::DramBeyond)
+        } else {
+            0
+        };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
         let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
@@ -278,7 +282,8 @@ impl<'a> Builder<'a> {
     fn first_accesses(&self, requested: &[Option<Requested>]) -> [Option<OpIndex>; 2] {
         let mut first: [Vec<(OpIndex, bool)>; 2] = Default::default();
         for (node, requested) in requested.iter().enumerate() {
-            let Some((known, (begin, end))) = requested.as_ref().zip(self.kernel.nodes[node]) else {
+            let Some((known, (begin, end))) = requested.as_ref().zip(self.kernel.nodes[node])
+            else {
                 continue;
             };
             let mut translated = known.translated;
@@ -310,7 +315,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the waits of a memory access, and counts what its node may pay a limited number of times.
-    fn access(&mut self, node: usize, op: OpIndex, once: bool, translated: &mut [bool; 2]) -> AccessWaits {
+    fn access(
+        &mut self,
+        node: usize,
+        op: OpIndex,
+        once: bool,
+        translated: &mut [bool; 2],
+    ) -> AccessWaits {
         let Some(limits) = self.kernel.accesses.get(&op) else {
             return AccessWaits::default();
         };
@@ -413,17 +424,33 @@ impl<'a> Builder<'a> {
             let known = requested.code.contains(&line);
             let counted = (node, &mut self.code_counted);
             let late = self.late.get(&line).copied().unwrap_or(0);
-            let fetch = self.code.wait(address, [known, known], (once, late), counted);
-            let constants = all(self.constant_addresses(op).map(|address| {
-                let lines = self.constants.line.map(|size| address / size);
-                let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constants.wait(address, known, (once, 0), (node, &mut self.constants_counted))
-            }).collect::<Vec<_>>());
+            let fetch = self
+                .code
+                .wait(address, [known, known], (once, late), counted);
+            let constants = all(self
+                .constant_addresses(op)
+                .map(|address| {
+                    let lines = self.constants.line.map(|size| address / size);
+                    let known =
+                        [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
+                    self.constants.wait(
+                        address,
+                        known,
+                        (once, 0),
+                        (node, &mut self.constants_counted),
+                    )
+                })
+                .collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
+            let loads = self.kernel.loaded_constants.values();
+            let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
+            let mut addresses = self.constant_addresses(op);
+            let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
                 fetch,
                 constants,
+                may_be_loaded,
                 loaded_constants,
                 further_words,
                 access,
@@ -450,18 +477,19 @@ impl<'a> Builder<'a> {
         let once = lines > MOST_COUNTED;
         let each = (0..lines.min(MOST_COUNTED)).map(|number| {
             let address = first + number * line;
-            self.constants
-                .wait(address, [false; 2], (once, 0), (node, &mut self.constants_counted))
+            self.constants.wait(
+                address,
+                [false; 2],
+                (once, 0),
+                (node, &mut self.constants_counted),
+            )
         });
         let mut wait = all(each.collect::<Vec<_>>());
         if once {
             // Each word may be in another line: the last one waits for the service of the others.
             let others = i64::from(further);
             wait.latency += others * (self.in_bank.0 + self.in_bank.1);
-            wait.service = (
-                (others + 1) * self.in_bank.0,
-                (others + 1) * self.in_bank.1,
-            );
+            wait.service = ((others + 1) * self.in_bank.0, (others + 1) * self.in_bank.1);
         }
         (wait, further)
     }
@@ -512,7 +540,12 @@ fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
 
 /// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
 fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
-    let address = |op: OpIndex| kernel.facts.get(op.index()).map(|facts| u64::from(facts.address));
+    let address = |op: OpIndex| {
+        kernel
+            .facts
+            .get(op.index())
+            .map(|facts| u64::from(facts.address))
+    };
     let nodes = kernel.nodes.iter().flatten();
     nodes
         .filter_map(|&(first, last)| {
@@ -527,10 +560,12 @@ fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();
     let ops = nodes.flat_map(|&(first, last)| first.index()..=last.index());
     let facts = ops.filter_map(|op| kernel.facts.get(op));
-    let operands = facts.flat_map(|facts| &facts.constants).map(|&(bank, offset)| {
-        let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
-        (address, address + 1)
-    });
+    let operands = facts
+        .flat_map(|facts| &facts.constants)
+        .map(|&(bank, offset)| {
+            let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
+            (address, address + 1)
+        });
     let loaded = kernel.loaded_constants.values().map(|loaded| {
         let first = u64::from(loaded.bank) * BANK_STRIDE;
         (first, first + loaded.bytes)
@@ -541,7 +576,10 @@ fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
 /// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
 fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
     let count = kernel.nodes.len();
-    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges = kernel
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.from, step.to?)));
     let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
     let mut once = vec![true; count];
     for &(from, to) in &edges {

@@ -45,6 +45,7 @@ use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 pub use crate::functional::{AccessKind, SingleWarp};
 use crate::functional::{Counts, Fault};
 
+pub use l2::LOCAL_BASE;
 pub use outcome::{FetchLevel, Outcome, PendingHit, TranslationLevel};
 
 pub use event::{

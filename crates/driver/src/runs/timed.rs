@@ -407,6 +407,11 @@ fn total(counts: &Counts) -> IssueCounts {
     }
 }
 
+/// Returns the machine that a simulation with these options runs on.
+pub(crate) fn configuration(options: &TimedOptions) -> Result<MachineConfig, Diagnostic> {
+    apply_overrides(options.machine.select(options.selection), options)
+}
+
 /// Applies the user's parameter values to a machine; refuses inconsistent ones.
 fn apply_overrides(
     mut machine: MachineConfig,

@@ -18,7 +18,7 @@ pub(super) const CONSTANT_BASE: u64 = 0x21_0000_0000;
 /// Distance of the addresses of constant banks.
 pub(super) const CONSTANT_BANK_STRIDE: u64 = 0x1_0000;
 /// The local memories of an SM's warp slots follow each other.
-pub(super) const LOCAL_BASE: u64 = 0x30_0000_0000;
+pub const LOCAL_BASE: u64 = 0x30_0000_0000;
 
 /// Section `l2` of the machine file, without the bandwidth of an SM.
 #[derive(Clone, Copy, Debug)]
