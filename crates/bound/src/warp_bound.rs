@@ -89,7 +89,7 @@ impl Delays {
     ///
     /// Within a time T from the start of the warp, at most ⌊T / interval⌋ + 1 interruptions start, and at most
     /// ⌊(before + T) / interval⌋ of all; so T ≤ time + once + delay · the smaller number.
-    fn add_to(self, time: u128) -> Option<u128> {
+    pub fn add_to(self, time: u128) -> Option<u128> {
         let time = time.checked_add(self.once)?;
         let Some((interval, delay)) = self.interruptions else {
             return time.checked_add(self.before);

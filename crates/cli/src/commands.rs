@@ -4,10 +4,11 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, SandwichArguments,
+    TemplateArguments,
 };
 use crate::later::Deferred;
-use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run};
+use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run, sandwich};
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
 #[derive(Subcommand)]
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),
+    /// Compare the bound of a warp in cycles with the worst simulated run, and split the gap into causes
+    Sandwich(Deferred<SandwichArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -50,5 +53,6 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Access(arguments) => kernels::access(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
+        Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
     }
 }

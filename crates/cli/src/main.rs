@@ -18,6 +18,7 @@ mod list;
 mod output;
 mod progress;
 mod run;
+mod sandwich;
 mod values;
 
 use std::io::{self, Write};

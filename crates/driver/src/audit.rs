@@ -361,7 +361,7 @@ impl Session {
 }
 
 /// Returns the claims of `flow`, with the user's `never` statements.
-fn claims_of_flow<'a>(
+pub(crate) fn claims_of_flow<'a>(
     prepared: &'a Prepared<'_>,
     options: &BoundOptions,
     launch: LaunchContext,

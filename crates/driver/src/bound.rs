@@ -20,6 +20,7 @@ use warpbound_bound::{
 use warpbound_load::Kernel;
 use warpbound_report::bound::{BoundAssumption, BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountVar;
 
 use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
@@ -92,6 +93,29 @@ impl Session {
         BoundQuery::new(self, prepared, knowledge, options, deadline, flow)
             .report(head)
             .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
+    }
+
+    /// Returns the numbers about loops and the excluded code of a bound.
+    ///
+    /// # Errors
+    ///
+    /// The facts contradict each other or name code that the kernel does not have.
+    pub(crate) fn flow_facts(
+        &self,
+        prepared: &Prepared<'_>,
+        knowledge: &LaunchKnowledge,
+        options: &BoundOptions,
+        flow: &KernelFlow,
+    ) -> Result<FlowFacts, Diagnostic> {
+        let deadline = options.limits().deadline;
+        let query = BoundQuery::new(self, prepared, knowledge, options, deadline, flow);
+        let locate = |d: Diagnostic| self.locate(d.in_kernel(prepared.kernel.demangled()));
+        let loops = query.loop_facts().map_err(locate)?;
+        Ok(FlowFacts {
+            bounds: loops.bounds(),
+            totals: loops.totals(),
+            never: query.excluded().map_err(locate)?,
+        })
     }
 
     /// Returns the report of an unreadable kernel.
@@ -171,6 +195,28 @@ fn reported_verdict(verdict: &Verdict<Instructions>) -> BoundVerdict {
             at: why.location.position.clone(),
             source: why.location.source.clone(),
         },
+    }
+}
+
+/// Flow facts of a bound, by loop.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowFacts {
+    /// Bounds per entry.
+    pub(crate) bounds: Vec<Option<u64>>,
+    /// Totals.
+    pub(crate) totals: Vec<Option<u64>>,
+    /// Excluded code, with the counts that are 0.
+    pub(crate) never: Vec<(String, Vec<CountVar>)>,
+}
+
+impl FlowFacts {
+    /// Returns the facts as the integer program reads them.
+    pub(crate) fn stated(&self) -> StatedCounts<'_> {
+        StatedCounts {
+            bounds: &self.bounds,
+            totals: &self.totals,
+            never: &self.never,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod mini;
 mod options;
 mod prepared;
 mod runs;
+mod sandwich;
 mod session;
 mod stated_launches;
 
@@ -42,6 +43,7 @@ pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
+pub use sandwich::SandwichOptions;
 pub use session::Session;
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 

@@ -32,6 +32,7 @@ mod profiles;
 mod rebuilt;
 mod replay;
 mod repository;
+mod sandwiches;
 mod survey;
 mod tables;
 mod train_perceptron;
@@ -112,6 +113,12 @@ const COMMANDS: &[Command] = &[
         summary: "replay recorded runs of single warps with the transfer functions of bounds, cycle by cycle",
         help: replay::HELP,
         run: replay::run,
+    },
+    Command {
+        name: "sandwiches",
+        summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
+        help: sandwiches::HELP,
+        run: sandwiches::run,
     },
     Command {
         name: "listing-speed",

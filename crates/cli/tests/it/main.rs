@@ -22,6 +22,7 @@ mod msimt_refusals;
 mod odd_kernels;
 mod profiles;
 mod queries;
+mod sandwich;
 mod snapshots;
 mod support;
 mod timed;

@@ -404,6 +404,25 @@ impl<'a> Claims<'a> {
         }
     }
 
+    /// Returns the step that a warp has taken by an operation between two stacks: from the node whose block the operation
+    /// ends, to the next node or the end of the warp. `None` inside a block, and where there is no node.
+    pub fn step_between(
+        &self,
+        before: &ActivationStack<ClaimPoint>,
+        after: &ActivationStack<ClaimPoint>,
+    ) -> Option<(NodeId, Option<NodeId>)> {
+        let top = before.top()?;
+        let here = self.node_around(top.next)?;
+        if self.flow.thread.space.block(here).last != top.next.op {
+            return None;
+        }
+        let to = match after.top() {
+            Some(next) => Some(self.node_of(next.next)?),
+            None => None,
+        };
+        Some((here, to))
+    }
+
     fn op_address(&self, op: OpIndex) -> String {
         match self.code.get(op) {
             Some(op) => op.addr.to_string(),

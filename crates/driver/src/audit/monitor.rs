@@ -13,7 +13,7 @@ use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::Size;
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
-use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag};
+use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, NodeId, Tag};
 use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, MemoryAccess};
 
 use super::accesses::{AccessMonitor, ObservedAccess};
@@ -42,6 +42,8 @@ pub struct AuditObservations {
     pub max_totals: Vec<Option<HeaderMaximum>>,
     /// First thread that violates it, for each `never` statement.
     pub executed_never: Vec<Option<HeaderMaximum>>,
+    /// Steps between nodes of the warp-level graph, with their numbers; a step to `None` ends a warp.
+    pub steps: BTreeMap<(NodeId, Option<NodeId>), u64>,
     /// Executed accesses that have a class.
     pub accesses: BTreeMap<OpIndex, ObservedAccess>,
     /// Warp that issued the most instructions among those that ended.
@@ -220,6 +222,9 @@ impl<'a> ClaimMonitor<'a> {
                     // of these lanes.
                     let exhausted = leaves && taken == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
+                    if let Some(step) = claims.step_between(&before, &warp.stack) {
+                        *self.seen.steps.entry(step).or_default() += 1;
+                    }
                 }
                 done
             }

@@ -141,7 +141,7 @@ pub(crate) fn cycle_bound(
 }
 
 /// Times that come on top of those of the steps.
-fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, Diagnostic> {
+pub(crate) fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<Delays, Diagnostic> {
     let refresh = numbers.range(Parameter::DramRefresh).1;
     let interval = numbers.range(Parameter::DramRefreshInterval).0;
     let interrupts = inputs.reaches_dram && refresh > 0;

@@ -1,0 +1,87 @@
+//! `warpbound sandwich`.
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{CycleOptions, SandwichOptions};
+use warpbound_report::{SandwichReport, to_json};
+
+use crate::arguments::{Format, SandwichArguments};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
+
+/// Compares a bound in cycles with simulated runs; returns the exit code.
+pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError> {
+    let SandwichArguments {
+        input,
+        launch: launched,
+        facts,
+        caches,
+        seeds,
+        contents,
+        warp,
+        max_instructions,
+        format,
+        svg,
+        output,
+    } = arguments;
+    let library = input::library(&input.file)?;
+    if library.is_text() {
+        let message = "bounds of warps in cycles are for GPU kernels, this is mini-SIMT";
+        return Err(Diagnostic::new(message)
+            .in_file(library.name())
+            .hint("`warpbound cta` bounds the cycles of a block")
+            .into());
+    }
+    if output.output.is_some() && output.output == *svg {
+        return Err(Diagnostic::new("--output and --svg name the same file").into());
+    }
+    let facts = facts_options(&library, facts)?;
+    let grid = input::grid(&launched.launch)?;
+    let name = launched.kernel.as_deref();
+    let session = launched_session(&library, input, name, &grid)?;
+    let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
+    let machine = match &launched.machine {
+        Some(name) => input::gpu_model(name)?,
+        None => session.own_gpu_model()?,
+    };
+    let options = SandwichOptions {
+        facts: facts.facts,
+        loop_default: facts.loop_default,
+        seeds: *seeds,
+        contents: *contents,
+        warp: *warp,
+        max_instructions: *max_instructions,
+        ..SandwichOptions::new(CycleOptions {
+            machine,
+            caches: *caches,
+        })
+    };
+    let out = Output::open(output.output.as_deref())?;
+    let drawing = svg.as_deref().map(Output::file).transpose()?;
+    let mut progress = Progress::new();
+    let show = |done, all| progress.runs(done, all);
+    let report = session.sandwich(kernel, &grid, &options, show);
+    progress.clear();
+    let report = report?;
+    if let Some(drawing) = drawing {
+        print(drawing, &report.svg())?;
+    }
+    let text = match format {
+        Format::Text => report.text(),
+        Format::Json => to_json(&report),
+    };
+    print(out, &text)?;
+    Ok(code(&report))
+}
+
+/// Returns the exit code: a bound below a run, or a chain that inverts, has priority over a missing bound.
+fn code(report: &SandwichReport) -> u8 {
+    let first = report.chain.first().map(|element| element.name);
+    if report.inversion().is_some() {
+        VIOLATED
+    } else if first != SandwichReport::CHAIN.first().copied() {
+        NO_BOUND
+    } else {
+        0
+    }
+}

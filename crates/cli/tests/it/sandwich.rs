@@ -1,0 +1,109 @@
+//! `sandwich`: bounds in cycles beside the worst simulated run.
+
+use serde_json::Value;
+
+use crate::support::{CommandOutput, run, scratch};
+
+const MATMUL: [&str; 8] = [
+    "sandwich",
+    "matmul_int.sm_61.cubin",
+    "--launch",
+    "../cuda/matmul_int.8x8.toml",
+    "--seeds",
+    "1",
+    "--contents",
+    "1",
+];
+
+fn sandwich(arguments: &[&str]) -> CommandOutput {
+    run(&[&MATMUL[..], arguments].concat())
+}
+
+fn json(output: &str) -> Value {
+    serde_json::from_str(output).expect("JSON")
+}
+
+fn number(value: &Value) -> i64 {
+    value.as_i64().expect("a number")
+}
+
+#[test]
+fn parts_of_the_gap_add_up_and_no_chain_inverts() {
+    for caches in ["any", "warm", "cold"] {
+        let arguments = ["--caches", caches, "--warp", "0.1", "--format", "json"];
+        let report = json(&sandwich(&arguments).done());
+        assert_eq!(report["schema"], "warpbound.sandwich/1");
+        assert_eq!(report["caches"], caches);
+        let chain = report["chain"].as_array().expect("an array");
+        let names: Vec<&str> = chain.iter().filter_map(|e| e["name"].as_str()).collect();
+        let expected = [
+            "bound",
+            "loops",
+            "paths",
+            "addresses",
+            "hits and misses",
+            "machine numbers",
+        ];
+        assert_eq!(names[..6], expected);
+        assert_eq!(names.last(), Some(&"worst simulated"));
+        let values: Vec<i64> = chain.iter().map(|e| number(&e["value"])).collect();
+        assert!(values.is_sorted_by(|a, b| a >= b), "{names:?} {values:?}");
+        let shares = report["shares"].as_array().expect("an array");
+        let telescoped: i64 = shares
+            .iter()
+            .map(|share| number(&share["telescoped"]))
+            .sum();
+        let gap = number(&report["bound"]) - number(&report["worst_simulated"]);
+        assert_eq!(telescoped, gap);
+        assert!(number(&report["runs"]) >= 10);
+        let overhead = number(&report["launch_overhead"]);
+        assert!(overhead > 0 && overhead < number(&report["worst_simulated"]));
+    }
+}
+
+#[test]
+fn text_and_drawing_are_of_the_same_chain() {
+    let svg = scratch("matmul_sandwich.svg", "");
+    let text = sandwich(&["--caches", "warm", "--svg", &svg]).done();
+    assert!(text.starts_with("kernel matmul"), "{text}");
+    assert!(text.contains("machine numbers"), "{text}");
+    assert!(!text.contains("error"), "{text}");
+    let drawing = std::fs::read_to_string(svg).expect("the drawing");
+    assert!(drawing.starts_with("<svg"), "{drawing}");
+}
+
+#[test]
+fn without_a_bound_the_chain_begins_with_observed_loops() {
+    // The bounds of the loops are elements of a buffer.
+    let launch = scratch(
+        "sandwich_nested.toml",
+        "kernel = \"nested_divergent\"\ngrid = [1]\nblock = [32]\n\
+         [[param]]\ntype = \"s32\"\nshape = [100]\nfill = \"iota\"\n\
+         [[param]]\ntype = \"s32\"\nshape = [100]\n\
+         [[param]]\ntype = \"s32\"\nvalue = 9\n",
+    );
+    let arguments = ["sandwich", "nested_loops.sm_61.cubin", "--launch", &launch];
+    let text = run(&arguments).without_bound();
+    assert!(
+        text.contains("without observations there is no bound"),
+        "{text}"
+    );
+    let with_default = [&arguments[..], &["--loop-default", "100"]].concat();
+    assert!(run(&with_default).done().contains("bound"));
+}
+
+#[test]
+fn refusals() {
+    let text = run(&[
+        "sandwich",
+        "../msimt/triangle_sum.msimt",
+        "--launch",
+        "../msimt/triangle_sum.16x4.toml",
+    ]);
+    assert!(text.refusal().contains("mini-SIMT"));
+    let same = sandwich(&["--output", "a.svg", "--svg", "a.svg"]);
+    assert!(same.refusal().contains("name the same file"));
+    let missing = sandwich(&["--warp", "7.0"]);
+    assert!(missing.refusal().contains("block 7"), "no such block");
+    sandwich(&["--caches", "hot"]).usage();
+}

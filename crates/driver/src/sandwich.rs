@@ -1,0 +1,211 @@
+//! Sandwich: the worst simulated run of a warp that runs alone, its bound, and what the gap between them consists of.
+//!
+//! The bound is computed again with more and more of its claims replaced by what the worst run did. Each of these
+//! numbers is computed by the code of the bound, so none may be larger than the one before it, and all are at least the
+//! cycles of the worst run: a chain that inverts shows an error.
+
+mod chain;
+mod observed;
+mod runs;
+
+use warpbound_analyse::Refusal;
+use warpbound_base::{Diagnostic, Named as _};
+use warpbound_bound::FactsFile;
+use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_machine::Parameter;
+use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
+use warpbound_simulate::timed::SingleWarp;
+
+use crate::access::AccessFindings;
+use crate::audit::claims_of_flow;
+use crate::{BoundOptions, CycleOptions, KernelFlow, Session, StatedLaunches};
+
+use chain::{Chain, Replaced};
+use runs::{Runs, WorstRun};
+
+/// Extent of a sandwich.
+#[derive(Clone, Debug)]
+pub struct SandwichOptions {
+    /// Machine and caches.
+    pub cycles: CycleOptions,
+    /// Flow facts of the user.
+    pub facts: FactsFile,
+    /// Bound of loops without a fact.
+    pub loop_default: Option<u64>,
+    /// Random selections of the parameters of the machine.
+    pub seeds: u64,
+    /// Contents of the buffers: the given ones, and random ones.
+    pub contents: u64,
+    /// The only warp that runs; `None` for several of the launch, one at a time.
+    pub warp: Option<SingleWarp>,
+    /// Most warps that are chosen without `warp`.
+    pub most_warps: u64,
+    /// Limit of the warp instructions of a run.
+    pub max_instructions: u64,
+}
+
+impl SandwichOptions {
+    /// Returns the default extent.
+    pub fn new(cycles: CycleOptions) -> SandwichOptions {
+        SandwichOptions {
+            cycles,
+            facts: FactsFile::default(),
+            loop_default: None,
+            seeds: 4,
+            contents: 2,
+            warp: None,
+            most_warps: 16,
+            max_instructions: 2_000_000,
+        }
+    }
+}
+
+impl Session {
+    /// Simulates single warps of a launch, and compares the worst run with the bound of a warp that runs alone. `on_run`
+    /// receives the number of completed runs and of all.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
+    pub fn sandwich(
+        &self,
+        kernel: &Kernel,
+        grid: &LaunchFile,
+        options: &SandwichOptions,
+        mut on_run: impl FnMut(u64, u64),
+    ) -> Result<SandwichReport, Diagnostic> {
+        let bound_options = BoundOptions {
+            block: Some(grid.block),
+            launches: StatedLaunches {
+                file: Some(grid.clone().into()),
+                ..StatedLaunches::default()
+            },
+            facts: options.facts.clone(),
+            loop_default: options.loop_default,
+            ..BoundOptions::default()
+        };
+        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
+        let prepared = self.prepare(kernel)?;
+        warpbound_launch::check_limits(kernel, grid)?;
+        let knowledge = self.launch(kernel, &bound_options)?;
+        let limits = bound_options.limits();
+        let (code, model) = (&prepared.code, &bound_options.model);
+        let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
+        let flow = flow.map_err(|refusal: Refusal| self.refusal_diagnostic(&prepared, refusal))?;
+        let given = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
+        let mut claims = claims_of_flow(&prepared, &bound_options, knowledge.context.clone(), flow);
+        claims.accesses = AccessFindings::find(&prepared, &claims.flow, &knowledge).classes;
+        let classes = claims.accesses.clone();
+        let mut runs = Runs {
+            session: self,
+            kernel,
+            prepared: &prepared,
+            claims: &claims,
+            options,
+            count: 0,
+            failed: None,
+        };
+        // The kernel is refused before it is run.
+        let mut chain = Chain::new(
+            self,
+            (&prepared, &claims.flow),
+            (&classes, grid),
+            &options.cycles,
+        )?;
+        let worst = runs.worst(grid, &mut on_run)?;
+        chain.observe(given, &worst);
+        let mut report = self.empty_sandwich(kernel, options, &worst);
+        report.runs = runs.count;
+        report.launch_overhead = options.cycles.machine.range(Parameter::LaunchKernel).most;
+        runs.add_notes(&worst, &mut report.notes);
+        chain.fill(&mut report).map_err(locate)?;
+        Ok(report)
+    }
+
+    /// Returns the report of a sandwich without its chain.
+    fn empty_sandwich(
+        &self,
+        kernel: &Kernel,
+        options: &SandwichOptions,
+        worst: &WorstRun,
+    ) -> SandwichReport {
+        SandwichReport {
+            schema: SandwichReport::SCHEMA,
+            file: self.file.clone(),
+            kernel: kernel.demangled(),
+            machine: options.cycles.machine.name.clone(),
+            caches: options.cycles.caches.name(),
+            worst_simulated: worst.cycles,
+            worst_run: worst.text(),
+            runs: 0,
+            bound: 0,
+            launch_overhead: 0,
+            chain: Vec::new(),
+            shares: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Chain<'_> {
+    /// Computes the chain from the bound to the worst run, and the parts of the gap.
+    fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
+        let names = SandwichReport::CHAIN;
+        let own = self.value(Replaced::default());
+        let has_bound = own.is_ok();
+        let mut first = Replaced::default();
+        match own {
+            Ok(bound) => report.bound = bound,
+            Err(why) => {
+                first.loops = true;
+                report.bound = self.value(first)?;
+                report.notes.push(format!(
+                    "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
+                    why.message
+                ));
+            }
+        }
+        let mut before = report.bound;
+        let mut replaced = first;
+        report.chain.push(ChainValue {
+            name: if has_bound { names[0] } else { names[1] },
+            value: before,
+        });
+        for name in names {
+            let mut alone = first;
+            if !replaced.replace(name) || !alone.replace(name) {
+                continue;
+            }
+            if replaced.path && !self.has_path() {
+                report.notes.push(format!(
+                    "the chain ends before \"{name}\": the steps of the worst run are not known, as its path depends on time"
+                ));
+                break;
+            }
+            let value = self.value(replaced)?;
+            report.add(name, value, &mut before, Some(self.value(alone)?));
+        }
+        let simulated = report.worst_simulated;
+        report.add("worst simulated", simulated, &mut before, None);
+        Ok(())
+    }
+}
+
+/// Extends a chain.
+trait AddToChain {
+    /// Adds a value after `before`, and its parts of the gap. `alone` is the bound with this claim alone replaced.
+    fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>);
+}
+
+impl AddToChain for SandwichReport {
+    fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>) {
+        self.chain.push(ChainValue { name, value });
+        self.shares.push(GapShare {
+            name,
+            telescoped: i128::from(*before) - i128::from(value),
+            alone: alone.map(|alone| i128::from(self.bound) - i128::from(alone)),
+        });
+        *before = value;
+    }
+}

@@ -1,0 +1,310 @@
+//! Bound with claims replaced by observations of the worst run.
+//!
+//! The numbers here are no bounds: they hold for one run. None of them becomes an `UpperBound` that leaves this module.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::access::AccessClass;
+use warpbound_base::Diagnostic;
+use warpbound_bound::Effort;
+use warpbound_cycles::{KernelTime, MachineNumbers};
+use warpbound_ir::OpIndex;
+use warpbound_launch::LaunchFile;
+use warpbound_machine::MachineConfig;
+use warpbound_simt::NodeId;
+
+use super::observed::{MemoryPath, RunRecord, SeenAccess};
+use super::runs::WorstRun;
+use crate::audit::ObservedAccess;
+use crate::bound::FlowFacts;
+use crate::cycles::bound::{cycle_bound, delays};
+use crate::{CacheState, CycleInputs, CycleOptions, KernelFlow, Prepared, Session};
+
+/// Most improvements of the vectors for one path.
+const MOST_ROUNDS: usize = 8;
+
+/// Claims that are replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Replaced {
+    pub(super) loops: bool,
+    pub(super) path: bool,
+    addresses: bool,
+    hits: bool,
+    numbers: bool,
+}
+
+impl Replaced {
+    /// Replaces the claim that an element of the chain is named after; returns whether it changes something.
+    pub(super) fn replace(&mut self, name: &str) -> bool {
+        let claim = match name {
+            "loops" => &mut self.loops,
+            "paths" => &mut self.path,
+            "addresses" => &mut self.addresses,
+            "hits and misses" => &mut self.hits,
+            "machine numbers" => &mut self.numbers,
+            _ => return false,
+        };
+        !std::mem::replace(claim, true)
+    }
+}
+
+/// Bound of a kernel and launch, with what the worst run did.
+pub(super) struct Chain<'a> {
+    session: &'a Session,
+    prepared: &'a Prepared<'a>,
+    flow: &'a KernelFlow,
+    classes: &'a BTreeMap<OpIndex, AccessClass>,
+    launch: &'a LaunchFile,
+    caches: CacheState,
+    numbers: MachineNumbers,
+    observed: Option<Observed>,
+}
+
+/// Facts, and their observed counterparts.
+struct Observed {
+    given: FlowFacts,
+    seen: FlowFacts,
+    /// Number of times that each step was taken; `None` if it is not known.
+    steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
+    accesses: BTreeMap<OpIndex, ObservedAccess>,
+    record: RunRecord,
+    caches: CacheState,
+    config: MachineConfig,
+}
+
+impl<'a> Chain<'a> {
+    /// Prepares the chain.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the time of the kernel is not known.
+    pub(super) fn new(
+        session: &'a Session,
+        (prepared, flow): (&'a Prepared<'a>, &'a KernelFlow),
+        (classes, launch): (&'a BTreeMap<OpIndex, AccessClass>, &'a LaunchFile),
+        options: &CycleOptions,
+    ) -> Result<Chain<'a>, Diagnostic> {
+        let chain = Chain {
+            session,
+            prepared,
+            flow,
+            classes,
+            launch,
+            caches: options.caches,
+            numbers: MachineNumbers::of_ranges(&options.machine)?,
+            observed: None,
+        };
+        chain.inputs(&chain.numbers, chain.caches)?;
+        Ok(chain)
+    }
+
+    /// Enters the observations of the worst run.
+    pub(super) fn observe(&mut self, given: FlowFacts, worst: &WorstRun) {
+        let [bounds, totals] = worst.loop_counts.clone();
+        let seen = FlowFacts {
+            bounds,
+            totals,
+            never: given.never.clone(),
+        };
+        let steps = worst.seen.steps.clone();
+        let is_same = self.issues(&steps).as_ref() == Some(&worst.record.issued);
+        self.observed = Some(Observed {
+            given,
+            seen,
+            steps: is_same.then_some(steps),
+            accesses: worst.seen.accesses.clone(),
+            record: worst.record.clone(),
+            caches: worst.caches(),
+            config: worst.config.clone(),
+        });
+    }
+
+    /// Whether the path of the worst run is known.
+    pub(super) fn has_path(&self) -> bool {
+        self.observed
+            .as_ref()
+            .is_some_and(|seen| seen.steps.is_some())
+    }
+
+    /// Returns the issues of each instruction on a path.
+    fn issues(&self, steps: &BTreeMap<(NodeId, Option<NodeId>), u64>) -> Option<Vec<u64>> {
+        let mut issued = vec![0; self.prepared.code.ops.len()];
+        let space = &self.flow.thread.space;
+        for ((from, _), count) in steps {
+            let block = space.block(*from);
+            for of_op in issued.get_mut(block.first.index()..=block.last.index())? {
+                *of_op += count;
+            }
+        }
+        Some(issued)
+    }
+
+    /// Computes the bound in which claims are replaced by observations.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(super) fn value(&self, replaced: Replaced) -> Result<u64, Diagnostic> {
+        let unknown = || Diagnostic::new("nothing is observed");
+        let observed = self.observed.as_ref().ok_or_else(unknown)?;
+        let numbers = match replaced.numbers {
+            true => MachineNumbers::of_config(&observed.config)?,
+            false => self.numbers.clone(),
+        };
+        let caches = match replaced.hits {
+            true => observed.caches,
+            false => self.caches,
+        };
+        let mut inputs = self.inputs(&numbers, caches)?;
+        if replaced.addresses {
+            observed.replace_addresses(&mut inputs);
+        }
+        if replaced.hits {
+            observed.replace_hits(&mut inputs);
+        }
+        let facts = match replaced.loops {
+            true => &observed.seen,
+            false => &observed.given,
+        };
+        let limit = |inputs: &CycleInputs| {
+            if replaced.path {
+                return observed.path_value(inputs, &numbers);
+            }
+            let bound = cycle_bound(
+                self.flow,
+                inputs,
+                &numbers,
+                facts.stated(),
+                Effort::default(),
+            )?;
+            Ok(bound.bound.upper_bound().limit().0)
+        };
+        // As `LoneWarp::bound` does.
+        let each_misses = limit(&inputs)?;
+        Ok(match inputs.with_counted_sectors() {
+            Some(inputs) => each_misses.min(limit(&inputs)?),
+            None => each_misses,
+        })
+    }
+
+    fn inputs(
+        &self,
+        numbers: &MachineNumbers,
+        caches: CacheState,
+    ) -> Result<CycleInputs, Diagnostic> {
+        let known = (numbers, caches);
+        let (prepared, flow) = (self.prepared, self.flow);
+        self.session
+            .cycle_inputs(prepared, flow, self.classes, known, Some(self.launch))
+    }
+}
+
+impl Observed {
+    /// Replaces the limits of accesses by the most of all executions; spaces that no execution accesses are dropped.
+    fn replace_addresses(&self, inputs: &mut CycleInputs) {
+        for (at, limits) in &mut inputs.accesses {
+            let seen = self
+                .accesses
+                .get(at)
+                .map(|seen| seen.most)
+                .unwrap_or_default();
+            limits.spaces.retain(|limit| {
+                let path = MemoryPath::of(limit.space);
+                self.record.accesses.contains_key(&(*at, path))
+            });
+            for limit in &mut limits.spaces {
+                limit.requests = limit.requests.min(seen.requests);
+                limit.lines = limit.lines.min(seen.transactions);
+                limit.sectors = limit.sectors.min(seen.sectors);
+                limit.conflicts = limit.conflicts.min(seen.conflicts);
+            }
+        }
+    }
+
+    /// Replaces what may miss by what missed.
+    fn replace_hits(&self, inputs: &mut CycleInputs) {
+        for (at, limits) in &mut inputs.accesses {
+            for limit in &mut limits.spaces {
+                let path = MemoryPath::of(limit.space);
+                let seen = self.record.accesses.get(&(*at, path));
+                let seen = seen.copied().unwrap_or_default();
+                limit.may_hit_l1 &= seen.hits_l1;
+                limit.may_miss &= seen.l2_misses > 0;
+                limit.may_evict &= seen.reaches_dram;
+                limit.may_walk &= seen.tlb_misses > 0;
+            }
+        }
+        let sum = |path, count: fn(&SeenAccess) -> u64| -> u64 {
+            let all = self.record.accesses.iter();
+            all.filter(|((_, own), _)| *own == path)
+                .map(|(_, seen)| count(seen))
+                .sum()
+        };
+        let paths = [MemoryPath::Global, MemoryPath::Local];
+        for (translations, path) in inputs.translations.iter_mut().zip(paths) {
+            let misses = sum(path, |seen| seen.tlb_misses);
+            translations.walks = translations.walks.min(misses);
+            translations.first_level = translations.first_level.min(misses - translations.walks);
+        }
+        let missing = sum(MemoryPath::Global, |seen| seen.l2_misses);
+        inputs.sectors = Some(
+            inputs
+                .sectors
+                .map_or(missing, |sectors| sectors.min(missing)),
+        );
+        inputs.lines_may_miss &= self.caches == CacheState::Cold || self.record.lines_from_dram;
+        let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
+        let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
+        inputs.reaches_dram &= inputs.lines_may_miss || reached;
+    }
+
+    /// Returns the cost of the path of the run.
+    fn path_value(
+        &self,
+        inputs: &CycleInputs,
+        numbers: &MachineNumbers,
+    ) -> Result<u64, Diagnostic> {
+        let unknown =
+            || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
+        let mut steps = self.steps.clone().ok_or_else(unknown)?;
+        // Steps between the same nodes cost the same.
+        let counts = inputs.steps.iter().map(|step| {
+            let to = step.to.map(|to| NodeId(to as u32));
+            u128::from(steps.remove(&(NodeId(step.from as u32), to)).unwrap_or(0))
+        });
+        let counts: Vec<u128> = counts.collect();
+        if !steps.is_empty() {
+            return Err(unknown());
+        }
+        let kernel = inputs.kernel();
+        let mut time = KernelTime::new(&kernel, numbers);
+        for _ in 0..MOST_ROUNDS {
+            if !time.improve(&counts) {
+                break;
+            }
+        }
+        let costs = time.costs();
+        let mut cycles = u128::from(costs.start.cycles);
+        for (cost, &count) in costs.steps.iter().zip(&counts) {
+            match cost {
+                Some(cost) => cycles += u128::from(cost.cycles) * count,
+                None if count == 0 => {}
+                None => return Err(unknown()),
+            }
+        }
+        let executions = |node: usize| {
+            let own = inputs
+                .steps
+                .iter()
+                .zip(&counts)
+                .filter(|(step, _)| step.from == node);
+            own.map(|(_, count)| count).sum()
+        };
+        for once in &costs.once {
+            cycles += u128::from(once.cycles) * once.times(executions);
+        }
+        let all = delays(inputs, numbers)?.add_to(cycles);
+        all.and_then(|cycles| u64::try_from(cycles).ok())
+            .ok_or_else(|| Diagnostic::new("the cycles of the path have more than 64 bits"))
+    }
+}

@@ -1,0 +1,256 @@
+//! `cargo xtask sandwiches`: sandwiches of all launches on four machines, and what the gaps consist of.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use warpbound_base::Diagnostic;
+use warpbound_driver::{
+    CacheState, CycleOptions, GpuModel, LaunchFile, SandwichOptions, Session, StartCaches,
+};
+use warpbound_report::sandwich::SandwichReport;
+
+use crate::audit_cycles::{MACHINES, launches, quantiles};
+use crate::repository::Repository;
+
+pub(crate) const HELP: &str = "\
+cargo xtask sandwiches [--seeds N] [--contents N] [--warps N] [NAME...]
+
+Compares the bound of a lone warp with the worst simulated run, as `warpbound sandwich` does, for the launches whose
+names begin with NAME, or for all, on four machines with the caches that the launch states. Prints each chain, and the
+median share of each cause. Fails if a chain inverts.
+";
+
+/// Time between two progress lines.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut seeds, mut contents, mut warps) = (2, 2, 2);
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut number = || -> anyhow::Result<u64> {
+            Ok(rest.next().context("an option without a number")?.parse()?)
+        };
+        match argument.as_str() {
+            "--seeds" => seeds = number()?,
+            "--contents" => contents = number()?,
+            "--warps" => warps = number()?,
+            flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
+            name => names.push(name),
+        }
+    }
+    let mut machines = Vec::new();
+    for (name, chip) in MACHINES {
+        let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
+        machines.push((machine, chip));
+    }
+    let launches = launches(repository, &names)?;
+    let mut tasks = Vec::new();
+    for launch in &launches {
+        tasks.extend(machines.iter().map(|machine| (launch, machine)));
+    }
+    let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
+    let begin = Instant::now();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let extent = |machine: &GpuModel, grid: &LaunchFile| SandwichOptions {
+        seeds,
+        contents,
+        most_warps: warps,
+        ..SandwichOptions::new(CycleOptions {
+            machine: machine.clone(),
+            caches: match grid.caches {
+                StartCaches::Warm => CacheState::Warm,
+                StartCaches::Cold => CacheState::Cold,
+            },
+        })
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(((name, grid), (machine, chip))) =
+                    tasks.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let options = extent(machine, grid);
+                    let done = sandwich(repository, (name, grid), chip, &options);
+                    let mut total = total
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    total.add(name, done);
+                    total.print_progress(tasks.len(), begin);
+                }
+            });
+        }
+    });
+    let total = total
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    total.print()
+}
+
+/// Sandwich of a launch; `None` without code for the chip, the error is the reason why there is none.
+fn sandwich(
+    repository: &Repository,
+    (name, grid): (&str, &LaunchFile),
+    chip: &str,
+    options: &SandwichOptions,
+) -> anyhow::Result<Option<Result<SandwichReport, String>>> {
+    let source = name.split('.').next().unwrap_or_default();
+    let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
+    let cubin = |build: String| {
+        repository
+            .built_kernels()
+            .join(format!("{source}.{build}.cubin"))
+    };
+    let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
+        return Ok(None);
+    };
+    let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
+    let session = Session::open(name, &fs::read(&path)?).map_err(to_error)?;
+    let kernel = session.launched_kernel(None, grid.kernel.as_deref());
+    let kernel = kernel.map_err(to_error)?;
+    let report = session.sandwich(kernel, grid, options, |_, _| {});
+    Ok(Some(report.map_err(|why| why.message)))
+}
+
+/// Results of all launches.
+#[derive(Default)]
+struct Total {
+    done: usize,
+    reported: Duration,
+    without_code: usize,
+    refused: BTreeMap<String, usize>,
+    problems: Vec<String>,
+    lines: Vec<String>,
+    inversions: Vec<String>,
+    ratios: Vec<f64>,
+    /// Shares of each cause in the gap, telescoped and alone, and cycles in relation to the worst run.
+    shares: BTreeMap<&'static str, [Vec<f64>; 3]>,
+    /// Value of each element of the chain divided by the worst run, both without launch overhead.
+    values: BTreeMap<&'static str, Vec<f64>>,
+    without_bound: usize,
+}
+
+impl Total {
+    fn add(&mut self, name: &str, done: anyhow::Result<Option<Result<SandwichReport, String>>>) {
+        self.done += 1;
+        let report = match done {
+            Err(error) => return self.problems.push(format!("{name}: {error:#}")),
+            Ok(None) => {
+                self.without_code += 1;
+                return;
+            }
+            Ok(Some(Err(why))) => {
+                *self.refused.entry(why).or_default() += 1;
+                return;
+            }
+            Ok(Some(Ok(report))) => report,
+        };
+        let overhead = report.launch_overhead;
+        let net = |cycles: u64| cycles.saturating_sub(overhead) as f64;
+        let worst = net(report.worst_simulated).max(1.0);
+        let chain = report.chain.iter();
+        let chain: Vec<String> = chain
+            .map(|element| format!("{} {}", element.name, net(element.value)))
+            .collect();
+        let line = format!(
+            "{:8.3} {name} on {}: {}; {}",
+            report.ratio().unwrap_or(f64::NAN),
+            report.machine,
+            chain.join(", "),
+            report.worst_run
+        );
+        let errors = report.notes.iter().filter(|note| note.starts_with("error"));
+        let problems = errors.map(|note| format!("{name} on {}: {note}", report.machine));
+        self.problems.extend(problems);
+        if let Some(at) = report.inversion() {
+            self.inversions.push(format!("inverts at {at:?}: {line}"));
+        }
+        self.lines.push(line);
+        if report
+            .chain
+            .first()
+            .is_some_and(|first| first.name != "bound")
+        {
+            self.without_bound += 1;
+        }
+        self.ratios.extend(report.ratio());
+        for element in &report.chain {
+            let values = self.values.entry(element.name).or_default();
+            values.push(net(element.value) / worst);
+        }
+        let gap = (net(report.bound) - net(report.worst_simulated)).max(1.0);
+        for share in &report.shares {
+            let known = self.shares.entry(share.name).or_default();
+            known[0].push(share.telescoped as f64 / gap);
+            known[1].extend(share.alone.map(|alone| alone as f64 / gap));
+            known[2].push(share.telescoped as f64 / worst);
+        }
+    }
+
+    /// Prints the progress on standard error.
+    fn print_progress(&mut self, all: usize, begin: Instant) {
+        let now = begin.elapsed();
+        if now >= self.reported + PROGRESS_INTERVAL {
+            self.reported = now;
+            let inverted = self.inversions.len();
+            eprintln!("{} of {all}, {inverted} inversions", self.done);
+        }
+    }
+
+    /// Prints the results.
+    fn print(mut self) -> anyhow::Result<()> {
+        self.lines.sort();
+        for line in &self.lines {
+            println!("{line}");
+        }
+        for line in &self.inversions {
+            println!("INVERSION {line}");
+        }
+        println!(
+            "bound / worst simulated, net: {}",
+            quantiles(&mut self.ratios)
+        );
+        println!("chain value / worst simulated, net:");
+        for name in SandwichReport::CHAIN {
+            if let Some(values) = self.values.get_mut(name) {
+                println!("  {name:16} {}", quantiles(values));
+            }
+        }
+        println!("shares (median and 90 %):");
+        println!("  cause              of the gap      alone           of the worst run");
+        for name in SandwichReport::CHAIN {
+            if let Some(shares) = self.shares.get_mut(name) {
+                let parts = shares.each_mut().map(|values| {
+                    values.sort_by(f64::total_cmp);
+                    let at = |share: f64| {
+                        let place = (values.len() as f64 * share) as usize;
+                        values.get(place).copied().unwrap_or(f64::NAN) * 100.0
+                    };
+                    format!("{:5.1} % {:5.1} %", at(0.5), at(0.9))
+                });
+                println!("  {name:16} {}", parts.join("  "));
+            }
+        }
+        println!(
+            "{} sandwiches, {} begin with observed loops, {} without code for the chip",
+            self.lines.len(),
+            self.without_bound,
+            self.without_code
+        );
+        for (reason, count) in &self.refused {
+            println!("no sandwich: {count} {reason}");
+        }
+        if !self.inversions.is_empty() || !self.problems.is_empty() {
+            bail!(
+                "{} chains invert; {}",
+                self.inversions.len(),
+                self.problems.join("; ")
+            );
+        }
+        Ok(())
+    }
+}
