@@ -199,8 +199,11 @@ impl Chain<'_> {
                 ));
                 break;
             }
-            let value = self.value(replaced)?;
-            report.add(name, value, &mut before, Some(self.value(alone)?));
+            // What limits the run under weaker facts limits it under these: the vectors of both are choices, and those of
+            // the weaker facts may be the better ones.
+            let value = self.value(replaced)?.min(before);
+            let alone = self.value(alone)?.min(report.bound);
+            report.add(name, value, &mut before, Some(alone));
         }
         let simulated = report.worst_simulated;
         report.add("worst simulated", simulated, &mut before, None);
