@@ -394,7 +394,8 @@ impl MemoryTimes {
                 vector.raise(Part::Atomic, done);
             }
         }
-        if direction != AccessDirection::Store && layout.hits_l1 {
+        // Only loads bring lines into the L1 cache.
+        if direction == AccessDirection::Load && space.may_hit_l1 {
             vector.raise(Part::Loaded, done);
         }
         vector.enter_window(layout, direction == AccessDirection::Store, done);
