@@ -98,7 +98,6 @@ impl Session {
             },
             facts: options.facts.clone(),
             loop_default: options.loop_default,
-            cycles: Some(options.cycles.clone()),
             ..BoundOptions::default()
         };
         let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
