@@ -95,7 +95,11 @@ impl Delays {
             return time.checked_add(self.before);
         };
         if delay >= interval {
-            return if delay == 0 { time.checked_add(self.before) } else { None };
+            return if delay == 0 {
+                time.checked_add(self.before)
+            } else {
+                None
+            };
         }
         // From above the greatest fixpoint of the linear map, the map leads down to its own.
         let start = time.checked_add(delay)?;

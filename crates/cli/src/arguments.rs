@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
-    AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile, GroupDomain,
-    ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection, SingleWarp, Sm,
-    StackDomain, StartCaches, StatedParam, WarpModel,
+    AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
+    GroupDomain, ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection,
+    SingleWarp, Sm, StackDomain, StartCaches, StatedParam, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -133,6 +133,21 @@ pub(crate) struct AuditArguments {
     /// Limit of the warp instructions of the first run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,
+    /// Also run single warps of each launch with time, and compare them with the bounds in cycles for their loop counts
+    #[arg(long, help_heading = "Bounds in cycles")]
+    pub(crate) cycles: bool,
+    /// Machine: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(
+        long,
+        value_name = "M",
+        requires = "cycles",
+        help_heading = "Bounds in cycles"
+    )]
+    pub(crate) machine: Option<String>,
+    /// L2 cache at the start that the bounds are for: in any state, holding buffers, constants and code (warm), or empty
+    /// (cold) [default: any]
+    #[arg(long, value_parser = named::<CacheState>(), requires = "cycles", help_heading = "Bounds in cycles")]
+    pub(crate) caches: Option<CacheState>,
     /// Write the observed iterations of loops as a facts file, marked as observed
     #[arg(long, value_name = "PATH")]
     pub(crate) write_facts: Option<PathBuf>,
@@ -226,9 +241,11 @@ pub(crate) struct BoundArguments {
     /// Contents of the buffers of the launch: the bound holds for any, or for those as given
     #[arg(long, value_enum, default_value_t, requires = "launch")]
     pub(crate) contents: BufferContents,
-    /// Cost of an instruction: `unit` is 1 per issue
+    /// Cost that is bounded: warp instructions (unit), or also the cycles of the timing model (cycles)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cost: Cost,
+    #[command(flatten)]
+    pub(crate) cycles: CycleArguments,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -257,6 +274,27 @@ pub(crate) struct BoundArguments {
     /// Apply loop facts to the loops of a thread (simt), or to those of the warp-level graph, which may differ (paper)
     #[arg(long, value_enum, default_value_t)]
     pub(crate) flow: FlowReading,
+}
+
+/// Machine and caches of bounds in cycles.
+#[derive(Args)]
+pub(crate) struct CycleArguments {
+    /// Machine: a file, or the name of a built-in machine; the bound holds for all values in its ranges [default: that of
+    /// the code]
+    #[arg(long, value_name = "M", help_heading = "Bounds in cycles")]
+    pub(crate) machine: Option<String>,
+    /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
+    #[arg(long, value_parser = named::<CacheState>(), help_heading = "Bounds in cycles")]
+    pub(crate) caches: Option<CacheState>,
+    /// Unit whose cycles are bounded: a warp that runs alone [default: warp]
+    #[arg(long, value_enum, help_heading = "Bounds in cycles")]
+    pub(crate) scope: Option<CycleScope>,
+}
+
+/// Unit of execution whose cycles are bounded.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum CycleScope {
+    Warp,
 }
 
 /// Arguments of `sandwich`.
@@ -576,11 +614,12 @@ impl From<Format> for BoundFormat {
     }
 }
 
-/// Cost model of instructions.
-#[derive(Clone, Copy, Default, ValueEnum)]
+/// Cost that is bounded.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Cost {
     #[default]
     Unit,
+    Cycles,
 }
 
 /// Contents of the buffers of a launch.

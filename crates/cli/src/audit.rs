@@ -1,6 +1,7 @@
 //! `warpbound audit`.
 
 use warpbound_base::Diagnostic;
+use warpbound_driver::CycleQuery;
 use warpbound_driver::audit::AuditOptions;
 use warpbound_report::{AuditReport, to_json};
 
@@ -20,15 +21,13 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         runs,
         seed,
         max_instructions,
+        cycles,
+        machine,
+        caches,
         write_facts,
         format,
         output,
     } = arguments;
-    let runs = AuditOptions {
-        runs: *runs,
-        seed: *seed,
-        max_instructions: *max_instructions,
-    };
     let library = input::library(&input.file)?;
     if library.is_text() {
         let message = "audit runs GPU kernels, and this is mini-SIMT";
@@ -37,6 +36,19 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
             .hint("`warpbound run` runs it, `warpbound cta` bounds its cycles")
             .into());
     }
+    let query = match cycles {
+        true => Some(CycleQuery {
+            machine: machine.as_deref().map(input::gpu_model).transpose()?,
+            caches: caches.unwrap_or_default(),
+        }),
+        false => None,
+    };
+    let runs = AuditOptions {
+        runs: *runs,
+        seed: *seed,
+        max_instructions: *max_instructions,
+        cycles: query,
+    };
     let options = facts_options(&library, facts)?;
     let grid = input::grid(&launched.launch)?;
     let name = launched.kernel.as_deref();
@@ -66,9 +78,15 @@ fn code(report: &AuditReport) -> u8 {
         VIOLATED
     } else if report.given_faulted {
         UNUSABLE
-    } else if report.bound.is_none() {
+    } else if report.bound.is_none() || is_without_cycles(report) {
         NO_BOUND
     } else {
         0
     }
+}
+
+/// Whether a bound in cycles was asked for and does not exist.
+fn is_without_cycles(report: &AuditReport) -> bool {
+    let cycles = report.cycles.as_ref();
+    cycles.is_some_and(|cycles| cycles.no_bound.is_some())
 }

@@ -1,10 +1,12 @@
 //! `warpbound bound`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, FormulaSymbols, Library, ProfiledLaunch, Unusable};
+use warpbound_driver::{
+    BoundOptions, CycleQuery, FormulaSymbols, Library, ProfiledLaunch, Unusable,
+};
 use warpbound_report::{BoundWriter, KernelBound};
 
-use crate::arguments::BoundArguments;
+use crate::arguments::{BoundArguments, Cost, CycleArguments, CycleScope};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -14,11 +16,48 @@ use crate::{CommandError, NO_BOUND, UNUSABLE, facts_options, input, print_diagno
 /// used.
 const SPOOLED: usize = 16 << 20;
 
+/// Returns machine and caches of the bounds in cycles, if they are asked for.
+fn cycle_query(
+    library: &Library,
+    arguments: &BoundArguments,
+) -> Result<Option<CycleQuery>, CommandError> {
+    let CycleArguments {
+        machine,
+        caches,
+        scope,
+    } = &arguments.cycles;
+    if arguments.cost != Cost::Cycles {
+        let given = [
+            ("--machine", machine.is_some()),
+            ("--caches", caches.is_some()),
+            ("--scope", scope.is_some()),
+        ];
+        return match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(CommandError::Usage(format!(
+                "{option} is for --cost cycles"
+            ))),
+            None => Ok(None),
+        };
+    }
+    if library.is_text() {
+        let message = "--cost cycles is for GPU kernels, this is mini-SIMT";
+        let refused = Diagnostic::new(message).in_file(library.name());
+        let instead = "`warpbound cta` bounds the cycles of its blocks";
+        return Err(refused.hint(instead).into());
+    }
+    // The only scope so far.
+    let (None | Some(CycleScope::Warp)) = scope;
+    Ok(Some(CycleQuery {
+        machine: machine.as_deref().map(input::gpu_model).transpose()?,
+        caches: caches.unwrap_or_default(),
+    }))
+}
+
 /// Returns the options of the bounds.
 fn bound_options(
     library: &Library,
     arguments: &BoundArguments,
-) -> Result<BoundOptions, Diagnostic> {
+) -> Result<BoundOptions, CommandError> {
     let options = BoundOptions {
         model: arguments.domains.model(),
         derive: !arguments.no_derive,
@@ -27,6 +66,7 @@ fn bound_options(
         call_default: arguments.call_default,
         time_limit: arguments.time_limit,
         timing: arguments.timing,
+        cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
     };
     let mut options = launch_options(library, &arguments.launch, options)?;
@@ -73,7 +113,9 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 is_empty = false;
                 let position = kernel.image.and_then(|n| images.binary_search(&n).ok());
                 progress.show(&kernel, position.unwrap_or(0), images.len());
-                if kernel.verdict.bound().is_none() {
+                let cycles = kernel.cycles.as_ref();
+                let is_without_cycles = cycles.is_some_and(|cycles| cycles.bound.is_none());
+                if kernel.verdict.bound().is_none() || is_without_cycles {
                     code = code.max(NO_BOUND);
                 }
                 report.kernel(&kernel)?;

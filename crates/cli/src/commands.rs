@@ -4,8 +4,8 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, ListArguments, RunArguments,
-    SandwichArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, SandwichArguments,
+    TemplateArguments,
 };
 use crate::later::Deferred;
 use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run, sandwich};
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Access(Deferred<AccessArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
-    /// Bound the instructions that a warp of a kernel issues
+    /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
     Bound(Deferred<BoundArguments>),
     /// Compare the bound of a warp in cycles with the worst simulated run, and split the gap into causes
     Sandwich(Deferred<SandwichArguments>),

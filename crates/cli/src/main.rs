@@ -25,8 +25,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, Library, Session};
 
@@ -53,6 +53,11 @@ fn main() -> ExitCode {
     };
     match commands::execute(&arguments.command) {
         Ok(code) => ExitCode::from(code),
+        Err(CommandError::Usage(message)) => {
+            let wrong = Arguments::command().error(ErrorKind::ArgumentConflict, message);
+            let _ = wrong.print();
+            ExitCode::from(USAGE)
+        }
         Err(CommandError::Input(diagnostic)) => {
             print_diagnostic(&diagnostic);
             ExitCode::from(UNUSABLE)
@@ -70,6 +75,8 @@ fn main() -> ExitCode {
 
 /// Error that stops a command.
 enum CommandError {
+    /// Options that do not go together.
+    Usage(String),
     Input(Diagnostic),
     Output(io::Error),
 }

@@ -1,9 +1,10 @@
-//! Time of a warp that runs alone (SOUNDNESS 8): an upper limit of the cycles of each step of the warp-level graph, from
+//! Time of a warp that runs alone (SOUNDNESS 11): an upper limit of the cycles of each step of the warp-level graph, from
 //! which `warpbound-bound` computes the bound of the warp.
 //!
 //! * `kernel`: inputs; `numbers`: the machine at its slow end.
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
 //!   lines of code and constants; `prefetches`.
+//! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
@@ -11,8 +12,10 @@ mod kernel;
 mod lines;
 mod memory;
 mod numbers;
+mod outcomes;
 mod potentials;
 mod prefetches;
+mod replay;
 mod state;
 mod step;
 mod time;
@@ -23,4 +26,9 @@ pub use kernel::{LoadedConstants, OnceCost, TimedKernel, TimedStep, Translations
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;
+pub use replay::{
+    FetchSource, RecordedTrace, ReplayedTimes, ServiceOrder, TracedAccess, TracedFetch,
+    TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared, TranslationSource, replay,
+    replay_bounded,
+};
 pub use time::{KernelTime, PathTime};

@@ -1,4 +1,4 @@
-//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 8.5).
+//! Lines of code and of constants: which of them are present when an instruction needs them (SOUNDNESS 11.3).
 //!
 //! A line is *persistent* in a cache if all lines that the kernel can bring into its set fit. What an earlier
 //! instruction on every path has requested is present then. The first request for a persistent line misses: it is either
@@ -160,6 +160,11 @@ impl LineCaches {
         }
     }
 
+    /// Whether a line of the first cache stays there.
+    pub(crate) fn stays_in_first(&self, line: u64) -> bool {
+        self.persistent[0].contains(&line)
+    }
+
     /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
     /// `counted`. `late` is the time by which a prefetched line may still arrive later than one that is requested now.
@@ -196,10 +201,14 @@ impl LineCaches {
         LineWait {
             waits: true,
             latency,
-            backlog: self.prefetched - late,
+            backlog: (self.prefetched - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
-            service: if hits_second || counts { (0, 0) } else { self.service },
+            service: if hits_second || counts {
+                (0, 0)
+            } else {
+                self.service
+            },
         }
     }
 
@@ -216,7 +225,9 @@ impl LineCaches {
             }
         };
         let groups = counted.groups.values();
-        groups.map(|group| (group.nodes.iter().copied().collect(), cost(group))).collect()
+        groups
+            .map(|group| (group.nodes.iter().copied().collect(), cost(group)))
+            .collect()
     }
 }
 

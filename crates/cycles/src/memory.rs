@@ -2,7 +2,7 @@
 //! sectors that it can cause.
 //!
 //! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps and there are several slices; here each is
-//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 8.4).
+//! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 11.2).
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
@@ -137,7 +137,8 @@ impl MemoryTimes {
             bytes.div_ceil(bandwidth * u128::from(efficiency.max(1))) as i64
         };
         let write = dram_time(numbers.slow(Parameter::DramWrites));
-        let turnaround = dram_time(1000) * numbers.slow(Parameter::DramTurnaround) as i64 / 1000 + 1;
+        let turnaround =
+            dram_time(1000) * numbers.slow(Parameter::DramTurnaround) as i64 / 1000 + 1;
         let per_line = (numbers.slow(Parameter::L2Line) / sector).max(1) as i64;
         let l2_hit = milli(Parameter::L2Hit);
         MemoryTimes {
@@ -224,8 +225,18 @@ impl MemoryTimes {
         };
         for space in &limits.spaces {
             let found = match space.space {
-                MemorySpace::Shared => self.shared(vector, layout, start, limits, space),
-                _ => self.global(vector, layout, start, (limits.direction, waits), space, most),
+                MemorySpace::Shared => {
+                    let access = (limits.direction, limits.bytes);
+                    self.shared(vector, layout, start, access, space)
+                }
+                _ => self.global(
+                    vector,
+                    layout,
+                    start,
+                    (limits.direction, waits),
+                    space,
+                    most,
+                ),
             };
             times.sources = times.sources.max(found.sources);
             times.done = times.done.max(found.done);
@@ -234,19 +245,19 @@ impl MemoryTimes {
     }
 
     /// Advances the times by an access to shared memory.
-    fn shared(
+    pub(crate) fn shared(
         &self,
         vector: &mut TimeVector,
         layout: &Layout,
         start: i64,
-        limits: &AccessLimits,
+        (direction, bytes): (AccessDirection, u32),
         space: &SpaceLimits,
     ) -> AccessTimes {
         let times = &self.shared;
         let conflicts = i64::from(space.conflicts) * times.conflict;
         let mut occupied = conflicts + i64::from(space.requests) * times.transaction;
         let mut atomic = 0;
-        if limits.direction == AccessDirection::Atomic {
+        if direction == AccessDirection::Atomic {
             let serial = i64::from(space.same_word) * times.atomic_thread;
             atomic = times.atomic + serial;
             occupied += serial;
@@ -256,7 +267,7 @@ impl MemoryTimes {
         let served = begin.max(vector.get(Part::SharedServed));
         vector.set(Part::SharedServed, served + atomic);
         vector.delay_departure(layout, ExecUnit::Lsu, served);
-        let base = times.base[match limits.bytes {
+        let base = times.base[match bytes {
             16 => 2,
             8 => 1,
             _ => 0,
@@ -283,7 +294,8 @@ impl MemoryTimes {
         let sectors = i64::from(space.sectors);
         // Tags: each request occupies them for at least a cycle, and has at least one line.
         let (lines, requests) = (u64::from(space.lines), u64::from(space.requests));
-        let lookups = lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
+        let lookups =
+            lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
         let first = start.max(vector.get(Part::Tags));
         let lookups = lookups as i64 * MILLI;
         let last = first + (lookups - MILLI).max(0);
@@ -311,9 +323,19 @@ impl MemoryTimes {
         let dram_first = slice_first.max(vector.get(Part::Dram));
         let dram_end = dram_first + sectors * dram + evicted;
         let (mut done, unloaded) = match fetched {
-            true => (floor(dram_end - self.dram) + self.dram_latency, self.dram_latency),
+            true => (
+                floor(dram_end - self.dram) + self.dram_latency,
+                self.dram_latency,
+            ),
             false => (slice_last + self.l2_hit, self.l2_hit),
         };
+        if fetched {
+            vector.raise(Part::Arrived, done);
+        }
+        if is_store {
+            // A store to sectors in flight is complete when they have arrived.
+            done = done.max(vector.get(Part::Arrived));
+        }
         if waits.counts_misses && !is_store {
             // A sector that is missing waits for those requested before; its own time is counted.
             done = done.max(floor(vector.get(Part::Dram)) + self.l2_hit);
@@ -361,7 +383,9 @@ impl MemoryTimes {
                 done = done.max(vector.get(Part::Atomic));
                 if space.may_hit_l1 {
                     // A hit on a line in flight waits for it.
-                    done = done.max(looked_up + self.l1_hit).max(vector.get(Part::Loaded));
+                    done = done
+                        .max(looked_up + self.l1_hit)
+                        .max(vector.get(Part::Loaded));
                 }
             }
             AccessDirection::Store => vector.raise(Part::Stored, done),

@@ -1,5 +1,5 @@
 //! Costs of the steps of a warp: each node has a vector of times, and a step costs what the times after it exceed the
-//! vector of its target by (SOUNDNESS 8.6).
+//! vector of its target by (SOUNDNESS 11.5).
 //!
 //! The sum of the costs along any path limits the time of the path, whatever the vectors are: if all times are at most
 //! those of the node's vector, delayed by some whole cycles, then after the step they are at most those of the target's
@@ -36,7 +36,7 @@ pub struct StepCost {
     pub terms: TermCycles,
 }
 
-/// Headers of loops whose vector is not raised by the scoreboards that entries of the loop bring: each entry pays for
+/// Headers of loops whose vector is not raised by the pending results that entries of the loop bring: each entry pays for
 /// them, and no iteration does.
 pub(crate) type PaidEntries = BTreeSet<usize>;
 
@@ -90,7 +90,12 @@ impl<'a> Timing<'a> {
     }
 
     /// Executes a node; returns the times after it, with the account of its cycles.
-    pub(crate) fn execute(&self, node: usize, times: &NodeTimes, account: &mut Account<'_>) -> TimeVector {
+    pub(crate) fn execute(
+        &self,
+        node: usize,
+        times: &NodeTimes,
+        account: &mut Account<'_>,
+    ) -> TimeVector {
         let mut vector = times.vector.clone();
         let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
             return vector;
@@ -112,7 +117,12 @@ impl<'a> Timing<'a> {
     }
 
     /// Advances the times after a node by a step to another.
-    pub(crate) fn advance(&self, step: TimedStep, vector: &mut TimeVector, account: &mut Account<'_>) {
+    pub(crate) fn advance(
+        &self,
+        step: TimedStep,
+        vector: &mut TimeVector,
+        account: &mut Account<'_>,
+    ) {
         let ends = |node: usize| self.kernel.nodes.get(node).copied().flatten();
         let Some((_, last)) = ends(step.from) else {
             return;
@@ -192,8 +202,8 @@ impl<'a> Timing<'a> {
         vector.forget_scoreboards(&self.transfer.layout, !live);
     }
 
-    /// Raises the vector of a node, without scoreboards if the step pays for them; returns whether its successors have to
-    /// be visited.
+    /// Raises the vector of a node, without pending results if the step pays for them; returns whether its successors have
+    /// to be visited.
     fn raise(
         &self,
         times: &mut Option<NodeTimes>,
@@ -211,7 +221,7 @@ impl<'a> Timing<'a> {
         }
         let mut changed = is_new;
         for (position, (own, other)) in known.vector.0.iter_mut().zip(&vector.0).enumerate() {
-            if other > own && !(pays && self.transfer.layout.is_scoreboard(position)) {
+            if other > own && !(pays && self.transfer.layout.is_pending(position)) {
                 *own = *other;
                 changed = true;
                 let scoreboard = position.wrapping_sub(Part::Scoreboards as usize);
@@ -237,9 +247,16 @@ impl<'a> Timing<'a> {
         };
         let target = &times.get(to)?.as_ref()?.vector;
         self.forget(to, &mut vector);
-        let excess = vector.0.iter().zip(&target.0).map(|(own, other)| own - other);
+        let excess = vector
+            .0
+            .iter()
+            .zip(&target.0)
+            .map(|(own, other)| own - other);
         let (position, most) = excess.enumerate().max_by_key(|(_, excess)| *excess)?;
-        let term = match account.raised_by.get(position.wrapping_sub(Part::Scoreboards as usize)) {
+        let term = match account
+            .raised_by
+            .get(position.wrapping_sub(Part::Scoreboards as usize))
+        {
             Some(term) => *term,
             None => self.transfer.layout.cause(position),
         };
@@ -292,12 +309,17 @@ impl<'a> Timing<'a> {
 /// Returns the steps into loops from outside: source and header.
 fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
     let count = kernel.nodes.len();
-    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges = kernel
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.from, step.to?)));
     let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
     let forest = LoopForest::build(&Digraph::new(count, edges.iter().copied()), kernel.entry);
     let mut entering = BTreeSet::new();
     for (_, each) in forest.loops() {
-        let into = edges.iter().filter(|(from, to)| each.headers.contains(to) && !each.contains(*from));
+        let into = edges
+            .iter()
+            .filter(|(from, to)| each.headers.contains(to) && !each.contains(*from));
         entering.extend(into);
     }
     entering

@@ -2,7 +2,7 @@
 //!
 //! All times of a run are at most the components of this vector, which a transfer function for each instruction
 //! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by as
-//! many (SOUNDNESS 8.2).
+//! many (SOUNDNESS 11.1).
 
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
@@ -13,12 +13,7 @@ use crate::numbers::{MILLI, MachineNumbers};
 pub(crate) const SCOREBOARDS: usize = 6;
 
 /// Units with a queue.
-const QUEUED: [ExecUnit; 4] = [
-    ExecUnit::Xu,
-    ExecUnit::Fp64,
-    ExecUnit::Fp16,
-    ExecUnit::Lsu,
-];
+const QUEUED: [ExecUnit; 4] = [ExecUnit::Xu, ExecUnit::Fp64, ExecUnit::Fp16, ExecUnit::Lsu];
 
 /// Cycles before the next possible issue at which older times are taken to be: later than they are, and early enough to
 /// delay nothing.
@@ -53,8 +48,12 @@ pub(crate) enum Part {
     Dram,
     /// The page tables have been walked for all translations on their way.
     Translated,
+    /// Latest arrival of a line that a load from a constant bank has requested.
+    LoadedConstants,
     /// Latest completion of a load from global or local memory.
     Loaded,
+    /// Latest arrival of sectors from DRAM.
+    Arrived,
     /// Latest completion of an atomic operation on global memory.
     Atomic,
     /// The L2 cache has accepted all stores.
@@ -91,7 +90,8 @@ impl Layout {
         hits_l1: bool,
     ) -> Layout {
         let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
-        let len = FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
+        let len =
+            FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
         Layout {
             queue,
             counted,
@@ -112,24 +112,24 @@ impl Layout {
 
     /// Position of the outstanding results of a scoreboard, latest first.
     fn outstanding(&self, scoreboard: usize) -> std::ops::Range<usize> {
-        let first =
-            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
+        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
         first..first + self.counted
     }
 
     /// Position of the completions of the last accesses of a window, latest first.
     fn window(&self, stores: bool) -> std::ops::Range<usize> {
-        let first =
-            FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
+        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
         match stores {
             false => first..first + self.loads,
             true => first + self.loads..first + self.loads + self.stores,
         }
     }
 
-    /// Whether a position is of a scoreboard, or of the results that it counts.
-    pub(crate) fn is_scoreboard(&self, position: usize) -> bool {
-        (FIXED..FIXED + SCOREBOARDS).contains(&position)
+    /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, or a
+    /// translation.
+    pub(crate) fn is_pending(&self, position: usize) -> bool {
+        position == Part::Translated as usize
+            || (FIXED..FIXED + SCOREBOARDS).contains(&position)
             || (self.outstanding(0).start..self.window(false).start).contains(&position)
     }
 
@@ -144,6 +144,7 @@ impl Layout {
                 Term::SharedMemory
             }
             p if p == Part::Barrier as usize => Term::Synchronisation,
+            p if p == Part::LoadedConstants as usize => Term::Constants,
             p if p == Part::Requested as usize => Term::Fetch,
             p if (Part::Tags as usize..=Part::Stored as usize).contains(&p) => Term::GlobalMemory,
             _ => Term::Dependencies,
@@ -227,7 +228,10 @@ impl TimeVector {
     /// Time at which all accesses of a window but `left` are complete; all of them if the window keeps fewer.
     pub(crate) fn window(&self, layout: &Layout, stores: bool, left: usize) -> i64 {
         let kept = &self.0[layout.window(stores)];
-        kept.get(left).or(kept.last()).copied().unwrap_or(i64::MIN / 2)
+        kept.get(left)
+            .or(kept.last())
+            .copied()
+            .unwrap_or(i64::MIN / 2)
     }
 
     /// Adds the completion of an access to its window.
@@ -262,4 +266,3 @@ fn insert_latest(latest: &mut [i64], at: i64) {
         }
     }
 }
-

@@ -1,4 +1,4 @@
-//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 8.3).
+//! Transfer functions: the times of a lone warp after an instruction, from those before it (SOUNDNESS 11.1).
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use crate::account::{Account, Term};
 use crate::lines::LineWait;
 use crate::memory::{AccessLimits, AccessTimes, AccessWaits, MemoryTimes, floor};
 use crate::numbers::{MILLI, MachineNumbers};
+use crate::outcomes::{StepOutcomes, WorstOutcomes};
 use crate::state::{Layout, Part, SCOREBOARDS, TimeVector};
 
 /// Waits of an instruction for lines of code and constants.
@@ -20,6 +21,8 @@ pub(crate) struct OpWaits {
     pub(crate) fetch: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
+    /// Whether a load from a constant bank may have requested one of their lines.
+    pub(crate) may_be_loaded: bool,
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
@@ -32,9 +35,9 @@ pub(crate) struct Transfer<'a> {
     pub(crate) facts: &'a [InstrFacts],
     pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     pub(crate) layout: Layout,
-    memory: MemoryTimes,
+    pub(crate) memory: MemoryTimes,
     /// Most sectors of any load and of any store.
-    most_sectors: [u32; 2],
+    pub(crate) most_sectors: [u32; 2],
     times: CoreTimes,
     distances: Vec<i64>,
     /// Slow end of each parameter, in thousandths of cycles; used for latencies.
@@ -110,7 +113,12 @@ impl<'a> Transfer<'a> {
         let counted = counted.max().unwrap_or(0);
         let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
         let hits_l1 = spaces.any(|space| space.may_hit_l1);
-        let layout = Layout::new(numbers, counted, memory.window_entries(most_sectors), hits_l1);
+        let layout = Layout::new(
+            numbers,
+            counted,
+            memory.window_entries(most_sectors),
+            hits_l1,
+        );
         let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
         Transfer {
             facts,
@@ -142,7 +150,9 @@ impl<'a> Transfer<'a> {
 
     /// Whether an instruction jumps if the next one is not at the next index.
     pub(crate) fn branches(&self, at: OpIndex) -> bool {
-        self.facts.get(at.index()).is_some_and(|facts| facts.branches)
+        self.facts
+            .get(at.index())
+            .is_some_and(|facts| facts.branches)
     }
 
     /// Delays the next instruction by a taken branch.
@@ -152,13 +162,18 @@ impl<'a> Transfer<'a> {
     }
 
     /// Delays the next instruction by the fetch of its line.
-    pub(crate) fn fetch(&self, vector: &mut TimeVector, wait: &LineWait, account: &mut Account<'_>) {
+    pub(crate) fn fetch(
+        &self,
+        vector: &mut TimeVector,
+        wait: &LineWait,
+        account: &mut Account<'_>,
+    ) {
         if let Some(until) = wait.arrival(vector) {
             account.wait(vector, until, Term::Fetch);
         }
     }
 
-    /// Waits for the scoreboards and constants of an instruction and issues it.
+    /// Waits for the scoreboards and constants of an instruction and issues it, with the worst outcomes.
     pub(crate) fn issue(
         &self,
         vector: &mut TimeVector,
@@ -166,30 +181,50 @@ impl<'a> Transfer<'a> {
         waits: &OpWaits,
         account: &mut Account<'_>,
     ) {
+        let mut outcomes = WorstOutcomes {
+            memory: &self.memory,
+            access: self.accesses.get(&at),
+            most_sectors: self.most_sectors,
+            waits,
+        };
+        self.issue_with(vector, at, &mut outcomes, account);
+    }
+
+    /// Waits for the scoreboards and constants of an instruction and issues it.
+    pub(crate) fn issue_with<O: StepOutcomes>(
+        &self,
+        vector: &mut TimeVector,
+        at: OpIndex,
+        outcomes: &mut O,
+        account: &mut Account<'_>,
+    ) {
         let Some(facts) = self.facts.get(at.index()) else {
             return;
         };
         self.wait_for_scoreboards(vector, facts.wait_mask, self.times.wake, account);
-        if let Some(until) = waits.constants.arrival(vector) {
+        if let Some(until) = outcomes.operands(vector) {
             account.wait(vector, until + self.times.constant_operand, Term::Constants);
         } else if !facts.constants.is_empty() {
             let until = vector.get(Part::Requested) + self.times.constant_operand;
             account.wait(vector, until, Term::Constants);
         }
-        // Without dual issue: the second of a pair issues a cycle later (`issue.dual` is lower).
+        let apart = if outcomes.may_be_second() { 0 } else { MILLI };
         let now = vector
             .get(Part::Ready)
-            .max(vector.get(Part::LastIssue) + MILLI)
-            .max(self.accepts(vector, facts.unit));
+            .max(vector.get(Part::LastIssue) + apart)
+            .max(self.accepts::<O>(vector, facts.unit));
         account.issue(vector, now, at);
         vector.set(Part::LastIssue, now);
         vector.set(Part::Ready, now);
         vector.set(Part::Requested, now);
         let distance = self.distances.get(at.index()).copied().unwrap_or(MILLI);
-        account.wait(vector, now + distance, Term::Dependencies);
-        let access = self.accesses.get(&at);
-        let start = self.dispatch(vector, facts, access, now);
-        let completion = self.complete(vector, (facts, access, waits), (now, start), account);
+        let paired = match facts.distance {
+            Distance::Pair if outcomes.issues_pairs() => MILLI,
+            _ => 0,
+        };
+        account.wait(vector, now + distance - paired, Term::Dependencies);
+        let start = self.dispatch::<O>(vector, facts, outcomes.words(), now);
+        let completion = self.complete(vector, (facts, outcomes), (now, start), account);
         let AccessTimes { sources, done } = completion.times;
         for (scoreboard, time) in [(facts.read_sb, sources), (facts.write_sb, done)] {
             if let Some(number) = scoreboard {
@@ -203,14 +238,17 @@ impl<'a> Transfer<'a> {
             account.wait(vector, until, Term::Dependencies);
         }
         if facts.arrives {
-            self.arrive(vector, now, account);
+            self.arrive(vector, now, outcomes.waits_at_barrier(), account);
         }
     }
 
     /// Arrives at a barrier, which opens at once for a lone warp.
-    fn arrive(&self, vector: &mut TimeVector, now: i64, account: &mut Account<'_>) {
+    fn arrive(&self, vector: &mut TimeVector, now: i64, waits: bool, account: &mut Account<'_>) {
         let counted = now.max(vector.get(Part::Barrier));
         vector.set(Part::Barrier, counted + self.times.barrier_count);
+        if !waits {
+            return;
+        }
         let release = floor(counted) + self.times.barrier;
         account.wait(vector, release, Term::Synchronisation);
         vector.raise(Part::Requested, release);
@@ -230,31 +268,41 @@ impl<'a> Transfer<'a> {
     }
 
     /// Time from which a unit, or its queue, accepts an instruction.
-    fn accepts(&self, vector: &TimeVector, unit: ExecUnit) -> i64 {
+    fn accepts<O: StepOutcomes>(&self, vector: &TimeVector, unit: ExecUnit) -> i64 {
         match unit {
             ExecUnit::None => i64::MIN / 2,
             ExecUnit::Fxu => vector.get(Part::Fxu),
             ExecUnit::Fmai => vector.get(Part::Fmai),
+            ExecUnit::Math if O::KNOWS_PIPE => vector.get(Part::Fxu).min(vector.get(Part::Fmai)),
             // Both pipes are busy only for two different instructions.
             ExecUnit::Math => vector.get(Part::SecondLastPipe),
-            unit => vector.queue(&self.layout, unit).map_or(i64::MIN / 2, |(accepts, _)| accepts),
+            unit => vector
+                .queue(&self.layout, unit)
+                .map_or(i64::MIN / 2, |(accepts, _)| accepts),
         }
     }
 
     /// Dispatches an instruction to its unit; returns the time at which the unit starts it.
-    fn dispatch(
+    fn dispatch<O: StepOutcomes>(
         &self,
         vector: &mut TimeVector,
         facts: &InstrFacts,
-        access: Option<&AccessLimits>,
+        words: i64,
         now: i64,
     ) -> i64 {
-        let unit = facts.unit;
+        let unit = match facts.unit {
+            ExecUnit::Math if O::KNOWS_PIPE => match vector.get(Part::Fmai) <= now {
+                true => ExecUnit::Fmai,
+                false => ExecUnit::Fxu,
+            },
+            unit => unit,
+        };
         let occupancy = self.occupancies[unit as usize];
         if unit.is_queued() {
-            let idle = vector.queue(&self.layout, unit).map_or(now, |(_, idle)| idle);
+            let idle = vector
+                .queue(&self.layout, unit)
+                .map_or(now, |(_, idle)| idle);
             let start = now.max(idle);
-            let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
             vector.depart(&self.layout, unit, start + occupancy * words);
             return start;
         }
@@ -274,10 +322,10 @@ impl<'a> Transfer<'a> {
     }
 
     /// Times of the completion of an instruction that its unit starts at `start`.
-    fn complete(
+    fn complete<O: StepOutcomes>(
         &self,
         vector: &mut TimeVector,
-        (facts, access, waits): (&InstrFacts, Option<&AccessLimits>, &OpWaits),
+        (facts, outcomes): (&InstrFacts, &mut O),
         (now, start): (i64, i64),
         account: &mut Account<'_>,
     ) -> CompletionTimes {
@@ -300,16 +348,15 @@ impl<'a> Transfer<'a> {
                 times.sources = times.done.min(start + self.times.shared_sources);
             }
             Completion::Memory { .. } => {
-                if let Some(access) = access {
-                    let known = (waits.access, self.most_sectors);
-                    times = self.memory.access(vector, &self.layout, start, access, known);
-                    term = Term::of_access(access);
+                if let Some(access) = outcomes.access(vector, &self.layout, start) {
+                    (times, term) = access;
                 }
             }
             Completion::Constant(..) => {
-                let last = start + i64::from(waits.further_words) * self.times.constant_replay;
-                let arrival = waits.loaded_constants.arrival_from(vector, last);
-                times.done = times.done.max(arrival + self.times.constant_hit);
+                let replay = self.times.constant_replay;
+                if let Some(arrival) = outcomes.loaded_constants(vector, start, replay) {
+                    times.done = times.done.max(arrival + self.times.constant_hit);
+                }
                 times.sources = start + self.times.shared_sources;
                 term = Term::Constants;
             }

@@ -51,7 +51,9 @@ impl<'a> KernelTime<'a> {
     pub fn costs(&self) -> PathTime {
         let count = self.timing.kernel.steps.len();
         PathTime {
-            steps: (0..count).map(|number| self.timing.cost(number, &self.times)).collect(),
+            steps: (0..count)
+                .map(|number| self.timing.cost(number, &self.times))
+                .collect(),
             start: self.timing.start_cost(&self.times),
             once: self.timing.waits.once.clone(),
         }

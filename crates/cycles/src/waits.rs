@@ -10,7 +10,7 @@ use warpbound_machine::Parameter;
 use crate::account::Term;
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
-use crate::memory::AccessWaits;
+use crate::memory::{AccessLimits, AccessWaits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::{OpWaits, Transfer};
@@ -103,7 +103,11 @@ struct Builder<'a> {
     in_bank: (i64, i64),
     /// Time by which each line of code may arrive later if it is prefetched.
     late: BTreeMap<u64, i64>,
-    /// Accesses whose walks, and whose translations, are counted, by node: of global and of local memory.
+    /// The same for lines that the first cache may lose before they are needed.
+    late_lost: BTreeMap<u64, i64>,
+    /// Access whose time has the walk of the only page of a space; accesses whose walks, and whose translations, are
+    /// counted, by node: of global and of local memory.
+    walk_at: [Option<OpIndex>; 2],
     walks_counted: [BTreeMap<usize, u64>; 2],
     translated: [BTreeMap<usize, u64>; 2],
     /// Sectors whose misses are counted, by node.
@@ -119,6 +123,7 @@ impl KernelWaits {
         let mut builder = Builder::new(kernel, numbers, transfer);
         let ahead = numbers.range(Parameter::InstructionAhead);
         let requested = builder.requested(ahead.0);
+        builder.walk_at = builder.first_accesses(&requested);
         let mut nodes = vec![Vec::new(); kernel.nodes.len()];
         for (number, waits) in nodes.iter_mut().enumerate() {
             if let Some(requested) = requested.get(number).cloned().flatten() {
@@ -148,7 +153,11 @@ impl<'a> Builder<'a> {
     ) -> Builder<'a> {
         let milli = |parameter| numbers.milli(parameter);
         let may_miss = kernel.lines_may_miss;
-        let dram = if may_miss { milli(Parameter::DramBeyond) } else { 0 };
+        let dram = if may_miss {
+            milli(Parameter::DramBeyond)
+        } else {
+            0
+        };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
         let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
@@ -187,6 +196,7 @@ impl<'a> Builder<'a> {
                 reaches_dram: may_miss,
             },
         );
+        let prefetches = Prefetches::new(kernel, numbers, (line_of_code, ahead, each));
         Builder {
             kernel,
             code,
@@ -195,7 +205,9 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank,
-            late: Prefetches::new(kernel, numbers, (line_of_code, ahead, each)).late_lines(),
+            late: prefetches.late_lines(),
+            late_lost: prefetches.late_lost_lines(),
+            walk_at: [None; 2],
             walks_counted: Default::default(),
             translated: Default::default(),
             misses_counted: BTreeMap::new(),
@@ -260,17 +272,67 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Space of which an access certainly translates the only page whose table may have to be walked.
+    fn translates(&self, limits: &AccessLimits) -> Option<usize> {
+        let [limit] = &*limits.spaces else {
+            return None;
+        };
+        let space = space_number(limit.space)?;
+        (limits.always && self.kernel.translations[space].walks <= 1).then_some(space)
+    }
+
+    /// Returns for each space the only access that may be the first one, if it is executed once: the walk is part of its
+    /// time then. Walks of several accesses are counted instead.
+    fn first_accesses(&self, requested: &[Option<Requested>]) -> [Option<OpIndex>; 2] {
+        let mut first: [Vec<(OpIndex, bool)>; 2] = Default::default();
+        for (node, requested) in requested.iter().enumerate() {
+            let Some((known, (begin, end))) = requested.as_ref().zip(self.kernel.nodes[node])
+            else {
+                continue;
+            };
+            let mut translated = known.translated;
+            for op in (begin.0..=end.0).map(OpIndex) {
+                let Some(limits) = self.kernel.accesses.get(&op) else {
+                    continue;
+                };
+                let spaces = limits.spaces.iter().filter(|limit| !limit.may_walk);
+                for space in spaces.filter_map(|limit| space_number(limit.space)) {
+                    if !translated[space] {
+                        first[space].push((op, self.once[node]));
+                    }
+                }
+                if let Some(space) = self.translates(limits) {
+                    translated[space] = true;
+                }
+            }
+        }
+        let walks = self.kernel.translations.map(|pages| pages.walks);
+        let mut found = [None; 2];
+        for (space, first) in first.iter().enumerate() {
+            if let [(op, true)] = **first
+                && walks[space] == 1
+            {
+                found[space] = Some(op);
+            }
+        }
+        found
+    }
+
     /// Returns the waits of a memory access, and counts what its node may pay a limited number of times.
-    fn access(&mut self, node: usize, op: OpIndex, once: bool, translated: &mut [bool; 2]) -> AccessWaits {
+    fn access(
+        &mut self,
+        node: usize,
+        op: OpIndex,
+        once: bool,
+        translated: &mut [bool; 2],
+    ) -> AccessWaits {
         let Some(limits) = self.kernel.accesses.get(&op) else {
             return AccessWaits::default();
         };
         let mut waits = AccessWaits::default();
         for limit in &limits.spaces {
-            let space = match limit.space {
-                MemorySpace::Global => 0,
-                MemorySpace::Local => 1,
-                _ => continue,
+            let Some(space) = space_number(limit.space) else {
+                continue;
             };
             // Each line may be in another page.
             let lines = u64::from(limit.lines);
@@ -278,16 +340,12 @@ impl<'a> Builder<'a> {
                 *self.translated[space].entry(node).or_default() += lines;
             }
             if !limit.may_walk && !translated[space] {
-                // With a single page, its walk can be followed; other translations may be missing later.
-                if once && self.kernel.translations[space].walks == 1 {
-                    waits.walks[space] = true;
-                } else {
-                    *self.walks_counted[space].entry(node).or_default() += lines;
+                match self.walk_at[space] == Some(op) {
+                    true => waits.walks[space] = once,
+                    false => *self.walks_counted[space].entry(node).or_default() += lines,
                 }
             }
-            translated[space] |= limits.always
-                && limits.spaces.len() == 1
-                && self.kernel.translations[space].walks <= 1;
+            translated[space] |= self.translates(limits) == Some(space);
             if space == 0 && limit.may_miss && !once && self.kernel.counted_sectors.is_some() {
                 waits.counts_misses = true;
                 *self.misses_counted.entry(node).or_default() += u64::from(limit.sectors);
@@ -344,16 +402,9 @@ impl<'a> Builder<'a> {
         };
         for op in first.0..=last.0 {
             let op = OpIndex(op);
-            if let Some(limits) = self.kernel.accesses.get(&op)
-                && let [limit] = &*limits.spaces
-                && limits.always
-            {
-                for (space, known) in [MemorySpace::Global, MemorySpace::Local]
-                    .into_iter()
-                    .zip(&mut requested.translated)
-                {
-                    *known |= limit.space == space;
-                }
+            let limits = self.kernel.accesses.get(&op);
+            if let Some(space) = limits.and_then(|limits| self.translates(limits)) {
+                requested.translated[space] = true;
             }
             requested.code.insert(self.address(op) / self.code.line[0]);
             for address in self.constant_addresses(op) {
@@ -376,18 +427,39 @@ impl<'a> Builder<'a> {
             let line = address / self.code.line[0];
             let known = requested.code.contains(&line);
             let counted = (node, &mut self.code_counted);
-            let late = self.late.get(&line).copied().unwrap_or(0);
-            let fetch = self.code.wait(address, [known, known], (once, late), counted);
-            let constants = all(self.constant_addresses(op).map(|address| {
-                let lines = self.constants.line.map(|size| address / size);
-                let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constants.wait(address, known, (once, 0), (node, &mut self.constants_counted))
-            }).collect::<Vec<_>>());
+            let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
+            let lost = match self.code.stays_in_first(line) {
+                true => 0,
+                false => late_of(&self.late_lost),
+            };
+            let late = late_of(&self.late).max(lost);
+            let fetch = self
+                .code
+                .wait(address, [known, known], (once, late), counted);
+            let constants = all(self
+                .constant_addresses(op)
+                .map(|address| {
+                    let lines = self.constants.line.map(|size| address / size);
+                    let known =
+                        [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
+                    self.constants.wait(
+                        address,
+                        known,
+                        (once, 0),
+                        (node, &mut self.constants_counted),
+                    )
+                })
+                .collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
+            let loads = self.kernel.loaded_constants.values();
+            let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
+            let mut addresses = self.constant_addresses(op);
+            let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
                 fetch,
                 constants,
+                may_be_loaded,
                 loaded_constants,
                 further_words,
                 access,
@@ -414,18 +486,19 @@ impl<'a> Builder<'a> {
         let once = lines > MOST_COUNTED;
         let each = (0..lines.min(MOST_COUNTED)).map(|number| {
             let address = first + number * line;
-            self.constants
-                .wait(address, [false; 2], (once, 0), (node, &mut self.constants_counted))
+            self.constants.wait(
+                address,
+                [false; 2],
+                (once, 0),
+                (node, &mut self.constants_counted),
+            )
         });
         let mut wait = all(each.collect::<Vec<_>>());
         if once {
             // Each word may be in another line: the last one waits for the service of the others.
             let others = i64::from(further);
             wait.latency += others * (self.in_bank.0 + self.in_bank.1);
-            wait.service = (
-                (others + 1) * self.in_bank.0,
-                (others + 1) * self.in_bank.1,
-            );
+            wait.service = ((others + 1) * self.in_bank.0, (others + 1) * self.in_bank.1);
         }
         (wait, further)
     }
@@ -442,6 +515,15 @@ impl<'a> Builder<'a> {
         constants
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
+    }
+}
+
+/// Number of a space whose addresses are translated.
+fn space_number(space: MemorySpace) -> Option<usize> {
+    match space {
+        MemorySpace::Global => Some(0),
+        MemorySpace::Local => Some(1),
+        _ => None,
     }
 }
 
@@ -467,7 +549,12 @@ fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
 
 /// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
 fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
-    let address = |op: OpIndex| kernel.facts.get(op.index()).map(|facts| u64::from(facts.address));
+    let address = |op: OpIndex| {
+        kernel
+            .facts
+            .get(op.index())
+            .map(|facts| u64::from(facts.address))
+    };
     let nodes = kernel.nodes.iter().flatten();
     nodes
         .filter_map(|&(first, last)| {
@@ -482,10 +569,12 @@ fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();
     let ops = nodes.flat_map(|&(first, last)| first.index()..=last.index());
     let facts = ops.filter_map(|op| kernel.facts.get(op));
-    let operands = facts.flat_map(|facts| &facts.constants).map(|&(bank, offset)| {
-        let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
-        (address, address + 1)
-    });
+    let operands = facts
+        .flat_map(|facts| &facts.constants)
+        .map(|&(bank, offset)| {
+            let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
+            (address, address + 1)
+        });
     let loaded = kernel.loaded_constants.values().map(|loaded| {
         let first = u64::from(loaded.bank) * BANK_STRIDE;
         (first, first + loaded.bytes)
@@ -496,7 +585,10 @@ fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
 /// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
 fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
     let count = kernel.nodes.len();
-    let edges = kernel.steps.iter().filter_map(|step| Some((step.from, step.to?)));
+    let edges = kernel
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.from, step.to?)));
     let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
     let mut once = vec![true; count];
     for &(from, to) in &edges {

@@ -119,6 +119,17 @@ fn assumptions(
     launch: &LaunchContext,
     options: &BoundOptions,
 ) -> Vec<BoundAssumption> {
+    let mut all = vec![lanes_assumption(launch)];
+    if options.states_launch() {
+        all.extend(launch_assumptions(options));
+    }
+    all.extend(memory_assumptions());
+    all.extend(warp_graph_assumptions(&flow.warp.used));
+    all
+}
+
+/// Lists what access classes presume of the machine and of addresses.
+pub(crate) fn memory_assumptions() -> impl Iterator<Item = BoundAssumption> {
     let own = [
         (
             "memory-units",
@@ -130,17 +141,10 @@ fn assumptions(
             "addresses are multiples of the size of the access: others end the run",
         ),
     ];
-    let own = own.map(|(id, text)| BoundAssumption {
+    own.into_iter().map(|(id, text)| BoundAssumption {
         id,
         text: text.to_owned(),
-    });
-    let mut all = vec![lanes_assumption(launch)];
-    if options.states_launch() {
-        all.extend(launch_assumptions(options));
-    }
-    all.extend(own);
-    all.extend(warp_graph_assumptions(&flow.warp.used));
-    all
+    })
 }
 
 /// Builder of the report.

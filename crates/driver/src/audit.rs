@@ -7,10 +7,12 @@
 
 mod accesses;
 mod claims;
+mod cycles;
 mod derived;
 mod loops;
 mod monitor;
 mod profiles;
+mod replay;
 mod vary;
 
 use std::collections::BTreeMap;
@@ -29,16 +31,19 @@ use warpbound_simulate::functional::{SingleWarp, launch_single_warp, launch_with
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
-use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, Session};
+use crate::{BoundOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session};
 
 use accesses::audited_access;
 pub use accesses::{ObservedAccess, count_access};
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
+pub use cycles::{ExceededBound, LoneWarpAudit, LoneWarpRuns, LongestLoneRun};
 pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use profiles::ProfiledWarps;
+pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
 pub use vary::{Variation, variation};
+pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
 
 /// Maximum of findings, and of distinct faults, in a report.
@@ -48,7 +53,7 @@ const MAX_SHOWN: usize = 20;
 const MAX_LENGTH_RATIO: u64 = 16;
 
 /// Runs of an audit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AuditOptions {
     /// Number of runs: the launch as given, then variations of it.
     pub runs: u64,
@@ -56,6 +61,8 @@ pub struct AuditOptions {
     pub seed: u64,
     /// Limit of the warp instructions of the first run.
     pub max_instructions: Option<u64>,
+    /// Machine and caches for runs of single warps with time, if they are asked for.
+    pub cycles: Option<CycleQuery>,
 }
 
 impl Default for AuditOptions {
@@ -64,6 +71,7 @@ impl Default for AuditOptions {
             runs: 1,
             seed: 1,
             max_instructions: None,
+            cycles: None,
         }
     }
 }
@@ -280,6 +288,8 @@ impl Session {
         };
         let mut claims = claims_of_flow(&prepared, &options, launch.context, flow);
         let derived_for_all = self.derived_for_all(&prepared, &claims.flow)?;
+        let cycles = runs.cycles.as_ref();
+        let cycles = cycles.map(|query| query.options(self)).transpose()?;
         let mut audit = Audit::new(&prepared, &bound, derived_for_all, &mut report);
         let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
         for number in 1..=runs.runs {
@@ -309,6 +319,11 @@ impl Session {
             };
             audit.add_derived(number, &run, &derived);
             audit.add(number, run);
+            if let Some(cycles) = &cycles {
+                let lone = LoneWarpRuns::of_audit(cycles, runs.seed, number, limit);
+                let found = self.audit_lone_warps(&prepared, &claims, launch, &lone)?;
+                audit.add_cycles(number, cycles, found);
+            }
             on_run(number);
         }
         audit.finish();
@@ -340,6 +355,7 @@ impl Session {
             loops: Vec::new(),
             accesses: Vec::new(),
             faults: Vec::new(),
+            cycles: None,
         }
     }
 }
@@ -374,6 +390,8 @@ struct Audit<'a> {
     /// Bounds of loops for the launches of the runs.
     derived: Vec<DerivedCount>,
     accesses: BTreeMap<OpIndex, ObservedAccess>,
+    /// Runs of single warps with time.
+    cycles: LoneWarpAudit,
     report: &'a mut AuditReport,
 }
 
@@ -407,6 +425,7 @@ impl<'a> Audit<'a> {
             derived_for_all,
             derived: vec![DerivedCount::default(); bound.loops.len()],
             accesses: BTreeMap::new(),
+            cycles: LoneWarpAudit::default(),
             report,
         }
     }

@@ -1,6 +1,7 @@
 //! Bound of a kernel: control flow, facts, integer program (IPET), and the report made from them.
 
 mod assumptions;
+mod cycles;
 mod divergence;
 mod external_calls;
 mod flow_facts;
@@ -17,13 +18,11 @@ use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
 };
 use warpbound_load::Kernel;
-use warpbound_report::CycleBoundReport;
-use warpbound_report::bound::{BoundVerdict, KernelBound};
+use warpbound_report::bound::{BoundAssumption, BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
 
 use crate::loop_verdicts::LoopVerdicts;
-use crate::cycles::{self, LoneWarp};
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
 
@@ -279,7 +278,7 @@ impl BoundQuery<'_> {
             never: &excluded,
         };
         let mut verdict = self.verdict(stated, &external)?;
-        let cycles = self.cycles(stated);
+        let mut cycles = self.cycles(stated);
         let mut profile = self.profile(&facts.bounds())?;
         if let Some(profile) = &mut profile {
             verdict = profile.verdict(verdict)?;
@@ -293,12 +292,19 @@ impl BoundQuery<'_> {
             missing_facts.clear();
         }
         let (mut worst_path, mut assumptions) = (Vec::new(), Vec::new());
-        if let Verdict::Bounded(bound) = &verdict {
-            if let Some(path) = bound.worst_path() {
-                worst_path = self.worst_path(path, &external);
-            }
+        let in_cycles = cycles.as_ref().is_some_and(|cycles| cycles.bound.is_some());
+        if let Verdict::Bounded(bound) = &verdict
+            && let Some(path) = bound.worst_path()
+        {
+            worst_path = self.worst_path(path, &external);
+        }
+        if matches!(verdict, Verdict::Bounded(_)) || in_cycles {
             assumptions = self.assumptions(&loops, &never, &external.calls);
             assumptions.extend(decides.iter().flat_map(|profile| profile.assumptions()));
+        }
+        if let Some(cycles) = &mut cycles {
+            let is_new = |own: &BoundAssumption| !assumptions.contains(own);
+            cycles.assumptions.retain(is_new);
         }
         let KernelFlow { thread, warp, .. } = self.flow;
         let reached = |id: &NodeId| warp.state(*id).is_some();
@@ -342,28 +348,6 @@ impl BoundQuery<'_> {
             }
             verdict => Ok(verdict),
         }
-    }
-
-    /// Computes the bound in cycles, if one is asked for.
-    fn cycles(&self, stated: StatedCounts<'_>) -> Option<CycleBoundReport> {
-        let options = self.options.cycles.as_ref()?;
-        let effort = Effort {
-            deadline: self.deadline,
-            ..Effort::default()
-        };
-        let lone = LoneWarp::new(
-            self.session,
-            (self.prepared, self.flow),
-            self.knowledge,
-            (self.options, options),
-        );
-        let bound = lone.and_then(|lone| lone.bound(stated, effort));
-        Some(cycles::bound::report(
-            self.prepared,
-            options,
-            bound.as_ref(),
-            Vec::new(),
-        ))
     }
 
     /// Returns the warp instructions of one execution of a node, with those of the function that it calls.

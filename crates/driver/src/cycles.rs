@@ -1,11 +1,14 @@
-//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 8).
+//! Bounds in cycles: the time of a warp that runs alone on a machine (SOUNDNESS 11).
 
+mod assumptions;
 pub(crate) mod bound;
 mod inputs;
 mod launch_memory;
 
-use warpbound_base::Named;
+use warpbound_base::{Diagnostic, Named};
 use warpbound_machine::GpuModel;
+
+use crate::Session;
 
 pub use bound::{CycleBound, LoneWarp};
 pub use inputs::CycleInputs;
@@ -37,4 +40,40 @@ pub struct CycleOptions {
     pub machine: GpuModel,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
+}
+
+/// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
+#[derive(Clone, Debug, Default)]
+pub struct CycleQuery {
+    /// Machine; `None` is the default one of the architecture of the code.
+    pub machine: Option<GpuModel>,
+    /// Initial contents of the second-level cache.
+    pub caches: CacheState,
+}
+
+impl CycleQuery {
+    /// Returns the options for the code of an image.
+    ///
+    /// # Errors
+    ///
+    /// No machine is stated, and no built-in one has the architecture of the code.
+    pub fn options(&self, session: &Session) -> Result<CycleOptions, Diagnostic> {
+        let machine = match &self.machine {
+            Some(machine) => machine.clone(),
+            None => session.own_gpu_model()?,
+        };
+        Ok(CycleOptions {
+            machine,
+            caches: self.caches,
+        })
+    }
+}
+
+impl From<CycleOptions> for CycleQuery {
+    fn from(options: CycleOptions) -> CycleQuery {
+        CycleQuery {
+            machine: Some(options.machine),
+            caches: options.caches,
+        }
+    }
 }

@@ -32,7 +32,7 @@ mod session;
 mod stated_launches;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
-pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp};
+pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LoneWarp};
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
 pub use flow::KernelFlow;

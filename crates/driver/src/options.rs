@@ -11,8 +11,8 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
-use crate::{Contents, CycleOptions};
 use crate::stated_launches::{NumberRange, StatedLaunches};
+use crate::{Contents, CycleQuery};
 
 /// Interpretation of loop facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,7 +72,7 @@ pub struct BoundOptions {
     /// Flow facts.
     pub facts: FactsFile,
     /// Machine and caches of a bound in cycles, if one is asked for.
-    pub cycles: Option<CycleOptions>,
+    pub cycles: Option<CycleQuery>,
     /// Bound of loops without a fact: header executions per entry and thread.
     pub loop_default: Option<u64>,
     /// Symbols of a formula, if one is asked for.

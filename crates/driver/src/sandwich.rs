@@ -122,7 +122,12 @@ impl Session {
             failed: None,
         };
         // The kernel is refused before it is run.
-        let mut chain = Chain::new(self, (&prepared, &claims.flow), (&classes, grid), &options.cycles)?;
+        let mut chain = Chain::new(
+            self,
+            (&prepared, &claims.flow),
+            (&classes, grid),
+            &options.cycles,
+        )?;
         let worst = runs.worst(grid, &mut on_run)?;
         chain.observe(given, &worst);
         change(&mut chain);

@@ -53,12 +53,45 @@ pub struct AuditReport {
     pub accesses: Vec<AuditedAccess>,
     /// First distinct faults.
     pub faults: Vec<AuditFault>,
+    /// Runs of single warps with time, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<AuditedCycles>,
+}
+
+/// Runs of single warps with time, compared with the bounds in cycles for their own loop counts. All cycles are without
+/// the overhead of the launch.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct AuditedCycles {
+    /// Name of the machine.
+    pub machine: String,
+    /// State of the caches that the bounds are for: `any`, `warm` or `cold`.
+    pub caches: &'static str,
+    /// Reason why some warp has no bound; then the comparison ended there.
+    pub no_bound: Option<String>,
+    /// Warps that were run alone, over all runs of the audit.
+    pub warps: u64,
+    /// Warps of the launches.
+    pub launched_warps: u64,
+    /// Compared runs: of each warp with several selections of the machine's numbers, orders and caches.
+    pub runs: u64,
+    /// Runs without a comparison: they end in a fault, or execute other instructions with time.
+    pub skipped: u64,
+    /// Compared runs that exceed their bound.
+    pub violations: u64,
+    /// Most cycles of a compared run.
+    pub worst_simulated: Option<u64>,
+    /// Description of this run.
+    pub worst_at: Option<String>,
+    /// Greatest bound of a compared warp.
+    pub bound: Option<u64>,
+    /// `bound / worst_simulated`, rounded to three decimals.
+    pub ratio: Option<f64>,
 }
 
 /// Violation of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// Violated statement: `fact`, `bound`, `profile`, `derived`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
+    /// Violated statement: `fact`, `bound`, `profile`, `derived`, `cycles`, or a claim of the analyses (`node`, `edge`, `stack`, `relation`,
     /// `agreement`, `machine`, `access`).
     pub claim: &'static str,
     /// First run with the violation, from 1.
@@ -152,6 +185,9 @@ impl AuditReport {
             out.push_str(&format!("  {line}\n"));
         }
         self.write_findings(&mut out);
+        if let Some(cycles) = &self.cycles {
+            cycles.write(&mut out);
+        }
         self.write_loops(&mut out);
         self.write_accesses(&mut out);
         self.write_faults(&mut out);
@@ -249,6 +285,46 @@ impl AuditReport {
         }
         if self.faulted > self.faults.iter().map(|fault| fault.runs).sum() {
             out.push_str("    and more\n");
+        }
+    }
+}
+
+impl AuditedCycles {
+    /// Appends the lines of the comparison, and of the worst run.
+    fn write(&self, out: &mut String) {
+        let caches = match self.caches {
+            "any" => "any caches".to_owned(),
+            state => format!("{state} caches"),
+        };
+        let violations = match self.violations {
+            0 => "none above its bound".to_owned(),
+            n => format!("{n} above their bound"),
+        };
+        out.push_str(&format!(
+            "  in cycles on {}, {caches}: {} of {} of {} alone, {violations}\n",
+            self.machine,
+            counted(self.runs as usize, "run"),
+            self.warps,
+            counted(self.launched_warps as usize, "warp"),
+        ));
+        if self.skipped > 0 {
+            out.push_str(&format!(
+                "    not compared: {}, which end in a fault or execute other instructions with time\n",
+                counted(self.skipped as usize, "run")
+            ));
+        }
+        if let (Some(worst), Some(at)) = (self.worst_simulated, &self.worst_at) {
+            out.push_str(&format!(
+                "    worst simulated without the launch overhead: {worst} cycles, by {at}\n"
+            ));
+        }
+        if let (Some(bound), Some(ratio)) = (self.bound, self.ratio) {
+            out.push_str(&format!(
+                "    bound for the same loop counts: {bound} cycles, {ratio:.3} times that\n"
+            ));
+        }
+        if let Some(reason) = &self.no_bound {
+            out.push_str(&format!("    no bound in cycles: {reason}\n"));
         }
     }
 }

@@ -74,7 +74,7 @@ impl KernelBound {
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
         }
-        if self.verdict.bound().is_some() {
+        if self.verdict.bound().is_some() || !self.assumptions.is_empty() {
             out.push_str("  assumed:\n");
             for assumption in &self.assumptions {
                 out.push_str(&format!("    {} ({})\n", assumption.text, assumption.id));

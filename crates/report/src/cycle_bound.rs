@@ -23,8 +23,8 @@ pub struct CycleBoundReport {
     pub reason: Option<String>,
     /// Duration of the bound at the least clock frequency of the machine, in milliseconds.
     pub milliseconds: Option<f64>,
-    /// Name of the machine.
-    pub machine: String,
+    /// Name of the machine; `None` if none has the architecture of the code.
+    pub machine: Option<String>,
     /// Schedulers for which the bound holds: `any`.
     pub schedulers: &'static str,
     /// State of the caches at the start: `any`, `warm` or `cold`.
@@ -33,8 +33,26 @@ pub struct CycleBoundReport {
     pub terms: Vec<CycleTerm>,
     /// Parts of the bound by source line, most first; empty without a bound.
     pub lines: Vec<LineCycles>,
+    /// Ranges of the machine's numbers that are not published, in the order of machine files.
+    pub numbers: Vec<UnpublishedRange>,
     /// Assumptions of the bound besides those of the kernel's bound in instructions.
     pub assumptions: Vec<BoundAssumption>,
+}
+
+/// Range of a number of the machine that is not published.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct UnpublishedRange {
+    /// Section and key in the machine file.
+    pub name: &'static str,
+    /// Least value.
+    pub least: u64,
+    /// Greatest value.
+    pub most: u64,
+    /// Unit: `cycles`, `bytes`, ….
+    pub unit: Option<&'static str>,
+    /// Provenance: `assumed`, or `fitted` to a measurement.
+    #[serde(rename = "standing")]
+    pub provenance: &'static str,
 }
 
 /// Summand of a bound in cycles.
@@ -81,6 +99,11 @@ impl CycleBoundReport {
             out.push_str(&format!("  no bound in cycles: {reason}\n"));
             return;
         };
+        let is_of_launch = self.assumptions.iter().any(|own| own.id == "launch-range");
+        let conditions = BoundConditions {
+            launch: conditions.launch || is_of_launch,
+            ..conditions
+        };
         let condition = conditions.clause();
         out.push_str(&format!(
             "  bound: a {} that runs alone takes at most {bound} cycles{condition}\n",
@@ -96,7 +119,8 @@ impl CycleBoundReport {
         };
         out.push_str(&format!(
             "  {time}machine {}, {} scheduler, {caches}\n",
-            self.machine, self.schedulers
+            self.machine.as_deref().unwrap_or("unknown"),
+            self.schedulers
         ));
         self.write_terms(out, bound);
         self.write_lines(out, bound);

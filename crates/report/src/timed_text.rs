@@ -34,7 +34,6 @@ impl TimedReport {
     }
 
     fn header(&self) -> String {
-        let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let mut out = format!(
             "kernel {}  ({}, machine {})\n",
             self.kernel, self.file, self.machine
@@ -47,16 +46,7 @@ impl TimedReport {
                 self.clock_khz / 1000
             ),
             self.spread_line(),
-            format!(
-                "{} blocks of {} threads{}",
-                size(self.grid),
-                size(self.block),
-                self.only_warp
-                    .map(|LoneWarp { block, warp }| format!(
-                        "; only warp {warp} of block {block} runs"
-                    ))
-                    .unwrap_or_default()
-            ),
+            self.size_line(),
             format!(
                 "scheduler {}, selection {}, caches {}, interlock {}",
                 self.scheduler, self.selection, self.caches, self.interlock
@@ -115,6 +105,19 @@ impl TimedReport {
             out.push_str(&note_line(note));
         }
         out
+    }
+
+    /// Size of the launch, and the warp that ran alone.
+    fn size_line(&self) -> String {
+        let size = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
+        let (blocks, threads) = (size(self.grid), size(self.block));
+        let all = format!("{blocks} blocks of {threads} threads");
+        match self.only_warp {
+            None => all,
+            Some(LoneWarp { block, warp }) => {
+                format!("{all}; only warp {warp} of block {block} runs")
+            }
+        }
     }
 
     /// Formats the range of the cycles when single parameters change.

@@ -8,6 +8,7 @@
 //! * `access`: memory accesses; `shared_memory`: bank conflicts; `l1_path`: coalescing and L1 caches; `mshr`:
 //!   miss-status holding registers and the store buffer; `tlb`; `l2`; `dram`; `fetch`: instruction and constant caches;
 //!   `cache`: tags and replacement.
+//! * `event` and `outcome`: what listeners receive.
 //! * `server`: contention for a resource; `event_queue`; `parameters`: the parameters of the machine that a run uses.
 
 mod access;
@@ -22,6 +23,7 @@ mod instr_timing;
 mod l1_path;
 mod l2;
 mod mshr;
+mod outcome;
 mod parameters;
 mod probe;
 mod scheduler;
@@ -42,6 +44,9 @@ use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy};
 
 pub use crate::functional::{AccessKind, SingleWarp};
 use crate::functional::{Counts, Fault};
+
+pub use l2::LOCAL_BASE;
+pub use outcome::{FetchLevel, Outcome, PendingHit, TranslationLevel};
 
 pub use event::{
     Event, EventListener, HitLevel, Silent, Stall, StallCycles, WarpPlace, format_mask, path_name,

@@ -3,8 +3,10 @@
 //! change its cycles only.
 
 mod cubin;
+pub mod fixtures;
 mod generate;
 mod idioms;
+mod listing;
 mod slot;
 mod words;
 

@@ -13,6 +13,7 @@ pub mod audit;
 pub mod control_words;
 pub mod counted_loops;
 pub mod cycle_accounting;
+pub mod cycle_bounds;
 pub mod divergence;
 pub mod exec_mask;
 pub mod execute;

@@ -195,7 +195,103 @@ fn constant_operands(view: &View) -> SmallVec<[(u8, u32); 1]> {
 
 #[cfg(test)]
 mod tests {
+    use warpbound_base::CodeAddr;
+    use warpbound_ir::{ExecCondition, OpScope, ValueDependence};
+    use warpbound_isa::Arch;
+
     use super::*;
+
+    /// Returns the facts about one instruction with a control word.
+    fn facts(word: u64, control: u64) -> InstrFacts {
+        facts_of_two([word, 0x50b0_0000_0007_0f00], [control, 0x7e0]).remove(0)
+    }
+
+    /// Returns the facts about two instructions with control words.
+    fn facts_of_two(words: [u64; 2], controls: [u64; 2]) -> Vec<InstrFacts> {
+        let nop = 0x50b0_0000_0007_0f00;
+        let control = controls[0] | controls[1] << 21 | 0x7e0 << 42;
+        let bytes: Vec<u8> = [control, words[0], words[1], nop]
+            .iter()
+            .flat_map(|word: &u64| word.to_le_bytes())
+            .collect();
+        let program = SassProgram::decode(Arch::Sm61, &bytes).expect("a whole group");
+        let op = Op {
+            addr: CodeAddr(8),
+            condition: ExecCondition::ALWAYS,
+            reads: [Cell::gpr(3)].into_iter().collect(),
+            writes: Default::default(),
+            value: ValueDependence::Function,
+            control: ControlEffect::Next,
+            barrier: false,
+            scope: OpScope::Lane,
+            meaning: None,
+        };
+        let code = Code {
+            ops: vec![op.clone(), op],
+            ..Code::default()
+        };
+        instr_facts(&code, &program)
+    }
+
+    /// `IADD R0, R1, R2`, of fixed latency with a least distance of 1.
+    const IADD: u64 = 0x5c10_0000_0027_0100;
+
+    /// Control words bit by bit (maxas wiki, "Control Codes"): stall count and yield flag in bits 4:0, scoreboards in
+    /// 7:5 and 10:8, mask of those that it waits for in 16:11.
+    #[test]
+    fn fields_of_control_words() {
+        for code in 0..32 {
+            let found = facts(IADD, 0x7e0 | code);
+            let expected = match code {
+                1..=15 => Distance::Cycles(code as u32),
+                16 => Distance::Pair,
+                17..=27 => Distance::Cycles(code as u32 - 16),
+                29 => Distance::Parameter(Parameter::IssueYield6),
+                30 => Distance::Parameter(Parameter::IssueYield8),
+                31 => Distance::Parameter(Parameter::IssueOffDeck),
+                _ => Distance::Cycles(0),
+            };
+            assert_eq!(found.distance, expected, "{code}");
+            assert_eq!(found.least, u32::from(code != 16), "{code}");
+            assert_eq!(found.drains, code == 0);
+            assert_eq!(found.yields, !(16..29).contains(&code), "{code}");
+        }
+        for write in 0..8_u64 {
+            for read in 0..8_u64 {
+                let found = facts(IADD, 1 | write << 5 | read << 8 | (write * 8 + read) << 11);
+                let scoreboard = |number| (number < 6).then_some(number as u8);
+                assert_eq!(found.write_sb, scoreboard(write));
+                assert_eq!(found.read_sb, scoreboard(read));
+                assert_eq!(u64::from(found.wait_mask), write * 8 + read);
+            }
+        }
+    }
+
+    /// A register in the operand reuse cache is not read again, from the same slot and by the next instruction; flags of
+    /// instructions of variable latency have no effect (maxas wiki, "Control Codes"). Flags are bits 20:17.
+    #[test]
+    fn reused_registers_are_not_fetched() {
+        const IADD_R2_R1: u64 = 0x5c10_0000_0017_0200;
+        const MUFU_R1: u64 = 0x5080_0000_0047_0100;
+        let second = |words, flags: u64| {
+            let found = facts_of_two(words, [0x7e1 | flags << 17, 0x7e1]);
+            found[1].fetched.to_vec()
+        };
+        assert_eq!(second([IADD, IADD], 0b00), [1, 2]);
+        assert_eq!(second([IADD, IADD], 0b01), [2]);
+        assert_eq!(second([IADD, IADD], 0b10), [1]);
+        assert!(second([IADD, IADD], 0b11).is_empty());
+        assert_eq!(second([IADD, IADD_R2_R1], 0b11), [2, 1]);
+        assert_eq!(second([MUFU_R1, IADD], 0b01), [1, 2]);
+    }
+
+    /// A word that is no instruction has no timing class; an instruction has one.
+    #[test]
+    fn words_without_a_class() {
+        assert!(facts(IADD, 0x7e1).has_class);
+        assert!(!facts(u64::MAX, 0x7e1).has_class);
+        assert_eq!(facts(IADD, 0x7e1).fetched.as_slice(), [1, 2]);
+    }
 
     /// Conflicts of each set of up to four of 20 registers, counted per bank over all banks.
     #[test]

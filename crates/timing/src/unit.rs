@@ -16,6 +16,7 @@ pub trait UnitModel: Copy {
 }
 
 impl UnitModel for ExecUnit {
+    #[inline]
     fn occupancy(self) -> Option<Parameter> {
         Some(match self {
             ExecUnit::None => return None,
@@ -28,6 +29,7 @@ impl UnitModel for ExecUnit {
         })
     }
 
+    #[inline]
     fn competes(self, other: ExecUnit) -> bool {
         let pipe = |unit| matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai);
         match (self, other) {
@@ -38,6 +40,7 @@ impl UnitModel for ExecUnit {
         }
     }
 
+    #[inline]
     fn is_queued(self) -> bool {
         matches!(
             self,

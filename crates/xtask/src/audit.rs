@@ -4,34 +4,47 @@ use anyhow::{Context, bail};
 use warpbound_driver::Session;
 use warpbound_testkit::random::{WarpCampaign, campaign};
 
+use crate::audit_control_words;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
+                                                       [--cycles COUNT [--from NUMBER]]
 
 Runs warps through random programs (half of the runs) and through the control flow
 of kernels/built (the other half), in random launches and both divergence orders, and compares
   - the traces of lanes in the warp with their traces alone,
   - each step, stack, group relation and agreement with the claims of the analyses,
   - the executed instructions with the bound for the run's own loop bounds.
+With --cycles, programs of machine code with random control words are simulated instead, each on one of
+four machines with different numbers, cache states, contents of memory and divergence orders,
+and each run is compared with the bounds in cycles: for the program's loop bounds, and for the run's.
 Prints totals and fails on any contradiction.
 
   --runs COUNT     runs in all (100000)
-  --seed NUMBER    start of the random sequence (1)";
+  --seed NUMBER    start of the random sequence (1)
+  --cycles COUNT   programs with random control words
+  --from NUMBER    number of the first of them (0)";
 
 /// Number of problems that are printed.
 const SHOWN: usize = 20;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut seed) = (100_000usize, 1u64);
+    let (mut cycles, mut first) = (None, 0u64);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let value = rest.next().context("an option without a value")?;
         match argument.as_str() {
             "--runs" => runs = value.parse()?,
             "--seed" => seed = value.parse()?,
+            "--cycles" => cycles = Some(value.parse()?),
+            "--from" => first = value.parse()?,
             other => bail!("no option is called {other:?}"),
         }
+    }
+    if let Some(count) = cycles {
+        return audit_control_words::run(first, count);
     }
     let random = campaign(seed, runs / 2);
     print("random programs", &random);

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, StatedCounts};
-use warpbound_driver::audit::{HeaderMaximum, PathOrder, variation};
+use warpbound_driver::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder, variation};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, LoneWarp, Parameter, RunHooks, Selection, Session, Silent,
-    SingleWarp, StartCaches, StatedLaunches, TimedOptions,
+    BoundOptions, CacheState, CycleOptions, GpuModel, Selection, Session, StartCaches,
 };
 use warpbound_launch::LaunchFile;
 
@@ -26,9 +24,6 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("titan-x-maxwell", "sm_50"),
 ];
 
-/// Most warp instructions of a run.
-const MOST_INSTRUCTIONS: u64 = 2_000_000;
-
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
@@ -41,6 +36,8 @@ struct Extent {
     contents: u64,
     /// Most warps of each launch.
     warps: u64,
+    /// Runs of each warp at the slow end with refreshes of DRAM at different times.
+    phases: u64,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -48,6 +45,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         seeds: 4,
         contents: 2,
         warps: 4,
+        phases: 16,
     };
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
@@ -59,6 +57,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--seeds" => extent.seeds = number()?,
             "--contents" => extent.contents = number()?,
             "--warps" => extent.warps = number()?,
+            "--phases" => extent.phases = number()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
@@ -109,7 +108,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         "bound / worst simulated, net of launch overhead, with the loop counts of the runs: {}",
         quantiles(&mut total.ratios)
     );
-    println!("left out: {} without code for the chip", total.without_code);
+    println!(
+        "left out: {} without code for the chip; {} runs that fault or execute other instructions with time",
+        total.without_code, total.skipped
+    );
     for (reason, count) in &total.refused {
         println!("no bound: {count} {reason}");
     }
@@ -128,7 +130,10 @@ pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
     numbers.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let position = (numbers.len() as f64 * share) as usize;
-        numbers.get(position.min(numbers.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+        numbers
+            .get(position.min(numbers.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or(f64::NAN)
     };
     format!(
         "median {:.3}, 90 % {:.3}, 99 % {:.3}, most {:.3} ({})",
@@ -147,7 +152,11 @@ pub(crate) fn launches(
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {
     let mut launches = Vec::new();
     for path in files_with_extension(&repository.launches(), "toml")? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let source = name.split('.').next().unwrap_or_default();
         if !names.is_empty() && !names.iter().any(|n| *n == source || name.starts_with(n)) {
             continue;
@@ -167,24 +176,8 @@ pub(crate) fn launches(
 enum Audited {
     WithoutCode,
     Refused(String),
-    Done(Row),
+    Done(LoneWarpAudit),
 }
-
-/// Worst run of a launch on a machine, with its bound.
-#[derive(Default)]
-struct Row {
-    bounds: u64,
-    runs: u64,
-    violations: Vec<String>,
-    /// Net cycles of the worst run, what it was, and its net bound.
-    worst: u64,
-    worst_run: String,
-    bound: u64,
-    terms: String,
-}
-
-/// Loop counts: per entry, and in total.
-type LoopCounts = (Vec<Option<u64>>, Vec<Option<u64>>);
 
 fn audit(
     repository: &Repository,
@@ -194,7 +187,10 @@ fn audit(
 ) -> anyhow::Result<Audited> {
     let source = name.split('.').next().unwrap_or_default();
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
-    let cubin = |build: String| repository.built_kernels().join(format!("{source}.{build}.cubin"));
+    let cubin = |build: String| {
+        let name = format!("{source}.{build}.cubin");
+        repository.built_kernels().join(name)
+    };
     let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
         return Ok(Audited::WithoutCode);
     };
@@ -204,150 +200,63 @@ fn audit(
         .launched_kernel(None, grid.kernel.as_deref())
         .map_err(to_error)?;
     let prepared = session.prepare(kernel).map_err(to_error)?;
-    let caches = match grid.caches {
-        StartCaches::Warm => CacheState::Warm,
-        StartCaches::Cold => CacheState::Cold,
-    };
-    let cycles = CycleOptions {
-        machine: machine.clone(),
-        caches,
-    };
     let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(grid.clone().into()),
-            ..StatedLaunches::default()
-        },
+        block: Some(grid.block),
         ..BoundOptions::default()
     };
-    let knowledge = session.launch(kernel, &options).map_err(to_error)?;
-    let audit_options = BoundOptions {
-        block: Some(grid.block),
-        ..options.clone()
-    };
-    let claims = match session.claims(&prepared, &audit_options) {
+    let claims = match session.claims(&prepared, &options) {
         Ok(claims) => claims,
         Err(why) => return Ok(Audited::Refused(why.message)),
     };
-    let lone = LoneWarp::new(
-        &session,
-        (&prepared, &claims.flow),
-        &knowledge,
-        (&options, &cycles),
-    );
-    let lone = match lone {
-        Ok(lone) => lone,
-        Err(why) => return Ok(Audited::Refused(why.message)),
-    };
-    let mut row = Row::default();
-    let warps_of_block = grid.block.iter().product::<u32>().div_ceil(32);
-    let blocks: u64 = grid.grid.iter().map(|&n| u64::from(n)).product();
-    let mut picks = vec![
+    let runs = lone_warp_runs(machine, grid, extent);
+    let mut found = LoneWarpAudit::default();
+    for content in 0..extent.contents {
+        let (launch, order) = match content {
+            0 => (grid.clone(), PathOrder::TakenFirst),
+            _ => {
+                let varied = variation(grid, content);
+                (varied.launch, varied.order)
+            }
+        };
+        let runs = LoneWarpRuns {
+            orders: vec![order],
+            ..runs.clone()
+        };
+        let of_content = session
+            .audit_lone_warps(&prepared, &claims, &launch, &runs)
+            .map_err(to_error)?;
+        if let Some(why) = of_content.refused {
+            return Ok(Audited::Refused(why));
+        }
+        found.add(of_content);
+    }
+    Ok(Audited::Done(found))
+}
+
+/// Returns the runs of a launch on a machine, in the initial state of the caches that the launch has.
+fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: Extent) -> LoneWarpRuns {
+    let mut selections = vec![
         Selection::Slow,
         Selection::Typical,
         Selection::Least,
         Selection::Most,
     ];
-    picks.extend((1..=extent.seeds).map(Selection::Seed));
-    let mut known: BTreeMap<LoopCounts, Option<(u64, u64, String)>> = BTreeMap::new();
-    for content in 0..extent.contents {
-        let varied;
-        let (launch, order) = match content {
-            0 => (grid, PathOrder::TakenFirst),
-            _ => {
-                varied = variation(grid, content);
-                (&varied.launch, varied.order)
-            }
-        };
-        for number in chosen_warps(blocks * u64::from(warps_of_block), extent.warps) {
-            let only = SingleWarp {
-                block: number / u64::from(warps_of_block),
-                warp: (number % u64::from(warps_of_block)) as u32,
-            };
-            let seen = session
-                .monitor_single_warp(&prepared, &claims, launch, only, (order, MOST_INSTRUCTIONS))
-                .map_err(to_error)?;
-            if seen.fault.is_some() {
-                continue;
-            }
-            let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
-            let counts: LoopCounts = (
-                seen.observations.max_per_entry.iter().map(of_loop).collect(),
-                seen.observations.max_totals.iter().map(of_loop).collect(),
-            );
-            let bound = known.entry(counts.clone()).or_insert_with(|| {
-                let stated = StatedCounts {
-                    bounds: &counts.0,
-                    totals: &counts.1,
-                    never: &[],
-                };
-                let bound = lone.bound(stated, Effort::default());
-                if let Err(why) = &bound {
-                    row.terms = why.message.clone();
-                }
-                let bound = bound.ok()?;
-                let terms: Vec<String> = bound
-                    .term_cycles()
-                    .filter(|(_, cycles)| *cycles > 0)
-                    .map(|(name, cycles)| format!("{name} {cycles}"))
-                    .collect();
-                Some((bound.bound.upper_bound().limit().0, bound.net(), terms.join(", ")))
-            });
-            let Some((limit, net, terms)) = bound.clone() else {
-                return Ok(Audited::Refused(row.terms));
-            };
-            for &selection in &picks {
-                let timed = TimedOptions {
-                    selection,
-                    only: Some(only),
-                    order,
-                    max_instructions: Some(MOST_INSTRUCTIONS),
-                    ..TimedOptions::new(machine.clone())
-                };
-                // The slow end of parameters without one is searched.
-                let cycles = match selection {
-                    Selection::Slow => {
-                        let hooks = RunHooks {
-                            events: None,
-                            timeline: None,
-                            progress: &mut |_| {},
-                        };
-                        let run = session.simulate(kernel, launch, &timed, hooks);
-                        run.map(|run| run.report.cycles)
-                    }
-                    _ => {
-                        let run = session.simulate_with(&prepared, launch, &timed, &mut Silent);
-                        run.map(|run| run.cycles.0.0)
-                    }
-                };
-                let Ok(cycles) = cycles else {
-                    continue;
-                };
-                row.runs += 1;
-                let overhead = machine.select(selection)[Parameter::LaunchKernel];
-                let worst = cycles.saturating_sub(overhead);
-                let what = format!("{selection} content {content} warp {number}");
-                if cycles > limit || worst > net {
-                    row.violations.push(format!(
-                        "{what}: {cycles} cycles, bound {limit}; net {worst}, bound {net}"
-                    ));
-                }
-                if worst > row.worst {
-                    (row.worst, row.worst_run) = (worst, what);
-                }
-                if net > row.bound {
-                    (row.bound, row.terms) = (net, terms.clone());
-                }
-            }
-        }
+    selections.extend((1..=extent.seeds).map(Selection::Seed));
+    LoneWarpRuns {
+        cycles: CycleOptions {
+            machine: machine.clone(),
+            caches: match grid.caches {
+                StartCaches::Warm => CacheState::Warm,
+                StartCaches::Cold => CacheState::Cold,
+            },
+        },
+        most_warps: extent.warps,
+        searched_warps: extent.warps,
+        refresh_phases: extent.phases,
+        selections,
+        orders: Vec::new(),
+        max_instructions: LoneWarpRuns::MAX_INSTRUCTIONS,
     }
-    row.bounds = known.len() as u64;
-    Ok(Audited::Done(row))
-}
-
-/// Returns numbers of warps, spread over all.
-fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
-    let count = all.min(most).max(1);
-    (0..count).map(move |n| n * all.saturating_sub(1) / (count - 1).max(1))
 }
 
 /// Totals of the audit.
@@ -357,6 +266,7 @@ struct Total {
     reported: Duration,
     bounds: u64,
     runs: u64,
+    skipped: u64,
     violations: usize,
     without_code: usize,
     ratios: Vec<f64>,
@@ -372,24 +282,35 @@ impl Total {
             Err(error) => self.problems.push(format!("{name}: {error:#}")),
             Ok(Audited::WithoutCode) => self.without_code += 1,
             Ok(Audited::Refused(why)) => *self.refused.entry(why).or_default() += 1,
-            Ok(Audited::Done(row)) => {
-                self.bounds += row.bounds;
-                self.runs += row.runs;
-                self.violations += row.violations.len();
-                if row.worst == 0 {
-                    return;
-                }
-                let ratio = row.bound as f64 / row.worst as f64;
-                self.ratios.push(ratio);
-                self.lines.push(format!(
-                    "{ratio:8.3} {name} on {machine}: {} of {} ({}); {}\n",
-                    row.worst, row.bound, row.worst_run, row.terms
-                ));
-                for violation in row.violations {
-                    self.lines.push(format!("VIOLATION {name} on {machine}: {violation}\n"));
-                }
-            }
+            Ok(Audited::Done(found)) => self.add_found(name, machine, found),
         }
+    }
+
+    fn add_found(&mut self, name: &str, machine: &str, found: LoneWarpAudit) {
+        self.bounds += found.bounds;
+        self.runs += found.runs;
+        self.skipped += found.skipped;
+        self.violations += found.exceeded.len();
+        for exceeded in &found.exceeded {
+            let text = &exceeded.text;
+            self.lines
+                .push(format!("VIOLATION {name} on {machine}: {text}\n"));
+        }
+        let (Some(ratio), Some(worst)) = (found.ratio(), &found.worst) else {
+            return;
+        };
+        self.ratios.push(ratio);
+        let terms = found.terms.iter();
+        let terms: Vec<String> = terms
+            .map(|(name, cycles)| format!("{name} {cycles}"))
+            .collect();
+        self.lines.push(format!(
+            "{ratio:8.3} {name} on {machine}: {} of {} ({}); {}\n",
+            worst.cycles,
+            found.bound,
+            worst.run,
+            terms.join(", ")
+        ));
     }
 
     /// Prints the progress on standard error.
@@ -403,4 +324,10 @@ impl Total {
             );
         }
     }
+}
+
+/// Returns numbers of warps, spread over all.
+pub(crate) fn chosen_warps(all: u64, most: u64) -> impl Iterator<Item = u64> {
+    let count = all.min(most).max(1);
+    (0..count).map(move |n| n * all.saturating_sub(1) / (count - 1).max(1))
 }

@@ -4,6 +4,7 @@
 //! prints, and `run`, which takes the arguments after the command's name.
 
 mod audit;
+mod audit_control_words;
 mod audit_cycles;
 mod audit_kernels;
 mod audit_loops;
@@ -29,6 +30,7 @@ mod nvrtc;
 mod oracle;
 mod profiles;
 mod rebuilt;
+mod replay;
 mod repository;
 mod sandwiches;
 mod survey;
@@ -105,6 +107,12 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "replay",
+        summary: "replay recorded runs of single warps with the transfer functions of bounds, cycle by cycle",
+        help: replay::HELP,
+        run: replay::run,
     },
     Command {
         name: "sandwiches",

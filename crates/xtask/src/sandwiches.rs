@@ -100,7 +100,11 @@ fn sandwich(
 ) -> anyhow::Result<Option<Result<SandwichReport, String>>> {
     let source = name.split('.').next().unwrap_or_default();
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
-    let cubin = |build: String| repository.built_kernels().join(format!("{source}.{build}.cubin"));
+    let cubin = |build: String| {
+        repository
+            .built_kernels()
+            .join(format!("{source}.{build}.cubin"))
+    };
     let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
         return Ok(None);
     };
@@ -166,7 +170,11 @@ impl Total {
             self.inversions.push(format!("inverts at {at:?}: {line}"));
         }
         self.lines.push(line);
-        if report.chain.first().is_some_and(|first| first.name != "bound") {
+        if report
+            .chain
+            .first()
+            .is_some_and(|first| first.name != "bound")
+        {
             self.without_bound += 1;
         }
         self.ratios.extend(report.ratio());
@@ -202,7 +210,10 @@ impl Total {
         for line in &self.inversions {
             println!("INVERSION {line}");
         }
-        println!("bound / worst simulated, net: {}", quantiles(&mut self.ratios));
+        println!(
+            "bound / worst simulated, net: {}",
+            quantiles(&mut self.ratios)
+        );
         println!("chain value / worst simulated, net:");
         for name in SandwichReport::CHAIN {
             if let Some(values) = self.values.get_mut(name) {

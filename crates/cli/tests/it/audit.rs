@@ -372,3 +372,56 @@ fn observed_facts_are_signed_before_they_are_used() {
     let refusal = run(&[&file[..], &["--write-facts", &nowhere]].concat()).refusal();
     assert!(refusal.contains(&nowhere), "{refusal}");
 }
+
+/// With `--cycles`, single warps run with time; without it, the report does not mention them.
+#[test]
+fn single_warps_are_compared_with_bounds_in_cycles() {
+    let facts = ["--loop-default", "8", "--runs", "2"];
+    let plain = audit(&facts).done();
+    assert!(!plain.contains("cycles"), "{plain}");
+    let text = audit(&[&facts[..], &["--cycles"]].concat()).done();
+    let line =
+        "  in cycles on gtx1080, any caches: 80 runs of 4 of 4 warps alone, none above its bound\n";
+    assert!(text.contains(line), "{text}");
+    let how = [
+        "--cycles",
+        "--machine",
+        "p100",
+        "--caches",
+        "warm",
+        "--format",
+        "json",
+    ];
+    let message = json(&audit(&[&facts[..], &how].concat()).done());
+    let cycles = &message["cycles"];
+    assert_eq!(cycles["machine"], "p100");
+    assert_eq!(cycles["caches"], "warm");
+    assert_eq!(
+        (&cycles["runs"], &cycles["violations"]),
+        (&40.into(), &0.into())
+    );
+    let number = |key: &str| cycles[key].as_f64().expect("a number");
+    assert!(number("worst_simulated") <= number("bound"));
+    let ratio = number("bound") / number("worst_simulated");
+    assert!((number("ratio") - ratio).abs() < 0.001);
+}
+
+#[test]
+fn kernels_without_bounds_in_cycles_are_audited_otherwise() {
+    let launch = "../launches/texture.texture_blur.0.toml";
+    let file = ["audit", "texture.sm_61.cubin", "--launch", launch];
+    let facts = ["--loop-default", "100", "--format", "json"];
+    let message = json(&run(&[&file[..], &facts, &["--cycles"]].concat()).without_bound());
+    let reason = message["cycles"]["no_bound"].as_str().expect("a reason");
+    assert!(reason.contains("textures"), "{reason}");
+    assert_eq!(message["violations"], 0);
+    run(&[&file[..], &facts].concat()).done();
+}
+
+#[test]
+fn a_machine_is_for_runs_with_time() {
+    for option in [["--machine", "gtx1080"], ["--caches", "warm"]] {
+        let message = audit(&option).usage();
+        assert!(message.contains("--cycles"), "{message}");
+    }
+}

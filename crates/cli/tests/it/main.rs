@@ -6,6 +6,7 @@ mod access;
 mod assumptions;
 mod audit;
 mod bound;
+mod cycles;
 mod damage;
 mod derived;
 mod divergence;

@@ -49,7 +49,10 @@ fn parts_of_the_gap_add_up_and_no_chain_inverts() {
         let values: Vec<i64> = chain.iter().map(|e| number(&e["value"])).collect();
         assert!(values.is_sorted_by(|a, b| a >= b), "{names:?} {values:?}");
         let shares = report["shares"].as_array().expect("an array");
-        let telescoped: i64 = shares.iter().map(|share| number(&share["telescoped"])).sum();
+        let telescoped: i64 = shares
+            .iter()
+            .map(|share| number(&share["telescoped"]))
+            .sum();
         let gap = number(&report["bound"]) - number(&report["worst_simulated"]);
         assert_eq!(telescoped, gap);
         assert!(number(&report["runs"]) >= 10);
@@ -81,7 +84,10 @@ fn without_a_bound_the_chain_begins_with_observed_loops() {
     );
     let arguments = ["sandwich", "nested_loops.sm_61.cubin", "--launch", &launch];
     let text = run(&arguments).without_bound();
-    assert!(text.contains("without observations there is no bound"), "{text}");
+    assert!(
+        text.contains("without observations there is no bound"),
+        "{text}"
+    );
     let with_default = [&arguments[..], &["--loop-default", "100"]].concat();
     assert!(run(&with_default).done().contains("bound"));
 }

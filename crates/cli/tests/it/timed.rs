@@ -495,33 +495,27 @@ fn wrong_usage() {
 /// One warp of a launch runs alone; the expected contents, which are those of all warps, are not compared.
 #[test]
 fn a_single_warp() {
-    let folder = folder("timed_single_warp");
-    let matrix = "type = \"s32\"\nvalues = [1, 2, 3, 4]";
-    let text = format!(
-        "kernel = \"matmul_int\"\ngrid = [4]\nblock = [64, 2]\n[[param]]\n{matrix}\n[[param]]\n{matrix}\n\
-         [[param]]\nname = \"product\"\ntype = \"s32\"\nshape = [2, 2]\nexpect = [7, 10, 15, 22]\n\
-         [[param]]\ntype = \"s32\"\nvalue = 2\n"
-    );
-    let launch = folder.join("launch.toml");
-    std::fs::write(&launch, text).expect("a launch file");
-    let all = json(MATMUL, &launch, &[]);
+    let cubin = "barrier_kinds.sm_62.cubin";
+    // Four blocks of two warps.
+    let launch = Path::new("../launches/barrier_kinds.barrier_reduce.0.toml");
+    let all = json(cubin, launch, &[]);
     assert!(all.get("only_warp").is_none());
-    let one = json(MATMUL, &launch, &["--only-warp", "3.1"]);
+    let one = json(cubin, launch, &["--only-warp", "3.1"]);
     assert_eq!(one["only_warp"], serde_json::json!({"block": 3, "warp": 1}));
     assert_eq!(one["sms"].as_array().map(Vec::len), Some(1));
     let issued = |report: &Value| report["warp_instructions"].as_u64().expect("a number");
     assert!(issued(&one) < issued(&all));
-    let text = launched(MATMUL, &launch, &["--only-warp", "3.1"]).done();
+    let text = launched(cubin, launch, &["--only-warp", "3.1"]).done();
     assert!(text.contains("only warp 1 of block 3 runs"), "{text}");
     for (warp, complaint) in [
-        ("4.0", "the launch has no warp 0 in a block 4"),
-        ("0.4", "the launch has no warp 4 in a block 0"),
+        ("4.0", "there is no warp 4.0"),
+        ("0.2", "there is no warp 0.2"),
         ("7", "expected BLOCK.WARP"),
         ("1.x", "expected BLOCK.WARP"),
         ("-1.0", "expected BLOCK.WARP"),
     ] {
         let argument = format!("--only-warp={warp}");
-        let refused = launched(MATMUL, &launch, &[&argument]);
+        let refused = launched(cubin, launch, &[&argument]);
         assert!(refused.stderr.contains(complaint), "{}", refused.stderr);
     }
 }

@@ -6,11 +6,11 @@ use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, PathTime, Term};
 use warpbound_machine::Parameter;
-use warpbound_simt::NodeId;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
+use warpbound_simt::NodeId;
 
-use super::{CycleInputs, CycleOptions};
+use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::AccessFindings;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
@@ -74,6 +74,11 @@ impl<'a> LoneWarp<'a> {
         })
     }
 
+    /// Changes the inputs, for tests that plant a fault.
+    pub fn change(&mut self, change: impl FnOnce(&mut CycleInputs)) {
+        change(&mut self.inputs);
+    }
+
     /// Computes the bound for stated facts: the smaller of that with a miss of each load in a loop, and that with a miss
     /// of each sector of the buffers.
     ///
@@ -92,7 +97,11 @@ impl<'a> LoneWarp<'a> {
         };
         let limit = |bound: &CycleBound| bound.bound.upper_bound().limit();
         let counted = of(&inputs)?;
-        Ok(if limit(&counted) < limit(&each_misses) { counted } else { each_misses })
+        Ok(if limit(&counted) < limit(&each_misses) {
+            counted
+        } else {
+            each_misses
+        })
     }
 }
 
@@ -160,7 +169,8 @@ fn solve(
     let steps = steps.filter_map(|(var, cost)| Some((*var, cost.as_ref()?.cycles)));
     let by_variable: BTreeMap<_, u64> = steps.collect();
     let start = flow.counts.variables.iter();
-    let start = start.map(|counted| matches!(counted, warpbound_simt::counts::CountKind::WarpStart));
+    let start =
+        start.map(|counted| matches!(counted, warpbound_simt::counts::CountKind::WarpStart));
     let starts: Vec<bool> = start.collect();
     let cost = |var: warpbound_simt::counts::CountVar| match starts.get(var.0) {
         Some(true) => Some(Cycles(costs.start.cycles)),
@@ -170,9 +180,12 @@ fn solve(
     let mut ipet = Ipet::with_step_costs(&flow.counts, cost, stated).map_err(too_large)?;
     for once in &costs.once {
         let nodes = once.nodes.iter();
-        let nodes: Vec<_> = nodes.map(|&(node, times)| (NodeId(node as u32), times)).collect();
+        let nodes: Vec<_> = nodes
+            .map(|&(node, times)| (NodeId(node as u32), times))
+            .collect();
         let cost = (once.term.name(), Cycles(once.cycles));
-        ipet.add_limited_cost(&flow.counts, cost, once.most, &nodes).map_err(too_large)?;
+        ipet.add_limited_cost(&flow.counts, cost, once.most, &nodes)
+            .map_err(too_large)?;
     }
     match ipet.solve(effort) {
         Ok(Verdict::Bounded(bound)) => Ok(bound),
@@ -216,7 +229,10 @@ fn account(
         }
         for (cost, &count) in costs.steps.iter().zip(counts) {
             let count = i128::try_from(count).unwrap_or(i128::MAX);
-            for (term, own) in terms.iter_mut().zip(cost.iter().flat_map(|cost| cost.terms)) {
+            for (term, own) in terms
+                .iter_mut()
+                .zip(cost.iter().flat_map(|cost| cost.terms))
+            {
                 *term = term.saturating_add(i128::from(own).saturating_mul(count));
             }
         }
@@ -260,17 +276,41 @@ pub(crate) fn report(
     CycleBoundReport {
         scope: "warp",
         bound: limit,
-        reason: bound.err().map(|why| match &why.location.position {
-            Some(at) => format!("{}: {}", at, why.message),
-            None => why.message.clone(),
-        }),
+        reason: bound.err().map(reason),
         milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
-        machine: options.machine.name.clone(),
+        machine: Some(options.machine.name.clone()),
+        numbers: options.unpublished(),
         schedulers: "any",
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
         lines: bound.map_or(Vec::new(), |bound| lines(prepared, bound)),
         assumptions,
+    }
+}
+
+/// Returns the reason why there is no bound as one clause.
+fn reason(why: &Diagnostic) -> String {
+    let at = why.location.position.as_ref();
+    let at = at.map_or(String::new(), |at| format!("{at}: "));
+    let hint = why.hint.as_ref();
+    let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+    format!("{at}{}{hint}", why.message)
+}
+
+/// Report for code without a machine.
+pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> CycleBoundReport {
+    CycleBoundReport {
+        scope: "warp",
+        bound: None,
+        reason: Some(reason(why)),
+        milliseconds: None,
+        machine: None,
+        schedulers: "any",
+        caches: warpbound_base::Named::name(caches),
+        terms: Vec::new(),
+        lines: Vec::new(),
+        numbers: Vec::new(),
+        assumptions: Vec::new(),
     }
 }
 

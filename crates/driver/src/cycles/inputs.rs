@@ -29,19 +29,23 @@ const BANK_BYTES: u64 = 0x1_0000;
 /// Inputs of the time of a kernel.
 #[derive(Clone)]
 pub struct CycleInputs {
-    pub(crate) facts: Vec<InstrFacts>,
+    /// Facts about the instructions.
+    pub facts: Vec<InstrFacts>,
     pub(crate) nodes: Vec<Option<(OpIndex, OpIndex)>>,
     pub(crate) steps: Vec<TimedStep>,
     /// Count variable of each step.
     pub(crate) variables: Vec<CountVar>,
     pub(crate) entry: usize,
-    pub(crate) accesses: BTreeMap<OpIndex, AccessLimits>,
-    pub(crate) loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
-    pub(crate) lines_may_miss: bool,
+    /// Limits of the accesses to memory.
+    pub accesses: BTreeMap<OpIndex, AccessLimits>,
+    /// Loads from constant banks.
+    pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    /// Whether lines of code and constants may be missing in the L2 cache.
+    pub lines_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
-    pub(crate) reaches_dram: bool,
+    pub reaches_dram: bool,
     /// Translations of global and local memory that are missing once.
-    pub(crate) translations: [Translations; 2],
+    pub translations: [Translations; 2],
     /// Sectors of the buffers, if they stay in the L2 cache.
     pub(crate) sectors: Option<u64>,
     pub(crate) counted_sectors: Option<u64>,
@@ -99,7 +103,9 @@ impl Session {
         launch: Option<&warpbound_launch::LaunchFile>,
     ) -> Result<CycleInputs, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            return Err(Diagnostic::new("mini-SIMT programs have blocks in cycles, no warps"));
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have blocks in cycles, no warps",
+            ));
         };
         if let Some(name) = flow.external_names().first() {
             let message = format!("the time of {name}, which is outside the file, is not known");
@@ -111,12 +117,10 @@ impl Session {
         };
         let mut limits = classes.values().flat_map(|class| &class.limits);
         let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
-        let memory = bound_launch
-            .as_ref()
-            .map(|(launch, memory)| {
-                let memory = (memory, accesses_local);
-                LaunchMemory::of(&prepared.code, launch, memory, numbers)
-            });
+        let memory = bound_launch.as_ref().map(|(launch, memory)| {
+            let memory = (memory, accesses_local);
+            LaunchMemory::of(&prepared.code, launch, memory, numbers)
+        });
         let access_knowledge = AccessKnowledge {
             caches,
             memory,
@@ -133,7 +137,9 @@ impl Session {
             lines_may_miss: !access_knowledge.is_warm(),
             reaches_dram: !access_knowledge.is_warm(),
             translations: Default::default(),
-            sectors: memory.filter(|memory| memory.fits).map(|memory| memory.sectors),
+            sectors: memory
+                .filter(|memory| memory.fits)
+                .map(|memory| memory.sectors),
             counted_sectors: None,
             facts,
         };
@@ -148,7 +154,11 @@ impl Session {
         }
         let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
         let nodes = inputs.nodes.clone();
-        for op in nodes.iter().flatten().flat_map(|&(first, last)| first.0..=last.0) {
+        for op in nodes
+            .iter()
+            .flatten()
+            .flat_map(|&(first, last)| first.0..=last.0)
+        {
             inputs.add_op(OpIndex(op), prepared, classes, &access_knowledge, banks)?;
         }
         inputs.translations = access_knowledge.translations();

@@ -72,12 +72,15 @@ impl LaunchMemory {
             (first, first + bytes.len() as u64)
         });
         let mut all: Vec<(u64, u64)> = constants.collect();
-        all.push((CODE_AT, CODE_AT + code_end.next_multiple_of(line) + ahead * line));
+        all.push((
+            CODE_AT,
+            CODE_AT + code_end.next_multiple_of(line) + ahead * line,
+        ));
         all.extend(&buffers);
         all.extend(&local);
         LaunchMemory {
             fits: fits(&all, numbers),
-            pages: pages(&buffers, &local, numbers),
+            pages: pages((&buffers, &local), &all, numbers),
             sectors: buffers
                 .iter()
                 .map(|(first, end)| end.div_ceil(SECTOR) - first / SECTOR)
@@ -88,12 +91,11 @@ impl LaunchMemory {
 
 /// Whether the lines of all ranges fit into the L2 cache, set by set.
 fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
-    let [bytes, line, ways] = [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(
-        |parameter| {
+    let [bytes, line, ways] =
+        [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
             let (least, most) = numbers.range(parameter);
             (least == most).then_some(least.max(1))
-        },
-    );
+        });
     let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
         return false;
     };
@@ -113,10 +115,11 @@ fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
     count.values().all(|&count| count <= ways)
 }
 
-/// Pages of buffers and of local memory, if both TLBs hold all of them.
+/// Pages of buffers and of local memory, if both TLBs hold all of them. `all` has code and constants as well: the
+/// second-level TLB has their translations when a launch begins, if the host has just written them.
 fn pages(
-    buffers: &[(u64, u64)],
-    local: &[(u64, u64)],
+    (buffers, local): (&[(u64, u64)], &[(u64, u64)]),
+    all: &[(u64, u64)],
     numbers: &MachineNumbers,
 ) -> Option<[PageCount; 2]> {
     let count = |ranges: &[(u64, u64)], page: Parameter| {
@@ -133,6 +136,6 @@ fn pages(
     });
     let [first, second] = [Parameter::TlbL1Entries, Parameter::TlbL2Entries]
         .map(|parameter| numbers.range(parameter).0);
-    let all = |of: fn(&PageCount) -> u64| counts.iter().map(of).sum::<u64>();
-    (all(|count| count.first) <= first && all(|count| count.second) <= second).then_some(counts)
+    let accessed: u64 = counts.iter().map(|count| count.first).sum();
+    (accessed <= first && count(all, Parameter::TlbL2Page) <= second).then_some(counts)
 }

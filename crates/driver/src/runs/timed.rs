@@ -29,7 +29,7 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
-mod assumptions;
+pub(crate) mod assumptions;
 mod ends;
 mod occupancy;
 mod sensitivities;
@@ -405,6 +405,11 @@ fn total(counts: &Counts) -> IssueCounts {
         thread_instructions: counts.active.iter().sum(),
         executed_thread_instructions: counts.executed.iter().sum(),
     }
+}
+
+/// Returns the machine that a simulation with these options runs on.
+pub(crate) fn configuration(options: &TimedOptions) -> Result<MachineConfig, Diagnostic> {
+    apply_overrides(options.machine.select(options.selection), options)
 }
 
 /// Applies the user's parameter values to a machine; refuses inconsistent ones.

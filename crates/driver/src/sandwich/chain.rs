@@ -121,7 +121,9 @@ impl<'a> Chain<'a> {
 
     /// Whether the path of the worst run is known.
     pub(super) fn has_path(&self) -> bool {
-        self.observed.as_ref().is_some_and(|seen| seen.steps.is_some())
+        self.observed
+            .as_ref()
+            .is_some_and(|seen| seen.steps.is_some())
     }
 
     /// Returns the issues of each instruction on a path.
@@ -168,7 +170,13 @@ impl<'a> Chain<'a> {
             if replaced.path {
                 return observed.path_value(inputs, &numbers);
             }
-            let bound = cycle_bound(self.flow, inputs, &numbers, facts.stated(), Effort::default())?;
+            let bound = cycle_bound(
+                self.flow,
+                inputs,
+                &numbers,
+                facts.stated(),
+                Effort::default(),
+            )?;
             Ok(bound.bound.upper_bound().limit().0)
         };
         // As `LoneWarp::bound` does.
@@ -179,10 +187,15 @@ impl<'a> Chain<'a> {
         })
     }
 
-    fn inputs(&self, numbers: &MachineNumbers, caches: CacheState) -> Result<CycleInputs, Diagnostic> {
+    fn inputs(
+        &self,
+        numbers: &MachineNumbers,
+        caches: CacheState,
+    ) -> Result<CycleInputs, Diagnostic> {
         let known = (numbers, caches);
         let (prepared, flow) = (self.prepared, self.flow);
-        self.session.cycle_inputs(prepared, flow, self.classes, known, Some(self.launch))
+        self.session
+            .cycle_inputs(prepared, flow, self.classes, known, Some(self.launch))
     }
 }
 
@@ -190,7 +203,11 @@ impl Observed {
     /// Replaces the limits of accesses by the most of all executions; spaces that no execution accesses are dropped.
     fn replace_addresses(&self, inputs: &mut CycleInputs) {
         for (at, limits) in &mut inputs.accesses {
-            let seen = self.accesses.get(at).map(|seen| seen.most).unwrap_or_default();
+            let seen = self
+                .accesses
+                .get(at)
+                .map(|seen| seen.most)
+                .unwrap_or_default();
             limits.spaces.retain(|limit| {
                 let path = MemoryPath::of(limit.space);
                 self.record.accesses.contains_key(&(*at, path))
@@ -219,7 +236,9 @@ impl Observed {
         }
         let sum = |path, count: fn(&SeenAccess) -> u64| -> u64 {
             let all = self.record.accesses.iter();
-            all.filter(|((_, own), _)| *own == path).map(|(_, seen)| count(seen)).sum()
+            all.filter(|((_, own), _)| *own == path)
+                .map(|(_, seen)| count(seen))
+                .sum()
         };
         let paths = [MemoryPath::Global, MemoryPath::Local];
         for (translations, path) in inputs.translations.iter_mut().zip(paths) {
@@ -228,7 +247,11 @@ impl Observed {
             translations.first_level = translations.first_level.min(misses - translations.walks);
         }
         let missing = sum(MemoryPath::Global, |seen| seen.l2_misses);
-        inputs.sectors = Some(inputs.sectors.map_or(missing, |sectors| sectors.min(missing)));
+        inputs.sectors = Some(
+            inputs
+                .sectors
+                .map_or(missing, |sectors| sectors.min(missing)),
+        );
         inputs.lines_may_miss &= self.caches == CacheState::Cold || self.record.lines_from_dram;
         let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
         let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
@@ -236,8 +259,13 @@ impl Observed {
     }
 
     /// Returns the cost of the path of the run.
-    fn path_value(&self, inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<u64, Diagnostic> {
-        let unknown = || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
+    fn path_value(
+        &self,
+        inputs: &CycleInputs,
+        numbers: &MachineNumbers,
+    ) -> Result<u64, Diagnostic> {
+        let unknown =
+            || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
         let mut steps = self.steps.clone().ok_or_else(unknown)?;
         // Steps between the same nodes cost the same.
         let counts = inputs.steps.iter().map(|step| {
@@ -265,7 +293,11 @@ impl Observed {
             }
         }
         let executions = |node: usize| {
-            let own = inputs.steps.iter().zip(&counts).filter(|(step, _)| step.from == node);
+            let own = inputs
+                .steps
+                .iter()
+                .zip(&counts)
+                .filter(|(step, _)| step.from == node);
             own.map(|(_, count)| count).sum()
         };
         for once in &costs.once {

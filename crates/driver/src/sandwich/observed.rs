@@ -80,7 +80,10 @@ impl EventListener for RunRecord {
                 tlb_misses,
                 ..
             } => {
-                let seen = self.accesses.entry((at, MemoryPath::of(space))).or_default();
+                let seen = self
+                    .accesses
+                    .entry((at, MemoryPath::of(space)))
+                    .or_default();
                 seen.hits_l1 |= l1_hits > 0;
                 seen.l2_misses += u64::from(l2_lookups.saturating_sub(l2_hits));
                 seen.reaches_dram |= dram_sectors > 0;

@@ -175,7 +175,10 @@ impl Runs<'_> {
             ));
         }
         if let Some(why) = &self.failed {
-            notes.push(format!("some runs did not come to their end: {}", why.message));
+            notes.push(format!(
+                "some runs did not come to their end: {}",
+                why.message
+            ));
         }
     }
 
@@ -226,7 +229,12 @@ impl Runs<'_> {
             CacheState::Cold => &[StartCaches::Cold],
         };
         // With the same launch overhead in all runs, the worst run is that of the slowest warp.
-        let overhead = self.options.cycles.machine.range(Parameter::LaunchKernel).most;
+        let overhead = self
+            .options
+            .cycles
+            .machine
+            .range(Parameter::LaunchKernel)
+            .most;
         let of_caches = |&caches: &StartCaches| {
             selections.iter().map(move |&selection| Conditions {
                 selection,
@@ -294,7 +302,9 @@ impl Runs<'_> {
             ..self.timed(situation, conditions)
         };
         let launch = &situation.launch;
-        let run = self.session.simulate_with(self.prepared, launch, &timed, listener)?;
+        let run = self
+            .session
+            .simulate_with(self.prepared, launch, &timed, listener)?;
         Ok(run.cycles.0.0)
     }
 
@@ -308,9 +318,18 @@ impl Runs<'_> {
             timeline: None,
             progress: &mut |_| {},
         };
-        let run = self.session.simulate(self.kernel, &situation.launch, &timed, hooks).ok()?;
-        let searched = run.report.selection_search.map_or(Vec::new(), |search| search.numbers);
-        self.count += 1 + searched.iter().map(|number| number.others as u64).sum::<u64>();
+        let run = self
+            .session
+            .simulate(self.kernel, &situation.launch, &timed, hooks)
+            .ok()?;
+        let searched = run
+            .report
+            .selection_search
+            .map_or(Vec::new(), |search| search.numbers);
+        self.count += 1 + searched
+            .iter()
+            .map(|number| number.others as u64)
+            .sum::<u64>();
         let known = |number: &SearchedParameter| {
             let parameter = Parameter::named(&number.name).ok()?;
             Some((parameter, number.value))
@@ -323,13 +342,18 @@ impl Runs<'_> {
     fn config(&self, conditions: &Conditions) -> MachineConfig {
         let selected = self.options.cycles.machine.select(conditions.selection);
         let set = conditions.set.iter();
-        set.fold(selected, |config, &(parameter, value)| config.with(parameter, value))
+        set.fold(selected, |config, &(parameter, value)| {
+            config.with(parameter, value)
+        })
     }
 }
 
 /// Raises the most header executions, per entry and in all, by those of a run. Loops that a run does not reach count 0.
 fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObservations) {
-    for (counts, seen) in counts.iter_mut().zip([&seen.max_per_entry, &seen.max_totals]) {
+    for (counts, seen) in counts
+        .iter_mut()
+        .zip([&seen.max_per_entry, &seen.max_totals])
+    {
         counts.resize(seen.len(), Some(0));
         for (most, own) in counts.iter_mut().zip(seen) {
             let own = own.map_or(0, |own: HeaderMaximum| own.count);

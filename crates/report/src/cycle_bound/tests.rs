@@ -14,7 +14,7 @@ fn cycles() -> CycleBoundReport {
         bound: Some(6600),
         reason: None,
         milliseconds: Some(0.0041),
-        machine: "gtx1080".to_owned(),
+        machine: Some("gtx1080".to_owned()),
         schedulers: "any",
         caches: "any",
         terms: terms
@@ -24,6 +24,13 @@ fn cycles() -> CycleBoundReport {
             .zip([40, 30, 0, 700, 1, 2, 3, 4, 5, 6, 7, 8])
             .map(line)
             .collect(),
+        numbers: vec![UnpublishedRange {
+            name: "launch.kernel",
+            least: 0,
+            most: 5000,
+            unit: Some("cycles"),
+            provenance: "assumed",
+        }],
         assumptions: vec![BoundAssumption {
             id: "numbers-in-range",
             text: "the machine's numbers are in their ranges".to_owned(),
@@ -138,6 +145,7 @@ fn json_has_the_keys_of_the_interface() {
         "lines",
         "machine",
         "milliseconds",
+        "numbers",
         "reason",
         "schedulers",
         "scope",

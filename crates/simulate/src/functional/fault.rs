@@ -237,9 +237,7 @@ impl fmt::Display for FaultKind {
                 f.write_str("execution runs past the last instruction")
             }
             FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
-            FaultKind::UnknownWarp { block, warp } => {
-                write!(f, "the launch has no warp {warp} in a block {block}")
-            }
+            FaultKind::UnknownWarp { block, warp } => write!(f, "there is no warp {block}.{warp}"),
         }
     }
 }

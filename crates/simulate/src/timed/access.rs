@@ -8,6 +8,7 @@ use warpbound_simt::{Mask, lanes_of};
 use super::event::{Event, EventListener};
 use super::l1_path::{AccessOutcome, WarpAccess};
 use super::l2::{L2Cache, LOCAL_BASE};
+use super::outcome::Outcome;
 use super::parameters::UsedParameters;
 use super::probe::ProbedAccess;
 use super::shared_memory::same_word_degree;
@@ -77,10 +78,10 @@ impl<'r> Sm<'r> {
         });
         let conflicts = u64::from(found.conflicts) * section.conflict;
         let mut occupied = conflicts + u64::from(found.all - found.conflicts) * section.transaction;
-        let mut atomic = 0;
+        let (mut atomic, mut same_word) = (0, 0);
         if access.kind == AccessKind::Atomic {
-            let threads = u64::from(same_word_degree(addresses, access.taken));
-            let serial = threads * parameters.get(Parameter::SharedAtomicThread);
+            same_word = same_word_degree(addresses, access.taken);
+            let serial = u64::from(same_word) * parameters.get(Parameter::SharedAtomicThread);
             atomic = parameters.get(Parameter::SharedAtomic) + serial;
             occupied += serial;
         }
@@ -92,6 +93,13 @@ impl<'r> Sm<'r> {
         warp.shared_served = served + atomic;
         self.hold_lsu(served, warp, parameters);
         let done = served + section.latency + base + conflicts + atomic;
+        gpu.l2.recorder.record(|| Outcome::Shared {
+            kind: access.kind,
+            size: access.size,
+            transactions: found.all,
+            conflicts: found.conflicts,
+            same_word,
+        });
         let event = Event::Shared {
             warp: warp.place,
             at: OpIndex(warp.at),

@@ -31,6 +31,8 @@ pub(super) struct Dram {
     refresh: u64,
     refresh_interval: u64,
     next_refresh: u64,
+    /// Number of refreshes that the bus was reserved for.
+    pub(super) refreshes: u64,
 }
 
 impl Dram {
@@ -56,6 +58,7 @@ impl Dram {
             refresh: reader.get(Parameter::DramRefresh),
             refresh_interval,
             next_refresh: refresh_interval,
+            refreshes: 0,
         };
         reader.track(dram)
     }
@@ -78,6 +81,11 @@ impl Dram {
         self.bus.reserve_milli(now, at, milli)
     }
 
+    /// Cycle in which the last refresh starts that the bus was reserved for.
+    pub(super) fn last_refresh(&self) -> u64 {
+        self.next_refresh - self.refresh_interval
+    }
+
     /// Returns the cycle in which sectors requested in cycle `at` would arrive, without a reservation.
     pub(super) fn probe_read(&self, at: u64, sectors: u32) -> u64 {
         self.bus.probe(at, self.read * u64::from(sectors)) + self.latency
@@ -92,6 +100,7 @@ impl Dram {
             self.next_refresh += past * self.refresh_interval;
             self.bus.reserve(now, self.next_refresh, self.refresh);
             self.next_refresh += self.refresh_interval;
+            self.refreshes += 1;
         }
     }
 }

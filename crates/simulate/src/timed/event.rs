@@ -10,12 +10,21 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::Size;
 use warpbound_simt::Mask;
 
+use super::outcome::Outcome;
 use crate::functional::AccessKind;
 
 /// Listener to the events of a run. The events of one SM come in the order of their cycles.
 pub trait EventListener {
+    /// Whether the simulator records outcomes for this listener.
+    const RECORDS: bool = false;
+
     /// Receives an event and its cycle.
     fn event(&mut self, cycle: u64, event: &Event);
+
+    /// Receives an outcome, if [`EventListener::RECORDS`] is set, or another listener of the run sets it. The outcomes
+    /// of a cycle of an SM come after its events.
+    #[inline(always)]
+    fn outcome(&mut self, _outcome: &Outcome) {}
 }
 
 /// Listener that ignores all events.
@@ -28,26 +37,50 @@ impl EventListener for Silent {
 }
 
 impl<A: EventListener, B: EventListener> EventListener for (A, B) {
+    const RECORDS: bool = A::RECORDS || B::RECORDS;
+
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         self.0.event(cycle, event);
         self.1.event(cycle, event);
     }
+
+    #[inline(always)]
+    fn outcome(&mut self, outcome: &Outcome) {
+        self.0.outcome(outcome);
+        self.1.outcome(outcome);
+    }
 }
 
 impl<L: EventListener> EventListener for Option<L> {
+    const RECORDS: bool = L::RECORDS;
+
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         if let Some(listener) = self {
             listener.event(cycle, event);
         }
     }
+
+    #[inline(always)]
+    fn outcome(&mut self, outcome: &Outcome) {
+        if let Some(listener) = self {
+            listener.outcome(outcome);
+        }
+    }
 }
 
 impl<L: EventListener> EventListener for &mut L {
+    const RECORDS: bool = L::RECORDS;
+
     #[inline(always)]
     fn event(&mut self, cycle: u64, event: &Event) {
         (**self).event(cycle, event);
+    }
+
+    #[inline(always)]
+    fn outcome(&mut self, outcome: &Outcome) {
+        (**self).outcome(outcome);
     }
 }
 

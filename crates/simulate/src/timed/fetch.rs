@@ -5,6 +5,7 @@ use warpbound_machine::Parameter;
 use super::cache::Cache;
 use super::event::HitLevel;
 use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
+use super::outcome::{FetchLevel, Outcome};
 use super::parameters::{Tracked, UsedParameters};
 
 /// Returns an empty cache of the size, line and ways that three parameters have.
@@ -75,17 +76,22 @@ impl InstructionCaches {
         let parameters = l2.parameters;
         let line = address / self.line * self.line;
         let (ready, found) = match self.first.get_mut(parameters).request_line(line) {
-            Some(ready) => (ready.max(at), None),
+            Some(ready) => {
+                record_line(l2, line, 0, FetchLevel::First);
+                (ready.max(at), None)
+            }
             None => {
-                let (ready, found) = self.refill(at, line, l2);
+                let (ready, found) = self.refill(at, line, 0, l2);
                 (ready, Some(found))
             }
         };
         for number in 1..=*self.ahead.unmarked() {
             let next = line + number * self.line;
             let first = self.first.get_mut(parameters);
-            if first.request_line(next).is_none() {
-                let (ready, _) = self.refill(at, next, l2);
+            if first.request_line(next).is_some() {
+                record_line(l2, next, number, FetchLevel::First);
+            } else {
+                let (ready, _) = self.refill(at, next, number, l2);
                 // Lines arrive one after the other.
                 let bandwidth = parameters.get(Parameter::InstructionAheadBandwidth);
                 let transfer = number * self.line * 1000 / bandwidth.max(1);
@@ -96,19 +102,21 @@ impl InstructionCaches {
         (ready, found)
     }
 
-    /// Requests a line that missed in the first cache; returns the cycle of its arrival and the level that it was found
-    /// in.
-    fn refill(&mut self, at: u64, line: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
+    /// Requests a line that missed in the first cache, `ahead` lines after the one in use; returns the cycle of its
+    /// arrival and the level that it was found in.
+    fn refill(&mut self, at: u64, line: u64, ahead: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
         let parameters = l2.parameters;
         // The lines that miss depend on those prefetched so far.
         self.ahead.get(parameters);
         let second = self.second.get_mut(parameters);
         let (ready, found) = match second.request_line(line) {
             Some(ready) => {
+                record_line(l2, line, ahead, FetchLevel::Second);
                 let latency = parameters.get(Parameter::InstructionL15Hit);
                 (ready.max(at) + latency, HitLevel::Second)
             }
             None => {
+                record_line(l2, line, ahead, FetchLevel::L2);
                 let latency = parameters.get(Parameter::InstructionL2Hit);
                 let (ready, hit) = l2.fetch_line(at, CODE_BASE + line, self.line, latency);
                 second.set_ready(line, ready);
@@ -118,6 +126,12 @@ impl InstructionCaches {
         self.first.get_mut(parameters).set_ready(line, ready);
         (ready, found)
     }
+}
+
+/// Records where a line of code was found.
+#[inline(always)]
+fn record_line(l2: &mut L2Cache<'_>, line: u64, ahead: u64, found: FetchLevel) {
+    l2.recorder.record(|| Outcome::Code { line, ahead, found });
 }
 
 /// Constant caches of an SM.
@@ -158,9 +172,16 @@ impl ConstantCaches {
     ) -> (u64, Option<HitLevel>) {
         let address = u64::from(bank) * CONSTANT_BANK_STRIDE + u64::from(offset);
         match self.first.get_mut(l2.parameters).request_line(address) {
-            Some(ready) => (ready.max(at), None),
+            Some(ready) => {
+                l2.recorder.record(|| Outcome::Constant {
+                    bank,
+                    offset,
+                    found: FetchLevel::First,
+                });
+                (ready.max(at), None)
+            }
             None => {
-                let (ready, found) = self.refill(at, address, l2);
+                let (ready, found) = self.refill(at, (bank, offset), l2);
                 self.first.get_mut(l2.parameters).set_ready(address, ready);
                 (ready, Some(found))
             }
@@ -169,10 +190,25 @@ impl ConstantCaches {
 
     /// Requests the line of a constant that missed in the first cache; returns the cycle of its arrival and the level
     /// that it was found in.
-    fn refill(&mut self, at: u64, address: u64, l2: &mut L2Cache<'_>) -> (u64, HitLevel) {
+    fn refill(
+        &mut self,
+        at: u64,
+        (bank, offset): (u8, u32),
+        l2: &mut L2Cache<'_>,
+    ) -> (u64, HitLevel) {
         let parameters = l2.parameters;
+        let address = u64::from(bank) * CONSTANT_BANK_STRIDE + u64::from(offset);
         let second = self.second.get_mut(parameters);
-        match second.request_line(address) {
+        let ready = second.request_line(address);
+        l2.recorder.record(|| Outcome::Constant {
+            bank,
+            offset,
+            found: match ready {
+                Some(_) => FetchLevel::Second,
+                None => FetchLevel::L2,
+            },
+        });
+        match ready {
             Some(ready) => {
                 let latency = parameters.get(Parameter::ConstantL15Beyond);
                 (ready.max(at) + latency, HitLevel::Second)

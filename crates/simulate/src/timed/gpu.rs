@@ -18,6 +18,7 @@ use super::event::{Event, EventListener};
 use super::event_queue::EventQueue;
 use super::instr_timing::{InstrTiming, instr_timings};
 use super::l2::{CODE_BASE, CONSTANT_BANK_STRIDE, CONSTANT_BASE, L2Cache};
+use super::outcome::Recorder;
 use super::parameters::UsedParameters;
 use super::probe::Probe;
 use super::scheduler::NEVER;
@@ -83,6 +84,7 @@ pub(super) fn run<L: EventListener>(
         stores_done: 0,
         listener,
     };
+    context.l2.recorder = Recorder::new(L::RECORDS);
     let mut gpu = Gpu::new(code, launch, setup, &parameters)?;
     context.listener.event(0, &Event::Launched);
     gpu.dispatch_blocks(parameters.get(Parameter::LaunchKernel), &parameters);
@@ -102,6 +104,16 @@ pub(super) fn run<L: EventListener>(
         counts: context.counts,
         used_parameters: parameters.used(),
     })
+}
+
+/// Passes the outcomes recorded so far to the listener.
+#[inline(always)]
+fn report_outcomes<L: EventListener>(context: &mut GpuContext<'_, '_, L>) {
+    if L::RECORDS {
+        for outcome in context.l2.recorder.take() {
+            context.listener.outcome(&outcome);
+        }
+    }
 }
 
 /// Enters the buffers, constant banks and code of a launch into the L2 cache, in this order: what the host wrote last
@@ -188,6 +200,7 @@ impl<'r> Gpu<'r> {
             // The queue orders events of a cycle by id: schedulers of an SM issue before its blocks start.
             if scheduler == self.events_per_sm - 1 {
                 self.start_blocks(now, sm, context);
+                report_outcomes(context);
                 continue;
             }
             let scheduler = scheduler as usize;
@@ -196,7 +209,9 @@ impl<'r> Gpu<'r> {
                 continue;
             }
             end = now + 1;
-            self.run_scheduler(now, sm, scheduler, context)?;
+            let issued = self.run_scheduler(now, sm, scheduler, context);
+            report_outcomes(context);
+            issued?;
         }
         // Without an event no warp can issue: a block that is still resident waits at a barrier for ever.
         match self.sms.iter().find_map(Sm::deadlock) {

@@ -7,6 +7,7 @@ use warpbound_simt::{Mask, lowest_lanes};
 use super::cache::Cache;
 use super::l2::{L2Access, L2Cache};
 use super::mshr::{MshrFile, StoreBuffer};
+use super::outcome::{Outcome, TranslationLevel};
 use super::parameters::{Tracked, UsedParameters};
 use super::server::Server;
 use super::tlb::L1Tlb;
@@ -137,8 +138,13 @@ impl MissPath {
     ) -> u64 {
         let LineSectors { line, sectors } = needed;
         let count = sectors.count_ones();
-        let (translated, missed) = self.tlb.translate(l2.parameters, &mut l2.tlb, at, line);
-        outcome.tlb_misses += u32::from(missed);
+        let (translated, found) = self.tlb.translate(l2.parameters, &mut l2.tlb, at, line);
+        let hits_tlb = matches!(found, TranslationLevel::First { .. });
+        outcome.tlb_misses += u32::from(!hits_tlb);
+        l2.recorder.record(|| Outcome::Translation {
+            address: line,
+            found,
+        });
         let in_flight = match access.kind {
             AccessKind::Store => &mut self.store_buffer,
             AccessKind::Load | AccessKind::Atomic => &mut self.mshrs,
@@ -274,6 +280,12 @@ impl L1Path {
         // 8, 4 and 2 threads per request for 4, 8 and 16 bytes (G. Smith of NVIDIA, forum topic 49571).
         let threads = (section.request_threads / words).max(1);
         self.requested.clear();
+        l2.recorder.record(|| Outcome::Access {
+            kind: access.kind,
+            size: access.size,
+            cached: access.cached,
+            contended: access.contended,
+        });
         for first in (0..NVIDIA_LANES).step_by(threads) {
             let lanes = access.taken & lowest_lanes(threads as u32) << first;
             if lanes != 0 {
@@ -299,6 +311,9 @@ impl L1Path {
         let ports = self.ports.get_mut(l2.parameters);
         let unit = access.unit % ports.len();
         let start = ports[unit].reserve(l2.now, at, cycles);
+        l2.recorder.record(|| Outcome::Request {
+            lines: lines.len() as u32,
+        });
         outcome.requests += 1;
         outcome.accepted = outcome.accepted.max(start);
         for line in lines {
@@ -329,6 +344,7 @@ impl L1Path {
                 }
             }
         }
+        let merged = all.sectors & !needed;
         let count = needed.count_ones();
         outcome.sectors += count;
         if access.kind == AccessKind::Atomic {
@@ -338,6 +354,7 @@ impl L1Path {
             let unit = access.unit % caches.len();
             caches[unit].invalidate(all.line, needed);
         }
+        let mut l1_hits = 0;
         if access.cached {
             let L1Caches { units, hit } = self.caches.get_mut(parameters);
             let unit = access.unit % units.len();
@@ -346,6 +363,7 @@ impl L1Path {
                 let hits = needed & line.valid;
                 outcome.l1_lookups += count;
                 outcome.l1_hits += hits.count_ones();
+                l1_hits = hits;
                 if hits != 0 {
                     outcome.done = outcome.done.max(line.ready.max(at + *hit));
                     needed &= !hits;
@@ -354,6 +372,12 @@ impl L1Path {
             // Sectors in flight count as valid; `ready` delays later hits on them until the data arrives.
             line.valid |= all.sectors;
         }
+        l2.recorder.record(|| Outcome::Line {
+            line: all.line,
+            sectors: all.sectors,
+            merged,
+            l1_hits,
+        });
         if needed != 0 {
             let missing = LineSectors {
                 line: all.line,

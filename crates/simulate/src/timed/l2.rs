@@ -6,6 +6,7 @@ use warpbound_machine::Parameter;
 
 use super::cache::Cache;
 use super::dram::Dram;
+use super::outcome::{Outcome, PendingHit, Recorder};
 use super::parameters::{ParameterReader, Tracked, UsedParameters};
 use super::server::Server;
 use super::tlb::L2Tlb;
@@ -17,7 +18,7 @@ pub(super) const CONSTANT_BASE: u64 = 0x21_0000_0000;
 /// Distance of the addresses of constant banks.
 pub(super) const CONSTANT_BANK_STRIDE: u64 = 0x1_0000;
 /// The local memories of an SM's warp slots follow each other.
-pub(super) const LOCAL_BASE: u64 = 0x30_0000_0000;
+pub const LOCAL_BASE: u64 = 0x30_0000_0000;
 
 /// Section `l2` of the machine file, without the bandwidth of an SM.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,8 @@ pub(super) struct L2Cache<'a> {
     pub(super) tlb: L2Tlb,
     /// Atomic operations on each line: the arrival of the last one, and the completion of all.
     atomics: FxHashMap<u64, (u64, u64)>,
+    /// Outcomes on the paths to this cache, for listeners to them.
+    pub(super) recorder: Recorder,
 }
 
 /// Slices of the L2 cache, and the tags of all of them.
@@ -124,6 +127,7 @@ impl<'a> L2Cache<'a> {
             dram: Dram::new(parameters),
             tlb: L2Tlb::new(parameters),
             atomics: FxHashMap::default(),
+            recorder: Recorder::default(),
         }
     }
 
@@ -154,9 +158,9 @@ impl<'a> L2Cache<'a> {
         let section = &slices.section;
         let number = address / section.line;
         let count = sectors.count_ones();
-        let port = slices.slice_of(number);
+        let slice = slices.slice_of(number);
         let bytes = u64::from(count) * section.sector;
-        let port = &mut slices.ports[port];
+        let port = &mut slices.ports[slice];
         let start = port.transfer(now, at, bytes, section.slice_bandwidth);
         let mut atomic_latency = 0;
         if let L2Access::Atomic { contended } = kind {
@@ -184,10 +188,16 @@ impl<'a> L2Cache<'a> {
         let mut done = start + section.hit;
         // A hit on a sector in flight completes no later than a miss of its own would: the request that fetched it may
         // have been simulated before, but arrive after this one.
+        let mut pending = None;
         if hits != 0 && line.ready > done {
             let own_miss = self.dram.get(parameters).probe_read(start, hits);
             done = done.max(line.ready.min(own_miss));
+            pending = Some(match line.ready <= own_miss {
+                true => PendingHit::Arrival,
+                false => PendingHit::OwnMiss,
+            });
         }
+        let refreshes_before = self.dram.unmarked().refreshes;
         if missing != 0 {
             let arrival = self.dram.get_mut(parameters).read(now, start, missing);
             done = done.max(arrival);
@@ -204,8 +214,26 @@ impl<'a> L2Cache<'a> {
             0 => section.hit,
             _ => self.dram.get(parameters).latency,
         };
+        let settled = self.order_atomics(number, kind, start, done, atomic_latency);
+        self.recorder.record(|| Outcome::L2Line {
+            line: number,
+            slice: slice as u32,
+            sectors: count,
+            hits,
+            missing,
+            evicted,
+            pending,
+            after_atomics: kind == L2Access::Read && settled > done,
+        });
+        let dram = self.dram.unmarked();
+        if dram.refreshes > refreshes_before {
+            self.recorder.record(|| Outcome::Refreshes {
+                count: dram.refreshes - refreshes_before,
+                last: dram.last_refresh(),
+            });
+        }
         L2Outcome {
-            done: self.order_atomics(number, kind, start, done, atomic_latency),
+            done: settled,
             unloaded_latency: unloaded + atomic_latency,
             hits,
             dram: missing + evicted,
@@ -306,6 +334,43 @@ mod tests {
     use warpbound_machine::{GpuModel, Selection};
 
     use super::*;
+
+    /// A read waits for the atomic operations on its line that arrived before it; a new line in a full set replaces one
+    /// with dirty sectors.
+    #[test]
+    fn outcomes_of_lines() {
+        let machine = GpuModel::built_in("gtx1080").expect("a built-in machine");
+        let machine = machine.select(Selection::Typical);
+        let section = L2Section::read(&mut UsedParameters::new(&machine).reader());
+        let machine = machine.with(Parameter::L2Bytes, section.line);
+        let machine = machine.with(Parameter::L2Ways, 1);
+        let parameters = UsedParameters::new(&machine);
+        let mut l2 = L2Cache::new(&parameters);
+        l2.recorder = Recorder::new(true);
+        let atomic = L2Access::Atomic { contended: false };
+        l2.access(0, 0, 0b11, atomic);
+        l2.access(1, 0, 0b1, L2Access::Read);
+        l2.access(100_000, 0, 0b1, L2Access::Read);
+        l2.access(100_001, section.line, 0b1, L2Access::Write);
+        let outcomes = l2.recorder.take().filter_map(|outcome| match outcome {
+            Outcome::L2Line {
+                line,
+                hits,
+                missing,
+                evicted,
+                after_atomics,
+                ..
+            } => Some((line, hits, missing, evicted, after_atomics)),
+            _ => None,
+        });
+        let expected = [
+            (0, 0, 2, 0, false),
+            (0, 1, 0, 0, true),
+            (0, 1, 0, 0, false),
+            (1, 0, 0, 2, false),
+        ];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+    }
 
     /// L1 lines of 64 bytes are halves of L2 lines of 128, and L1 lines of 256 bytes are two of them.
     #[test]

@@ -16,6 +16,7 @@ use super::fetch::{ConstantCaches, InstructionCaches};
 use super::instr_timing::InstrTiming;
 use super::l1_path::L1Path;
 use super::l2::L2Cache;
+use super::outcome::Outcome;
 use super::parameters::{Tracked, UsedParameters};
 use super::probe::Probe;
 use super::scheduler::{NEVER, Scheduler};
@@ -287,6 +288,13 @@ impl<'r> Sm<'r> {
             waited: warp.stalls,
         };
         gpu.listener.event(now, &event);
+        // A warp issues no earlier than a cycle after its start: an issue in the cycle of another one is that of a pair.
+        gpu.l2.recorder.record(|| Outcome::Issue {
+            warp: warp.place,
+            at: OpIndex(at),
+            cycle: now,
+            second: warp.last_issue == now,
+        });
         // Executed instructions have a timing: the code has one for each operation.
         let Some(timing) = gpu.timings.get(at as usize) else {
             return Ok(After::Exits);
@@ -468,6 +476,11 @@ impl<'r> Sm<'r> {
         let Some(timing) = gpu.timings.get(warp.at as usize) else {
             return;
         };
+        gpu.l2.recorder.record(|| Outcome::Prepare {
+            warp: warp.place,
+            at: OpIndex(warp.at),
+            cycle: from,
+        });
         let facts = &timing.facts;
         let address = u64::from(facts.address);
         let line = address / self.instructions.line;

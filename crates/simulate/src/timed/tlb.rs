@@ -7,6 +7,7 @@
 use warpbound_machine::Parameter;
 
 use super::cache::Cache;
+use super::outcome::TranslationLevel;
 use super::parameters::{ParameterReader, Tracked, UsedParameters};
 
 /// Returns a fully associative cache of page translations.
@@ -35,29 +36,32 @@ impl L1Tlb {
     }
 
     /// Translates an address for an access in cycle `at`. Returns the cycle from which the translation is present, and
-    /// whether this TLB missed.
+    /// the level that has it.
     pub(super) fn translate(
         &mut self,
         parameters: &UsedParameters,
         l2_tlb: &mut L2Tlb,
         at: u64,
         address: u64,
-    ) -> (u64, bool) {
+    ) -> (u64, TranslationLevel) {
         let page = address / self.page;
+        let hit = |ready| TranslationLevel::First {
+            pending: ready > at,
+        };
         // This translation is the most recently used one already: without a lookup, replacement stays the same.
         if page == self.last.0 {
-            return (self.last.1, false);
+            return (self.last.1, hit(self.last.1));
         }
-        let (ready, missed) = match self.translations.request_line(address) {
-            Some(ready) => (ready, false),
+        let (ready, found) = match self.translations.request_line(address) {
+            Some(ready) => (ready, hit(ready)),
             None => {
-                let ready = l2_tlb.translate(parameters, at, address);
+                let (ready, found) = l2_tlb.translate(parameters, at, address);
                 self.translations.set_ready(address, ready);
-                (ready, true)
+                (ready, found)
             }
         };
         self.last = (page, ready);
-        (ready, missed)
+        (ready, found)
     }
 }
 
@@ -99,23 +103,28 @@ impl L2Tlb {
     }
 
     /// Translates an address that missed in a first-level TLB in cycle `at`; returns the cycle from which the
-    /// translation is present.
-    fn translate(&mut self, parameters: &UsedParameters, at: u64, address: u64) -> u64 {
+    /// translation is present, and the level that has it.
+    fn translate(
+        &mut self,
+        parameters: &UsedParameters,
+        at: u64,
+        address: u64,
+    ) -> (u64, TranslationLevel) {
         let hit = at + parameters.get(Parameter::TlbL1Miss);
         // A hit marks no size; all runs but those with warm caches start with a miss.
         if let Some(ready) = self.translations.unmarked().request_line(address) {
-            return ready.max(hit);
+            return (ready.max(hit), TranslationLevel::Second);
         }
         let cached_table = parameters.get(Parameter::TlbL2Miss);
-        let latency = match self.page_tables.get_mut(parameters).request_line(address) {
-            Some(_) => cached_table,
-            None => parameters.get(Parameter::TlbWalk),
+        let (latency, found) = match self.page_tables.get_mut(parameters).request_line(address) {
+            Some(_) => (cached_table, TranslationLevel::PageTable),
+            None => (parameters.get(Parameter::TlbWalk), TranslationLevel::Walk),
         };
         let ready = at + latency;
         self.translations
             .get_mut(parameters)
             .set_ready(address, ready);
-        ready
+        (ready, found)
     }
 }
 
@@ -136,7 +145,7 @@ mod tests {
             let page = machine[Parameter::TlbL2Page];
             let parameters = UsedParameters::new(&machine);
             let mut tlb = L2Tlb::new(&parameters);
-            let latencies = [0, page, 0].map(|address| tlb.translate(&parameters, 0, address));
+            let latencies = [0, page, 0].map(|address| tlb.translate(&parameters, 0, address).0);
             let (walk, cached) = (machine[Parameter::TlbWalk], machine[Parameter::TlbL2Miss]);
             let third = if walks_again { walk } else { cached };
             assert_eq!(latencies, [walk, walk, third]);

@@ -17,14 +17,14 @@ const HALF_OF_BUFFER: u32 = 8192;
 pub(super) const LANE: u8 = 0;
 const THREAD: u8 = 1;
 /// Addresses of the two buffers, in pairs.
-const BUFFERS: [u8; 2] = [2, 4];
+pub(super) const BUFFERS: [u8; 2] = [2, 4];
 /// Pair with the address of the next access to global memory.
 pub(super) const GLOBAL: u8 = 6;
 pub(super) const SHARED: u8 = 8;
 pub(super) const LOCAL: u8 = 9;
-const COUNTERS: [u8; 2] = [10, 11];
+pub(super) const COUNTERS: [u8; 2] = [10, 11];
 const CONSTANT: u8 = 14;
-const SCRATCH: u8 = 15;
+pub(super) const SCRATCH: u8 = 15;
 const LIMIT: u8 = 12;
 pub(super) const DATA: u8 = 16;
 const DATA_COUNT: u8 = words::REGISTERS - DATA;
@@ -631,6 +631,6 @@ impl<'r> ProgramDraft<'r> {
 }
 
 /// Returns the address of the instruction with a number: three follow each control word.
-fn addr_of(number: usize) -> u32 {
+pub(super) fn addr_of(number: usize) -> u32 {
     (32 * (number / 3) + 8 * (number % 3 + 1)) as u32
 }

@@ -143,8 +143,9 @@ fn a_single_warp_runs_alone() {
             let finished = run(&session, &reference, &launch, Some(only), &mut listener);
             let (events, FirstWarp(accounting)) = listener;
             if let Err(error) = finished {
-                // A barrier for a number of threads waits for ever; warps that poll one another do, too.
-                assert!(name.contains("barrier_named"), "{name}: {error}");
+                // It may wait for ever at a barrier for a number of threads, or find an address that it makes from values
+                // of other warps outside its buffer.
+                assert!(all.communicates(), "{name}: {error}");
                 continue;
             }
             accounting
@@ -294,7 +295,7 @@ fn unknown_warps_are_refused() {
             &mut Recorder::default(),
         );
         let error = found.expect_err("there is no such warp");
-        let expected = format!("the launch has no warp {warp} in a block {block}");
+        let expected = format!("there is no warp {block}.{warp}");
         assert!(error.contains(&expected), "{error}");
     }
     let only = Some(SingleWarp {

@@ -58,7 +58,8 @@ fn choice(name: &str, value: &str, standing: Provenance, source: String) -> Unpu
     }
 }
 
-fn provenance_name(standing: Provenance) -> &'static str {
+/// Returns the name of a provenance in reports.
+pub(crate) fn provenance_name(standing: Provenance) -> &'static str {
     match standing {
         Provenance::Published => "published",
         Provenance::Assumed => "assumed",
@@ -66,7 +67,8 @@ fn provenance_name(standing: Provenance) -> &'static str {
     }
 }
 
-fn unit_name(parameter: Parameter) -> Option<&'static str> {
+/// Returns the unit of a parameter in reports.
+pub(crate) fn unit_name(parameter: Parameter) -> Option<&'static str> {
     match parameter.unit() {
         Unit::Cycles => Some("cycles"),
         Unit::Bytes => Some("bytes"),

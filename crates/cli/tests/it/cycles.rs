@@ -1,0 +1,299 @@
+//! `bound --cost cycles`: text, JSON, refusals, exit codes.
+
+use serde_json::Value;
+
+use crate::support::{run, scratch};
+
+const TRANSPOSE: &str = "transpose.sm_61.cubin";
+const LAUNCH: [&str; 2] = ["--launch", "../launches/transpose.transpose.0.toml"];
+
+fn json(arguments: &[&str]) -> (Option<i32>, Value) {
+    let all = [
+        &["bound", "--cost", "cycles", "--format", "json"],
+        arguments,
+    ]
+    .concat();
+    let message = run(&all);
+    assert_eq!(message.stderr, "");
+    let report = serde_json::from_str(&message.stdout).expect("JSON");
+    (message.code, report)
+}
+
+fn text(arguments: &[&str]) -> String {
+    run(&[&["bound", "--cost", "cycles"], arguments].concat()).done()
+}
+
+/// Returns the reason why the first kernel has no bound in cycles.
+fn reason(arguments: &[&str]) -> String {
+    let (code, report) = json(arguments);
+    assert_eq!(code, Some(2));
+    let cycles = &report["kernels"][0]["cycles"];
+    assert!(cycles["bound"].is_null());
+    assert_eq!(cycles["terms"], Value::Array(Vec::new()));
+    cycles["reason"].as_str().expect("a reason").to_owned()
+}
+
+fn ids(of: &Value) -> Vec<&str> {
+    let all = of["assumptions"].as_array().expect("assumptions");
+    all.iter().filter_map(|a| a["id"].as_str()).collect()
+}
+
+#[test]
+fn terms_add_up_to_the_bound_with_and_without_a_launch() {
+    let mut bounds = Vec::new();
+    for launch in [&[][..], &LAUNCH] {
+        let (code, report) = json(&[&[TRANSPOSE, "--kernel", "transpose"], launch].concat());
+        assert_eq!(code, Some(0));
+        let kernel = &report["kernels"][0];
+        assert_eq!(kernel["unit"], "instructions");
+        let cycles = &kernel["cycles"];
+        let bound = cycles["bound"].as_u64().expect("a bound");
+        let terms = cycles["terms"].as_array().expect("terms");
+        let sum: u64 = terms
+            .iter()
+            .filter_map(|term| term["cycles"].as_u64())
+            .sum();
+        assert_eq!(sum, bound);
+        assert_eq!(terms[0]["name"], "launch overhead");
+        assert_eq!(cycles["scope"], "warp");
+        assert_eq!(cycles["machine"], "gtx1080");
+        assert_eq!(cycles["caches"], "any");
+        assert!(
+            cycles["milliseconds"]
+                .as_f64()
+                .is_some_and(|time| time > 0.0)
+        );
+        assert!(
+            kernel["bound"]
+                .as_u64()
+                .is_some_and(|issued| issued < bound)
+        );
+        bounds.push(bound);
+    }
+    assert!(bounds[1] < bounds[0], "{bounds:?}");
+}
+
+#[test]
+fn what_the_bound_rests_on_is_listed() {
+    let (_, report) = json(&[TRANSPOSE, "--kernel", "transpose"]);
+    let cycles = &report["kernels"][0]["cycles"];
+    let own = [
+        "lone-warp",
+        "timing-model",
+        "numbers-in-range",
+        "memory-units",
+        "aligned",
+    ];
+    assert_eq!(ids(cycles), own);
+    let numbers = cycles["numbers"].as_array().expect("numbers");
+    let standing = |name: &str| numbers.iter().filter(|n| n["standing"] == name).count();
+    let counted = format!(
+        "{} are assumed and {} fitted",
+        standing("assumed"),
+        standing("fitted")
+    );
+    assert_eq!(standing("assumed") + standing("fitted"), numbers.len());
+    assert!(!numbers.is_empty());
+    let text = cycles["assumptions"][2]["text"].as_str().expect("text");
+    assert!(text.contains(&counted), "{text}");
+    let stated = ["--caches", "warm", "--machine", "p100"];
+    let all = [&[TRANSPOSE], &LAUNCH[..], &stated].concat();
+    let (_, report) = json(&all);
+    let kernel = &report["kernels"][0];
+    let found = [ids(kernel), ids(&kernel["cycles"])].concat();
+    for id in [
+        "other-architecture",
+        "caches-warm",
+        "launch-range",
+        "launch",
+        "addresses",
+    ] {
+        let times = found.iter().filter(|known| **known == id).count();
+        assert_eq!(times, 1, "{id} in {found:?}");
+    }
+    assert!(!ids(&kernel["cycles"]).contains(&"caches-cold"));
+}
+
+#[test]
+fn text_names_the_sum_and_the_assumptions() {
+    let text = text(&[&[TRANSPOSE], &LAUNCH[..]].concat());
+    for part in [
+        "bound: a warp issues at most ",
+        "bound: a warp that runs alone takes at most ",
+        "machine gtx1080, any scheduler, caches in any state",
+        "where cycles go",
+        "launch overhead",
+        "assumed for the cycles:",
+        "(lone-warp)",
+        "(numbers-in-range)",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn caches_that_hold_the_data_are_not_slower() {
+    let bound = |caches: &str| {
+        let (_, report) = json(&[&[TRANSPOSE], &LAUNCH[..], &["--caches", caches]].concat());
+        report["kernels"][0]["cycles"]["bound"]
+            .as_u64()
+            .expect("a bound")
+    };
+    assert!(bound("warm") < bound("any"));
+    assert!(bound("cold") <= bound("any"));
+}
+
+#[test]
+fn a_machine_of_the_code_is_the_default() {
+    for (file, machine) in [
+        ("transpose.sm_50.cubin", "titan-x-maxwell"),
+        ("transpose.sm_61.cubin", "gtx1080"),
+        ("transpose.sm_62.cubin", "jetson-tx2"),
+    ] {
+        let (_, report) = json(&[file, "--kernel", "transpose"]);
+        assert_eq!(report["kernels"][0]["cycles"]["machine"], machine);
+    }
+}
+
+/// A machine file with wider ranges has a greater bound.
+#[test]
+fn a_machine_is_a_file() {
+    let built_in = include_str!("../../../../machine/nvidia/gtx1080.toml");
+    let file = scratch("same.toml", built_in);
+    let bound = |machine: &str| {
+        let (code, report) = json(&[TRANSPOSE, "--kernel", "transpose", "--machine", machine]);
+        assert_eq!(code, Some(0));
+        report["kernels"][0]["cycles"]["bound"]
+            .as_u64()
+            .expect("a bound")
+    };
+    assert_eq!(bound(&file), bound("gtx1080"));
+}
+
+#[test]
+fn what_the_model_lacks_is_refused_by_name() {
+    let latency = "the timing model does not have the latency of textures and surfaces";
+    let texture = reason(&[
+        "texture.sm_61.cubin",
+        "--kernel",
+        "texture_blur",
+        "--loop-default",
+        "3",
+    ]);
+    assert!(
+        texture.starts_with("0x") && texture.ends_with(latency),
+        "{texture}"
+    );
+    let outside = reason(&[
+        "external_call.sm_61.cubin",
+        "--call-default",
+        "20",
+        "--loop-default",
+        "3",
+    ]);
+    assert!(outside.contains("which is outside the file"), "{outside}");
+    let text = run(&[
+        "bound",
+        "texture.sm_61.cubin",
+        "--loop-default",
+        "3",
+        "--cost",
+        "cycles",
+    ]);
+    let text = text.without_bound();
+    assert!(text.contains("  no bound in cycles: 0x"), "{text}");
+}
+
+/// The bound in instructions decides alone if no cycles are asked for.
+#[test]
+fn a_kernel_without_a_bound_in_cycles_is_one_without_a_bound() {
+    let kernel = [
+        "bound",
+        "texture.sm_61.cubin",
+        "--kernel",
+        "texture_blur",
+        "--loop-default",
+        "3",
+    ];
+    let plain = run(&kernel).done();
+    assert!(!plain.contains("cycles"), "{plain}");
+    run(&[&kernel[..], &["--cost", "cycles"]].concat()).without_bound();
+    let unit = run(&[&kernel[..], &["--cost", "unit"]].concat()).done();
+    assert_eq!(unit, plain);
+}
+
+#[test]
+fn a_missing_fact_is_the_reason() {
+    let reason = reason(&["break_loop.sm_61.cubin"]);
+    assert_eq!(reason, "1 loop has no bound");
+}
+
+#[test]
+fn options_without_cycles_are_wrong_usage() {
+    for option in [
+        ["--machine", "gtx1080"],
+        ["--caches", "warm"],
+        ["--scope", "warp"],
+    ] {
+        for cost in [&[][..], &["--cost", "unit"]] {
+            let all = [&["bound", TRANSPOSE], &option[..], cost].concat();
+            let message = run(&all).usage();
+            let expected = format!("{} is for --cost cycles", option[0]);
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+    let cycles = ["bound", TRANSPOSE, "--cost", "cycles"];
+    let only_warps = run(&[&cycles[..], &["--scope", "block"]].concat()).usage();
+    assert!(
+        only_warps.contains("[possible values: warp]"),
+        "{only_warps}"
+    );
+    let no_scoreboard = run(&[&cycles[..], &["--interlock", "scoreboard"]].concat()).usage();
+    assert!(no_scoreboard.contains("--interlock"), "{no_scoreboard}");
+    run(&[&cycles[..], &["--caches", "hot"]].concat()).usage();
+}
+
+#[test]
+fn unknown_machines_and_other_kernels_are_unusable() {
+    let cycles = ["bound", TRANSPOSE, "--cost", "cycles"];
+    let unknown = run(&[&cycles[..], &["--machine", "gtx1"]].concat()).refusal();
+    assert!(
+        unknown.contains("there is no machine \"gtx1\""),
+        "{unknown}"
+    );
+    let text = "../msimt/triangle_sum.msimt";
+    let refused = run(&["bound", text, "--cost", "cycles"]).refusal();
+    assert!(refused.contains("this is mini-SIMT"), "{refused}");
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    for format in ["text", "json"] {
+        let with = |jobs: &str| {
+            let file = ["nested_loops.sm_61.cubin", "--loop-default", "10"];
+            let how = ["--format", format, "--jobs", jobs];
+            text(&[&file[..], &how].concat())
+        };
+        assert_eq!(with("1"), with("4"));
+    }
+}
+
+#[test]
+fn a_file_of_several_kernels_has_a_column_of_cycles() {
+    let all = text(&["nested_loops.sm_61.cubin", "--loop-default", "10"]);
+    let mut lines = all.lines();
+    assert_eq!(
+        lines.next(),
+        Some("nested_loops.sm_61.cubin: 3 kernels, 3 bounded")
+    );
+    let head = lines.next().unwrap_or_default();
+    assert!(
+        head.contains("and most cycles that it takes alone"),
+        "{head}"
+    );
+    let columns = lines.next().unwrap_or_default();
+    assert_eq!(
+        columns.split_whitespace().collect::<Vec<_>>(),
+        ["at", "most", "cycles", "loops", "kernel"]
+    );
+}

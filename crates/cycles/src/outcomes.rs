@@ -1,0 +1,107 @@
+//! Outcomes that the time of an instruction depends on besides control words, units and scoreboards: in a bound the
+//! worst ones, in a replay those of a run.
+
+use crate::account::Term;
+use crate::memory::{AccessLimits, AccessTimes, MemoryTimes};
+use crate::state::{Layout, Part, TimeVector};
+use crate::step::OpWaits;
+
+/// Outcomes of one execution of an instruction. Times are in thousandths of cycles.
+pub(crate) trait StepOutcomes {
+    /// Whether the pipe that an instruction for either pipe takes is known: the first one that is free.
+    const KNOWS_PIPE: bool;
+
+    /// Whether the instruction may issue in the cycle of the one before it, as the second of a pair.
+    fn may_be_second(&self) -> bool;
+
+    /// Whether the machine issues pairs.
+    fn issues_pairs(&self) -> bool;
+
+    /// Time at which the lines of its constant operands are present; `None` if they are present already.
+    fn operands(&mut self, vector: &mut TimeVector) -> Option<i64>;
+
+    /// Number of words of 32 bits of each lane that its unit serves one after the other.
+    fn words(&self) -> i64;
+
+    /// Times of its memory access, which its unit starts at `start`, and the term that waits for it are charged to;
+    /// `None` if nothing is known about an access.
+    fn access(
+        &mut self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        start: i64,
+    ) -> Option<(AccessTimes, Term)>;
+
+    /// Time at which the last of the constants that it loads is present, if its unit starts at `start` and each further
+    /// address takes `replay` more; `None` if it loads none.
+    fn loaded_constants(&mut self, vector: &mut TimeVector, start: i64, replay: i64)
+    -> Option<i64>;
+
+    /// Whether the warp waits at the barrier at which it arrives.
+    fn waits_at_barrier(&self) -> bool;
+}
+
+/// Outcomes at which each component of the time vector is the latest.
+pub(crate) struct WorstOutcomes<'a> {
+    pub(crate) memory: &'a MemoryTimes,
+    pub(crate) access: Option<&'a AccessLimits>,
+    /// Most sectors of any load and of any store.
+    pub(crate) most_sectors: [u32; 2],
+    pub(crate) waits: &'a OpWaits,
+}
+
+impl StepOutcomes for WorstOutcomes<'_> {
+    const KNOWS_PIPE: bool = false;
+
+    /// Without dual issue the second of a pair issues a cycle later (`issue.dual` is lower).
+    fn may_be_second(&self) -> bool {
+        false
+    }
+
+    fn issues_pairs(&self) -> bool {
+        false
+    }
+
+    fn operands(&mut self, vector: &mut TimeVector) -> Option<i64> {
+        let arrival = self.waits.constants.arrival(vector)?;
+        // A load requests its lines when its unit starts it, which may be later than now.
+        let loaded = match self.waits.may_be_loaded {
+            true => vector.get(Part::LoadedConstants),
+            false => arrival,
+        };
+        Some(arrival.max(loaded))
+    }
+
+    fn words(&self) -> i64 {
+        self.access
+            .map_or(1, |access| i64::from(access.bytes / 4).max(1))
+    }
+
+    fn access(
+        &mut self,
+        vector: &mut TimeVector,
+        layout: &Layout,
+        start: i64,
+    ) -> Option<(AccessTimes, Term)> {
+        let access = self.access?;
+        let known = (self.waits.access, self.most_sectors);
+        let times = self.memory.access(vector, layout, start, access, known);
+        Some((times, Term::of_access(access)))
+    }
+
+    fn loaded_constants(
+        &mut self,
+        vector: &mut TimeVector,
+        start: i64,
+        replay: i64,
+    ) -> Option<i64> {
+        let last = start + i64::from(self.waits.further_words) * replay;
+        let arrival = self.waits.loaded_constants.arrival_from(vector, last);
+        vector.raise(Part::LoadedConstants, arrival);
+        Some(vector.get(Part::LoadedConstants))
+    }
+
+    fn waits_at_barrier(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,116 @@
+//! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
+
+use warpbound_machine::{Parameter, Provenance};
+use warpbound_report::bound::BoundAssumption;
+use warpbound_report::cycle_bound::UnpublishedRange;
+
+use super::{CacheState, CycleOptions};
+use crate::access::memory_assumptions;
+use crate::bound::launch_assumptions;
+use crate::runs::timed::assumptions::{provenance_name, unit_name};
+use crate::{BoundOptions, Session};
+
+impl CycleOptions {
+    /// Lists what the bound in cycles rests on, besides the assumptions of the kernel's flow.
+    pub(crate) fn assumptions(
+        &self,
+        session: &Session,
+        options: &BoundOptions,
+    ) -> Vec<BoundAssumption> {
+        let mut all = vec![
+            assumption(
+                "lone-warp",
+                "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so that \
+                 barriers open at once",
+            ),
+            assumption(
+                "timing-model",
+                "cycles are those of the timing model (docs/timing-model.md), not of a chip",
+            ),
+            assumption("numbers-in-range", self.numbers_text()),
+        ];
+        let isa = session.image.isa().to_string();
+        if !self.machine.is_for(&isa) {
+            let machine = &self.machine;
+            let text = format!(
+                "code for {isa} runs on {}, which is for {}",
+                machine.name,
+                machine.architectures.join(", ")
+            );
+            all.push(assumption("other-architecture", text));
+        }
+        match self.caches {
+            CacheState::Any => {}
+            CacheState::Warm => all.push(assumption(
+                "caches-warm",
+                "the second-level cache holds the buffers, constants and code of the launch when it begins",
+            )),
+            CacheState::Cold => all.push(assumption(
+                "caches-cold",
+                "the second-level cache and its TLB are empty when the launch begins",
+            )),
+        }
+        all.extend(memory_assumptions());
+        all.extend(stated_launch(options));
+        all
+    }
+
+    /// States the ranges of the machine's numbers, and how many of them are not published.
+    fn numbers_text(&self) -> String {
+        let numbers = self.unpublished();
+        let of = |provenance| {
+            let name = provenance_name(provenance);
+            numbers.iter().filter(|n| n.provenance == name).count()
+        };
+        format!(
+            "the numbers of {} are in their ranges; of {}, {} are assumed and {} fitted (--format json lists them)",
+            self.machine.name,
+            Parameter::ALL.len(),
+            of(Provenance::Assumed),
+            of(Provenance::Fitted)
+        )
+    }
+
+    /// Lists the ranges that are not published.
+    pub(crate) fn unpublished(&self) -> Vec<UnpublishedRange> {
+        let ranges = Parameter::ALL.iter();
+        let ranges = ranges.map(|&parameter| (parameter, self.machine.range(parameter)));
+        ranges
+            .filter(|(_, range)| range.provenance != Provenance::Published)
+            .map(|(parameter, range)| UnpublishedRange {
+                name: parameter.name(),
+                least: range.least,
+                most: range.most,
+                unit: unit_name(parameter),
+                provenance: provenance_name(range.provenance),
+            })
+            .collect()
+    }
+}
+
+/// Lists what the user states about launches.
+fn stated_launch(options: &BoundOptions) -> Vec<BoundAssumption> {
+    let mut all = Vec::new();
+    if options.states_launch() {
+        all.extend(launch_assumptions(options));
+    }
+    if options.launches.only_file().is_some() {
+        let of_launch = [
+            (
+                "launch",
+                "the launch has the grid, block, parameters and constants of the launch file",
+            ),
+            (
+                "addresses",
+                "buffers are at the addresses at which runs of this program place them",
+            ),
+        ];
+        all.extend(of_launch.map(|(id, text)| assumption(id, text)));
+    }
+    all
+}
+
+fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
+    let text = text.into();
+    BoundAssumption { id, text }
+}
