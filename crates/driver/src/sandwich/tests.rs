@@ -5,8 +5,8 @@ use warpbound_launch::LaunchFile;
 use warpbound_machine::GpuModel;
 use warpbound_report::sandwich::SandwichReport;
 
-use super::chain::{Chain, Observed};
 use super::SandwichOptions;
+use super::chain::{Chain, Observed};
 use crate::{CacheState, CycleOptions, Session};
 
 /// Integer matrix product of 8x8 elements, whose loop has 8 iterations.
@@ -36,7 +36,10 @@ fn no_chain_inverts() {
         let errors = report.notes.iter().filter(|note| note.starts_with("error"));
         assert_eq!(errors.count(), 0, "{}", report.text());
         let gap: i128 = report.shares.iter().map(|share| share.telescoped).sum();
-        assert_eq!(gap, i128::from(report.bound) - i128::from(report.worst_simulated));
+        assert_eq!(
+            gap,
+            i128::from(report.bound) - i128::from(report.worst_simulated)
+        );
     }
 }
 
@@ -47,7 +50,12 @@ fn steps_that_are_not_counted_invert_the_chain() {
             *count /= 2;
         }
     });
-    assert_eq!(report.inversion(), Some("worst simulated"), "{}", report.text());
+    assert_eq!(
+        report.inversion(),
+        Some("worst simulated"),
+        "{}",
+        report.text()
+    );
 }
 
 #[test]
@@ -57,13 +65,23 @@ fn misses_that_are_not_seen_invert_the_chain() {
             *seen = Default::default();
         }
     });
-    assert_eq!(report.inversion(), Some("worst simulated"), "{}", report.text());
+    assert_eq!(
+        report.inversion(),
+        Some("worst simulated"),
+        "{}",
+        report.text()
+    );
 }
 
 #[test]
 fn loop_counts_above_the_bound_invert_the_chain() {
     let report = matmul(CacheState::Warm, |observed| {
-        for count in observed.seen.bounds.iter_mut().chain(&mut observed.seen.totals) {
+        for count in observed
+            .seen
+            .bounds
+            .iter_mut()
+            .chain(&mut observed.seen.totals)
+        {
             *count = count.map(|count| count + 8);
         }
     });
