@@ -73,7 +73,10 @@ impl<'a> KernelTime<'a> {
             vector: times.vector.in_layout(&vectors.layout, layout),
             ..times.clone()
         };
-        let times = vectors.times.iter().map(|times| times.as_ref().map(convert));
+        let times = vectors
+            .times
+            .iter()
+            .map(|times| times.as_ref().map(convert));
         self.times = times.collect();
         self.paid = vectors.paid.clone();
     }

@@ -350,7 +350,12 @@ struct PathValue {
 /// Returns the cost of a path on which each step is taken a number of times; `None` if some step is never taken.
 fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<u128> {
     let mut cycles = u128::from(costs.start.cycles);
-    for (cost, &count) in costs.steps.iter().zip(counts).filter(|(_, count)| **count > 0) {
+    for (cost, &count) in costs
+        .steps
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| **count > 0)
+    {
         cycles += u128::from(cost.as_ref()?.cycles) * count;
     }
     let executions = |node: usize| {

@@ -323,7 +323,10 @@ impl Runs<'_> {
     /// Replays a run; `None` if an instruction has no replay.
     fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<Replayed> {
         let timed = self.timed(situation, conditions);
-        let run = self.session.record_warp(self.prepared, &situation.launch, &timed).ok()?;
+        let run = self
+            .session
+            .record_warp(self.prepared, &situation.launch, &timed)
+            .ok()?;
         run.refusal().is_none().then(|| Replayed {
             bounded: run.replay_bounded().end,
             exact: run.replay(ServiceOrder::Requests).end,
