@@ -254,6 +254,33 @@ impl TimeVector {
     }
 }
 
+impl TimeVector {
+    /// Returns the vector in another layout. Lists that are longer there go on with their last time.
+    pub(crate) fn in_layout(&self, own: &Layout, other: &Layout) -> TimeVector {
+        let mut converted = TimeVector::start(other, 0);
+        let fixed = FIXED + SCOREBOARDS;
+        converted.0[..fixed].copy_from_slice(&self.0[..fixed]);
+        let lists = |layout: &Layout| -> Vec<std::ops::Range<usize>> {
+            let queues = QUEUED.iter().filter_map(|&unit| layout.departures(unit));
+            let outstanding = (0..SCOREBOARDS).map(|number| layout.outstanding(number));
+            let windows = [false, true].map(|stores| layout.window(stores));
+            queues.chain(outstanding).chain(windows).collect()
+        };
+        for (from, to) in lists(own).into_iter().zip(lists(other)) {
+            let known = &self.0[from];
+            for (number, time) in converted.0[to].iter_mut().enumerate() {
+                if let Some(known) = known.get(number).or(known.last()) {
+                    *time = *known;
+                }
+            }
+        }
+        for time in &mut converted.0 {
+            *time = (*time).max(other.horizon);
+        }
+        converted
+    }
+}
+
 /// Inserts a time into times in descending order and drops the earliest.
 fn insert_latest(latest: &mut [i64], at: i64) {
     let mut at = at;

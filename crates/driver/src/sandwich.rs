@@ -168,14 +168,15 @@ impl Chain<'_> {
     /// Computes the chain from the bound to the worst run, and the parts of the gap.
     fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
         let names = SandwichReport::CHAIN;
-        let own = self.value(Replaced::default());
+        let mut vectors = None;
+        let own = self.value(Replaced::default(), &mut None);
         let has_bound = own.is_ok();
         let mut first = Replaced::default();
         match own {
             Ok(bound) => report.bound = bound,
             Err(why) => {
                 first.loops = true;
-                report.bound = self.value(first)?;
+                report.bound = self.value(first, &mut None)?;
                 report.notes.push(format!(
                     "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
                     why.message
@@ -199,11 +200,16 @@ impl Chain<'_> {
                 ));
                 break;
             }
-            // What limits the run under weaker facts limits it under these: the vectors of both are choices, and those of
-            // the weaker facts may be the better ones.
-            let value = self.value(replaced)?.min(before);
-            let alone = self.value(alone)?.min(report.bound);
+            let value = self.value(replaced, &mut vectors)?;
+            let alone = self.value(alone, &mut None)?;
             report.add(name, value, &mut before, Some(alone));
+        }
+        match self.replayed()? {
+            Some([of_bound, exact]) if self.has_path() => {
+                report.add("joins", of_bound, &mut before, None);
+                report.add("replay", exact, &mut before, None);
+            }
+            _ => report.notes.push("the worst run has no replay".to_owned()),
         }
         let simulated = report.worst_simulated;
         report.add("worst simulated", simulated, &mut before, None);

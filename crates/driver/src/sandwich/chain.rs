@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::AccessClass;
 use warpbound_base::Diagnostic;
 use warpbound_bound::Effort;
-use warpbound_cycles::{KernelTime, MachineNumbers};
+use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
-use warpbound_machine::MachineConfig;
+use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_simt::NodeId;
 
 use super::observed::{MemoryPath, RunRecord, SeenAccess};
-use super::runs::WorstRun;
+use super::runs::{Replayed, WorstRun};
 use crate::audit::ObservedAccess;
 use crate::bound::FlowFacts;
 use crate::cycles::bound::{cycle_bound, delays};
@@ -70,6 +70,7 @@ pub(super) struct Observed {
     pub(super) record: RunRecord,
     caches: CacheState,
     config: MachineConfig,
+    replayed: Option<Replayed>,
 }
 
 impl<'a> Chain<'a> {
@@ -116,6 +117,7 @@ impl<'a> Chain<'a> {
             record: worst.record.clone(),
             caches: worst.caches(),
             config: worst.config.clone(),
+            replayed: worst.replayed,
         });
     }
 
@@ -139,12 +141,17 @@ impl<'a> Chain<'a> {
         Some(issued)
     }
 
-    /// Computes the bound in which claims are replaced by observations.
+    /// Computes the bound in which claims are replaced by observations. The cost of a path is also computed with
+    /// `vectors`, those of the element before, and theirs become those of the smaller cost.
     ///
     /// # Errors
     ///
     /// There is none.
-    pub(super) fn value(&self, replaced: Replaced) -> Result<u64, Diagnostic> {
+    pub(super) fn value(
+        &self,
+        replaced: Replaced,
+        vectors: &mut Option<NodeVectors>,
+    ) -> Result<u64, Diagnostic> {
         let unknown = || Diagnostic::new("nothing is observed");
         let observed = self.observed.as_ref().ok_or_else(unknown)?;
         let numbers = match replaced.numbers {
@@ -166,9 +173,16 @@ impl<'a> Chain<'a> {
             true => &observed.seen,
             false => &observed.given,
         };
-        let limit = |inputs: &CycleInputs| {
+        let before = vectors.take();
+        let mut best: Option<PathValue> = None;
+        let mut limit = |inputs: &CycleInputs| {
             if replaced.path {
-                return observed.path_value(inputs, &numbers);
+                let value = observed.path_value(inputs, &numbers, before.as_ref())?;
+                let cycles = value.cycles;
+                if best.as_ref().is_none_or(|best| cycles < best.cycles) {
+                    best = Some(value);
+                }
+                return Ok(cycles);
             }
             let bound = cycle_bound(
                 self.flow,
@@ -181,10 +195,34 @@ impl<'a> Chain<'a> {
         };
         // As `LoneWarp::bound` does.
         let each_misses = limit(&inputs)?;
-        Ok(match inputs.with_counted_sectors() {
+        let smaller = match inputs.with_counted_sectors() {
             Some(inputs) => each_misses.min(limit(&inputs)?),
             None => each_misses,
-        })
+        };
+        *vectors = best.map(|best| best.vectors);
+        Ok(smaller)
+    }
+
+    /// Returns the times of the worst run's own path: from the functions of the bound, and from its replay. `None` if it
+    /// has no replay.
+    ///
+    /// # Errors
+    ///
+    /// The interruptions leave no time.
+    pub(super) fn replayed(&self) -> Result<Option<[u64; 2]>, Diagnostic> {
+        let Some(observed) = &self.observed else {
+            return Ok(None);
+        };
+        let Some(Replayed { bounded, exact }) = observed.replayed else {
+            return Ok(None);
+        };
+        let numbers = MachineNumbers::of_config(&observed.config)?;
+        let mut inputs = self.inputs(&numbers, observed.caches)?;
+        observed.replace_hits(&mut inputs);
+        let own = bounded.saturating_sub(observed.config[Parameter::LaunchKernel]);
+        let delayed = delays(&inputs, &numbers)?.add_to(own.into());
+        let delayed = delayed.and_then(|cycles| u64::try_from(cycles).ok());
+        Ok(delayed.map(|delayed| [delayed, exact]))
     }
 
     fn inputs(
@@ -263,7 +301,8 @@ impl Observed {
         &self,
         inputs: &CycleInputs,
         numbers: &MachineNumbers,
-    ) -> Result<u64, Diagnostic> {
+        known: Option<&NodeVectors>,
+    ) -> Result<PathValue, Diagnostic> {
         let unknown =
             || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
         let mut steps = self.steps.clone().ok_or_else(unknown)?;
@@ -283,28 +322,50 @@ impl Observed {
                 break;
             }
         }
-        let costs = time.costs();
-        let mut cycles = u128::from(costs.start.cycles);
-        for (cost, &count) in costs.steps.iter().zip(&counts) {
-            match cost {
-                Some(cost) => cycles += u128::from(cost.cycles) * count,
-                None if count == 0 => {}
-                None => return Err(unknown()),
+        let own = path_cost(inputs, &time.costs(), &counts).ok_or_else(unknown)?;
+        let (mut least, mut vectors) = (own, time.vectors());
+        if let Some(known) = known {
+            time.use_vectors(known);
+            let other = path_cost(inputs, &time.costs(), &counts);
+            if let Some(other) = other.filter(|other| *other < least) {
+                (least, vectors) = (other, known.clone());
             }
         }
-        let executions = |node: usize| {
-            let own = inputs
-                .steps
-                .iter()
-                .zip(&counts)
-                .filter(|(step, _)| step.from == node);
-            own.map(|(_, count)| count).sum()
-        };
-        for once in &costs.once {
-            cycles += u128::from(once.cycles) * once.times(executions);
-        }
-        let all = delays(inputs, numbers)?.add_to(cycles);
-        all.and_then(|cycles| u64::try_from(cycles).ok())
-            .ok_or_else(|| Diagnostic::new("the cycles of the path have more than 64 bits"))
+        let all = delays(inputs, numbers)?.add_to(least);
+        let cycles = all.and_then(|cycles| u64::try_from(cycles).ok());
+        let too_many = || Diagnostic::new("the cycles of the path have more than 64 bits");
+        Ok(PathValue {
+            cycles: cycles.ok_or_else(too_many)?,
+            vectors,
+        })
     }
+}
+
+/// Cost of a path, with the vectors that it was computed with.
+struct PathValue {
+    cycles: u64,
+    vectors: NodeVectors,
+}
+
+/// Returns the cost of a path on which each step is taken a number of times; `None` if some step is never taken.
+fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<u128> {
+    let mut cycles = u128::from(costs.start.cycles);
+    for (cost, &count) in costs
+        .steps
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| **count > 0)
+    {
+        cycles += u128::from(cost.as_ref()?.cycles) * count;
+    }
+    let executions = |node: usize| {
+        let own = inputs.steps.iter().zip(counts);
+        own.filter(|(step, _)| step.from == node)
+            .map(|(_, count)| count)
+            .sum()
+    };
+    for once in &costs.once {
+        cycles += u128::from(once.cycles) * once.times(executions);
+    }
+    Some(cycles)
 }

@@ -9,7 +9,7 @@ use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
 use super::SandwichOptions;
 use super::observed::RunRecord;
-use crate::audit::{AuditObservations, Claims, HeaderMaximum, variation};
+use crate::audit::{AuditObservations, Claims, HeaderMaximum, ServiceOrder, variation};
 use crate::{CacheState, Prepared, RunHooks, Session, TimedOptions};
 
 /// Warp of a launch with contents and an order of divergent lanes.
@@ -30,6 +30,15 @@ struct Conditions {
     caches: StartCaches,
 }
 
+/// Ends of replays of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Replayed {
+    /// With the functions of the bound, without refreshes of DRAM.
+    pub(super) bounded: u64,
+    /// With the outcome of each request, which are served in their order.
+    pub(super) exact: u64,
+}
+
 /// Worst run of all.
 pub(super) struct WorstRun {
     situation: Situation,
@@ -44,6 +53,8 @@ pub(super) struct WorstRun {
     pub(super) record: RunRecord,
     /// Most header executions that any run had, per entry and in all, by loop.
     pub(super) loop_counts: [Vec<Option<u64>>; 2],
+    /// Times of its replay, if it has one.
+    pub(super) replayed: Option<Replayed>,
     /// Whether other schedulers take as many cycles.
     same_for_schedulers: bool,
 }
@@ -143,6 +154,7 @@ impl Runs<'_> {
             run.is_ok_and(|other| other == cycles)
         });
         Ok(WorstRun {
+            replayed: self.replay(&situation, &conditions),
             config: self.config(&conditions),
             situation,
             conditions,
@@ -306,6 +318,19 @@ impl Runs<'_> {
             .session
             .simulate_with(self.prepared, launch, &timed, listener)?;
         Ok(run.cycles.0.0)
+    }
+
+    /// Replays a run; `None` if an instruction has no replay.
+    fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<Replayed> {
+        let timed = self.timed(situation, conditions);
+        let run = self
+            .session
+            .record_warp(self.prepared, &situation.launch, &timed)
+            .ok()?;
+        run.refusal().is_none().then(|| Replayed {
+            bounded: run.replay_bounded().end,
+            exact: run.replay(ServiceOrder::Requests).end,
+        })
     }
 
     /// Searches the slow end of the parameters without one; returns the cycles and the conditions.

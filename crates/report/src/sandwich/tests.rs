@@ -1,7 +1,7 @@
 use super::*;
 
 /// Sandwich with the given chain values, from the bound to the worst simulated run.
-fn sandwich(values: [u64; 8]) -> SandwichReport {
+fn sandwich(values: [u64; 9]) -> SandwichReport {
     let chain: Vec<ChainValue> = SandwichReport::CHAIN
         .into_iter()
         .zip(values)
@@ -13,14 +13,14 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
         alone: Some(7),
     });
     let mut shares: Vec<GapShare> = shares.collect();
-    shares[6].alone = None;
+    shares[7].alone = None;
     SandwichReport {
         schema: SandwichReport::SCHEMA,
         file: "a.cubin".to_owned(),
         kernel: "void sum<int>(int const*, int)".to_owned(),
         machine: "gtx1080".to_owned(),
         caches: "any",
-        worst_simulated: values[7],
+        worst_simulated: values[8],
         worst_run: "selection slow, scheduler lrr, contents 3, larger part first".to_owned(),
         runs: 5040,
         bound: values[0],
@@ -31,7 +31,7 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
     }
 }
 
-const VALUES: [u64; 8] = [6388, 6300, 6300, 6260, 6230, 6205, 6200, 6200];
+const VALUES: [u64; 9] = [6388, 6300, 6300, 6260, 6230, 6205, 6205, 6200, 6200];
 
 #[test]
 fn text_has_the_chain_and_the_parts_of_the_gap() {
@@ -48,6 +48,7 @@ fn text_has_the_chain_and_the_parts_of_the_gap() {
     addresses              6260       40      21.3 %      7
     hits and misses        6230       30      16.0 %      7
     machine numbers        6205       25      13.3 %      7
+    joins                  6205        0       0.0 %      7
     replay                 6200        5       2.7 %      7
     worst simulated        6200        0       0.0 %
 
@@ -92,7 +93,7 @@ fn json_has_the_keys_of_the_schema() {
         serde_json::json!({"name": "bound", "value": 6388})
     );
     let last = serde_json::json!({"name": "worst simulated", "telescoped": 0, "alone": null});
-    assert_eq!(json["shares"][6], last);
+    assert_eq!(json["shares"][7], last);
     // The parts add up to the gap.
     let parts = json["shares"].as_array().expect("a list").iter();
     let sum: i64 = parts
@@ -107,13 +108,13 @@ fn inverted_chain_is_named() {
     let sound = sandwich(VALUES);
     assert_eq!(sound.inversion(), None);
     assert!(!sound.svg().contains("class=\"inverted\""));
-    let inverted = sandwich([6388, 6300, 6310, 6260, 6230, 6205, 6200, 6200]);
+    let inverted = sandwich([6388, 6300, 6310, 6260, 6230, 6205, 6205, 6200, 6200]);
     assert_eq!(inverted.inversion(), Some("paths"));
     assert!(inverted.text().contains("inverts at \"paths\""));
     assert!(inverted.text().contains("-10"));
     assert!(inverted.svg().contains("class=\"inverted\""));
     assert!(inverted.svg().contains(">+10<"));
-    let exceeded = sandwich([6388, 6300, 6300, 6260, 6230, 6205, 6200, 6201]);
+    let exceeded = sandwich([6388, 6300, 6300, 6260, 6230, 6205, 6205, 6200, 6201]);
     assert_eq!(exceeded.inversion(), Some("worst simulated"));
     assert!(exceeded.svg().contains(">rest<"));
 }
@@ -121,7 +122,7 @@ fn inverted_chain_is_named() {
 /// A bound that a run exceeds has a ratio below 1.
 #[test]
 fn exceeded_bound_has_a_ratio_below_one() {
-    let exceeded = sandwich([6000, 6000, 6000, 6000, 6000, 6000, 6000, 6200]);
+    let exceeded = sandwich([6000, 6000, 6000, 6000, 6000, 6000, 6000, 6000, 6200]);
     assert!(exceeded.ratio().is_some_and(|ratio| ratio < 1.0));
     assert_eq!(exceeded.gap(), -200);
     assert_eq!(exceeded.inversion(), Some("worst simulated"));
@@ -165,15 +166,15 @@ fn attributes(svg: &str, key: &str) -> Vec<f64> {
 
 #[test]
 fn waterfall_is_well_formed_and_inside_the_page() {
-    let largest = [u64::MAX, u64::MAX, u64::MAX - 1, 3, 2, 2, 1, 0];
-    let rising = [0, 1, 2, 3, 4, 5, 6, u64::MAX];
+    let largest = [u64::MAX, u64::MAX, u64::MAX - 1, 3, 2, 2, 2, 1, 0];
+    let rising = [0, 1, 2, 3, 4, 5, 6, 7, u64::MAX];
     for values in [
         VALUES,
-        [1; 8],
-        [0; 8],
+        [1; 9],
+        [0; 9],
         largest,
         rising,
-        [900, 400, 300, 90, 80, 70, 60, 50],
+        [900, 400, 300, 90, 80, 70, 65, 60, 50],
     ] {
         let mut report = sandwich(values);
         let svg = report.svg();
