@@ -95,7 +95,10 @@ impl Prefetches {
     pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
         let ops = (0..self.before.len()).filter(|&op| self.enters(op));
         let lines: BTreeSet<u64> = ops.map(|op| self.lines[op]).collect();
-        lines.into_iter().map(|line| (line, self.late_lost(line))).collect()
+        lines
+            .into_iter()
+            .map(|line| (line, self.late_lost(line)))
+            .collect()
     }
 
     /// Time by which a line may arrive later that was lost: the ways on which enough other lines are entered.
@@ -107,8 +110,13 @@ impl Prefetches {
         let mut late = 0;
         let mut reached: BTreeSet<(usize, u64)> = BTreeSet::new();
         let mut waiting: BinaryHeap<Reverse<(i64, usize, u64)>> = BinaryHeap::new();
-        let entries = (0..self.before.len()).filter(|&op| self.lines[op] == line && self.enters(op));
-        let before = |op: usize, time: i64| self.before[op].iter().map(move |&from| (time + self.least[from], from));
+        let entries =
+            (0..self.before.len()).filter(|&op| self.lines[op] == line && self.enters(op));
+        let before = |op: usize, time: i64| {
+            self.before[op]
+                .iter()
+                .map(move |&from| (time + self.least[from], from))
+        };
         for op in entries {
             let others = before(op, 0).filter(|&(_, from)| self.lines[from] != line);
             waiting.extend(others.map(|(time, from)| Reverse((time, from, 0))));
