@@ -1,5 +1,6 @@
 //! `cargo xtask survey`: bounds and times of the kernels of many files, and the compiler's branch targets.
 
+mod cycles;
 mod growth;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--every N] [--time-limit SECONDS] [FILE...]
+       cargo run --release -p warpbound-xtask -- survey --cycles [--sm SM] [--every N] [--time-limit SECONDS] [--record FILE] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
 targets of SYNC, BRK and BRX with those that the compiler recorded. Derives the bounds of the loops, parameters as
@@ -26,12 +28,14 @@ symbols, and counts them by pattern. Prints the kernels without a bound, the sha
 bound of those that end and call no function outside their file, the differences, and the distribution of the times of
 the warp-level graph, of the derivation and of the whole bound, on one core, also by blocks, loops and divergent branches. Fails if a
 target differs. The libraries of `cargo xtask oracle --libraries` are oracle/libraries/*.so.* and
-oracle/libraries/cu1[12]/*.
+oracle/libraries/cu1[12]/*. With --cycles: how many of the kernels with a bound have one in cycles of a lone warp on the
+gtx1080, with any caches and without a launch; the reasons why others have none, and the processor time of these bounds.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
   --sm SM     only images for this architecture
   --every N   only each Nth kernel
-  --time-limit SECONDS   give a kernel up after this time; the result depends on the machine";
+  --time-limit SECONDS   give a kernel up after this time; the result depends on the machine
+  --record FILE   (with --cycles) write the bound of each kernel and its terms";
 
 /// Beginning of the reason for a kernel that does not end.
 const NEVER_ENDS: &str = "infinite loop";
@@ -47,11 +51,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         derive: false,
         ..BoundOptions::default()
     };
-    let mut every = 1usize;
+    let (mut every, mut in_cycles, mut record) = (1usize, false, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
+            "--cycles" => in_cycles = true,
+            "--record" => record = Some(PathBuf::from(value()?)),
             "--turns" => turns = Some(value()?.parse()?),
             "--every" => every = value()?.parse()?,
             "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
@@ -69,6 +75,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     if every == 0 {
         bail!("--every needs a number of at least 1");
+    }
+    if in_cycles {
+        let selected = cycles::Selected {
+            files: &files,
+            images: &selection,
+            every,
+            record: record.as_deref(),
+        };
+        return cycles::run(&selected, &options);
     }
     let (mut survey, mut count) = (Survey::default(), 0usize);
     let unreadable = each_kernel(&files, &selection, |session, kernel| {
@@ -276,10 +291,11 @@ fn print_times(what: &str, times: &mut [(Duration, usize, String)]) {
         times.get(index).map(|(time, ..)| *time).unwrap_or_default()
     };
     println!(
-        "\n{what}, {} kernels: 50 % {:?}, 75 % {:?}, 95 % {:?}, 99 % {:?}, slowest:",
+        "\n{what}, {} kernels: 50 % {:?}, 75 % {:?}, 90 % {:?}, 95 % {:?}, 99 % {:?}, slowest:",
         times.len(),
         at(50),
         at(75),
+        at(90),
         at(95),
         at(99)
     );

@@ -57,17 +57,17 @@ pub(super) struct Chain<'a> {
     launch: &'a LaunchFile,
     caches: CacheState,
     numbers: MachineNumbers,
-    observed: Option<Observed>,
+    pub(super) observed: Option<Observed>,
 }
 
 /// Facts, and their observed counterparts.
-struct Observed {
+pub(super) struct Observed {
     given: FlowFacts,
-    seen: FlowFacts,
+    pub(super) seen: FlowFacts,
     /// Number of times that each step was taken; `None` if it is not known.
-    steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
-    accesses: BTreeMap<OpIndex, ObservedAccess>,
-    record: RunRecord,
+    pub(super) steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
+    pub(super) accesses: BTreeMap<OpIndex, ObservedAccess>,
+    pub(super) record: RunRecord,
     caches: CacheState,
     config: MachineConfig,
 }

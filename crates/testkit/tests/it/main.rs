@@ -32,6 +32,7 @@ mod own_kernels;
 mod passing;
 mod perceptron;
 mod planted_faults;
+mod published_bounds;
 mod published_cycles;
 mod random_programs;
 mod replay;

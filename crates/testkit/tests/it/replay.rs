@@ -35,11 +35,11 @@ fn record(seed: u64, sm: u8, options: &TimedOptions) -> RecordedRun {
     run.expect("it has no faults")
 }
 
-/// Runs of random programs on one machine.
+/// Runs of random programs on one machine, at its slow end: there no number is 0.
 fn runs() -> &'static Vec<RecordedRun> {
     static RUNS: OnceLock<Vec<RecordedRun>> = OnceLock::new();
     RUNS.get_or_init(|| {
-        let options = options("gtx1080", Selection::Typical);
+        let options = options("gtx1080", Selection::Slow);
         (0..PROGRAMS)
             .map(|seed| record(seed, 61, &options))
             .collect()
@@ -121,7 +121,7 @@ fn change_trace(run: &mut RecordedRun, change: impl Fn(&mut RecordedTrace)) {
 /// Returns the numbers of the machine of [`runs`] with another value of a parameter.
 fn numbers_with(parameter: Parameter, value: u64) -> MachineNumbers {
     let machine = GpuModel::built_in("gtx1080").expect("it comes with the tool");
-    let machine = machine.select(Selection::Typical).with(parameter, value);
+    let machine = machine.select(Selection::Slow).with(parameter, value);
     MachineNumbers::of_config(&machine).expect("numbers for bounds")
 }
 
@@ -141,7 +141,11 @@ fn assert_parameter_caught(parameter: Parameter, value: u64) {
 #[test]
 fn an_unchanged_run_is_equal() {
     assert_eq!(caught(|_| {}), 0);
-    assert_eq!(early(|_| {}), 0);
+    for (seed, run) in runs().iter().enumerate() {
+        let found = run.first_earlier_than_refreshes(&run.replay_bounded());
+        let instr = found.map(|found| &run.trace.instrs[found.position]);
+        assert_eq!(found, None, "{seed}: {instr:?}");
+    }
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn fault_depbar_leaves_one_more_outstanding() {
 /// Code 16 without dual issue is one cycle.
 #[test]
 fn fault_pairs_without_dual_issue() {
-    let mut machine = options("gtx1080", Selection::Typical);
+    let mut machine = options("gtx1080", Selection::Slow);
     machine.set = vec![(Parameter::IssueDual, 0)];
     let mut differ = 0;
     for seed in 0..PROGRAMS {
@@ -300,7 +304,7 @@ fn fault_hit_ignores_lines_in_flight() {
 #[test]
 fn fault_fence_without_stores() {
     let machine = GpuModel::built_in("gtx1080").expect("it comes with the tool");
-    let device = machine.select(Selection::Typical)[Parameter::FenceDevice];
+    let device = machine.select(Selection::Slow)[Parameter::FenceDevice];
     assert_caught_early(|run| {
         run.numbers = numbers_with(Parameter::FenceBlock, device);
         change_facts(run, |facts| {
