@@ -42,9 +42,13 @@ impl LineWait {
         let mut free = vector.get(Part::Slice);
         if self.reaches_dram {
             free = free.max(vector.get(Part::Dram));
-            vector.raise(Part::Dram, at.max(free) + self.service.1);
         }
-        vector.raise(Part::Slice, at.max(free) + self.service.0);
+        // A request that is counted elsewhere occupies nothing here.
+        for (part, service) in [(Part::Slice, self.service.0), (Part::Dram, self.service.1)] {
+            if service > 0 {
+                vector.raise(part, at.max(free) + service);
+            }
+        }
         at.max(crate::memory::floor(free) + self.backlog) + self.latency
     }
 

@@ -182,7 +182,7 @@ impl<'a> Chain<'a> {
                 if best.as_ref().is_none_or(|best| cycles < best.cycles) {
                     best = Some(value);
                 }
-                return Ok(cycles);
+                return Ok::<u64, Diagnostic>(cycles);
             }
             let bound = cycle_bound(
                 self.flow,
