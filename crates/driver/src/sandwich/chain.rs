@@ -175,7 +175,7 @@ impl<'a> Chain<'a> {
         };
         let before = vectors.take();
         let mut best: Option<PathValue> = None;
-        let mut limit = |inputs: &CycleInputs| {
+        let mut limit = |inputs: &CycleInputs| -> Result<u64, Diagnostic> {
             if replaced.path {
                 let value = observed.path_value(inputs, &numbers, before.as_ref())?;
                 let cycles = value.cycles;
