@@ -204,11 +204,8 @@ impl Chain<'_> {
             let alone = self.value(alone, &mut None)?;
             report.add(name, value, &mut before, Some(alone));
         }
-        match self.replayed()? {
-            Some([of_bound, exact]) if self.has_path() => {
-                report.add("joins", of_bound, &mut before, None);
-                report.add("replay", exact, &mut before, None);
-            }
+        match self.replayed() {
+            Some(exact) if self.has_path() => report.add("replay", exact, &mut before, None),
             _ => report.notes.push("the worst run has no replay".to_owned()),
         }
         let simulated = report.worst_simulated;

@@ -64,14 +64,13 @@ impl SandwichReport {
     pub const SCHEMA: &'static str = "warpbound.sandwich/1";
 
     /// Names of the elements of a complete chain.
-    pub const CHAIN: [&'static str; 9] = [
+    pub const CHAIN: [&'static str; 8] = [
         "bound",
         "loops",
         "paths",
         "addresses",
         "hits and misses",
         "machine numbers",
-        "joins",
         "replay",
         "worst simulated",
     ];

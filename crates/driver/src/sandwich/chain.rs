@@ -10,7 +10,7 @@ use warpbound_bound::Effort;
 use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
-use warpbound_machine::{MachineConfig, Parameter};
+use warpbound_machine::MachineConfig;
 use warpbound_simt::NodeId;
 
 use super::observed::{MemoryPath, RunRecord, SeenAccess};
@@ -203,26 +203,10 @@ impl<'a> Chain<'a> {
         Ok(smaller)
     }
 
-    /// Returns the times of the worst run's own path: from the functions of the bound, and from its replay. `None` if it
-    /// has no replay.
-    ///
-    /// # Errors
-    ///
-    /// The interruptions leave no time.
-    pub(super) fn replayed(&self) -> Result<Option<[u64; 2]>, Diagnostic> {
-        let Some(observed) = &self.observed else {
-            return Ok(None);
-        };
-        let Some(Replayed { bounded, exact }) = observed.replayed else {
-            return Ok(None);
-        };
-        let numbers = MachineNumbers::of_config(&observed.config)?;
-        let mut inputs = self.inputs(&numbers, observed.caches)?;
-        observed.replace_hits(&mut inputs);
-        let own = bounded.saturating_sub(observed.config[Parameter::LaunchKernel]);
-        let delayed = delays(&inputs, &numbers)?.add_to(own.into());
-        let delayed = delayed.and_then(|cycles| u64::try_from(cycles).ok());
-        Ok(delayed.map(|delayed| [delayed, exact]))
+    /// Returns the time of the worst run's replay, if it has one.
+    pub(super) fn replayed(&self) -> Option<u64> {
+        let observed = self.observed.as_ref()?;
+        observed.replayed.map(|replayed| replayed.exact)
     }
 
     fn inputs(
