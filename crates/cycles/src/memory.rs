@@ -332,8 +332,8 @@ impl MemoryTimes {
         if fetched {
             vector.raise(Part::Arrived, done);
         }
-        if is_store {
-            // A store to sectors in flight is complete when they have arrived.
+        if !fetched {
+            // An access to sectors in flight is complete when they have arrived.
             done = done.max(vector.get(Part::Arrived));
         }
         if waits.counts_misses && !is_store {

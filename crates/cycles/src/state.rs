@@ -124,7 +124,7 @@ impl Layout {
     /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, a
     /// translation, a load or an atomic operation.
     pub(crate) fn is_pending(&self, position: usize) -> bool {
-        let parts = [Part::Translated, Part::Loaded, Part::Atomic];
+        let parts = [Part::Arrived, Part::Translated, Part::Loaded, Part::Atomic];
         parts.iter().any(|&part| part as usize == position)
             || (FIXED..FIXED + SCOREBOARDS).contains(&position)
             || (self.outstanding(0).start..self.window(false).start).contains(&position)

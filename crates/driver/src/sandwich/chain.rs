@@ -14,7 +14,7 @@ use warpbound_machine::MachineConfig;
 use warpbound_simt::NodeId;
 
 use super::observed::{MemoryPath, RunRecord, SeenAccess};
-use super::runs::{Replayed, WorstRun};
+use super::runs::WorstRun;
 use crate::audit::ObservedAccess;
 use crate::bound::FlowFacts;
 use crate::cycles::bound::{cycle_bound, delays};
@@ -70,7 +70,7 @@ pub(super) struct Observed {
     pub(super) record: RunRecord,
     caches: CacheState,
     config: MachineConfig,
-    replayed: Option<Replayed>,
+    replayed: Option<u64>,
 }
 
 impl<'a> Chain<'a> {
@@ -205,8 +205,7 @@ impl<'a> Chain<'a> {
 
     /// Returns the time of the worst run's replay, if it has one.
     pub(super) fn replayed(&self) -> Option<u64> {
-        let observed = self.observed.as_ref()?;
-        observed.replayed.map(|replayed| replayed.exact)
+        self.observed.as_ref()?.replayed
     }
 
     fn inputs(

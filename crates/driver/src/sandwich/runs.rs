@@ -30,15 +30,6 @@ struct Conditions {
     caches: StartCaches,
 }
 
-/// Ends of replays of a run.
-#[derive(Clone, Copy)]
-pub(super) struct Replayed {
-    /// With the functions of the bound, without refreshes of DRAM.
-    pub(super) bounded: u64,
-    /// With the outcome of each request, which are served in their order.
-    pub(super) exact: u64,
-}
-
 /// Worst run of all.
 pub(super) struct WorstRun {
     situation: Situation,
@@ -54,7 +45,7 @@ pub(super) struct WorstRun {
     /// Most header executions that any run had, per entry and in all, by loop.
     pub(super) loop_counts: [Vec<Option<u64>>; 2],
     /// Times of its replay, if it has one.
-    pub(super) replayed: Option<Replayed>,
+    pub(super) replayed: Option<u64>,
     /// Whether other schedulers take as many cycles.
     same_for_schedulers: bool,
 }
@@ -321,16 +312,14 @@ impl Runs<'_> {
     }
 
     /// Replays a run; `None` if an instruction has no replay.
-    fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<Replayed> {
+    fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<u64> {
         let timed = self.timed(situation, conditions);
         let run = self
             .session
             .record_warp(self.prepared, &situation.launch, &timed)
             .ok()?;
-        run.refusal().is_none().then(|| Replayed {
-            bounded: run.replay_bounded().end,
-            exact: run.replay(ServiceOrder::Requests).end,
-        })
+        let is_timed = run.refusal().is_none();
+        is_timed.then(|| run.replay(ServiceOrder::Requests).end)
     }
 
     /// Searches the slow end of the parameters without one; returns the cycles and the conditions.
