@@ -16,7 +16,9 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
     let text = String::from_utf8(read("cuda/matmul_int.8x8.toml")).expect("text");
     let files = |file: &str| Ok(read(&format!("cuda/{file}")));
     let grid = LaunchFile::parse("8x8", &text, &files).expect("a launch");
-    let kernel = session.launched_kernel(None, None).expect("a kernel");
+    let kernel = session
+        .launched_kernel(Some("matmul_int"), None)
+        .expect("a kernel");
     let machine = GpuModel::built_in("gtx1080").expect("a machine");
     let options = SandwichOptions {
         seeds: 1,

@@ -13,7 +13,7 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
         alone: Some(7),
     });
     let mut shares: Vec<GapShare> = shares.collect();
-    shares[7].alone = None;
+    shares[6].alone = None;
     SandwichReport {
         schema: SandwichReport::SCHEMA,
         file: "a.cubin".to_owned(),
