@@ -46,8 +46,13 @@ fn bound(session: &Session, launch: &LaunchFile, caches: CacheState) -> (u64, u6
     };
     let report = session.bound(kernel.expect("its kernel"), &options);
     let cycles = report.expect("a report").cycles.expect("it is asked for");
-    let overhead = cycles.terms.iter().find(|term| term.name == "launch overhead");
-    let limit = cycles.bound.unwrap_or_else(|| panic!("no bound: {:?}", cycles.reason));
+    let overhead = cycles
+        .terms
+        .iter()
+        .find(|term| term.name == "launch overhead");
+    let limit = cycles
+        .bound
+        .unwrap_or_else(|| panic!("no bound: {:?}", cycles.reason));
     (limit, overhead.expect("a term").cycles)
 }
 
@@ -57,7 +62,12 @@ fn worst_run(session: &Session, launch: &LaunchFile, caches: StartCaches) -> u64
     let kernel = session.launched_kernel(None, launch.kernel.as_deref());
     let kernel = kernel.expect("its kernel");
     let warps = launch.block.iter().product::<u32>().div_ceil(32);
-    let mut selections = vec![Selection::Slow, Selection::Typical, Selection::Least, Selection::Most];
+    let mut selections = vec![
+        Selection::Slow,
+        Selection::Typical,
+        Selection::Least,
+        Selection::Most,
+    ];
     selections.extend((1..=SEEDS).map(Selection::Seed));
     let mut worst = 0;
     for selection in selections {
@@ -74,7 +84,9 @@ fn worst_run(session: &Session, launch: &LaunchFile, caches: StartCaches) -> u64
                 timeline: None,
                 progress: &mut |_| (),
             };
-            let run = session.simulate(kernel, launch, &options, hooks).expect("it runs");
+            let run = session
+                .simulate(kernel, launch, &options, hooks)
+                .expect("it runs");
             worst = worst.max(run.report.cycles - overhead);
         }
     }
@@ -88,8 +100,12 @@ fn integer_matrix_products_of_the_paper_are_bounded() {
     let session = open();
     let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
     let fitted = machine.range(Parameter::LaunchKernel).typical;
-    println!("without launch overhead, but for the last column, which has the fitted one ({fitted}):");
-    println!("side  caches  warps  bound of a warp  worst run of a warp  ratio  block on the board  ratio");
+    println!(
+        "without launch overhead, but for the last column, which has the fitted one ({fitted}):"
+    );
+    println!(
+        "side  caches  warps  bound of a warp  worst run of a warp  ratio  block on the board  ratio"
+    );
     for (side, published) in BOARD {
         let launch = launch(side);
         let warps = (side * side).div_ceil(32);
@@ -109,7 +125,10 @@ fn integer_matrix_products_of_the_paper_are_bounded() {
             println!(
                 "{side:>4}  {name:>6}  {warps:>5}  {net:>15}  {worst:>19}  {ratio:>5.2}  {published:>18}  {of_board:>5.2}"
             );
-            assert!(worst <= net, "{side} x {side}, {name}: {worst} cycles, bound {net}");
+            assert!(
+                worst <= net,
+                "{side} x {side}, {name}: {worst} cycles, bound {net}"
+            );
             // The board had just copied the matrices (V). Its block of 4 x 4 is one warp.
             assert!(
                 net + fitted >= published,

@@ -163,7 +163,9 @@ fn bound(
             never: &[],
         };
         let effort = Effort {
-            deadline: options.time_limit.map_or(Deadline::default(), Deadline::after),
+            deadline: options
+                .time_limit
+                .map_or(Deadline::default(), Deadline::after),
             ..Effort::default()
         };
         lone.bound(stated, effort)
@@ -189,7 +191,13 @@ fn bound(
 /// Returns a reason with the name of the instruction that it is about, without its address.
 fn reason(prepared: &Prepared<'_>, why: &Diagnostic) -> String {
     let at = why.location.position.as_ref();
-    let op = at.and_then(|at| prepared.code.ops.iter().position(|op| op.addr.to_string() == *at));
+    let op = at.and_then(|at| {
+        prepared
+            .code
+            .ops
+            .iter()
+            .position(|op| op.addr.to_string() == *at)
+    });
     match op.and_then(|op| prepared.program.mnemonic(op)) {
         Some(mnemonic) => format!("{mnemonic}: {}", why.message),
         None => why.message.clone(),
@@ -226,7 +234,7 @@ impl CycleSurvey {
         match kernel.outcome {
             Outcome::Unreadable => self.unreadable += 1,
             Outcome::WithoutInstructions => self.without_instructions += 1,
-            Outcome::Panicked => self.panics.push(number),
+            Outcome::Panicked => self.panics.push(number.clone()),
             Outcome::Bounded(bound, terms) => {
                 self.bounded += 1;
                 self.times.push((kernel.time, kernel.instructions, name));
@@ -237,7 +245,8 @@ impl CycleSurvey {
             Outcome::Refused(reason) => {
                 let _ = writeln!(line, ": {reason}");
                 self.lines.push(line);
-                self.times.push((kernel.time, kernel.instructions, name.clone()));
+                self.times
+                    .push((kernel.time, kernel.instructions, name.clone()));
                 self.refused.entry(reason).or_default().push(name);
             }
         }
