@@ -31,4 +31,4 @@ pub use replay::{
     TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared, TranslationSource, replay,
     replay_bounded,
 };
-pub use time::{KernelTime, PathTime};
+pub use time::{KernelTime, NodeVectors, PathTime};

@@ -42,9 +42,13 @@ impl LineWait {
         let mut free = vector.get(Part::Slice);
         if self.reaches_dram {
             free = free.max(vector.get(Part::Dram));
-            vector.raise(Part::Dram, at.max(free) + self.service.1);
         }
-        vector.raise(Part::Slice, at.max(free) + self.service.0);
+        // A request that is counted elsewhere occupies nothing here.
+        for (part, service) in [(Part::Slice, self.service.0), (Part::Dram, self.service.1)] {
+            if service > 0 {
+                vector.raise(part, at.max(free) + service);
+            }
+        }
         at.max(crate::memory::floor(free) + self.backlog) + self.latency
     }
 
@@ -160,6 +164,11 @@ impl LineCaches {
         }
     }
 
+    /// Whether a line of the first cache stays there.
+    pub(crate) fn stays_in_first(&self, line: u64) -> bool {
+        self.persistent[0].contains(&line)
+    }
+
     /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
     /// requested its line, `once` whether the instruction is issued at most once; otherwise a first miss is added to
     /// `counted`. `late` is the time by which a prefetched line may still arrive later than one that is requested now.
@@ -196,7 +205,7 @@ impl LineCaches {
         LineWait {
             waits: true,
             latency,
-            backlog: self.prefetched - late,
+            backlog: (self.prefetched - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
             service: if hits_second || counts {

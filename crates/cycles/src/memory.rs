@@ -329,6 +329,13 @@ impl MemoryTimes {
             ),
             false => (slice_last + self.l2_hit, self.l2_hit),
         };
+        if fetched {
+            vector.raise(Part::Arrived, done);
+        }
+        if !fetched {
+            // An access to sectors in flight is complete when they have arrived.
+            done = done.max(vector.get(Part::Arrived));
+        }
         if waits.counts_misses && !is_store {
             // A sector that is missing waits for those requested before; its own time is counted.
             done = done.max(floor(vector.get(Part::Dram)) + self.l2_hit);
@@ -387,7 +394,8 @@ impl MemoryTimes {
                 vector.raise(Part::Atomic, done);
             }
         }
-        if direction != AccessDirection::Store && layout.hits_l1 {
+        // Only loads bring lines into the L1 cache.
+        if direction == AccessDirection::Load && space.may_hit_l1 {
             vector.raise(Part::Loaded, done);
         }
         vector.enter_window(layout, direction == AccessDirection::Store, done);

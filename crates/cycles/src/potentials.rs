@@ -24,7 +24,7 @@ pub(crate) struct NodeTimes {
     pub(crate) vector: TimeVector,
     /// Term of the instruction that raised each scoreboard.
     pub(crate) raised_by: [Term; SCOREBOARDS],
-    raises: u32,
+    pub(crate) raises: u32,
 }
 
 /// Cost of a step.

@@ -25,6 +25,10 @@ pub(crate) struct Prefetches {
     /// Most lines prefetched, and the delay of each after the one before it.
     ahead: u64,
     each: i64,
+    /// Latency of a hit in the second cache.
+    second: i64,
+    /// Lines entered after a prefetch that may evict the prefetched line from the first cache.
+    evicting: u64,
 }
 
 impl Prefetches {
@@ -33,6 +37,13 @@ impl Prefetches {
         numbers: &MachineNumbers,
         (line, ahead, each): (u64, u64, i64),
     ) -> Prefetches {
+        let ways = numbers.range(Parameter::InstructionL1Ways);
+        let bytes = numbers.range(Parameter::InstructionL1Bytes).0;
+        let evicting = (ways.0.max(1)..=ways.1.max(1).min(ways.0.max(1) + MOST_WAYS)).map(|ways| {
+            // Lines that follow each other are in different sets.
+            let of_set = (ahead + 1).div_ceil((bytes / line.max(1) / ways).max(1));
+            (ways + 1).saturating_sub(of_set).div_ceil(of_set)
+        });
         let facts = kernel.facts.iter();
         let lines = facts
             .map(|facts| u64::from(facts.address) / line.max(1))
@@ -62,6 +73,8 @@ impl Prefetches {
                 .collect(),
             ahead,
             each,
+            second: numbers.milli(Parameter::InstructionL15Hit),
+            evicting: evicting.min().unwrap_or(0),
         }
     }
 
@@ -75,6 +88,53 @@ impl Prefetches {
             .iter()
             .map(|(&line, ops)| (line, self.late(line, ops)))
             .collect()
+    }
+
+    /// Returns the same for each line that the first cache may have lost since it was prefetched: it is requested again,
+    /// and its arrival in the second cache comes first.
+    pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
+        let ops = (0..self.before.len()).filter(|&op| self.enters(op));
+        let lines: BTreeSet<u64> = ops.map(|op| self.lines[op]).collect();
+        lines
+            .into_iter()
+            .map(|line| (line, self.late_lost(line)))
+            .collect()
+    }
+
+    /// Time by which a line may arrive later that was lost: the ways on which enough other lines are entered.
+    fn late_lost(&self, line: u64) -> i64 {
+        if self.ahead == 0 {
+            return 0;
+        }
+        let most = self.second + self.ahead as i64 * self.each;
+        let mut late = 0;
+        let mut reached: BTreeSet<(usize, u64)> = BTreeSet::new();
+        let mut waiting: BinaryHeap<Reverse<(i64, usize, u64)>> = BinaryHeap::new();
+        let entries =
+            (0..self.before.len()).filter(|&op| self.lines[op] == line && self.enters(op));
+        let before = |op: usize, time: i64| {
+            self.before[op]
+                .iter()
+                .map(move |&from| (time + self.least[from], from))
+        };
+        for op in entries {
+            let others = before(op, 0).filter(|&(_, from)| self.lines[from] != line);
+            waiting.extend(others.map(|(time, from)| Reverse((time, from, 0))));
+        }
+        while let Some(Reverse((time, op, entered))) = waiting.pop() {
+            if time >= most || !reached.insert((op, entered)) {
+                continue;
+            }
+            let ahead = line.wrapping_sub(self.lines[op]);
+            if (1..=self.ahead).contains(&ahead) && self.enters(op) && entered >= self.evicting {
+                late = late.max(most - time);
+            }
+            let enters = |from: usize| u64::from(self.lines[from] != self.lines[op]);
+            waiting.extend(before(op, time).map(|(time, from)| {
+                Reverse((time, from, (entered + enters(from)).min(self.evicting)))
+            }));
+        }
+        late
     }
 
     /// Whether an instruction may follow one in another line.
@@ -107,6 +167,9 @@ impl Prefetches {
         late
     }
 }
+
+/// Most numbers of ways that are tried one by one.
+const MOST_WAYS: u64 = 64;
 
 /// Least time from the issue of an instruction to that of the next one of its warp.
 fn least(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {

@@ -52,6 +52,8 @@ pub(crate) enum Part {
     LoadedConstants,
     /// Latest completion of a load from global or local memory.
     Loaded,
+    /// Latest arrival of sectors from DRAM.
+    Arrived,
     /// Latest completion of an atomic operation on global memory.
     Atomic,
     /// The L2 cache has accepted all stores.
@@ -76,8 +78,6 @@ pub(crate) struct Layout {
     len: usize,
     /// Oldest time of a vector, relative to the next possible issue, in thousandths of cycles.
     pub(crate) horizon: i64,
-    /// Whether a load may hit the L1 cache, and wait for a line in flight.
-    pub(crate) hits_l1: bool,
 }
 
 impl Layout {
@@ -85,7 +85,6 @@ impl Layout {
         numbers: &MachineNumbers,
         counted: usize,
         (loads, stores): (usize, usize),
-        hits_l1: bool,
     ) -> Layout {
         let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
         let len =
@@ -97,7 +96,6 @@ impl Layout {
             stores,
             len,
             horizon: -HORIZON * MILLI,
-            hits_l1,
         }
     }
 
@@ -123,10 +121,11 @@ impl Layout {
         }
     }
 
-    /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, or a
-    /// translation.
+    /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, a
+    /// translation, a load or an atomic operation.
     pub(crate) fn is_pending(&self, position: usize) -> bool {
-        position == Part::Translated as usize
+        let parts = [Part::Arrived, Part::Translated, Part::Loaded, Part::Atomic];
+        parts.iter().any(|&part| part as usize == position)
             || (FIXED..FIXED + SCOREBOARDS).contains(&position)
             || (self.outstanding(0).start..self.window(false).start).contains(&position)
     }
@@ -252,6 +251,33 @@ impl TimeVector {
         for time in &mut self.0 {
             *time = (*time - origin).max(layout.horizon);
         }
+    }
+}
+
+impl TimeVector {
+    /// Returns the vector in another layout. Lists that are longer there go on with their last time.
+    pub(crate) fn in_layout(&self, own: &Layout, other: &Layout) -> TimeVector {
+        let mut converted = TimeVector::start(other, 0);
+        let fixed = FIXED + SCOREBOARDS;
+        converted.0[..fixed].copy_from_slice(&self.0[..fixed]);
+        let lists = |layout: &Layout| -> Vec<std::ops::Range<usize>> {
+            let queues = QUEUED.iter().filter_map(|&unit| layout.departures(unit));
+            let outstanding = (0..SCOREBOARDS).map(|number| layout.outstanding(number));
+            let windows = [false, true].map(|stores| layout.window(stores));
+            queues.chain(outstanding).chain(windows).collect()
+        };
+        for (from, to) in lists(own).into_iter().zip(lists(other)) {
+            let known = &self.0[from];
+            for (number, time) in converted.0[to].iter_mut().enumerate() {
+                if let Some(known) = known.get(number).or(known.last()) {
+                    *time = *known;
+                }
+            }
+        }
+        for time in &mut converted.0 {
+            *time = (*time).max(other.horizon);
+        }
+        converted
     }
 }
 

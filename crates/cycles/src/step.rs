@@ -111,14 +111,7 @@ impl<'a> Transfer<'a> {
             _ => None,
         });
         let counted = counted.max().unwrap_or(0);
-        let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
-        let hits_l1 = spaces.any(|space| space.may_hit_l1);
-        let layout = Layout::new(
-            numbers,
-            counted,
-            memory.window_entries(most_sectors),
-            hits_l1,
-        );
+        let layout = Layout::new(numbers, counted, memory.window_entries(most_sectors));
         let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
         Transfer {
             facts,

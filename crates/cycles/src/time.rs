@@ -6,6 +6,7 @@ use crate::account::{Account, Term, TermCycles};
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
+use crate::state::Layout;
 use crate::step::Transfer;
 use crate::waits::KernelWaits;
 
@@ -14,6 +15,15 @@ pub struct KernelTime<'a> {
     timing: Timing<'a>,
     /// Headers of loops whose entries can pay for the scoreboards that they bring.
     headers: Vec<usize>,
+    paid: BTreeSet<usize>,
+    times: Vec<Option<NodeTimes>>,
+}
+
+/// Vectors of the nodes of a kernel. Those of one machine and of some limits of accesses may be used for others: the costs
+/// of steps limit the time of a path whatever the vectors are (SOUNDNESS 11.5).
+#[derive(Clone)]
+pub struct NodeVectors {
+    layout: Layout,
     paid: BTreeSet<usize>,
     times: Vec<Option<NodeTimes>>,
 }
@@ -45,6 +55,30 @@ impl<'a> KernelTime<'a> {
         };
         time.times = time.timing.vectors(&time.paid);
         time
+    }
+
+    /// Returns the vectors of the nodes.
+    pub fn vectors(&self) -> NodeVectors {
+        NodeVectors {
+            layout: self.timing.transfer.layout.clone(),
+            paid: self.paid.clone(),
+            times: self.times.clone(),
+        }
+    }
+
+    /// Replaces the vectors by those of the same kernel with other limits.
+    pub fn use_vectors(&mut self, vectors: &NodeVectors) {
+        let layout = &self.timing.transfer.layout;
+        let convert = |times: &NodeTimes| NodeTimes {
+            vector: times.vector.in_layout(&vectors.layout, layout),
+            ..times.clone()
+        };
+        let times = vectors
+            .times
+            .iter()
+            .map(|times| times.as_ref().map(convert));
+        self.times = times.collect();
+        self.paid = vectors.paid.clone();
     }
 
     /// Returns the costs of all steps.

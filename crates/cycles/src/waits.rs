@@ -103,6 +103,8 @@ struct Builder<'a> {
     in_bank: (i64, i64),
     /// Time by which each line of code may arrive later if it is prefetched.
     late: BTreeMap<u64, i64>,
+    /// The same for lines that the first cache may lose before they are needed.
+    late_lost: BTreeMap<u64, i64>,
     /// Access whose time has the walk of the only page of a space; accesses whose walks, and whose translations, are
     /// counted, by node: of global and of local memory.
     walk_at: [Option<OpIndex>; 2],
@@ -194,6 +196,7 @@ impl<'a> Builder<'a> {
                 reaches_dram: may_miss,
             },
         );
+        let prefetches = Prefetches::new(kernel, numbers, (line_of_code, ahead, each));
         Builder {
             kernel,
             code,
@@ -202,7 +205,8 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank,
-            late: Prefetches::new(kernel, numbers, (line_of_code, ahead, each)).late_lines(),
+            late: prefetches.late_lines(),
+            late_lost: prefetches.late_lost_lines(),
             walk_at: [None; 2],
             walks_counted: Default::default(),
             translated: Default::default(),
@@ -423,7 +427,12 @@ impl<'a> Builder<'a> {
             let line = address / self.code.line[0];
             let known = requested.code.contains(&line);
             let counted = (node, &mut self.code_counted);
-            let late = self.late.get(&line).copied().unwrap_or(0);
+            let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
+            let lost = match self.code.stays_in_first(line) {
+                true => 0,
+                false => late_of(&self.late_lost),
+            };
+            let late = late_of(&self.late).max(lost);
             let fetch = self
                 .code
                 .wait(address, [known, known], (once, late), counted);

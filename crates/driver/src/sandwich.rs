@@ -8,6 +8,9 @@ mod chain;
 mod observed;
 mod runs;
 
+#[cfg(test)]
+mod tests;
+
 use warpbound_analyse::Refusal;
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::FactsFile;
@@ -73,7 +76,19 @@ impl Session {
         kernel: &Kernel,
         grid: &LaunchFile,
         options: &SandwichOptions,
+        on_run: impl FnMut(u64, u64),
+    ) -> Result<SandwichReport, Diagnostic> {
+        self.sandwich_with(kernel, grid, options, on_run, |_| {})
+    }
+
+    /// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
+    fn sandwich_with(
+        &self,
+        kernel: &Kernel,
+        grid: &LaunchFile,
+        options: &SandwichOptions,
         mut on_run: impl FnMut(u64, u64),
+        change: impl FnOnce(&mut Chain<'_>),
     ) -> Result<SandwichReport, Diagnostic> {
         let bound_options = BoundOptions {
             block: Some(grid.block),
@@ -115,6 +130,7 @@ impl Session {
         )?;
         let worst = runs.worst(grid, &mut on_run)?;
         chain.observe(given, &worst);
+        change(&mut chain);
         let mut report = self.empty_sandwich(kernel, options, &worst);
         report.runs = runs.count;
         report.launch_overhead = options.cycles.machine.range(Parameter::LaunchKernel).most;
@@ -152,14 +168,15 @@ impl Chain<'_> {
     /// Computes the chain from the bound to the worst run, and the parts of the gap.
     fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
         let names = SandwichReport::CHAIN;
-        let own = self.value(Replaced::default());
+        let mut vectors = None;
+        let own = self.value(Replaced::default(), &mut None);
         let has_bound = own.is_ok();
         let mut first = Replaced::default();
         match own {
             Ok(bound) => report.bound = bound,
             Err(why) => {
                 first.loops = true;
-                report.bound = self.value(first)?;
+                report.bound = self.value(first, &mut None)?;
                 report.notes.push(format!(
                     "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
                     why.message
@@ -183,8 +200,13 @@ impl Chain<'_> {
                 ));
                 break;
             }
-            let value = self.value(replaced)?;
-            report.add(name, value, &mut before, Some(self.value(alone)?));
+            let value = self.value(replaced, &mut vectors)?;
+            let alone = self.value(alone, &mut None)?;
+            report.add(name, value, &mut before, Some(alone));
+        }
+        match self.replayed() {
+            Some(exact) if self.has_path() => report.add("replay", exact, &mut before, None),
+            _ => report.notes.push("the worst run has no replay".to_owned()),
         }
         let simulated = report.worst_simulated;
         report.add("worst simulated", simulated, &mut before, None);

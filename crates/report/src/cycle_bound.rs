@@ -99,6 +99,11 @@ impl CycleBoundReport {
             out.push_str(&format!("  no bound in cycles: {reason}\n"));
             return;
         };
+        let is_of_launch = self.assumptions.iter().any(|own| own.id == "launch-range");
+        let conditions = BoundConditions {
+            launch: conditions.launch || is_of_launch,
+            ..conditions
+        };
         let condition = conditions.clause();
         out.push_str(&format!(
             "  bound: a {} that runs alone takes at most {bound} cycles{condition}\n",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,13 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{RecordedRun, ReplayDifference, ServiceOrder};
 use warpbound_driver::{GpuModel, Prepared, Selection, Session, SingleWarp, TimedOptions};
 use warpbound_launch::LaunchFile;
+use warpbound_testkit::control_words;
 
 use crate::audit_cycles::{MACHINES, chosen_warps, launches};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- replay [--seeds COUNT] [--warps COUNT] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- replay [--seeds COUNT] [--warps COUNT] [--programs COUNT] [NAME...]
 
 Records runs of single warps of the launches in kernels/launches (only those of the kernels of kernels/cuda/NAME.cu, or
 whose names begin with NAME, if names are given) on four machines, with the slow, typical, least, greatest and random
@@ -28,7 +29,10 @@ the run. Three replays of each run:
 Prints totals, and each run that fails with the first instruction concerned.
 
   --seeds COUNT   random selections of the machine's numbers (20)
-  --warps COUNT   warps of each launch of several, spread over all (1)";
+  --warps COUNT   warps of each launch of several, spread over all (1)
+  --programs COUNT
+                  replay COUNT random programs with random control words instead of the launches, on three machines with the
+                  slow, typical, least, greatest and one random selection of the numbers";
 
 /// Most warp instructions of a run; longer ones are left out, and counted.
 const MOST_INSTRUCTIONS: u64 = 300_000;
@@ -41,6 +45,7 @@ const MOST_SHOWN: usize = 40;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut seeds, mut warps, mut names) = (20u64, 1u64, Vec::new());
+    let mut programs = 0u64;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || -> anyhow::Result<u64> {
@@ -49,9 +54,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         match argument.as_str() {
             "--seeds" => seeds = number()?,
             "--warps" => warps = number()?,
+            "--programs" => programs = number()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
+    }
+    if programs > 0 {
+        return replay_programs(programs);
     }
     let mut picks = vec![
         Selection::Slow,
@@ -95,7 +104,40 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     });
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    total.print(launches.len(), machines.len())
+    total.print(&format!(
+        "{} launches on {} machines",
+        launches.len(),
+        machines.len()
+    ))
+}
+
+/// Replays random programs with random control words.
+fn replay_programs(programs: u64) -> anyhow::Result<()> {
+    let next = AtomicU64::new(0);
+    let total = Mutex::new(ReplayTotal::default());
+    let begin = Instant::now();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= programs {
+                        break;
+                    }
+                    let mut own = ReplayTotal::default();
+                    if let Err(error) = own.replay_program(seed) {
+                        own.failures.push(format!("program {seed}: {error:#}"));
+                    }
+                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                    total.add(own);
+                    total.print_progress(programs as usize, begin);
+                }
+            });
+        }
+    });
+    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    total.print(&format!("{programs} random programs"))
 }
 
 /// Totals of the replays.
@@ -160,6 +202,37 @@ impl ReplayTotal {
             }
         }
         self.replayed += usize::from(self.runs > before);
+        Ok(())
+    }
+
+    /// Replays a random program; its words are valid from sm_52 on.
+    fn replay_program(&mut self, seed: u64) -> anyhow::Result<()> {
+        let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
+        let program = control_words::program(seed);
+        let grid = program.launch(seed);
+        for (name, chip) in MACHINES {
+            let Ok(sm @ 52..) = chip.trim_start_matches("sm_").parse::<u8>() else {
+                continue;
+            };
+            let machine = GpuModel::built_in(name).map_err(to_error)?;
+            let session = program.session(sm);
+            let prepared = program.prepared(&session).map_err(to_error)?;
+            for selection in [
+                Selection::Slow,
+                Selection::Typical,
+                Selection::Least,
+                Selection::Most,
+                Selection::Seed(seed),
+            ] {
+                let timed = TimedOptions {
+                    selection,
+                    ..TimedOptions::new(machine.clone())
+                };
+                let what = format!("program {seed} on {name}, {selection}");
+                self.replay_run(&session, &prepared, &grid, &timed, &what);
+            }
+            self.replayed += 1;
+        }
         Ok(())
     }
 
@@ -250,13 +323,13 @@ impl ReplayTotal {
         }
     }
 
-    fn print(mut self, launches: usize, machines: usize) -> anyhow::Result<()> {
+    fn print(mut self, subject: &str) -> anyhow::Result<()> {
         self.failures.sort();
         for failure in self.failures.iter().take(MOST_SHOWN) {
             println!("{failure}");
         }
         println!(
-            "{launches} launches on {machines} machines: {} replayed, {} without code for the chip",
+            "{subject}: {} replayed, {} without code for the chip",
             self.replayed, self.without_code
         );
         println!(

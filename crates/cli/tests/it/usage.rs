@@ -86,7 +86,7 @@ fn wrong_usage() {
             file(&["--param", "n=18446744073709551616"]),
             "not a whole number of 64 bits",
         ),
-        (file(&["--cost", "cycles"]), "'cycles'"),
+        (file(&["--cost", "seconds"]), "'seconds'"),
         (file(&["--format", "xml"]), "'xml'"),
         (file(&["--stack", "none"]), "'none'"),
         (file(&["--groups", "some"]), "'some'"),

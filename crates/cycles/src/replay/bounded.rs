@@ -33,11 +33,8 @@ pub fn replay_bounded(
     let mut accesses = BTreeMap::new();
     for (instr, own) in trace.instrs.iter().zip(&limits) {
         if let Some(own) = own {
-            // Of all executions the one with the most sectors decides the shape of the windows.
             let known = accesses.entry(instr.at).or_insert_with(|| own.clone());
-            if sectors(own) > sectors(known) {
-                *known = own.clone();
-            }
+            cover(known, own);
         }
     }
     let transfer = Transfer::new(facts, &accesses, numbers);
@@ -200,6 +197,19 @@ impl StepOutcomes for BoundedOutcomes<'_> {
 
     fn waits_at_barrier(&self) -> bool {
         true
+    }
+}
+
+/// Raises the limits of an instruction to those of one execution, as far as they shape the windows and decide whether
+/// loads wait for lines in flight.
+fn cover(known: &mut AccessLimits, own: &AccessLimits) {
+    let hits = own.spaces.iter().any(|space| space.may_hit_l1);
+    let hit_before = known.spaces.iter().any(|space| space.may_hit_l1);
+    if sectors(own) > sectors(known) {
+        *known = own.clone();
+    }
+    for space in &mut known.spaces {
+        space.may_hit_l1 |= hits || hit_before;
     }
 }
 

@@ -234,3 +234,33 @@ fn a_line_ahead_is_awaited() {
     let arrival = machine[Parameter::InstructionL15Hit] + transfer;
     assert_eq!(issues(&facts, &trace, &machine), [1, arrival, arrival + 1]);
 }
+
+/// A store to sectors that a load has requested from DRAM is complete when they have arrived.
+#[test]
+fn a_store_waits_for_its_sectors_in_flight() {
+    let machine = machine();
+    let mut facts: Vec<InstrFacts> = (0..4).map(plain).collect();
+    for facts in &mut facts[..2] {
+        facts.unit = ExecUnit::Lsu;
+        facts.completion = Completion::Memory { cached: false };
+    }
+    facts[2].completion = Completion::Fence { device: true };
+    let mut trace = in_order(&facts);
+    let mut load = one_sector(AccessDirection::Load);
+    let mut store = one_sector(AccessDirection::Store);
+    if let Some(beyond) = &mut load.requests[0][0].beyond {
+        beyond.translation = TranslationSource::First;
+        (beyond.lines[0].hits, beyond.lines[0].missing) = (0, 1);
+    }
+    if let Some(beyond) = &mut store.requests[0][0].beyond {
+        beyond.translation = TranslationSource::First;
+        beyond.lines[0].awaits_sectors = true;
+    }
+    for (number, access) in [load, store].into_iter().enumerate() {
+        trace.instrs[number].bytes = 4;
+        trace.instrs[number].accesses = vec![access];
+    }
+    let dram = machine[Parameter::L2Hit] + machine[Parameter::DramBeyond];
+    let expected = [1, 2, 3, 1 + dram + machine[Parameter::FenceDevice]];
+    assert_eq!(issues(&facts, &trace, &machine), expected);
+}

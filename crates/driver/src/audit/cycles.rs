@@ -231,7 +231,7 @@ impl Session {
                 });
             }
         };
-        let mut comparison = Comparison {
+        let mut comparison = LoneWarpComparison {
             session: self,
             prepared,
             claims,
@@ -261,7 +261,7 @@ struct BoundOfCounts {
 }
 
 /// Comparison of the warps of one launch.
-struct Comparison<'a> {
+struct LoneWarpComparison<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
     claims: &'a Claims<'a>,
@@ -273,7 +273,7 @@ struct Comparison<'a> {
     found: LoneWarpAudit,
 }
 
-impl Comparison<'_> {
+impl LoneWarpComparison<'_> {
     /// Compares the chosen warps, up to the first whose loop counts have no bound.
     fn all_warps(&mut self) -> Result<(), Diagnostic> {
         let axes = |size: [u32; 3]| size.iter().map(|&n| u64::from(n)).product::<u64>();

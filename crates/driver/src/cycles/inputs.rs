@@ -86,6 +86,9 @@ struct AccessKnowledge {
     memory: Option<LaunchMemory>,
     /// Whether loads from global memory may look up the L1 cache.
     all_loads_cached: bool,
+    /// Whether the launch has shared, and local memory; without it an access ends the run.
+    has_shared: bool,
+    has_local: bool,
 }
 
 impl Session {
@@ -124,6 +127,12 @@ impl Session {
         let access_knowledge = AccessKnowledge {
             caches,
             memory,
+            has_shared: bound_launch
+                .as_ref()
+                .is_none_or(|(launch, _)| launch.shared > 0),
+            has_local: bound_launch
+                .as_ref()
+                .is_none_or(|(launch, _)| launch.local > 0),
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
         };
         let facts = instr_facts(&prepared.code, program);
@@ -250,7 +259,12 @@ impl AccessKnowledge {
     ) -> AccessLimits {
         let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
         let spaces = order.into_iter().filter_map(|space| {
-            let counts = class.limit(space)?;
+            let exists = match space {
+                MemorySpace::Shared => self.has_shared,
+                MemorySpace::Local => self.has_local,
+                _ => true,
+            };
+            let counts = class.limit(space).filter(|_| exists)?;
             Some(self.space_limits(class, direction, cached, (space, counts)))
         });
         AccessLimits {

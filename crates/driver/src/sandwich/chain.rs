@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::AccessClass;
 use warpbound_base::Diagnostic;
 use warpbound_bound::Effort;
-use warpbound_cycles::{KernelTime, MachineNumbers};
+use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::MachineConfig;
@@ -57,19 +57,20 @@ pub(super) struct Chain<'a> {
     launch: &'a LaunchFile,
     caches: CacheState,
     numbers: MachineNumbers,
-    observed: Option<Observed>,
+    pub(super) observed: Option<Observed>,
 }
 
 /// Facts, and their observed counterparts.
-struct Observed {
+pub(super) struct Observed {
     given: FlowFacts,
-    seen: FlowFacts,
+    pub(super) seen: FlowFacts,
     /// Number of times that each step was taken; `None` if it is not known.
-    steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
-    accesses: BTreeMap<OpIndex, ObservedAccess>,
-    record: RunRecord,
+    pub(super) steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
+    pub(super) accesses: BTreeMap<OpIndex, ObservedAccess>,
+    pub(super) record: RunRecord,
     caches: CacheState,
     config: MachineConfig,
+    replayed: Option<u64>,
 }
 
 impl<'a> Chain<'a> {
@@ -116,6 +117,7 @@ impl<'a> Chain<'a> {
             record: worst.record.clone(),
             caches: worst.caches(),
             config: worst.config.clone(),
+            replayed: worst.replayed,
         });
     }
 
@@ -139,12 +141,17 @@ impl<'a> Chain<'a> {
         Some(issued)
     }
 
-    /// Computes the bound in which claims are replaced by observations.
+    /// Computes the bound in which claims are replaced by observations. The cost of a path is also computed with
+    /// `vectors`, those of the element before, and theirs become those of the smaller cost.
     ///
     /// # Errors
     ///
     /// There is none.
-    pub(super) fn value(&self, replaced: Replaced) -> Result<u64, Diagnostic> {
+    pub(super) fn value(
+        &self,
+        replaced: Replaced,
+        vectors: &mut Option<NodeVectors>,
+    ) -> Result<u64, Diagnostic> {
         let unknown = || Diagnostic::new("nothing is observed");
         let observed = self.observed.as_ref().ok_or_else(unknown)?;
         let numbers = match replaced.numbers {
@@ -166,9 +173,16 @@ impl<'a> Chain<'a> {
             true => &observed.seen,
             false => &observed.given,
         };
-        let limit = |inputs: &CycleInputs| {
+        let before = vectors.take();
+        let mut best: Option<PathValue> = None;
+        let mut limit = |inputs: &CycleInputs| -> Result<u64, Diagnostic> {
             if replaced.path {
-                return observed.path_value(inputs, &numbers);
+                let value = observed.path_value(inputs, &numbers, before.as_ref())?;
+                let cycles = value.cycles;
+                if best.as_ref().is_none_or(|best| cycles < best.cycles) {
+                    best = Some(value);
+                }
+                return Ok::<u64, Diagnostic>(cycles);
             }
             let bound = cycle_bound(
                 self.flow,
@@ -181,10 +195,17 @@ impl<'a> Chain<'a> {
         };
         // As `LoneWarp::bound` does.
         let each_misses = limit(&inputs)?;
-        Ok(match inputs.with_counted_sectors() {
+        let smaller = match inputs.with_counted_sectors() {
             Some(inputs) => each_misses.min(limit(&inputs)?),
             None => each_misses,
-        })
+        };
+        *vectors = best.map(|best| best.vectors);
+        Ok(smaller)
+    }
+
+    /// Returns the time of the worst run's replay, if it has one.
+    pub(super) fn replayed(&self) -> Option<u64> {
+        self.observed.as_ref()?.replayed
     }
 
     fn inputs(
@@ -263,7 +284,8 @@ impl Observed {
         &self,
         inputs: &CycleInputs,
         numbers: &MachineNumbers,
-    ) -> Result<u64, Diagnostic> {
+        known: Option<&NodeVectors>,
+    ) -> Result<PathValue, Diagnostic> {
         let unknown =
             || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
         let mut steps = self.steps.clone().ok_or_else(unknown)?;
@@ -283,28 +305,50 @@ impl Observed {
                 break;
             }
         }
-        let costs = time.costs();
-        let mut cycles = u128::from(costs.start.cycles);
-        for (cost, &count) in costs.steps.iter().zip(&counts) {
-            match cost {
-                Some(cost) => cycles += u128::from(cost.cycles) * count,
-                None if count == 0 => {}
-                None => return Err(unknown()),
+        let own = path_cost(inputs, &time.costs(), &counts).ok_or_else(unknown)?;
+        let (mut least, mut vectors) = (own, time.vectors());
+        if let Some(known) = known {
+            time.use_vectors(known);
+            let other = path_cost(inputs, &time.costs(), &counts);
+            if let Some(other) = other.filter(|other| *other < least) {
+                (least, vectors) = (other, known.clone());
             }
         }
-        let executions = |node: usize| {
-            let own = inputs
-                .steps
-                .iter()
-                .zip(&counts)
-                .filter(|(step, _)| step.from == node);
-            own.map(|(_, count)| count).sum()
-        };
-        for once in &costs.once {
-            cycles += u128::from(once.cycles) * once.times(executions);
-        }
-        let all = delays(inputs, numbers)?.add_to(cycles);
-        all.and_then(|cycles| u64::try_from(cycles).ok())
-            .ok_or_else(|| Diagnostic::new("the cycles of the path have more than 64 bits"))
+        let all = delays(inputs, numbers)?.add_to(least);
+        let cycles = all.and_then(|cycles| u64::try_from(cycles).ok());
+        let too_many = || Diagnostic::new("the cycles of the path have more than 64 bits");
+        Ok(PathValue {
+            cycles: cycles.ok_or_else(too_many)?,
+            vectors,
+        })
     }
+}
+
+/// Cost of a path, with the vectors that it was computed with.
+struct PathValue {
+    cycles: u64,
+    vectors: NodeVectors,
+}
+
+/// Returns the cost of a path on which each step is taken a number of times; `None` if some step is never taken.
+fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<u128> {
+    let mut cycles = u128::from(costs.start.cycles);
+    for (cost, &count) in costs
+        .steps
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| **count > 0)
+    {
+        cycles += u128::from(cost.as_ref()?.cycles) * count;
+    }
+    let executions = |node: usize| {
+        let own = inputs.steps.iter().zip(counts);
+        own.filter(|(step, _)| step.from == node)
+            .map(|(_, count)| count)
+            .sum()
+    };
+    for once in &costs.once {
+        cycles += u128::from(once.cycles) * once.times(executions);
+    }
+    Some(cycles)
 }

@@ -9,7 +9,7 @@ use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
 use super::SandwichOptions;
 use super::observed::RunRecord;
-use crate::audit::{AuditObservations, Claims, HeaderMaximum, variation};
+use crate::audit::{AuditObservations, Claims, HeaderMaximum, ServiceOrder, variation};
 use crate::{CacheState, Prepared, RunHooks, Session, TimedOptions};
 
 /// Warp of a launch with contents and an order of divergent lanes.
@@ -44,6 +44,8 @@ pub(super) struct WorstRun {
     pub(super) record: RunRecord,
     /// Most header executions that any run had, per entry and in all, by loop.
     pub(super) loop_counts: [Vec<Option<u64>>; 2],
+    /// Times of its replay, if it has one.
+    pub(super) replayed: Option<u64>,
     /// Whether other schedulers take as many cycles.
     same_for_schedulers: bool,
 }
@@ -143,6 +145,7 @@ impl Runs<'_> {
             run.is_ok_and(|other| other == cycles)
         });
         Ok(WorstRun {
+            replayed: self.replay(&situation, &conditions),
             config: self.config(&conditions),
             situation,
             conditions,
@@ -306,6 +309,17 @@ impl Runs<'_> {
             .session
             .simulate_with(self.prepared, launch, &timed, listener)?;
         Ok(run.cycles.0.0)
+    }
+
+    /// Replays a run; `None` if an instruction has no replay.
+    fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<u64> {
+        let timed = self.timed(situation, conditions);
+        let run = self
+            .session
+            .record_warp(self.prepared, &situation.launch, &timed)
+            .ok()?;
+        let is_timed = run.refusal().is_none();
+        is_timed.then(|| run.replay(ServiceOrder::Requests).end)
     }
 
     /// Searches the slow end of the parameters without one; returns the cycles and the conditions.

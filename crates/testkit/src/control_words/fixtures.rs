@@ -51,6 +51,13 @@ const ALL: &[(&str, Body)] = &[
     ("code after stores", code_after_stores),
     ("queues", queues),
     ("pages in several blocks", pages_in_several_blocks),
+    ("loads over barriers", loads_over_barriers),
+    ("lines lost while in flight", lines_lost_in_flight),
+    ("loads one after the other", loads_one_by_one),
+    ("short loop", short_loop),
+    ("waits in a loop", waits_in_loop),
+    ("atomics one after the other", atomics_one_by_one),
+    ("full queue before a load", full_queue_before_load),
 ];
 
 /// Returns the programs.
@@ -124,7 +131,7 @@ fn constant_behind_ldc_in_loop(l: &mut Listing) {
 }
 
 fn load_on_one_side(l: &mut Listing) {
-    l.repeat(8, |l| {
+    l.repeat(24, |l| {
         l.global(0, 7);
         l.diverge(
             |l| l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0),
@@ -156,7 +163,7 @@ fn load_on_both_sides(l: &mut Listing) {
 fn load_before_loop(l: &mut Listing) {
     l.global(0, 7);
     l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(1);
-    l.repeat(8, |l| {
+    l.repeat(24, |l| {
         l.chain(3, 7);
         l.wait(2);
         l.repeat(3, |l| {
@@ -170,7 +177,7 @@ fn load_before_loop(l: &mut Listing) {
 
 fn depbar_over_back_edges(l: &mut Listing) {
     l.global(0, 7);
-    l.repeat(8, |l| {
+    l.repeat(30, |l| {
         l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0);
         l.op(words::load_global(21, GLOBAL, 32, 4, 0)).write = Some(0);
         l.op(words::load_shared(22, words::RZ, 0, 4)).write = Some(0);
@@ -190,7 +197,7 @@ fn store_buffer(l: &mut Listing) {
 
 fn stores_then_fence(l: &mut Listing) {
     l.op(words::memory_barrier(0));
-    l.repeat(4, |l| {
+    l.repeat(16, |l| {
         divergent_stores(l, 9);
         l.op(words::memory_barrier(1));
         l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0);
@@ -201,7 +208,7 @@ fn stores_then_fence(l: &mut Listing) {
 
 fn misses_in_flight(l: &mut Listing) {
     l.global(0, 7);
-    l.repeat(3, |l| {
+    l.repeat(8, |l| {
         for nth in 0..12 {
             let slot = l.op(words::load_global(20, GLOBAL, 16 * (nth % 4), 16, 0));
             slot.write = Some(0);
@@ -214,7 +221,7 @@ fn misses_in_flight(l: &mut Listing) {
 
 fn coalesced_wide_loads(l: &mut Listing) {
     l.global(0, 4);
-    for nth in 0..12 {
+    for nth in 0..30 {
         l.op(words::load_global(20, GLOBAL, 512 * nth, 16, 0)).write = Some(0);
     }
     l.wait(1);
@@ -272,7 +279,7 @@ fn cached_lines_in_flight(l: &mut Listing) {
 }
 
 fn atomics_then_loads(l: &mut Listing) {
-    l.repeat(4, |l| {
+    l.repeat(16, |l| {
         l.global(1, 5);
         l.op(words::atomic(0, 20, GLOBAL, 0, 40)).write = Some(0);
         l.op(words::reduction(0, GLOBAL, 0, 40));
@@ -355,7 +362,7 @@ fn ldc_of_many_addresses(l: &mut Listing) {
 }
 
 fn barriers_in_loop(l: &mut Listing) {
-    l.repeat(6, |l| {
+    l.repeat(20, |l| {
         l.op(words::BARRIER);
         read_constant(l, constant(2, 0));
         l.op(words::BARRIER);
@@ -366,7 +373,7 @@ fn barriers_in_loop(l: &mut Listing) {
 
 fn shuffles_and_shared(l: &mut Listing) {
     l.shared_and_local(7, 2);
-    l.repeat(4, |l| {
+    l.repeat(16, |l| {
         for nth in 0..4 {
             l.op(words::load_shared(20, SHARED, 4 * nth, 4)).write = Some(0);
             let shuffle = l.op(words::shuffle(0, 22, 20, 3));
@@ -381,7 +388,7 @@ fn shuffles_and_shared(l: &mut Listing) {
 
 fn shared_atomics(l: &mut Listing) {
     l.shared_and_local(2, 2);
-    l.repeat(4, |l| {
+    l.repeat(24, |l| {
         l.op(words::shared_atomic(0, 20, words::RZ, 0, 40)).write = Some(0);
         l.op(words::load_shared(21, SHARED, 0, 4)).write = Some(1);
         l.op(words::shared_atomic(0, 20, SHARED, 0, 40)).write = Some(2);
@@ -391,7 +398,7 @@ fn shared_atomics(l: &mut Listing) {
 }
 
 fn pairs_at_block_ends(l: &mut Listing) {
-    l.repeat(12, |l| {
+    l.repeat(40, |l| {
         l.op(words::plain3(0, 20, 21, Operand::Register(22), 23))
             .code = 16;
         l.op(words::special_function(0, 24, 25)).code = 16;
@@ -411,7 +418,7 @@ fn pairs_at_block_ends(l: &mut Listing) {
 
 fn drains(l: &mut Listing) {
     l.global(0, 7);
-    l.repeat(6, |l| {
+    l.repeat(30, |l| {
         l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(4);
         l.op(words::store_global(20, GLOBAL, 32, 4)).read = Some(5);
         l.op(words::add_number(41, 41, 1)).code = 0;
@@ -442,6 +449,68 @@ fn code_after_stores(l: &mut Listing) {
     });
 }
 
+fn loads_one_by_one(l: &mut Listing) {
+    l.global(0, 2);
+    for nth in 0..30 {
+        l.op(words::load_global(20, GLOBAL, 128 * nth, 4, 0)).write = Some(0);
+        l.wait(1);
+    }
+}
+
+/// Operands of one bank, and a taken branch.
+fn short_loop(l: &mut Listing) {
+    l.repeat(200, |l| {
+        l.op(words::plain3(0, 30, 20, Operand::Register(24), 28));
+        l.op(words::plain3(0, 31, 21, Operand::Register(25), 29));
+    });
+}
+
+fn waits_in_loop(l: &mut Listing) {
+    l.repeat(200, |l| {
+        l.op(words::special_function(0, 32, 33)).write = Some(0);
+        l.wait(1);
+    });
+}
+
+fn atomics_one_by_one(l: &mut Listing) {
+    l.global(0, 2);
+    for _ in 0..60 {
+        l.op(words::atomic(0, 20, GLOBAL, 0, 40)).write = Some(0);
+        l.wait(1);
+    }
+}
+
+fn full_queue_before_load(l: &mut Listing) {
+    l.global(0, 2);
+    l.repeat(40, |l| {
+        for _ in 0..10 {
+            l.op(words::double(0, 22, 24, 26, 28));
+        }
+        l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0);
+        l.wait(1);
+    });
+}
+
+fn loads_over_barriers(l: &mut Listing) {
+    l.global(0, 7);
+    l.repeat(20, |l| {
+        l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(0);
+        l.op(words::load_shared(21, SHARED, 0, 4)).write = Some(1);
+        l.op(words::BARRIER);
+        l.wait(2);
+        l.chain(2, 3);
+        l.op(words::BARRIER);
+        l.wait(1);
+    });
+}
+
+/// Blocks of one line, each followed by lines that are prefetched with it; between a block and the next line other
+/// blocks of the same set run.
+fn lines_lost_in_flight(l: &mut Listing) {
+    scattered_blocks(l, 160, 33);
+    l.repeat(2, |l| scattered_blocks(l, 161, 16));
+}
+
 fn pages_in_several_blocks(l: &mut Listing) {
     for buffer in [2, 4] {
         l.op(words::add_low(GLOBAL, buffer, words::RZ));
@@ -458,7 +527,7 @@ fn pages_in_several_blocks(l: &mut Listing) {
 
 fn queues(l: &mut Listing) {
     l.shared_and_local(7, 2);
-    l.repeat(4, |l| {
+    l.repeat(16, |l| {
         for nth in 0..10 {
             l.op(words::special_function(0, 20, 21)).write = Some(0);
             l.op(words::double(nth, 22, 24, 26, 28)).write = Some(1);
