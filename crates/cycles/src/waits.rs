@@ -421,6 +421,8 @@ impl<'a> Builder<'a> {
             return Vec::new();
         };
         let once = self.once.get(node).copied().unwrap_or(false);
+        let loads = self.kernel.loaded_constants.values();
+        let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
         let mut waits = Vec::new();
         for op in (first.0..=last.0).map(OpIndex) {
             let address = self.address(op);
@@ -452,8 +454,6 @@ impl<'a> Builder<'a> {
                 .collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
-            let loads = self.kernel.loaded_constants.values();
-            let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
             let mut addresses = self.constant_addresses(op);
             let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
