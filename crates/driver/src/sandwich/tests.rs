@@ -54,7 +54,7 @@ fn steps_that_are_not_counted_invert_the_chain() {
     });
     assert_eq!(
         report.inversion(),
-        Some("worst simulated"),
+        Some("replay"),
         "{}",
         report.text()
     );
@@ -69,7 +69,7 @@ fn misses_that_are_not_seen_invert_the_chain() {
     });
     assert_eq!(
         report.inversion(),
-        Some("worst simulated"),
+        Some("replay"),
         "{}",
         report.text()
     );
