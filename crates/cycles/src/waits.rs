@@ -54,7 +54,7 @@ const CONSTANTS: [CacheShape; 2] = [
 pub(crate) struct KernelWaits {
     /// For each node and instruction of it.
     pub(crate) nodes: Vec<Vec<OpWaits>>,
-    /// What is counted once, or a limited number of times.
+    /// Costs that are counted once, or a limited number of times.
     pub(crate) once: Vec<OnceCost>,
     /// Bytes of a line of code.
     pub(crate) line: u64,

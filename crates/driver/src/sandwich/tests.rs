@@ -52,12 +52,7 @@ fn steps_that_are_not_counted_invert_the_chain() {
             *count /= 2;
         }
     });
-    assert_eq!(
-        report.inversion(),
-        Some("replay"),
-        "{}",
-        report.text()
-    );
+    assert_eq!(report.inversion(), Some("replay"), "{}", report.text());
 }
 
 #[test]
@@ -67,12 +62,7 @@ fn misses_that_are_not_seen_invert_the_chain() {
             *seen = Default::default();
         }
     });
-    assert_eq!(
-        report.inversion(),
-        Some("replay"),
-        "{}",
-        report.text()
-    );
+    assert_eq!(report.inversion(), Some("replay"), "{}", report.text());
 }
 
 #[test]
