@@ -182,6 +182,11 @@ impl<'a> Builder<'a> {
         // Several lines of the L2 cache are requested at the same time; the last one waits for the others.
         let of_l2 = numbers.slow(Parameter::L2Line).max(1);
         let parts = line.div_ceil(of_l2).max(1) as i64;
+        let may_miss = kernel.constants_may_miss;
+        let dram = match may_miss {
+            true => milli(Parameter::DramBeyond),
+            false => 0,
+        };
         let part = transfer_of.line_service((line.min(of_l2) / SECTOR).max(1) as i64, may_miss);
         let in_bank = (parts * part.0, parts * part.1);
         let constants = LineCaches::new(
@@ -230,10 +235,16 @@ impl<'a> Builder<'a> {
             }
         }
         let sectors = (line / SECTOR).max(1) as i64;
-        let service = transfer.line_service(sectors, self.kernel.lines_may_miss);
-        let nodes = nodes.into_values();
+        let last = self.kernel.nodes.iter().flatten();
+        let last = last.map(|&(_, last)| self.address(last) / line).max();
+        let nodes = nodes.into_iter();
         nodes
-            .map(|nodes| (nodes.into_iter().collect(), service.0 + service.1))
+            .map(|(own, nodes)| {
+                // What is after the code is in no cache.
+                let may_miss = self.kernel.lines_may_miss || last.is_none_or(|last| own > last);
+                let service = transfer.line_service(sectors, may_miss);
+                (nodes.into_iter().collect(), service.0 + service.1)
+            })
             .collect()
     }
 

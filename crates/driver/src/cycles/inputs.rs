@@ -8,7 +8,7 @@ use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
     TimedStep, Translations, refusal,
 };
-use warpbound_ir::{Meaning, OpIndex};
+use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
@@ -40,8 +40,10 @@ pub struct CycleInputs {
     pub accesses: BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
-    /// Whether lines of code and constants may be missing in the L2 cache.
+    /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Whether lines of constants may be missing in the L2 cache.
+    pub constants_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
     pub reaches_dram: bool,
     /// Translations of global and local memory that are missing once.
@@ -62,6 +64,7 @@ impl CycleInputs {
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
             lines_may_miss: self.lines_may_miss,
+            constants_may_miss: self.constants_may_miss,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
@@ -136,6 +139,10 @@ impl Session {
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
         };
         let facts = instr_facts(&prepared.code, program);
+        let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
+        let constants = constants.unwrap_or_default();
+        let constants_may_miss =
+            !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
         let mut inputs = CycleInputs {
             nodes: nodes(flow),
             steps: Vec::new(),
@@ -144,7 +151,8 @@ impl Session {
             accesses: BTreeMap::new(),
             loaded_constants: BTreeMap::new(),
             lines_may_miss: !access_knowledge.is_warm(),
-            reaches_dram: !access_knowledge.is_warm(),
+            constants_may_miss,
+            reaches_dram: constants_may_miss,
             translations: Default::default(),
             sectors: memory
                 .filter(|memory| memory.fits)
@@ -173,6 +181,36 @@ impl Session {
         inputs.translations = access_knowledge.translations();
         Ok(inputs)
     }
+}
+
+/// Whether a constant may be in a line of the second constant cache of which the host has not written all: a bank may end
+/// within a line, and the rest of the line is in no cache.
+fn has_partial_lines(
+    facts: &[InstrFacts],
+    banks: &[(u8, Vec<u8>)],
+    numbers: &MachineNumbers,
+) -> bool {
+    let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+    let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+    let written = |bank: u8| {
+        let mut banks = banks
+            .iter()
+            .filter(|(known, _)| *known != Code::ADDRESS_BANK);
+        let found = banks.find(|(known, _)| *known == bank);
+        found.map_or(0, |(_, bytes)| (bytes.len() as u64).next_multiple_of(of_l2))
+    };
+    facts.iter().any(|facts| {
+        let mut operands = facts.constants.iter();
+        let is_partial =
+            |&(bank, offset): &(u8, u32)| (u64::from(offset) / line + 1) * line > written(bank);
+        let loads_partial = match facts.completion {
+            Completion::Constant(bank, ..) => {
+                written(bank) == 0 || !written(bank).is_multiple_of(line)
+            }
+            _ => false,
+        };
+        loads_partial || operands.any(is_partial)
+    })
 }
 
 /// Returns the instructions of the nodes that a warp may execute.
