@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::access::{AccessClass, AccessCounts, AccessPattern};
+use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
@@ -322,17 +322,14 @@ impl AccessKnowledge {
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
-        let same_word = match class.pattern {
-            AccessPattern::Coalesced if class.shape.bytes >= 4 => 1,
-            _ => class.lanes.max(1),
-        };
         SpaceLimits {
             space,
             requests: counts.requests,
             lines: counts.transactions,
             sectors: counts.sectors,
             conflicts: counts.conflicts,
-            same_word,
+            // Patterns describe rows of lanes; lanes of different rows may have one word.
+            same_word: class.lanes.max(1),
             // Local memory is not in the cache when a launch begins.
             may_miss: is_local || !self.is_warm(),
             may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
