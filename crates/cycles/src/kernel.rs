@@ -54,6 +54,8 @@ pub struct TimedKernel<'a> {
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
+    pub lines_may_evict: bool,
     /// Whether lines of constants may be missing in the L2 cache.
     pub constants_may_miss: bool,
     /// Translations of global and of local memory that are missing once, for accesses without

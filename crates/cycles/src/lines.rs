@@ -164,6 +164,11 @@ impl LineCaches {
         }
     }
 
+    /// Whether a line of the second cache stays there.
+    pub(crate) fn stays_in_second(&self, line: u64) -> bool {
+        self.persistent[1].contains(&line)
+    }
+
     /// Whether a line of the first cache stays there.
     pub(crate) fn stays_in_first(&self, line: u64) -> bool {
         self.persistent[0].contains(&line)
@@ -205,7 +210,8 @@ impl LineCaches {
         LineWait {
             waits: true,
             latency,
-            backlog: (self.prefetched - late).max(0),
+            // A line that the first cache may have lost comes from the second, after its arrival there.
+            backlog: (self.prefetched + if first { 0 } else { self.second } - late).max(0),
             reaches_l2: !hits_second,
             reaches_dram: !hits_second && self.reaches_dram,
             service: if hits_second || counts {

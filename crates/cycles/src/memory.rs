@@ -187,6 +187,11 @@ impl MemoryTimes {
         self.dram_latency - self.l2_hit + self.dram
     }
 
+    /// Service of the write-back of a line at DRAM.
+    pub(crate) fn evicted_line(&self) -> i64 {
+        self.evicted_line
+    }
+
     /// Time of a walk of a page table.
     pub(crate) fn walk(&self) -> i64 {
         self.walk

@@ -66,7 +66,7 @@ impl StepOutcomes for WorstOutcomes<'_> {
         let arrival = self.waits.constants.arrival(vector)?;
         // A load requests its lines when its unit starts it, which may be later than now.
         let loaded = match self.waits.may_be_loaded {
-            true => vector.get(Part::LoadedConstants),
+            true => vector.get(Part::LoadedConstants) + self.waits.from_second,
             false => arrival,
         };
         Some(arrival.max(loaded))
@@ -96,9 +96,17 @@ impl StepOutcomes for WorstOutcomes<'_> {
         replay: i64,
     ) -> Option<i64> {
         let last = start + i64::from(self.waits.further_words) * replay;
+        // A line of the first cache may be part of one on its way to the second, requested by an earlier load or for
+        // another address of this one.
+        let from_second = self.waits.from_second;
+        let in_flight = vector.get(Part::LoadedConstants) + from_second;
         let arrival = self.waits.loaded_constants.arrival_from(vector, last);
         vector.raise(Part::LoadedConstants, arrival);
-        Some(vector.get(Part::LoadedConstants))
+        let own = match self.waits.further_words {
+            0 => arrival,
+            _ => arrival + from_second,
+        };
+        Some(own.max(in_flight))
     }
 
     fn waits_at_barrier(&self) -> bool {

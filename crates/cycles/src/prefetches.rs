@@ -118,8 +118,10 @@ impl Prefetches {
                 .map(move |&from| (time + self.least[from], from))
         };
         for op in entries {
-            let others = before(op, 0).filter(|&(_, from)| self.lines[from] != line);
-            waiting.extend(others.map(|(time, from)| Reverse((time, from, 0))));
+            // Both lines are requested when the instruction before their first one is issued.
+            let requests = self.before[op].iter();
+            let requests = requests.filter(|&&from| self.lines[from] != line);
+            waiting.extend(requests.map(|&from| Reverse((0, from, 0))));
         }
         while let Some(Reverse((time, op, entered))) = waiting.pop() {
             if time >= most || !reached.insert((op, entered)) {
@@ -150,7 +152,10 @@ impl Prefetches {
         let mut late = 0;
         let mut reached: BTreeMap<usize, i64> = BTreeMap::new();
         let mut waiting: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
-        waiting.extend(entries.iter().map(|&op| Reverse((0, op))));
+        // Both lines are requested when the instruction before their first one is issued.
+        let requests = entries.iter().flat_map(|&op| &self.before[op]);
+        let requests = requests.filter(|&&from| self.lines[from] != line);
+        waiting.extend(requests.map(|&from| Reverse((0, from))));
         while let Some(Reverse((time, op))) = waiting.pop() {
             // Longer ways leave no delay.
             if time >= most || reached.get(&op).is_some_and(|&known| known <= time) {

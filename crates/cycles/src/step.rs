@@ -23,6 +23,8 @@ pub(crate) struct OpWaits {
     pub(crate) constants: LineWait,
     /// Whether a load from a constant bank may have requested one of their lines.
     pub(crate) may_be_loaded: bool,
+    /// Time from the arrival of a line of constants in the second cache to that in the first.
+    pub(crate) from_second: i64,
     /// Wait for the constants that it loads (LDC), and the number of words that follow the first one.
     pub(crate) loaded_constants: LineWait,
     pub(crate) further_words: u32,
@@ -134,6 +136,11 @@ impl<'a> Transfer<'a> {
     /// Time of a walk of a page table.
     pub(crate) fn walk(&self) -> i64 {
         self.memory.walk()
+    }
+
+    /// Service of the write-back of a line at DRAM.
+    pub(crate) fn evicted_line(&self) -> i64 {
+        self.memory.evicted_line()
     }
 
     /// Service of a line of `sectors` sectors at a slice and at DRAM.

@@ -101,6 +101,10 @@ struct Builder<'a> {
     code_counted: FirstMisses,
     constants_counted: FirstMisses,
     in_bank: (i64, i64),
+    /// Time from the second constant cache to the first.
+    from_second: i64,
+    /// Service of the lines that any fetch may prefetch again, if the second cache may lose lines.
+    refetched: Option<(i64, i64)>,
     /// Time by which each line of code may arrive later if it is prefetched.
     late: BTreeMap<u64, i64>,
     /// The same for lines that the first cache may lose before they are needed.
@@ -161,7 +165,20 @@ impl<'a> Builder<'a> {
         let line = numbers.slow(Parameter::InstructionLine).max(1);
         let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
-        let service = transfer_of.line_service((line / SECTOR).max(1) as i64, may_miss);
+        let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+        let evicted = match kernel.lines_may_evict {
+            true => transfer_of.evicted_line(),
+            false => 0,
+        };
+        // Service of a part of a line, in one line of the L2 cache, which may replace one with stored data.
+        let service_of = |line: u64, may_miss: bool| {
+            let sectors = (line.min(of_l2) / SECTOR).max(1) as i64;
+            let (slice, dram) = transfer_of.line_service(sectors, may_miss);
+            (slice, dram + evicted)
+        };
+        let parts = line.div_ceil(of_l2).max(1) as i64;
+        let part = service_of(line, may_miss);
+        let service = (parts * part.0, parts * part.1);
         // A prefetched line is requested after those before it, and arrives after them.
         let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
         let each = transfer(line, bandwidth) + service.0 + service.1;
@@ -172,22 +189,26 @@ impl<'a> Builder<'a> {
             CODE,
             LineLatencies {
                 second: milli(Parameter::InstructionL15Hit),
-                beyond: milli(Parameter::InstructionL2Hit) + dram,
+                beyond: milli(Parameter::InstructionL2Hit) + dram + (parts - 1) * (part.0 + part.1),
                 prefetched,
                 service,
                 reaches_dram: may_miss,
             },
         );
+        let lines = code_ranges(kernel, line_of_code, ahead).into_iter();
+        let mut lines = lines.flat_map(|(first, end)| first / line_of_code..end / line_of_code);
+        let refetched = lines
+            .any(|line| !code.stays_in_second(line))
+            .then_some((ahead as i64 * service.0, ahead as i64 * service.1));
         let line = numbers.slow(Parameter::ConstantL15Line).max(1);
         // Several lines of the L2 cache are requested at the same time; the last one waits for the others.
-        let of_l2 = numbers.slow(Parameter::L2Line).max(1);
         let parts = line.div_ceil(of_l2).max(1) as i64;
         let may_miss = kernel.constants_may_miss;
         let dram = match may_miss {
             true => milli(Parameter::DramBeyond),
             false => 0,
         };
-        let part = transfer_of.line_service((line.min(of_l2) / SECTOR).max(1) as i64, may_miss);
+        let part = service_of(line, may_miss);
         let in_bank = (parts * part.0, parts * part.1);
         let constants = LineCaches::new(
             &constant_ranges(kernel),
@@ -210,6 +231,8 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank,
+            from_second: milli(Parameter::ConstantL15Beyond),
+            refetched,
             late: prefetches.late_lines(),
             late_lost: prefetches.late_lost_lines(),
             walk_at: [None; 2],
@@ -219,8 +242,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that do not stay may be
-    /// prefetched again; their requests are part of each wait.
+    /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that the second cache loses may
+    /// be prefetched again; their requests are part of each wait.
     fn prefetches(&self, ahead: u64, transfer: &Transfer<'_>) -> Vec<(Vec<usize>, i64)> {
         if ahead == 0 {
             return Vec::new();
@@ -243,7 +266,11 @@ impl<'a> Builder<'a> {
                 // What is after the code is in no cache.
                 let may_miss = self.kernel.lines_may_miss || last.is_none_or(|last| own > last);
                 let service = transfer.line_service(sectors, may_miss);
-                (nodes.into_iter().collect(), service.0 + service.1)
+                let evicted = match self.kernel.lines_may_evict {
+                    true => sectors * transfer.evicted_line(),
+                    false => 0,
+                };
+                (nodes.into_iter().collect(), service.0 + service.1 + evicted)
             })
             .collect()
     }
@@ -449,6 +476,7 @@ impl<'a> Builder<'a> {
             let fetch = self
                 .code
                 .wait(address, [known, known], (once, late), counted);
+            let fetch = self.with_refetched(fetch);
             let constants = all(self
                 .constant_addresses(op)
                 .map(|address| {
@@ -471,6 +499,7 @@ impl<'a> Builder<'a> {
                 fetch,
                 constants,
                 may_be_loaded,
+                from_second: self.from_second,
                 loaded_constants,
                 further_words,
                 access,
@@ -483,6 +512,20 @@ impl<'a> Builder<'a> {
             }
         }
         waits
+    }
+
+    /// Adds the lines that a fetch may prefetch again to its wait.
+    fn with_refetched(&self, fetch: LineWait) -> LineWait {
+        let Some((slice, dram)) = self.refetched else {
+            return fetch;
+        };
+        LineWait {
+            waits: true,
+            reaches_l2: true,
+            reaches_dram: self.kernel.lines_may_miss,
+            service: (fetch.service.0 + slice, fetch.service.1 + dram),
+            ..fetch
+        }
     }
 
     /// Wait of a load from a constant bank, and its words after the first one.
@@ -547,7 +590,8 @@ fn cycles(milli: i64) -> u64 {
 fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
     let mut by_nodes: BTreeMap<Vec<usize>, i64> = BTreeMap::new();
     for (nodes, milli) in misses {
-        *by_nodes.entry(nodes).or_default() += milli;
+        // A delay of whole cycles delays what follows by as many (SOUNDNESS 11.1).
+        *by_nodes.entry(nodes).or_default() += cycles(milli) as i64 * MILLI;
     }
     let each = by_nodes.into_iter().map(|(nodes, milli)| OnceCost {
         cycles: cycles(milli),

@@ -42,6 +42,8 @@ pub struct CycleInputs {
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
+    pub lines_may_evict: bool,
     /// Whether lines of constants may be missing in the L2 cache.
     pub constants_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
@@ -64,6 +66,7 @@ impl CycleInputs {
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
             lines_may_miss: self.lines_may_miss,
+            lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
@@ -151,6 +154,7 @@ impl Session {
             accesses: BTreeMap::new(),
             loaded_constants: BTreeMap::new(),
             lines_may_miss: !access_knowledge.is_warm(),
+            lines_may_evict: memory.is_none_or(|memory| !memory.fits),
             constants_may_miss,
             reaches_dram: constants_may_miss,
             translations: Default::default(),
