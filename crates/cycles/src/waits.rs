@@ -149,6 +149,42 @@ impl KernelWaits {
     }
 }
 
+/// Refill of a line of a second cache from the L2 cache.
+struct Refill {
+    /// Time from the request to the arrival, without contention.
+    beyond: i64,
+    /// Service at a slice and at DRAM.
+    service: (i64, i64),
+}
+
+impl Refill {
+    fn new(
+        kernel: &TimedKernel<'_>,
+        numbers: &MachineNumbers,
+        transfer: &Transfer<'_>,
+        (line, latency): (u64, Parameter),
+        may_miss: bool,
+    ) -> Refill {
+        // Several lines of the L2 cache are requested at the same time; the last one waits for the others. Each may replace
+        // a line with stored data.
+        let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+        let parts = line.div_ceil(of_l2).max(1) as i64;
+        let sectors = (line.min(of_l2) / SECTOR).max(1) as i64;
+        let (slice, mut dram) = transfer.line_service(sectors, may_miss);
+        if kernel.lines_may_evict {
+            dram += transfer.evicted_line();
+        }
+        let mut beyond = numbers.milli(latency) + (parts - 1) * (slice + dram);
+        if may_miss {
+            beyond += numbers.milli(Parameter::DramBeyond);
+        }
+        Refill {
+            beyond,
+            service: (parts * slice, parts * dram),
+        }
+    }
+}
+
 impl<'a> Builder<'a> {
     fn new(
         kernel: &'a TimedKernel<'a>,
@@ -156,73 +192,45 @@ impl<'a> Builder<'a> {
         transfer_of: &Transfer<'_>,
     ) -> Builder<'a> {
         let milli = |parameter| numbers.milli(parameter);
-        let may_miss = kernel.lines_may_miss;
-        let dram = if may_miss {
-            milli(Parameter::DramBeyond)
-        } else {
-            0
+        let refill = |(line, latency), may_miss| {
+            Refill::new(kernel, numbers, transfer_of, (line, latency), may_miss)
         };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
-        let line_of_code = line;
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
-        let of_l2 = numbers.slow(Parameter::L2Line).max(1);
-        let evicted = match kernel.lines_may_evict {
-            true => transfer_of.evicted_line(),
-            false => 0,
-        };
-        // Service of a part of a line, in one line of the L2 cache, which may replace one with stored data.
-        let service_of = |line: u64, may_miss: bool| {
-            let sectors = (line.min(of_l2) / SECTOR).max(1) as i64;
-            let (slice, dram) = transfer_of.line_service(sectors, may_miss);
-            (slice, dram + evicted)
-        };
-        let parts = line.div_ceil(of_l2).max(1) as i64;
-        let part = service_of(line, may_miss);
-        let service = (parts * part.0, parts * part.1);
+        let of_code = refill((line, Parameter::InstructionL2Hit), kernel.lines_may_miss);
+        let service = of_code.service;
         // A prefetched line is requested after those before it, and arrives after them.
         let bandwidth = numbers.slow(Parameter::InstructionAheadBandwidth);
         let each = transfer(line, bandwidth) + service.0 + service.1;
-        let prefetched = ahead as i64 * each;
-        let code = LineCaches::new(
-            &code_ranges(kernel, line, ahead),
-            numbers,
-            CODE,
-            LineLatencies {
-                second: milli(Parameter::InstructionL15Hit),
-                beyond: milli(Parameter::InstructionL2Hit) + dram + (parts - 1) * (part.0 + part.1),
-                prefetched,
-                service,
-                reaches_dram: may_miss,
-            },
-        );
-        let lines = code_ranges(kernel, line_of_code, ahead).into_iter();
-        let mut lines = lines.flat_map(|(first, end)| first / line_of_code..end / line_of_code);
+        let ranges = code_ranges(kernel, line, ahead);
+        let latencies = LineLatencies {
+            second: milli(Parameter::InstructionL15Hit),
+            beyond: of_code.beyond,
+            prefetched: ahead as i64 * each,
+            service,
+            reaches_dram: kernel.lines_may_miss,
+        };
+        let code = LineCaches::new(&ranges, numbers, CODE, latencies);
+        let mut lines = ranges
+            .iter()
+            .flat_map(|(first, end)| first / line..end / line);
         let refetched = lines
             .any(|line| !code.stays_in_second(line))
             .then_some((ahead as i64 * service.0, ahead as i64 * service.1));
-        let line = numbers.slow(Parameter::ConstantL15Line).max(1);
-        // Several lines of the L2 cache are requested at the same time; the last one waits for the others.
-        let parts = line.div_ceil(of_l2).max(1) as i64;
-        let may_miss = kernel.constants_may_miss;
-        let dram = match may_miss {
-            true => milli(Parameter::DramBeyond),
-            false => 0,
-        };
-        let part = service_of(line, may_miss);
-        let in_bank = (parts * part.0, parts * part.1);
-        let constants = LineCaches::new(
-            &constant_ranges(kernel),
-            numbers,
-            CONSTANTS,
-            LineLatencies {
-                second: milli(Parameter::ConstantL15Beyond),
-                beyond: milli(Parameter::ConstantL2Beyond) + dram + (parts - 1) * (part.0 + part.1),
-                prefetched: 0,
-                service: in_bank,
-                reaches_dram: may_miss,
-            },
+        let of_bank = numbers.slow(Parameter::ConstantL15Line).max(1);
+        let of_bank = refill(
+            (of_bank, Parameter::ConstantL2Beyond),
+            kernel.constants_may_miss,
         );
-        let prefetches = Prefetches::new(kernel, numbers, (line_of_code, ahead, each));
+        let latencies = LineLatencies {
+            second: milli(Parameter::ConstantL15Beyond),
+            beyond: of_bank.beyond,
+            prefetched: 0,
+            service: of_bank.service,
+            reaches_dram: kernel.constants_may_miss,
+        };
+        let constants = LineCaches::new(&constant_ranges(kernel), numbers, CONSTANTS, latencies);
+        let prefetches = Prefetches::new(kernel, numbers, (line, ahead, each));
         Builder {
             kernel,
             code,
@@ -230,7 +238,7 @@ impl<'a> Builder<'a> {
             once: acyclic(kernel),
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
-            in_bank,
+            in_bank: of_bank.service,
             from_second: milli(Parameter::ConstantL15Beyond),
             refetched,
             late: prefetches.late_lines(),

@@ -109,7 +109,7 @@ impl Session {
         let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
         let flow = flow.map_err(|refusal: Refusal| self.refusal_diagnostic(&prepared, refusal))?;
         let given = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
-        let mut claims = claims_of_flow(&prepared, &bound_options, knowledge.context.clone(), flow);
+        let mut claims = claims_of_flow(&prepared, &bound_options, knowledge.context, flow);
         claims.accesses = AccessFindings::find(&prepared, &claims.flow, &knowledge).classes;
         let classes = claims.accesses.clone();
         let mut runs = Runs {

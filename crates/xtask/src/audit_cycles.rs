@@ -42,7 +42,8 @@ struct Extent {
     caches: Option<CacheState>,
 }
 
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+/// Parses the options, and the beginnings of names of launches.
+fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
     let mut extent = Extent {
         seeds: 4,
         contents: 2,
@@ -67,6 +68,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
+    Ok((extent, names))
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (extent, names) = extent_of(arguments)?;
     let mut machines = Vec::new();
     for (name, chip) in MACHINES {
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;

@@ -146,6 +146,8 @@ impl Session {
         let constants = constants.unwrap_or_default();
         let constants_may_miss =
             !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
+        let has_longer_lines =
+            numbers.slow(Parameter::InstructionLine) > numbers.slow(Parameter::L2Line);
         let mut inputs = CycleInputs {
             nodes: nodes(flow),
             steps: Vec::new(),
@@ -153,10 +155,11 @@ impl Session {
             entry: flow.thread.entry.index(),
             accesses: BTreeMap::new(),
             loaded_constants: BTreeMap::new(),
-            lines_may_miss: !access_knowledge.is_warm(),
+            // The host writes whole lines of the L2 cache, and code may end within a longer line.
+            lines_may_miss: !access_knowledge.is_warm() || has_longer_lines,
             lines_may_evict: memory.is_none_or(|memory| !memory.fits),
             constants_may_miss,
-            reaches_dram: constants_may_miss,
+            reaches_dram: constants_may_miss || has_longer_lines,
             translations: Default::default(),
             sectors: memory
                 .filter(|memory| memory.fits)

@@ -21,6 +21,9 @@ const SECTOR: u64 = 32;
 /// Lanes of a warp.
 const LANES: u64 = 32;
 
+/// First address of a range and the one after its last.
+type AddressRange = (u64, u64);
+
 /// Memory of a launch with known addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LaunchMemory {
@@ -91,7 +94,7 @@ impl LaunchMemory {
 }
 
 /// Whether the lines of all ranges fit into the L2 cache, set by set.
-fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
+fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
     let [bytes, line, ways] =
         [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
             let (least, most) = numbers.range(parameter);
@@ -119,11 +122,11 @@ fn fits(ranges: &[(u64, u64)], numbers: &MachineNumbers) -> bool {
 /// Pages of buffers and of local memory, if both TLBs hold all of them. `all` has code and constants as well: the
 /// second-level TLB has their translations when a launch begins, if the host has just written them.
 fn pages(
-    (buffers, local): (&[(u64, u64)], &[(u64, u64)]),
-    all: &[(u64, u64)],
+    (buffers, local): (&[AddressRange], &[AddressRange]),
+    all: &[AddressRange],
     numbers: &MachineNumbers,
 ) -> Option<[PageCount; 2]> {
-    let count = |ranges: &[(u64, u64)], page: Parameter| {
+    let count = |ranges: &[AddressRange], page: Parameter| {
         let page = numbers.slow(page).max(1);
         let mut pages = BTreeSet::new();
         for (first, end) in ranges.iter().filter(|(first, end)| first < end) {

@@ -320,12 +320,12 @@ fn scattered_blocks(l: &mut Listing, count: usize, stride: usize) {
         order.get(nth + 1).map_or(end, |&next| places[next])
     };
     l.op_to(words::BRANCH, places[0]);
-    for block in 0..count {
+    for (block, &place) in places.iter().enumerate() {
         // 12 instructions in each line of 128 bytes.
         while !l.len().is_multiple_of(12) {
             l.op(words::NOP);
         }
-        l.bind(places[block]);
+        l.bind(place);
         l.chain(1, 1);
         l.op_to(words::BRANCH, next(block));
     }

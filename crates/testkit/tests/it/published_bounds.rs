@@ -50,9 +50,7 @@ fn bound(session: &Session, launch: &LaunchFile, caches: CacheState) -> (u64, u6
         .terms
         .iter()
         .find(|term| term.name == "launch overhead");
-    let limit = cycles
-        .bound
-        .unwrap_or_else(|| panic!("no bound: {:?}", cycles.reason));
+    let limit = cycles.bound.expect("a bound in cycles");
     (limit, overhead.expect("a term").cycles)
 }
 
