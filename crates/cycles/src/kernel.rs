@@ -52,8 +52,10 @@ pub struct TimedKernel<'a> {
     pub accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
-    /// Whether lines of code and constants may be missing in the L2 cache.
+    /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Whether lines of constants may be missing in the L2 cache.
+    pub constants_may_miss: bool,
     /// Translations of global and of local memory that are missing once, for accesses without
     /// [`SpaceLimits::may_walk`](crate::SpaceLimits).
     pub translations: [Translations; 2],

@@ -18,7 +18,7 @@ pub(crate) struct LineWait {
     pub(crate) waits: bool,
     /// Time from the request to the arrival, without contention.
     pub(crate) latency: i64,
-    /// Additional time from when slice and DRAM are free: the line may be prefetched behind others.
+    /// Additional time from when slice and DRAM are free: a prefetched line may follow others.
     pub(crate) backlog: i64,
     /// Whether the request may reach the L2 cache, and DRAM.
     pub(crate) reaches_l2: bool,

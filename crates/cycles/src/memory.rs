@@ -300,7 +300,7 @@ impl MemoryTimes {
         let lookups = lookups as i64 * MILLI;
         let last = first + (lookups - MILLI).max(0);
         vector.set(Part::Tags, first + lookups);
-        // Window: without the access's own sectors, so many others may be in flight.
+        // Window: the accesses that may be in flight beside this one.
         let left = self.left(is_store, space.sectors, most[usize::from(is_store)]);
         let others = vector.window(layout, is_store, left.unwrap_or(0));
         let free = first.max(others);

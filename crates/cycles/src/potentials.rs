@@ -234,12 +234,42 @@ impl<'a> Timing<'a> {
         changed
     }
 
-    /// Cost of a step between nodes with vectors.
-    pub(crate) fn cost(&self, number: usize, times: &[Option<NodeTimes>]) -> Option<StepCost> {
+    /// Costs of the steps that are wanted, by number; `None` for the others and for steps that are never taken.
+    pub(crate) fn costs(
+        &self,
+        times: &[Option<NodeTimes>],
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Option<StepCost>> {
+        let mut costs = vec![None; self.kernel.steps.len()];
+        for (node, outgoing) in self.outgoing.iter().enumerate() {
+            let Some(before) = times.get(node).and_then(Option::as_ref) else {
+                continue;
+            };
+            if !outgoing.iter().any(|&number| is_wanted(number)) {
+                continue;
+            }
+            let mut account = Account::new(before.raised_by);
+            let after = self.execute(node, before, &mut account);
+            for &number in outgoing.iter().filter(|&&number| is_wanted(number)) {
+                costs[number] = self.cost(number, (&after, &account), times);
+            }
+        }
+        costs
+    }
+
+    /// Cost of a step between nodes with vectors; `after` has the times after its source.
+    fn cost(
+        &self,
+        number: usize,
+        (after, account): (&TimeVector, &Account<'_>),
+        times: &[Option<NodeTimes>],
+    ) -> Option<StepCost> {
         let step = self.kernel.steps.get(number)?;
-        let before = times.get(step.from)?.as_ref()?;
-        let mut account = Account::new(before.raised_by);
-        let mut vector = self.execute(step.from, before, &mut account);
+        let mut vector = after.clone();
+        let mut account = Account {
+            terms: account.terms,
+            ..Account::new(account.raised_by)
+        };
         self.advance(*step, &mut vector, &mut account);
         let Some(to) = step.to else {
             let end = self.transfer.end(&vector);

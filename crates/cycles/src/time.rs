@@ -83,11 +83,8 @@ impl<'a> KernelTime<'a> {
 
     /// Returns the costs of all steps.
     pub fn costs(&self) -> PathTime {
-        let count = self.timing.kernel.steps.len();
         PathTime {
-            steps: (0..count)
-                .map(|number| self.timing.cost(number, &self.times))
-                .collect(),
+            steps: self.timing.costs(&self.times, |_| true),
             start: self.timing.start_cost(&self.times),
             once: self.timing.waits.once.clone(),
         }
@@ -97,13 +94,15 @@ impl<'a> KernelTime<'a> {
     /// and keeps it if the path gets cheaper. Returns whether a choice changed.
     pub fn improve(&mut self, counts: &[u128]) -> bool {
         let path_cost = |time: &KernelTime<'_>| {
-            let costs = time.costs();
-            let steps = costs.steps.iter().zip(counts);
+            let is_taken = |number: usize| counts.get(number).is_some_and(|&count| count > 0);
+            let costs = time.timing.costs(&time.times, is_taken);
+            let steps = costs.iter().zip(counts);
             let steps = steps.map(|(cost, count)| {
                 let cycles = cost.as_ref().map_or(0, |cost| u128::from(cost.cycles));
                 cycles.saturating_mul(*count)
             });
-            steps.fold(u128::from(costs.start.cycles), u128::saturating_add)
+            let start = time.timing.start_cost(&time.times);
+            steps.fold(u128::from(start.cycles), u128::saturating_add)
         };
         let mut best = path_cost(self);
         let mut changed = false;
@@ -135,12 +134,18 @@ impl<'a> KernelTime<'a> {
             let Some(times) = self.times.get(step.from).and_then(Option::as_ref) else {
                 continue;
             };
-            own.fill(0);
+            let ends = self.timing.kernel.nodes.get(step.from).copied().flatten();
+            let Some((first, last)) = ends else {
+                continue;
+            };
             let mut account = Account::new(times.raised_by);
             account.ops = Some(&mut own);
             self.timing.execute(step.from, times, &mut account);
-            for (all, own) in all.iter_mut().zip(&own) {
+            let range = first.index()..last.index() + 1;
+            let of_node = all.get_mut(range.clone()).into_iter().flatten();
+            for (all, own) in of_node.zip(own.get_mut(range).into_iter().flatten()) {
                 *all += *own as f64 * *count as f64;
+                *own = 0;
             }
         }
         all

@@ -54,7 +54,7 @@ const CONSTANTS: [CacheShape; 2] = [
 pub(crate) struct KernelWaits {
     /// For each node and instruction of it.
     pub(crate) nodes: Vec<Vec<OpWaits>>,
-    /// What is counted once, or a limited number of times.
+    /// Costs that are counted once, or a limited number of times.
     pub(crate) once: Vec<OnceCost>,
     /// Bytes of a line of code.
     pub(crate) line: u64,
@@ -182,6 +182,11 @@ impl<'a> Builder<'a> {
         // Several lines of the L2 cache are requested at the same time; the last one waits for the others.
         let of_l2 = numbers.slow(Parameter::L2Line).max(1);
         let parts = line.div_ceil(of_l2).max(1) as i64;
+        let may_miss = kernel.constants_may_miss;
+        let dram = match may_miss {
+            true => milli(Parameter::DramBeyond),
+            false => 0,
+        };
         let part = transfer_of.line_service((line.min(of_l2) / SECTOR).max(1) as i64, may_miss);
         let in_bank = (parts * part.0, parts * part.1);
         let constants = LineCaches::new(
@@ -230,10 +235,16 @@ impl<'a> Builder<'a> {
             }
         }
         let sectors = (line / SECTOR).max(1) as i64;
-        let service = transfer.line_service(sectors, self.kernel.lines_may_miss);
-        let nodes = nodes.into_values();
+        let last = self.kernel.nodes.iter().flatten();
+        let last = last.map(|&(_, last)| self.address(last) / line).max();
+        let nodes = nodes.into_iter();
         nodes
-            .map(|nodes| (nodes.into_iter().collect(), service.0 + service.1))
+            .map(|(own, nodes)| {
+                // What is after the code is in no cache.
+                let may_miss = self.kernel.lines_may_miss || last.is_none_or(|last| own > last);
+                let service = transfer.line_service(sectors, may_miss);
+                (nodes.into_iter().collect(), service.0 + service.1)
+            })
             .collect()
     }
 
@@ -421,6 +432,8 @@ impl<'a> Builder<'a> {
             return Vec::new();
         };
         let once = self.once.get(node).copied().unwrap_or(false);
+        let loads = self.kernel.loaded_constants.values();
+        let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
         let mut waits = Vec::new();
         for op in (first.0..=last.0).map(OpIndex) {
             let address = self.address(op);
@@ -452,8 +465,6 @@ impl<'a> Builder<'a> {
                 .collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
-            let loads = self.kernel.loaded_constants.values();
-            let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
             let mut addresses = self.constant_addresses(op);
             let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {

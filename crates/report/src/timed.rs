@@ -39,7 +39,7 @@ pub struct TimedReport {
     pub interlock: &'static str,
     /// Warp that ran alone; absent if all warps ran.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub only_warp: Option<LoneWarp>,
+    pub only_warp: Option<SimulatedWarp>,
     /// Cycles of the machine's clock. A simulated time is not a bound.
     pub cycles: u64,
     /// The machine's clock in kHz.
@@ -97,7 +97,7 @@ pub struct TimedReport {
 
 /// Warp that ran without the other warps of its launch.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct LoneWarp {
+pub struct SimulatedWarp {
     /// Linear index of its block in the grid.
     pub block: u64,
     /// Number of the warp in its block.

@@ -3,8 +3,8 @@
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
 use crate::timed::{
-    CycleChange, InstructionTime, LoneWarp, Misses, ParameterOverride, ParameterValue, Rerun,
-    SelectionSearch, Stalls, TheoreticalOccupancy, TimedReport, UnpublishedNumber,
+    CycleChange, InstructionTime, Misses, ParameterOverride, ParameterValue, Rerun,
+    SelectionSearch, SimulatedWarp, Stalls, TheoreticalOccupancy, TimedReport, UnpublishedNumber,
 };
 
 use Align::{Left, Right};
@@ -114,7 +114,7 @@ impl TimedReport {
         let all = format!("{blocks} blocks of {threads} threads");
         match self.only_warp {
             None => all,
-            Some(LoneWarp { block, warp }) => {
+            Some(SimulatedWarp { block, warp }) => {
                 format!("{all}; only warp {warp} of block {block} runs")
             }
         }

@@ -38,6 +38,8 @@ struct Extent {
     warps: u64,
     /// Runs of each warp at the slow end with refreshes of DRAM at different times.
     phases: u64,
+    /// State of the caches at the start; `None` is that of each launch.
+    caches: Option<CacheState>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -46,6 +48,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         contents: 2,
         warps: 4,
         phases: 16,
+        caches: None,
     };
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
@@ -58,6 +61,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--contents" => extent.contents = number()?,
             "--warps" => extent.warps = number()?,
             "--phases" => extent.phases = number()?,
+            "--warm" => extent.caches = Some(CacheState::Warm),
+            "--cold" => extent.caches = Some(CacheState::Cold),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
@@ -245,10 +250,10 @@ fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: Extent) -> Lone
     LoneWarpRuns {
         cycles: CycleOptions {
             machine: machine.clone(),
-            caches: match grid.caches {
+            caches: extent.caches.unwrap_or(match grid.caches {
                 StartCaches::Warm => CacheState::Warm,
                 StartCaches::Cold => CacheState::Cold,
-            },
+            }),
         },
         most_warps: extent.warps,
         searched_warps: extent.warps,

@@ -30,7 +30,17 @@ bound and instructions measures the bound, not the stated facts.
 Prints a row for each kernel, with the launch in which a warp issued the most, and totals, memory accesses by class among
 them: how many were executed, and how many had all numbers of their class in some execution. Fails on any contradiction.
 
-  --runs COUNT   launches of each kernel (100): the first three are fixed, the others random";
+  --runs COUNT   launches of each kernel (100): the first three are fixed, the others random
+
+With --cycles: simulates single warps of all launches in kernels/launches (whose names begin with a NAME, if any are given) on
+four machines and compares each run with the bound in cycles for the loop counts that the warp shows, with and without
+the launch overhead. Prints a row for each launch and machine, the ratio of the bound and the worst run among them.
+
+  --seeds COUNT     random selections of the parameters of the machine, besides slow, typical, lo and hi (4)
+  --contents COUNT  contents of the buffers: the given ones, then random ones (2)
+  --warps COUNT     most warps of each launch (4)
+  --phases COUNT    runs of each warp at the slow end with refreshes of DRAM at different times (16)
+  --warm, --cold    state of the L2 cache at the start (that of the launch)";
 
 /// Maximum number of warp instructions of a launch.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;

@@ -380,8 +380,7 @@ fn single_warps_are_compared_with_bounds_in_cycles() {
     let plain = audit(&facts).done();
     assert!(!plain.contains("cycles"), "{plain}");
     let text = audit(&[&facts[..], &["--cycles"]].concat()).done();
-    let line =
-        "  in cycles on gtx1080, any caches: 80 runs of 4 of 4 warps alone, none above its bound\n";
+    let line = "  in cycles on gtx1080, any caches: 160 runs of 4 of 4 warps alone, none above its bound\n";
     assert!(text.contains(line), "{text}");
     let how = [
         "--cycles",
@@ -398,7 +397,7 @@ fn single_warps_are_compared_with_bounds_in_cycles() {
     assert_eq!(cycles["caches"], "warm");
     assert_eq!(
         (&cycles["runs"], &cycles["violations"]),
-        (&40.into(), &0.into())
+        (&80.into(), &0.into())
     );
     let number = |key: &str| cycles[key].as_f64().expect("a number");
     assert!(number("worst_simulated") <= number("bound"));

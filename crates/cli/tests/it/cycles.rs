@@ -297,3 +297,41 @@ fn a_file_of_several_kernels_has_a_column_of_cycles() {
         ["at", "most", "cycles", "loops", "kernel"]
     );
 }
+
+/// A constant bank may end in a part of a line of the constant cache: the host has written the rest of the line nowhere,
+/// so that a warm L2 cache lacks it.
+#[test]
+fn constants_in_part_of_a_line_miss_a_warm_cache() {
+    for (file, launch) in [
+        ("backprop.sm_61.cubin", "backprop.backprop_adjust.0"),
+        ("float_mix.sm_61.cubin", "float_mix.float_mix.0"),
+    ] {
+        let launch = format!("../launches/{launch}.toml");
+        let how = [
+            file,
+            "--launch",
+            &launch,
+            "--machine",
+            "gtx1080",
+            "--caches",
+            "warm",
+        ];
+        let (_, report) = json(&how);
+        let bound = report["kernels"][0]["cycles"]["bound"].as_u64();
+        let slow = [
+            "run",
+            "--format",
+            "json",
+            "--select",
+            "slow",
+            "--only-warp",
+            "0.0",
+        ];
+        let simulated = run(&[&slow[..], &how].concat()).done();
+        let simulated: Value = serde_json::from_str(&simulated).expect("JSON");
+        assert!(
+            bound >= simulated["cycles"].as_u64(),
+            "{file}: {bound:?}, {simulated}"
+        );
+    }
+}

@@ -163,7 +163,7 @@ fn one_sector(direction: AccessDirection) -> TracedAccess {
     }
 }
 
-/// A hit of the L1 cache waits for its line in flight, behind a translation.
+/// A hit of the L1 cache waits for its line in flight, which waits for a translation.
 #[test]
 fn a_hit_waits_for_its_line() {
     let machine = machine();

@@ -18,6 +18,9 @@ use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 /// Most solutions of the integer program, each with vectors that suit the path of the one before.
 const MOST_ROUNDS: usize = 4;
 
+/// Steps of a kernel from which the integer program is solved once: of such kernels, a solution takes most of the time.
+const MANY_STEPS: usize = 400;
+
 /// Bound of the cycles of a lone warp, with what its sum consists of.
 #[derive(Clone, Debug)]
 pub struct CycleBound {
@@ -128,7 +131,11 @@ pub(crate) fn bound_with_vectors(
     let mut time = KernelTime::new(&kernel, numbers);
     let delays = delays(inputs, numbers)?;
     let mut best: Option<(CycleBound, NodeVectors)> = None;
-    for _ in 0..MOST_ROUNDS {
+    let rounds = match inputs.steps.len() < MANY_STEPS {
+        true => MOST_ROUNDS,
+        false => 1,
+    };
+    for _ in 0..rounds {
         let costs = time.costs();
         let solved = solve(flow, inputs, &costs, stated, effort)?;
         let counts = step_counts(inputs, &solved);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::access::{AccessClass, AccessCounts, AccessPattern};
+use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
     TimedStep, Translations, refusal,
 };
-use warpbound_ir::{Meaning, OpIndex};
+use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
@@ -40,8 +40,10 @@ pub struct CycleInputs {
     pub accesses: BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
-    /// Whether lines of code and constants may be missing in the L2 cache.
+    /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
+    /// Whether lines of constants may be missing in the L2 cache.
+    pub constants_may_miss: bool,
     /// Whether DRAM may be accessed, whose refreshes interrupt it.
     pub reaches_dram: bool,
     /// Translations of global and local memory that are missing once.
@@ -62,6 +64,7 @@ impl CycleInputs {
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
             lines_may_miss: self.lines_may_miss,
+            constants_may_miss: self.constants_may_miss,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
@@ -86,6 +89,9 @@ struct AccessKnowledge {
     memory: Option<LaunchMemory>,
     /// Whether loads from global memory may look up the L1 cache.
     all_loads_cached: bool,
+    /// Whether the launch has shared, and local memory; without it an access ends the run.
+    has_shared: bool,
+    has_local: bool,
 }
 
 impl Session {
@@ -124,9 +130,19 @@ impl Session {
         let access_knowledge = AccessKnowledge {
             caches,
             memory,
+            has_shared: bound_launch
+                .as_ref()
+                .is_none_or(|(launch, _)| launch.shared > 0),
+            has_local: bound_launch
+                .as_ref()
+                .is_none_or(|(launch, _)| launch.local > 0),
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
         };
         let facts = instr_facts(&prepared.code, program);
+        let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
+        let constants = constants.unwrap_or_default();
+        let constants_may_miss =
+            !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
         let mut inputs = CycleInputs {
             nodes: nodes(flow),
             steps: Vec::new(),
@@ -135,7 +151,8 @@ impl Session {
             accesses: BTreeMap::new(),
             loaded_constants: BTreeMap::new(),
             lines_may_miss: !access_knowledge.is_warm(),
-            reaches_dram: !access_knowledge.is_warm(),
+            constants_may_miss,
+            reaches_dram: constants_may_miss,
             translations: Default::default(),
             sectors: memory
                 .filter(|memory| memory.fits)
@@ -164,6 +181,36 @@ impl Session {
         inputs.translations = access_knowledge.translations();
         Ok(inputs)
     }
+}
+
+/// Whether a constant may be in a line of the second constant cache of which the host has not written all: a bank may end
+/// within a line, and the rest of the line is in no cache.
+fn has_partial_lines(
+    facts: &[InstrFacts],
+    banks: &[(u8, Vec<u8>)],
+    numbers: &MachineNumbers,
+) -> bool {
+    let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+    let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+    let written = |bank: u8| {
+        let mut banks = banks
+            .iter()
+            .filter(|(known, _)| *known != Code::ADDRESS_BANK);
+        let found = banks.find(|(known, _)| *known == bank);
+        found.map_or(0, |(_, bytes)| (bytes.len() as u64).next_multiple_of(of_l2))
+    };
+    facts.iter().any(|facts| {
+        let mut operands = facts.constants.iter();
+        let is_partial =
+            |&(bank, offset): &(u8, u32)| (u64::from(offset) / line + 1) * line > written(bank);
+        let loads_partial = match facts.completion {
+            Completion::Constant(bank, ..) => {
+                written(bank) == 0 || !written(bank).is_multiple_of(line)
+            }
+            _ => false,
+        };
+        loads_partial || operands.any(is_partial)
+    })
 }
 
 /// Returns the instructions of the nodes that a warp may execute.
@@ -250,7 +297,12 @@ impl AccessKnowledge {
     ) -> AccessLimits {
         let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
         let spaces = order.into_iter().filter_map(|space| {
-            let counts = class.limit(space)?;
+            let exists = match space {
+                MemorySpace::Shared => self.has_shared,
+                MemorySpace::Local => self.has_local,
+                _ => true,
+            };
+            let counts = class.limit(space).filter(|_| exists)?;
             Some(self.space_limits(class, direction, cached, (space, counts)))
         });
         AccessLimits {
@@ -270,17 +322,14 @@ impl AccessKnowledge {
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
-        let same_word = match class.pattern {
-            AccessPattern::Coalesced if class.shape.bytes >= 4 => 1,
-            _ => class.lanes.max(1),
-        };
         SpaceLimits {
             space,
             requests: counts.requests,
             lines: counts.transactions,
             sectors: counts.sectors,
             conflicts: counts.conflicts,
-            same_word,
+            // Patterns describe rows of lanes; lanes of different rows may have one word.
+            same_word: class.lanes.max(1),
             // Local memory is not in the cache when a launch begins.
             may_miss: is_local || !self.is_warm(),
             may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),

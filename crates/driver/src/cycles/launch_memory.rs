@@ -69,7 +69,8 @@ impl LaunchMemory {
         let constants = constants.filter(|(bank, _)| *bank != Code::ADDRESS_BANK);
         let constants = constants.map(|(bank, bytes)| {
             let first = CONSTANTS_AT + u64::from(*bank) * BANK_STRIDE;
-            (first, first + bytes.len() as u64)
+            let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+            (first, first + (bytes.len() as u64).next_multiple_of(line))
         });
         let mut all: Vec<(u64, u64)> = constants.collect();
         all.push((

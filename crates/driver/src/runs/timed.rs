@@ -14,7 +14,7 @@ use warpbound_machine::{
     GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
 };
 use warpbound_report::functional::IssueCounts;
-use warpbound_report::timed::{LoneWarp, ParameterOverride, Spread, TimedReport};
+use warpbound_report::timed::{ParameterOverride, SimulatedWarp, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::{Counts, FaultKind};
 use warpbound_simulate::timed::{EventListener, Interlock, Setup, SingleWarp, TimedResult};
@@ -311,7 +311,7 @@ impl<'a> TimedLaunch<'a> {
             selection_search: None,
             caches: options.caches.unwrap_or(grid.caches).name(),
             interlock: options.interlock.name(),
-            only_warp: options.only.map(|only| LoneWarp {
+            only_warp: options.only.map(|only| SimulatedWarp {
                 block: only.block,
                 warp: only.warp,
             }),

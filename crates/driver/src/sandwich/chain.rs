@@ -278,10 +278,12 @@ impl Observed {
                 .sectors
                 .map_or(missing, |sectors| sectors.min(missing)),
         );
-        inputs.lines_may_miss &= self.caches == CacheState::Cold || self.record.lines_from_dram;
+        let lines_may_miss = self.caches == CacheState::Cold || self.record.lines_from_dram;
+        inputs.lines_may_miss &= lines_may_miss;
+        inputs.constants_may_miss &= lines_may_miss;
         let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
         let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
-        inputs.reaches_dram &= inputs.lines_may_miss || reached;
+        inputs.reaches_dram &= inputs.lines_may_miss || inputs.constants_may_miss || reached;
     }
 
     /// Returns the cost of the path of the run.

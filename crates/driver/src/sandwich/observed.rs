@@ -49,7 +49,7 @@ pub(super) struct RunRecord {
 }
 
 impl RunRecord {
-    /// Creates a record of a kernel with so many instructions.
+    /// Creates a record of a kernel with this number of instructions.
     pub(super) fn new(instructions: usize) -> RunRecord {
         RunRecord {
             issued: vec![0; instructions],

@@ -88,7 +88,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Bound of a kernel in cycles, or its absence.
 enum Outcome {
     Unreadable,
-    /// It has no bound in instructions either.
+    /// The kernel has no bound in instructions either.
     WithoutInstructions,
     /// Bound in cycles, and its terms.
     Bounded(u64, String),
