@@ -169,14 +169,14 @@ impl Chain<'_> {
     fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
         let names = SandwichReport::CHAIN;
         let mut vectors = None;
-        let own = self.value(Replaced::default(), &mut None);
+        let own = self.value(Replaced::default(), &mut vectors);
         let has_bound = own.is_ok();
         let mut first = Replaced::default();
         match own {
             Ok(bound) => report.bound = bound,
             Err(why) => {
                 first.loops = true;
-                report.bound = self.value(first, &mut None)?;
+                report.bound = self.value(first, &mut vectors)?;
                 report.notes.push(format!(
                     "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
                     why.message

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
-use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, PathTime, Term};
+use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term};
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
@@ -116,10 +116,21 @@ pub(crate) fn cycle_bound(
     stated: StatedCounts<'_>,
     effort: Effort,
 ) -> Result<CycleBound, Diagnostic> {
+    bound_with_vectors(flow, inputs, numbers, stated, effort).map(|(bound, _)| bound)
+}
+
+/// Computes the bound of a kernel as [`cycle_bound`], and returns the vectors that it was computed with.
+pub(crate) fn bound_with_vectors(
+    flow: &KernelFlow,
+    inputs: &CycleInputs,
+    numbers: &MachineNumbers,
+    stated: StatedCounts<'_>,
+    effort: Effort,
+) -> Result<(CycleBound, NodeVectors), Diagnostic> {
     let kernel = inputs.kernel();
     let mut time = KernelTime::new(&kernel, numbers);
     let delays = delays(inputs, numbers)?;
-    let mut best: Option<CycleBound> = None;
+    let mut best: Option<(CycleBound, NodeVectors)> = None;
     let rounds = match inputs.steps.len() < MANY_STEPS {
         true => MOST_ROUNDS,
         false => 1,
@@ -134,11 +145,11 @@ pub(crate) fn cycle_bound(
             instructions: time.instructions(&counts),
             ..found
         };
-        let is_better = best.as_ref().is_none_or(|best| {
+        let is_better = best.as_ref().is_none_or(|(best, _)| {
             found.bound.upper_bound().limit() < best.bound.upper_bound().limit()
         });
         if is_better {
-            best = Some(found);
+            best = Some((found, time.vectors()));
         }
         if !is_better || !time.improve(&counts) {
             break;

@@ -17,7 +17,7 @@ use super::observed::{MemoryPath, RunRecord, SeenAccess};
 use super::runs::WorstRun;
 use crate::audit::ObservedAccess;
 use crate::bound::FlowFacts;
-use crate::cycles::bound::{cycle_bound, delays};
+use crate::cycles::bound::{bound_with_vectors, delays};
 use crate::{CacheState, CycleInputs, CycleOptions, KernelFlow, Prepared, Session};
 
 /// Most improvements of the vectors for one path.
@@ -142,7 +142,7 @@ impl<'a> Chain<'a> {
     }
 
     /// Computes the bound in which claims are replaced by observations. The cost of a path is also computed with
-    /// `vectors`, those of the element before, and theirs become those of the smaller cost.
+    /// `vectors`, those of the element before, which are replaced by those of this number.
     ///
     /// # Errors
     ///
@@ -175,32 +175,37 @@ impl<'a> Chain<'a> {
         };
         let before = vectors.take();
         let mut best: Option<PathValue> = None;
-        let mut limit = |inputs: &CycleInputs| -> Result<u64, Diagnostic> {
-            if replaced.path {
-                let value = observed.path_value(inputs, &numbers, before.as_ref())?;
-                let cycles = value.cycles;
-                if best.as_ref().is_none_or(|best| cycles < best.cycles) {
-                    best = Some(value);
-                }
-                return Ok::<u64, Diagnostic>(cycles);
+        let mut keep = |value: PathValue| {
+            if best.as_ref().is_none_or(|best| value.cycles < best.cycles) {
+                best = Some(value);
             }
-            let bound = cycle_bound(
+        };
+        let mut limit = |inputs: &CycleInputs| -> Result<(), Diagnostic> {
+            if replaced.path {
+                keep(observed.path_value(inputs, &numbers, before.as_ref())?);
+                return Ok(());
+            }
+            let (bound, vectors) = bound_with_vectors(
                 self.flow,
                 inputs,
                 &numbers,
                 facts.stated(),
                 Effort::default(),
             )?;
-            Ok(bound.bound.upper_bound().limit().0)
+            keep(PathValue {
+                cycles: bound.bound.upper_bound().limit().0,
+                vectors,
+            });
+            Ok(())
         };
         // As `LoneWarp::bound` does.
-        let each_misses = limit(&inputs)?;
-        let smaller = match inputs.with_counted_sectors() {
-            Some(inputs) => each_misses.min(limit(&inputs)?),
-            None => each_misses,
-        };
-        *vectors = best.map(|best| best.vectors);
-        Ok(smaller)
+        limit(&inputs)?;
+        if let Some(inputs) = inputs.with_counted_sectors() {
+            limit(&inputs)?;
+        }
+        let best = best.ok_or_else(unknown)?;
+        *vectors = Some(best.vectors);
+        Ok(best.cycles)
     }
 
     /// Returns the time of the worst run's replay, if it has one.
