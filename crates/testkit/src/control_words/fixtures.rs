@@ -42,6 +42,7 @@ const ALL: &[(&str, Body)] = &[
     ("jumps between lines of 12 KiB", jumps_in_large_code),
     ("constants in one set", constants_in_one_set),
     ("LDC of many addresses", ldc_of_many_addresses),
+    ("LDC of two parts of a line in flight", ldc_of_two_parts),
     ("barriers in a loop", barriers_in_loop),
     ("shuffles among shared accesses", shuffles_and_shared),
     ("shared atomics", shared_atomics),
@@ -359,6 +360,17 @@ fn ldc_of_many_addresses(l: &mut Listing) {
         read_constant(l, constant(1, 0));
         l.wait(3);
     });
+}
+
+fn ldc_of_two_parts(l: &mut Listing) {
+    // The second part comes from the second cache, after the arrival of the line there.
+    for line in 4..14 {
+        for (part, scoreboard) in [(0, 4), (1, 5)] {
+            let load = words::load_constant(20, words::RZ, line * 256 + part * 64, 4);
+            l.op(load).write = Some(scoreboard);
+        }
+        l.wait(0b11_0000);
+    }
 }
 
 fn barriers_in_loop(l: &mut Listing) {

@@ -211,6 +211,7 @@ fn write_backs_that_are_left_out_are_caught() {
                     .iter_mut()
                     .for_each(|space| space.may_evict = false);
             }
+            inputs.lines_may_evict = false;
         },
         caches: [CacheState::Cold; 2],
         ..NONE
