@@ -399,8 +399,8 @@ impl MemoryTimes {
                 vector.raise(Part::Atomic, done);
             }
         }
-        // Only loads bring lines into the L1 cache.
-        if direction == AccessDirection::Load && space.may_hit_l1 {
+        // Only loads bring lines into the L1 cache; one that misses brings those that others hit.
+        if direction == AccessDirection::Load && layout.hits_l1 {
             vector.raise(Part::Loaded, done);
         }
         vector.enter_window(layout, direction == AccessDirection::Store, done);

@@ -78,6 +78,8 @@ pub(crate) struct Layout {
     len: usize,
     /// Oldest time of a vector, relative to the next possible issue, in thousandths of cycles.
     pub(crate) horizon: i64,
+    /// Whether some load may hit the L1 cache, and wait for a line in flight.
+    pub(crate) hits_l1: bool,
 }
 
 impl Layout {
@@ -85,6 +87,7 @@ impl Layout {
         numbers: &MachineNumbers,
         counted: usize,
         (loads, stores): (usize, usize),
+        hits_l1: bool,
     ) -> Layout {
         let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
         let len =
@@ -96,6 +99,7 @@ impl Layout {
             stores,
             len,
             horizon: -HORIZON * MILLI,
+            hits_l1,
         }
     }
 

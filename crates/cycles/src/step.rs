@@ -113,7 +113,10 @@ impl<'a> Transfer<'a> {
             _ => None,
         });
         let counted = counted.max().unwrap_or(0);
-        let layout = Layout::new(numbers, counted, memory.window_entries(most_sectors));
+        let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
+        let hits_l1 = spaces.any(|space| space.may_hit_l1);
+        let entries = memory.window_entries(most_sectors);
+        let layout = Layout::new(numbers, counted, entries, hits_l1);
         let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
         Transfer {
             facts,
