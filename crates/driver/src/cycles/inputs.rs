@@ -366,3 +366,35 @@ impl AccessKnowledge {
         [of_buffers, cold(local)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use warpbound_analyse::access::{AccessPattern, AccessShape};
+
+    use super::*;
+
+    /// A pattern describes a row of lanes: in a block of 1 x 32 threads all lanes of `s[threadIdx.x]` have one word.
+    #[test]
+    fn lanes_of_a_coalesced_atomic_may_have_one_word() {
+        let knowledge = AccessKnowledge {
+            caches: CacheState::Any,
+            memory: None,
+            all_loads_cached: false,
+            has_shared: true,
+            has_local: true,
+        };
+        let class = AccessClass {
+            shape: AccessShape {
+                space: MemorySpace::Shared,
+                bytes: 4,
+            },
+            pattern: AccessPattern::Coalesced,
+            limits: vec![(MemorySpace::Shared, AccessCounts::default())],
+            lanes: 32,
+            is_exact: false,
+            needs_block: true,
+        };
+        let limits = knowledge.limits(&class, AccessDirection::Atomic, false);
+        assert_eq!(limits.spaces[0].same_word, 32);
+    }
+}
