@@ -78,6 +78,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         address: Address {
             low,
             high: Some(Expr::Const((base >> 32) as u32)),
+            buffer: None,
         },
     };
     ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Next, store));
