@@ -26,7 +26,7 @@ impl OpIndex {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
     /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true. A cell of the warp (a scalar
-    /// flag, or a mask, of which it is asked whether any lane is in it) holds for all lanes or for none.
+    /// flag, or a mask, which is not zero if one of its words is not) holds for all lanes or for none.
     pub guard: Option<Cell>,
     /// Whether the guard is negated.
     pub negated: bool,
@@ -57,11 +57,15 @@ impl ExecCondition {
         self.guard.is_none() && self.negated
     }
 
-    /// Cells on which the condition depends.
+    /// Cells on which the condition depends; of a mask, its words.
     pub fn cells(self) -> impl Iterator<Item = Cell> {
-        self.guard
-            .into_iter()
-            .chain(self.tests_cc().then_some(Cell::CC))
+        let guard = match self.guard.map(|guard| (guard, guard.mask_words())) {
+            None => [None, None],
+            Some((guard, None)) => [Some(guard), None],
+            Some((_, Some(words))) => words.map(Some),
+        };
+        let code = self.tests_cc().then_some(Cell::CC);
+        guard.into_iter().flatten().chain(code)
     }
 
     /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
@@ -99,8 +103,8 @@ pub enum ControlEffect {
     },
     /// Reconverges lanes that diverged at a branch (synchronisation frames).
     Reconverge,
-    /// Replaces the mask of the active lanes by the value of a mask register, and falls through (machines whose
-    /// operations write the mask: AMD's EXEC).
+    /// Replaces the mask of the active lanes by the value that a mask has after the writes of the operation, and falls
+    /// through (machines whose operations write the mask: AMD's EXEC, which always equals the mask of active lanes).
     SetActive(Cell),
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
@@ -143,11 +147,13 @@ pub enum ValueDependence {
 /// Extent of an operation: for whom it takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OpScope {
-    /// In each active lane for which the condition holds.
+    /// In each active lane for which the condition holds. Registers of the warp that it writes ([`crate::Expr::Ballot`])
+    /// it writes once, also if no lane is active.
     #[default]
     Lane,
-    /// Once for the warp, whichever lanes are active, if the condition holds; it reads and writes registers of the warp
-    /// ([`Cell::is_per_lane`] is false for them), and so does its condition.
+    /// Once for the warp, whichever lanes are active, if the condition holds, which reads registers of the warp
+    /// ([`Cell::is_per_lane`] is false for them). It reads registers of lanes only by [`crate::Expr::FromLane`]; one that
+    /// it writes (`v_writelane`) it writes in all lanes, with a value that may depend on the lane.
     Warp,
 }
 
@@ -228,6 +234,12 @@ impl Code {
     /// Operation with an index.
     pub fn get(&self, at: OpIndex) -> Option<&Op> {
         self.ops.get(at.index())
+    }
+
+    /// Whether an operation writes the mask of active lanes ([`ControlEffect::SetActive`]).
+    pub fn writes_active_mask(&self) -> bool {
+        let mut ops = self.ops.iter();
+        ops.any(|op| matches!(op.control, ControlEffect::SetActive(_)))
     }
 
     /// Index of the operation at an address.

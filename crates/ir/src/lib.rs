@@ -31,6 +31,6 @@ pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, Tex
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BarrierReduction, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp,
-    UnaryOp, VoteMode, Width, WordHalf,
+    Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, Meaning, ShuffleMode,
+    TernaryOp, UnaryOp, VoteMode, Width, WordHalf,
 };

@@ -13,7 +13,8 @@ pub enum RegisterKind {
     Predicate,
     /// Flags of each lane that arithmetic sets and branches test: NVIDIA's condition code.
     Flag,
-    /// A bit for each lane of the warp in one register that operations read and write as a whole: AMD's EXEC and VCC.
+    /// A bit for each lane of the warp, in two words of the scalar file ([`Reg::mask_words`]): AMD's VCC and EXEC, where
+    /// a branch asks whether any lane is in them.
     Mask,
     /// A word for the whole warp: AMD's SGPRs and SCC, NVIDIA's uniform registers.
     Scalar,
@@ -102,6 +103,42 @@ impl Reg {
         Reg {
             kind: RegisterKind::Vector,
             number,
+        }
+    }
+
+    /// Word of the warp. On AMD's GPUs the numbers are those of the scalar operands: `s0`..`s101`, VCC 106 and 107, M0
+    /// 124, EXEC 126 and 127; 128 is SCC, 129 MODE.
+    pub const fn scalar(number: u8) -> Reg {
+        Reg {
+            kind: RegisterKind::Scalar,
+            number,
+        }
+    }
+
+    /// AMD's mask of the lanes in which the last comparison held.
+    pub const VCC: Reg = Reg {
+        kind: RegisterKind::Mask,
+        number: 0,
+    };
+
+    /// AMD's mask of the active lanes.
+    pub const EXEC: Reg = Reg {
+        kind: RegisterKind::Mask,
+        number: 1,
+    };
+
+    /// AMD's scalar condition code, which holds 0 or 1.
+    pub const SCC: Reg = Reg::scalar(128);
+
+    /// AMD's rounding, denormal and exception modes.
+    pub const MODE: Reg = Reg::scalar(129);
+
+    /// Words of the scalar file that make up a mask, the word of lanes 0 to 31 first; `None` for other registers.
+    pub const fn mask_words(self) -> Option<[Reg; 2]> {
+        match (self.kind, self.number) {
+            (RegisterKind::Mask, 0) => Some([Reg::scalar(106), Reg::scalar(107)]),
+            (RegisterKind::Mask, 1) => Some([Reg::scalar(126), Reg::scalar(127)]),
+            _ => None,
         }
     }
 

@@ -8,8 +8,8 @@ use super::float;
 use super::implied::Implied;
 use super::lexer::{self, Token};
 use crate::{
-    Address, BarrierArrival, BinaryOp, Cell, Expr, Meaning, SurfaceAccess, SurfaceOp, TernaryOp,
-    TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
+    Address, BarrierArrival, BinaryOp, BufferOperand, Cell, Expr, Meaning, SurfaceAccess,
+    SurfaceOp, TernaryOp, TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
 };
 
 /// Maximum depth of an expression; deeper ones would exhaust the stack of the parser.
@@ -417,14 +417,20 @@ fn address(cursor: &mut Cursor<'_>) -> Result<Address, Problem> {
         true => Some(expr(cursor)?),
         false => None,
     };
+    let buffer = match fields(cursor, "buffer")?.try_into() {
+        Ok(descriptor) => Some(Box::new(BufferOperand {
+            descriptor,
+            index: optional_field(cursor, "index")?,
+            scalar_offset: field(cursor, "offset")?,
+        })),
+        Err(_) => None,
+    };
     cursor.expect(']')?;
-    Ok(match second {
-        Some(low) => Address {
-            low,
-            high: Some(first),
-        },
-        None => Address::short(first),
-    })
+    let (low, high) = match second {
+        Some(low) => (low, Some(first)),
+        None => (first, None),
+    };
+    Ok(Address { low, high, buffer })
 }
 
 /// Expressions of a field in parentheses; none if the line does not have the field.
@@ -535,6 +541,17 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     if let Some(op) = ternary {
         let [a, b, c] = operands.try_into().ok()?;
         return Some(Expr::ternary(op, a, b, c));
+    }
+    if let Some(half) = name.strip_prefix("ballot.") {
+        let [value] = operands.try_into().ok()?;
+        return Some(Expr::Ballot(Box::new(value), WordHalf::from_name(half)?));
+    }
+    if name == "from_lane" {
+        let operands: [Expr; 2] = operands.try_into().ok()?;
+        let [Expr::Cell(cell), lane] = operands else {
+            return None;
+        };
+        return Some(Expr::FromLane(cell, lane.into()));
     }
     let (name, half) = match name.strip_suffix(".high") {
         Some(name) => (name, WordHalf::High),

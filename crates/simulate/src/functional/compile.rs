@@ -352,6 +352,9 @@ impl<const W: usize> Compiler<'_, W> {
         address: &Address,
         steps: &mut Steps,
     ) -> Option<MemoryOperand> {
+        if address.buffer.is_some() {
+            return None;
+        }
         Some(MemoryOperand {
             space,
             width,
