@@ -81,7 +81,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn cell(&self, cell: Cell) -> String {
         let variable = match &self.program {
             Program::Mini(program) => program.variables.get(cell.index()),
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
         };
         variable.cloned().unwrap_or_else(|| cell.to_string())
     }
@@ -99,7 +99,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn at_op(&self, diagnostic: Diagnostic, op: OpIndex) -> Diagnostic {
         let instr = match &self.program {
             Program::Mini(program) => program.instrs.get(op.index()),
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
         };
         match instr {
             Some(instr) => diagnostic.at(format_args!(

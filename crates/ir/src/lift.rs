@@ -15,6 +15,7 @@ use crate::{Code, mini, nvidia};
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
         Program::Nvidia(program) => nvidia::lift(kernel, program, true),
+        Program::Amd(_) => Err(no_meanings()),
         Program::Mini(program) => mini::lift(kernel, program),
     }
 }
@@ -28,6 +29,12 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
 pub fn lift_flow(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
         Program::Nvidia(program) => nvidia::lift(kernel, program, false),
+        Program::Amd(_) => Err(no_meanings()),
         Program::Mini(program) => mini::lift(kernel, program),
     }
+}
+
+/// Refusal of instructions without meanings.
+fn no_meanings() -> Diagnostic {
+    Diagnostic::new("instructions of GCN3 have no meaning yet").hint("`disasm` prints them")
 }
