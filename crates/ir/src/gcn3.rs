@@ -138,7 +138,7 @@ impl Lifter<'_> {
 
     fn lift_op(&self, at: usize, instr: &GcnInstr, meaning: Option<Meaning>) -> Op {
         let effects = instr.effects();
-        let cells = |registers: &[Reg]| registers.iter().map(|&r| Cell::of(r)).collect();
+        let cell = |&register: &Reg| Cell::of(register);
         let writes_exec = effects
             .writes
             .iter()
@@ -146,8 +146,8 @@ impl Lifter<'_> {
         let mut op = Op {
             addr: instr.addr,
             condition: condition(effects.flow),
-            reads: cells(&effects.reads),
-            writes: cells(&effects.writes),
+            reads: effects.reads.iter().map(cell).collect(),
+            writes: effects.writes.iter().map(cell).collect(),
             value: value_dependence(&effects, meaning.as_ref()),
             control: self.control_effect(at, instr, effects.flow),
             barrier: effects.barrier,
