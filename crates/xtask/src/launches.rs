@@ -198,8 +198,8 @@ fn write_param(
             ..
         } => writeln!(text, "bytes = {bytes:?}")?,
         ParamValue::Alias { buffer, offset } => {
-            let other = launch.params.get(*buffer).context("no such parameter")?;
-            writeln!(text, "same_as = {}", toml_string(&other.name))?;
+            let (other, _) = launch.buffers().nth(*buffer).context("no such buffer")?;
+            writeln!(text, "same_as = {}", toml_string(other))?;
             if *offset > 0 {
                 writeln!(text, "offset = {offset}")?;
             }
