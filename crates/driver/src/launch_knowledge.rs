@@ -41,7 +41,8 @@ impl Session {
         let isa = self.image.isa();
         let ranges = || match isa {
             Isa::Sm(_) => launch_ranges(&self.image, kernel, options),
-            Isa::MiniSimt => Ok(LaunchRanges {
+            // Parameters are no words of constant banks there.
+            Isa::Gfx(_) | Isa::MiniSimt => Ok(LaunchRanges {
                 block: size_ranges(options.block_ranges(kernel)?),
                 ..LaunchRanges::default()
             }),

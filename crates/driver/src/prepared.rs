@@ -50,6 +50,7 @@ impl<'a> Prepared<'a> {
                 .ok_or_else(|| Diagnostic::new(format!("{sm} has no instruction table")))
                 .and_then(|arch| nvidia::SassProgram::decode(arch, kernel.code()))
                 .map(Program::Nvidia),
+            Isa::Gfx(gfx) => Err(Diagnostic::new(format!("{gfx} has no instruction table"))),
             Isa::MiniSimt => {
                 mini::Program::decode(kernel.code(), kernel.first_line).map(Program::Mini)
             }

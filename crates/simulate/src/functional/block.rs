@@ -526,6 +526,7 @@ mod tests {
             surfaces: Vec::new(),
             max_instructions: 1,
             order: PathOrder::TakenFirst,
+            wave_entry: None,
         };
         let program = Program::<W>::untimed(&code, &launch);
         let mut block = Block::<ActivationStack<u32>, W>::new(&program, &launch, [0; 3]);

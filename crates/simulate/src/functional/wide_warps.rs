@@ -137,6 +137,7 @@ fn launch_of(block: Size) -> Launch {
         surfaces: Vec::new(),
         max_instructions: 1 << 20,
         order: PathOrder::TakenFirst,
+        wave_entry: None,
     }
 }
 
@@ -342,6 +343,7 @@ fn run<const W: usize>(block: Size, order: PathOrder) -> (Vec<Vec<u8>>, Counts) 
     let code = kernel(block, out, sum);
     let launch = Launch {
         order,
+        wave_entry: None,
         ..launch_of(block)
     };
     let program = Program::<W>::untimed(&code, &launch);

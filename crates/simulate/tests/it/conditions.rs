@@ -101,6 +101,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         surfaces: Vec::new(),
         max_instructions: 10_000,
         order: PathOrder::TakenFirst,
+        wave_entry: None,
     };
     launch(&code, &grid, &mut memory)?;
     let words = memory.buffers()[0].bytes.chunks_exact(4);
