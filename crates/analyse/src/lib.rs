@@ -22,6 +22,7 @@ pub mod launch_profile;
 pub mod launch_ranges;
 pub mod loop_bounds;
 pub mod loops;
+pub mod masks;
 pub mod missed_reconvergence;
 pub mod program_space;
 pub mod refusal;

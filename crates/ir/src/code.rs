@@ -236,6 +236,12 @@ impl Code {
         self.ops.get(at.index())
     }
 
+    /// Whether an operation writes the mask of active lanes ([`ControlEffect::SetActive`]).
+    pub fn writes_active_mask(&self) -> bool {
+        let mut ops = self.ops.iter();
+        ops.any(|op| matches!(op.control, ControlEffect::SetActive(_)))
+    }
+
     /// Index of the operation at an address.
     pub fn at(&self, addr: CodeAddr) -> Option<OpIndex> {
         let is_control = self.group_bytes != 0 && addr.0.is_multiple_of(self.group_bytes);

@@ -16,6 +16,7 @@ use super::span::Span;
 use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, ValueId};
 use crate::launch_ranges::LaunchRanges;
+use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
 /// Deepest chain of values that is followed; a deeper one is an unknown of its own.
@@ -34,6 +35,8 @@ pub(crate) struct Symbolic<'a> {
     pub(crate) thread: &'a ThreadCfg,
     pub(crate) dependence: &'a Dependence,
     pub(crate) launch: &'a LaunchRanges,
+    /// Facts about masks, in code that writes the mask of active lanes.
+    pub(crate) masks: Option<&'a Masks<'a>>,
     pub(crate) gsa: Gsa<'a>,
     pub(crate) atoms: Atoms,
     known: HashMap<(ValueId, Cell), WordPolynomial>,
@@ -41,14 +44,16 @@ pub(crate) struct Symbolic<'a> {
 }
 
 impl<'a> Symbolic<'a> {
-    /// Values of a kernel before any is computed.
+    /// Values of a kernel before any is computed; with `masks`, `code` is their [`Masks::lane_view`].
     pub(crate) fn new(
         code: &'a Code,
         thread: &'a ThreadCfg,
         dependence: &'a Dependence,
         launch: &'a LaunchRanges,
+        masks: Option<&'a Masks<'a>>,
     ) -> Symbolic<'a> {
         Symbolic {
+            masks,
             code,
             thread,
             dependence,
@@ -265,6 +270,18 @@ impl<'a> Symbolic<'a> {
             | Atom::Unary(..)
             | Atom::Binary(..)
             | Atom::Ternary(..) => true,
+        })
+    }
+
+    /// Whether a word is the same in all lanes of the warp: it is made of registers of the warp and of what all threads
+    /// of a block share.
+    pub(crate) fn is_uniform(&self, word: &WordPolynomial) -> bool {
+        let mut all = self.atoms.all_in(word).into_iter();
+        all.all(|id| match self.atoms.get(id) {
+            Atom::Value(_, cell) => !cell.is_per_lane(),
+            Atom::Special(register) => matches!(register, SpecialReg::BlockIndex(_)),
+            Atom::Iteration(_) | Atom::Nested(_) => false,
+            Atom::Constant(..) | Atom::Unary(..) | Atom::Binary(..) | Atom::Ternary(..) => true,
         })
     }
 

@@ -324,6 +324,7 @@ impl Builder {
         Address {
             low: Expr::binary(BinaryOp::Add, constant(base), offset),
             high: Some(constant(base + 4)),
+            buffer: None,
         }
     }
 
