@@ -55,7 +55,7 @@ impl<const W: usize> Compiler<'_, W> {
     /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
-        let extent = extent(op);
+        let extent = extent(op, self.has_waves);
         let guard = guard(condition, extent);
         let mut steps = Steps::of(op, extent);
         let effect = match (&op.meaning, op.value) {
@@ -599,12 +599,18 @@ impl<const W: usize> Compiler<'_, W> {
 }
 
 /// Lanes in which an operation takes effect.
-fn extent(op: &Op) -> Extent {
+fn extent(op: &Op, has_waves: bool) -> Extent {
+    let moves_wave = !matches!(
+        op.control,
+        ControlEffect::Next | ControlEffect::SetActive(_)
+    );
     let writes_lanes = op.writes.iter().any(|cell| cell.is_per_lane());
     let writes_words = op.writes.iter().any(|cell| !cell.is_per_lane());
     match op.scope {
         OpScope::Warp if writes_lanes => Extent::AllLanes,
         OpScope::Warp => Extent::Once,
+        // All lanes of a wave have one program counter.
+        OpScope::Lane if has_waves && moves_wave && !writes_lanes => Extent::Once,
         OpScope::Lane if writes_words => Extent::LanesAndWords,
         OpScope::Lane => Extent::Lanes,
     }
