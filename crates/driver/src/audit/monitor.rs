@@ -462,6 +462,7 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
 fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
     let row = match values {
         CellValues::Words(row) => row,
+        CellValues::Equal(_) => return true,
         CellValues::Truths(truths) => return truths & mask == 0 || !truths & mask == 0,
     };
     let Some(&first) = row.get(mask.trailing_zeros() as usize) else {
