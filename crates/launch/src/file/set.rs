@@ -252,7 +252,9 @@ impl LaunchSet {
         }
         let unused = raw.repeat.iter().find(|repeat| {
             let name = Some(&repeat.get_ref().name);
-            set.repetitions.iter().all(|used| used.name.as_ref() != name)
+            set.repetitions
+                .iter()
+                .all(|used| used.name.as_ref() != name)
         });
         match unused {
             Some(repeat) => {
@@ -319,7 +321,10 @@ impl LaunchSet {
     ) -> Result<Repetition, (Diagnostic, Option<usize>)> {
         let mut named = all.iter().filter(|repeat| repeat.get_ref().name == name);
         let Some(repeat) = named.next() else {
-            return Err((Diagnostic::new(format!("there is no [[repeat]] {name}")), None));
+            return Err((
+                Diagnostic::new(format!("there is no [[repeat]] {name}")),
+                None,
+            ));
         };
         let fail = |mut diagnostic: Diagnostic| {
             diagnostic.message = format!("repeat {name}: {}", diagnostic.message);
@@ -378,10 +383,7 @@ fn sizes_of(objects: &LaunchFile) -> LaunchFile {
 }
 
 /// Finds a buffer of the set: its index, the type of its elements, and their number.
-fn find_buffer(
-    objects: &LaunchFile,
-    name: &str,
-) -> Result<(usize, ElementType, u64), Diagnostic> {
+fn find_buffer(objects: &LaunchFile, name: &str) -> Result<(usize, ElementType, u64), Diagnostic> {
     let mut buffers = objects.buffers().enumerate();
     let found = buffers.find(|(_, (other, _))| *other == name);
     let (number, (_, buffer)) =
@@ -516,10 +518,10 @@ fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
     let mut own = launch.pointers.iter().skip(shared);
     match own.all(|pointer| matches!(pointer.location, PointerLocation::Param(_))) {
         true => Ok(()),
-        false => Err(Diagnostic::new(
-            "a pointer of a launch is in one of its parameters",
-        )
-        .hint("write pointers in buffers as [[pointer]], for all launches")),
+        false => Err(
+            Diagnostic::new("a pointer of a launch is in one of its parameters")
+                .hint("write pointers in buffers as [[pointer]], for all launches"),
+        ),
     }
 }
 
