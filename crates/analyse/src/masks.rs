@@ -200,6 +200,19 @@ impl<'a> Masks<'a> {
         passed
     }
 
+    /// Whether some lane is active before the last operation of a node, in every run.
+    pub(crate) fn is_active_at_end(&self, node: NodeId) -> bool {
+        let last = self.thread.space.block(node).last;
+        self.before(node, last).is_some_and(|state| state.is_active)
+    }
+
+    /// Whether the lanes that are active after an operation of a node are none of those that were active at the end of
+    /// another node from which it is reached.
+    pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
+        let states = self.at_end(from).zip(self.before(node, at.next()));
+        states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
+    }
+
     /// Predicate of a comparison.
     pub(crate) fn predicate(&self, at: OpIndex) -> Option<&'a Expr> {
         self.code.get(at).and_then(domain::predicate_of)

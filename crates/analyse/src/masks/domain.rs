@@ -307,6 +307,15 @@ impl MaskState {
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
     }
 
+    /// Whether no active lane was active in another state, if no site was executed between.
+    pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
+        let mut words = Cell::EXEC_WORDS.into_iter();
+        words.all(|cell| {
+            let others = before.word(cell).above.negated();
+            self.word(cell).above.intersects(&others)
+        })
+    }
+
     /// Whether some lane of a site that has active lanes is certainly active.
     pub(super) fn contains_occupied_site(&self) -> bool {
         let mut sites = self.occupied.iter();
