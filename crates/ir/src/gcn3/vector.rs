@@ -1,5 +1,7 @@
 //! Meaning of vector instructions (VOP1, VOP2, VOP3, VOPC), with SDWA and DPP.
 
+mod float;
+
 use warpbound_isa::amd::GcnView;
 
 use super::MeaningContext;
@@ -8,9 +10,12 @@ use crate::Meaning;
 
 /// Returns the meaning; `None` if it is unknown.
 pub(super) fn meaning(
-    _view: &GcnView,
-    _o: &Operands<'_>,
-    _context: &MeaningContext<'_>,
+    view: &GcnView,
+    o: &Operands<'_>,
+    context: &MeaningContext<'_>,
 ) -> Option<Meaning> {
-    None
+    if view.modifiers.sdwa.is_some() || view.modifiers.dpp.is_some() {
+        return None;
+    }
+    float::meaning(view, o, context)
 }
