@@ -5,8 +5,12 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
-use warpbound_load::{ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind};
-use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
+use warpbound_load::{
+    CodeObjectKernel, ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind,
+};
+use warpbound_report::list::{
+    CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary,
+};
 
 use crate::prepared::Prepared;
 use crate::{CodeKind, Library, Session};
@@ -28,6 +32,7 @@ impl Library {
             file: self.file.clone(),
             kind: match self.library.container() {
                 ContainerKind::Cubin => "cubin",
+                ContainerKind::CodeObject => "code object",
                 ContainerKind::FatBinary => "fat binary",
                 ContainerKind::Host => "host file",
                 ContainerKind::Archive => "archive",
@@ -35,6 +40,22 @@ impl Library {
             },
             images: (1..).zip(self.library.entries()).map(summary).collect(),
         }
+    }
+}
+
+/// Summarizes what a code object states about a kernel.
+fn code_object_summary(object: &CodeObjectKernel) -> CodeObjectSummary {
+    CodeObjectSummary {
+        version: object.version.to_string(),
+        vector_registers: object.descriptor.vector_registers().into(),
+        scalar_registers: object.descriptor.scalar_registers().into(),
+        scratch: object.descriptor.private_segment,
+        kernarg: object.kernarg_size,
+        hidden: object
+            .args
+            .iter()
+            .filter(|arg| arg.kind.is_hidden())
+            .count(),
     }
 }
 
@@ -135,6 +156,7 @@ impl Session {
             ),
             barriers: kernel.barriers.into(),
             required_block: kernel.required_block,
+            code_object: kernel.code_object.as_ref().map(code_object_summary),
             ..KernelSummary::default()
         };
         let code = match self.code_of_flow(kernel) {

@@ -52,7 +52,7 @@ pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use code_object::{
     AddressField, ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg,
-    KernelArg, LoadedFile,
+    KernelArg, LoadedFile, LoadedSegment,
 };
 pub use fatbin::{EntryKind, FatbinEntry, Packing};
 pub use gfx::Gfx;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
+use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{EM_CUDA, Header, check_machine, fault};
+use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::Image;
@@ -19,6 +20,8 @@ use crate::source::{ByteSource, Window};
 pub enum ContainerKind {
     /// A single cubin.
     Cubin,
+    /// A single code object of an AMD GPU.
+    CodeObject,
     /// mini-SIMT text.
     Text,
     /// A fat binary.
@@ -164,6 +167,14 @@ fn open_file(
         let isa = Isa::Sm(architecture(&header)?);
         entries.push(single_entry(file, EntryKind::Cubin, isa));
         return Ok(ContainerKind::Cubin);
+    }
+    if header.machine == EM_AMDGPU {
+        let isa = match code_object::target(&header)? {
+            (_, Some(gfx)) => Isa::Gfx(gfx),
+            (_, None) => code_object::isa(&file.bytes()?)?,
+        };
+        entries.push(single_entry(file, EntryKind::CodeObject, isa));
+        return Ok(ContainerKind::CodeObject);
     }
     for section in host::fat_sections(file)? {
         match section {

@@ -31,7 +31,12 @@ impl Repository {
         self.root.join("kernels/cuda")
     }
 
-    /// Directory of the cubins built from them.
+    /// Directory of the sources of our own kernels for GCN3.
+    pub(crate) fn gcn3_sources(&self) -> PathBuf {
+        self.root.join("kernels/gcn3")
+    }
+
+    /// Directory of the cubins and code objects built from both.
     pub(crate) fn built_kernels(&self) -> PathBuf {
         self.root.join("kernels/built")
     }

@@ -72,6 +72,7 @@ impl Session {
             let run = MonitoredRun {
                 observations: monitor.finish(),
                 fault: done.err().map(|fault| prepared.fault(&fault)),
+                memory,
             };
             Ok((run, compared))
         };
@@ -108,7 +109,7 @@ impl Audit<'_> {
         monitored: &MonitoredRun,
         warps: ProfiledWarps,
     ) {
-        self.report.profiled = warps.compared;
+        self.report.profiled += warps.compared;
         let Some((ended, profile)) = warps.wrong else {
             return;
         };

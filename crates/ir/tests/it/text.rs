@@ -9,7 +9,7 @@ use warpbound_ir::float::single::Scale;
 use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::float::{Comparison, FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpScope, WordHalf, lift, text};
-use warpbound_isa::{Arch, Program, Reg, RegisterKind, mini, nvidia};
+use warpbound_isa::{Arch, Program, Reg, RegisterKind, amd, mini, nvidia};
 use warpbound_load::{Image, Isa, Kernel};
 
 /// Files with an extension below `kernels`.
@@ -36,6 +36,10 @@ fn decode(isa: Isa, kernel: &Kernel) -> Program {
             let arch = Arch::from_sm(sm.number.into()).expect("a supported architecture");
             let program = nvidia::SassProgram::decode(arch, kernel.code());
             Program::Nvidia(program.expect("it decodes"))
+        }
+        Isa::Gfx(_) => {
+            let program = amd::GcnProgram::decode(kernel.code());
+            Program::Amd(program.expect("it decodes"))
         }
         Isa::MiniSimt => {
             let program = mini::Program::decode(kernel.code(), kernel.first_line);

@@ -82,7 +82,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
             assert!(inside(CodeAddr(relocation.offset)));
             let _ = relocation.to_string();
         }
-        for function in &kernel.functions {
+        for function in kernel.functions.iter() {
             let end = u64::from(function.start.0) + u64::from(function.size);
             assert!(end <= kernel.code().len() as u64);
         }
