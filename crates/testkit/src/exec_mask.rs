@@ -9,6 +9,7 @@ pub mod audit;
 pub mod compile;
 pub mod generate;
 pub mod machine;
+pub mod simulated;
 pub mod statement;
 
 /// Number of vector registers.

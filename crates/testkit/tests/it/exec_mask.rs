@@ -2,6 +2,7 @@
 
 use warpbound_simt::lowest_lanes;
 use warpbound_testkit::exec_mask::audit::{MaskCampaign, MaskFindings, audit_program, campaign};
+use warpbound_testkit::exec_mask::simulated::simulate;
 use warpbound_testkit::exec_mask::{
     BranchCondition, LaneComparison, LaneOp, LaneOperand, MaskFault, MaskInstr, MaskOp,
     MaskProgram, MaskReg,
@@ -36,6 +37,15 @@ fn wavefronts_do_what_their_lanes_do_alone_and_what_is_claimed() {
     assert!(found.partial_steps > 100_000 && found.empty_steps > 10_000 && found.grown > 50_000);
     assert!(found.loops.1 > 1_000);
     assert!(found.claims > 1_000_000 && found.rows > 1_000_000 && found.bounds > 50);
+}
+
+/// The functional simulator executes the same programs: each step, and the registers at the end.
+#[test]
+fn the_simulator_executes_masks_as_the_machine_of_the_tests() {
+    let found = simulate(SEED, 2_500, 4);
+    println!("{found:?}");
+    assert_eq!((found.runs, found.differences), (10_000, 0));
+    assert!(found.steps > 1_000_000 && found.empty_steps > 10_000);
 }
 
 /// Results of a shorter campaign with a planted fault.
