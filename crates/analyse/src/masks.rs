@@ -18,8 +18,8 @@ use warpbound_simt::NodeId;
 
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
-pub use domain::MaskSite;
 use domain::MaskState;
+pub use domain::{MaskClaim, MaskSite};
 
 /// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
 const MAX_SITES: usize = 20_000;
@@ -130,6 +130,19 @@ impl<'a> Masks<'a> {
     /// inactive. Ascending.
     pub fn stale_cells(&self, node: NodeId, at: OpIndex) -> Vec<Cell> {
         regions::stale_cells(self, node, at)
+    }
+
+    /// The claims about words of the warp before an operation of a node.
+    pub fn claims(&self, node: NodeId, at: OpIndex) -> Vec<MaskClaim> {
+        match self.before(node, at) {
+            Some(state) => state.claims(&self.sites),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether some lane is claimed to be active before an operation of a node.
+    pub fn claims_activity(&self, node: NodeId, at: OpIndex) -> bool {
+        self.before(node, at).is_some_and(|state| state.is_active)
     }
 
     /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each iteration of a

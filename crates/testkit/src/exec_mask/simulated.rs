@@ -92,7 +92,26 @@ fn is_same(
         flat.flat_map(|word| word.to_le_bytes()).collect(),
     );
     let (code, body) = translate(program, live, &wave.scalars, base);
-    let launch = Launch {
+    let launch = launch_of_one_wave();
+    let mut check = StepCheck {
+        wave,
+        body,
+        steps: 0,
+        empty_steps: 0,
+        is_same: true,
+    };
+    let result = launch_waves(&code, &launch, &mut memory, &mut check);
+    found.steps += check.steps;
+    found.empty_steps += check.empty_steps;
+    let expected = check.wave.vectors.as_flattened().iter();
+    let expected = expected.flat_map(|word| word.to_le_bytes());
+    let is_stored = memory.buffers()[0].bytes.iter().copied().eq(expected);
+    result.is_ok() && check.is_same && check.wave.running().is_none() && is_stored
+}
+
+/// Launch of one wave with all its lanes.
+pub(super) fn launch_of_one_wave() -> Launch {
+    Launch {
         grid: [1; 3],
         block: [LANES as u32, 1, 1],
         shared: 0,
@@ -109,21 +128,7 @@ fn is_same(
             0,
             0,
         )),
-    };
-    let mut check = StepCheck {
-        wave,
-        body,
-        steps: 0,
-        empty_steps: 0,
-        is_same: true,
-    };
-    let result = launch_waves(&code, &launch, &mut memory, &mut check);
-    found.steps += check.steps;
-    found.empty_steps += check.empty_steps;
-    let expected = check.wave.vectors.as_flattened().iter();
-    let expected = expected.flat_map(|word| word.to_le_bytes());
-    let is_stored = memory.buffers()[0].bytes.iter().copied().eq(expected);
-    result.is_ok() && check.is_same && check.wave.running().is_none() && is_stored
+    }
 }
 
 /// Words of a mask register.
@@ -145,7 +150,11 @@ fn op(scope: OpScope, meaning: Meaning, control: ControlEffect) -> Op {
         condition: ExecCondition::ALWAYS,
         reads: SmallVec::new(),
         writes,
-        value: ValueDependence::Function,
+        // Addresses depend on the lane.
+        value: match &meaning {
+            Meaning::Load { .. } => ValueDependence::Lane,
+            _ => ValueDependence::Function,
+        },
         control,
         barrier: false,
         scope,
@@ -184,7 +193,7 @@ fn address(base: u64, vector: u8) -> Address {
 }
 
 /// Translates a program, between loads and stores of all vector registers; also returns where it is.
-fn translate(
+pub(super) fn translate(
     program: &MaskProgram,
     live: Mask,
     scalars: &[u64; SCALARS],
@@ -227,6 +236,7 @@ fn translate(
         op.addr = CodeAddr(4 * index);
     }
     let code = Code {
+        lanes: LANES as u32,
         ops,
         ..Code::default()
     };
