@@ -244,6 +244,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 
 /// Makes `oracle/bin/llvm-mc-VERSION` start the assembler of this version of LLVM.
 fn assembler(version: &str, oracle: &Path, force: bool) -> anyhow::Result<()> {
+    // The script has an absolute path.
+    fs::create_dir_all(oracle.join("bin")).context("cannot create oracle/bin")?;
+    let oracle = oracle.canonicalize().context("oracle/ is unreadable")?;
     let own = oracle.join(format!("bin/llvm-mc-{version}"));
     if own.is_file() && !force {
         println!("llvm-mc-{version} is already there");
@@ -269,7 +272,6 @@ fn assembler(version: &str, oracle: &Path, force: bool) -> anyhow::Result<()> {
         libraries[1].display(),
         folder.join("bin/llvm-mc").display(),
     );
-    fs::create_dir_all(oracle.join("bin")).context("cannot create oracle/bin")?;
     fs::write(&own, script).with_context(|| format!("cannot write {}", own.display()))?;
     make_executable(&File::open(&own)?).context("cannot make it executable")?;
     println!("llvm-mc-{version} starts {}", folder.display());
@@ -283,7 +285,10 @@ fn unpack_packages(version: &str, folder: &Path) -> anyhow::Result<()> {
     let mut download = Command::new("apt-get");
     download.arg("download").args(&packages).current_dir(folder);
     if !download.status().context("cannot start apt-get")?.success() {
-        bail!("apt-get cannot download {}", packages.join(" and "));
+        bail!(
+            "apt-get cannot download {}; does `apt-get update` help?",
+            packages.join(" and ")
+        );
     }
     for package in crate::repository::files_with_extension(folder, "deb")? {
         let mut unpack = Command::new("dpkg");
