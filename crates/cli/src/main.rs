@@ -147,7 +147,10 @@ fn session_of_set(
     let images = library.select(&input.selection())?;
     let names = set.launches.iter();
     // A launch without a kernel is of the only one, which the launches with a name then have too.
-    match names.filter_map(|launch| launch.launch.kernel.as_deref()).next() {
+    match names
+        .filter_map(|launch| launch.launch.kernel.as_deref())
+        .next()
+    {
         Some(name) => Ok(library.only_kernel(&images, name)?.0),
         None => Ok(Arc::new(library.only_session(&input.selection())?)),
     }

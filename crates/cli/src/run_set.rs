@@ -26,7 +26,11 @@ pub(crate) fn run_set(
     let all: u64 = set
         .repetitions
         .iter()
-        .map(|repetition| repetition.rounds.saturating_mul(repetition.launches.len() as u64))
+        .map(|repetition| {
+            repetition
+                .rounds
+                .saturating_mul(repetition.launches.len() as u64)
+        })
         .fold(0, u64::saturating_add);
     let mut show = |done| progress.launches(done, all);
     let run = match arguments.functional {

@@ -32,7 +32,9 @@ use warpbound_simulate::functional::{SingleWarp, launch_single_warp, launch_with
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
-use crate::{BoundOptions, CycleOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session};
+use crate::{
+    BoundOptions, CycleOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session,
+};
 
 use accesses::audited_access;
 pub use accesses::{ObservedAccess, count_access};

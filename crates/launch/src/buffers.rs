@@ -31,7 +31,10 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
         }
         ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
         ParamValue::Alias { buffer, offset } => {
-            let other = memory.buffers().get(*buffer).map_or(0, |placed| placed.address);
+            let other = memory
+                .buffers()
+                .get(*buffer)
+                .map_or(0, |placed| placed.address);
             other.wrapping_add(*offset).to_le_bytes().to_vec()
         }
         ParamValue::Texture(number) => object(bindings::texture_object(*number)),

@@ -451,7 +451,8 @@ fn order_params(
             ParsedParam::Value(_) => None,
             ParsedParam::Alias { of, offset } => {
                 let value = alias(&params, texels, of, *offset).map_err(|mut diagnostic| {
-                    diagnostic.message = format!("parameter {}: {}", param.name, diagnostic.message);
+                    diagnostic.message =
+                        format!("parameter {}: {}", param.name, diagnostic.message);
                     (diagnostic, param.span)
                 });
                 Some(value?)

@@ -129,7 +129,12 @@ impl LaunchSetReport {
         let mut columns = vec![Align::Left; 2];
         columns.resize(8, Align::Right);
         let head = [
-            "launch", "kernel", "executions", "warps", "active lanes", "diverged",
+            "launch",
+            "kernel",
+            "executions",
+            "warps",
+            "active lanes",
+            "diverged",
         ];
         let mut head: Vec<String> = head.map(str::to_owned).into();
         if self.time.is_some() {
@@ -141,7 +146,11 @@ impl LaunchSetReport {
         out.push_str(&table(2, &columns, &rows));
         for launch in &self.launches {
             for note in &launch.notes {
-                out.push_str(&format!("{}: {}", launch.name, note_line(note).trim_start()));
+                out.push_str(&format!(
+                    "{}: {}",
+                    launch.name,
+                    note_line(note).trim_start()
+                ));
             }
         }
         out

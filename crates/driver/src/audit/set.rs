@@ -134,9 +134,8 @@ impl<'a> Groups<'a> {
         };
         for (number, (launch, kernel)) in set.launches.iter().zip(kernels).enumerate() {
             let block = launch.launch.block;
-            let is_same = |other: &(&Kernel, Size, usize)| {
-                std::ptr::eq(other.0, *kernel) && other.1 == block
-            };
+            let is_same =
+                |other: &(&Kernel, Size, usize)| std::ptr::eq(other.0, *kernel) && other.1 == block;
             let known = groups.all.iter().position(is_same);
             let group = known.unwrap_or_else(|| {
                 groups.all.push((kernel, block, number));

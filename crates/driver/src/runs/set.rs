@@ -287,8 +287,9 @@ impl Session {
     ) -> Result<SetRun, Diagnostic> {
         let kernels = self.kernels_of_set(set)?;
         let pairs = set.launches.iter().zip(&kernels);
-        let mut totals: Vec<LaunchTotals> =
-            pairs.map(|(launch, kernel)| no_totals(launch, kernel)).collect();
+        let mut totals: Vec<LaunchTotals> = pairs
+            .map(|(launch, kernel)| no_totals(launch, kernel))
+            .collect();
         let mut done = 0;
         let mut run_launch = |number: usize, file: &LaunchFile| {
             let (Some(kernel), Some(totals)) = (kernels.get(number), totals.get_mut(number)) else {
@@ -344,7 +345,8 @@ impl Session {
 /// Returns the rounds of the repetitions that have a name, or more than one round.
 pub(crate) fn rounds(set: &LaunchSet, rounds: &[u64]) -> Vec<RepetitionRounds> {
     let pairs = set.repetitions.iter().zip(rounds);
-    let repeated = pairs.filter(|(repetition, _)| repetition.name.is_some() || repetition.rounds > 1);
+    let repeated =
+        pairs.filter(|(repetition, _)| repetition.name.is_some() || repetition.rounds > 1);
     repeated
         .map(|(repetition, &rounds)| RepetitionRounds {
             name: repetition.name.clone(),

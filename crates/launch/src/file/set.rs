@@ -41,7 +41,7 @@ pub struct LaunchSet {
 /// A launch of a set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetLaunch {
-    /// Name for messages and reports; that of the kernel if the file gives none.
+    /// Name for messages and reports; if the file gives none that of the kernel, or `launch`.
     pub name: String,
     /// The launch in the first round. Its buffers and variables have no contents, see [`SetContents::launch`].
     pub launch: LaunchFile,
@@ -252,7 +252,9 @@ impl LaunchSet {
         }
         let unused = raw.repeat.iter().find(|repeat| {
             let name = Some(&repeat.get_ref().name);
-            set.repetitions.iter().all(|used| used.name.as_ref() != name)
+            set.repetitions
+                .iter()
+                .all(|used| used.name.as_ref() != name)
         });
         match unused {
             Some(repeat) => {
@@ -319,7 +321,10 @@ impl LaunchSet {
     ) -> Result<Repetition, (Diagnostic, Option<usize>)> {
         let mut named = all.iter().filter(|repeat| repeat.get_ref().name == name);
         let Some(repeat) = named.next() else {
-            return Err((Diagnostic::new(format!("there is no [[repeat]] {name}")), None));
+            return Err((
+                Diagnostic::new(format!("there is no [[repeat]] {name}")),
+                None,
+            ));
         };
         let fail = |mut diagnostic: Diagnostic| {
             diagnostic.message = format!("repeat {name}: {}", diagnostic.message);
@@ -378,10 +383,7 @@ fn sizes_of(objects: &LaunchFile) -> LaunchFile {
 }
 
 /// Finds a buffer of the set: its index, the type of its elements, and their number.
-fn find_buffer(
-    objects: &LaunchFile,
-    name: &str,
-) -> Result<(usize, ElementType, u64), Diagnostic> {
+fn find_buffer(objects: &LaunchFile, name: &str) -> Result<(usize, ElementType, u64), Diagnostic> {
     let mut buffers = objects.buffers().enumerate();
     let found = buffers.find(|(_, (other, _))| *other == name);
     let (number, (_, buffer)) =
@@ -452,10 +454,7 @@ impl RawLaunch {
         reader: &mut ParamReader<'_>,
     ) -> Result<SetLaunch, LocatedError> {
         let name = self.name.or_else(|| self.kernel.clone());
-        let Some(name) = name else {
-            let message = Diagnostic::new("a launch has no kernel");
-            return Err((message, at));
-        };
+        let name = name.unwrap_or_else(|| "launch".to_owned());
         let here = |mut diagnostic: Diagnostic| {
             diagnostic.message = format!("launch {name}: {}", diagnostic.message);
             diagnostic
@@ -516,10 +515,10 @@ fn check_shared(launch: &LaunchFile, shared: usize) -> Result<(), Diagnostic> {
     let mut own = launch.pointers.iter().skip(shared);
     match own.all(|pointer| matches!(pointer.location, PointerLocation::Param(_))) {
         true => Ok(()),
-        false => Err(Diagnostic::new(
-            "a pointer of a launch is in one of its parameters",
-        )
-        .hint("write pointers in buffers as [[pointer]], for all launches")),
+        false => Err(
+            Diagnostic::new("a pointer of a launch is in one of its parameters")
+                .hint("write pointers in buffers as [[pointer]], for all launches"),
+        ),
     }
 }
 

@@ -3,3 +3,4 @@
 
 mod images;
 mod launches;
+mod sets;

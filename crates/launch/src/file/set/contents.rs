@@ -83,7 +83,8 @@ impl SetContents {
             "{}[{}] is {}",
             name.map_or("?", |(name, _)| name),
             end.at,
-            end.element.format_value(self.number(end).unwrap_or_default())
+            end.element
+                .format_value(self.number(end).unwrap_or_default())
         )
     }
 
