@@ -4,3 +4,4 @@
 mod gcn;
 mod images;
 mod launches;
+mod sets;

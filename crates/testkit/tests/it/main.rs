@@ -21,6 +21,7 @@ mod kernel_audit;
 mod kernel_runs;
 mod kernels;
 mod launch_profiles;
+mod launch_sets;
 mod meanings;
 mod microbenchmarks;
 mod mini_damage;
