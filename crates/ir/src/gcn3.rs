@@ -2,6 +2,7 @@
 //! `vector.rs`, `memory.rs` and their submodules.
 
 mod entry;
+mod expressions;
 mod jumps;
 mod memory;
 mod mode;
@@ -88,9 +89,9 @@ pub(crate) fn lift(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeaningContext<'a> {
     /// Modes of floating-point arithmetic before the instruction, where they are known.
-    pub(super) mode: ModeState,
+    mode: ModeState,
     /// The instruction.
-    pub(super) instr: &'a GcnInstr,
+    instr: &'a GcnInstr,
 }
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
@@ -102,7 +103,7 @@ fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
         | Encoding::Sop1
         | Encoding::Sopc
         | Encoding::Sopp
-        | Encoding::Smem => scalar::meaning(view, o, context),
+        | Encoding::Smem => scalar::meaning(view, o),
         Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc | Encoding::Vop3a | Encoding::Vop3b => {
             vector::meaning(view, o, context)
         }
@@ -164,6 +165,9 @@ impl Lifter<'_> {
     }
 
     fn control_effect(&self, at: usize, instr: &GcnInstr, flow: GcnFlow) -> ControlEffect {
+        if scalar::changes_addressing(instr) {
+            return ControlEffect::Unsupported("s_setreg of bits 27 to 31 of MODE".to_owned());
+        }
         let known = self.jumps.target(at).map(|addr| self.code_target(addr));
         match (flow, known) {
             (GcnFlow::Next, _) => ControlEffect::Next,
@@ -243,6 +247,15 @@ fn condition(flow: GcnFlow) -> ExecCondition {
 /// Dependence of the results on the registers read. Without a meaning they may be anything.
 fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDependence {
     match meaning {
+        // A cell that is written without a value may hold anything.
+        Some(Meaning::Set(values))
+            if effects.writes.iter().any(|register| {
+                let cell = Cell::of(*register);
+                values.iter().all(|(dest, _)| *dest != cell)
+            }) =>
+        {
+            ValueDependence::Lane
+        }
         Some(Meaning::Set(values)) => {
             match values.iter().any(|(_, value)| reads_other_lanes(value)) {
                 true => ValueDependence::Lane,
