@@ -40,8 +40,8 @@ names!(Width, U8 "u8" S8 "s8" U16 "u16" S16 "s16" Words "words");
 names!(WordHalf, Low "low" High "high");
 names!(BarrierReduction, Count "count" All "all" Any "any");
 names!(AtomicOp,
-    Add "add" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
-    Exchange "exchange" CompareSwap "compare_swap"
+    Add "add" Sub "sub" ReverseSub "reverse_sub" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
+    Exchange "exchange" CompareSwap "compare_swap" MaskedOr "masked_or"
 );
 names!(ImageKind, D1 "1d" D2 "2d" D3 "3d" Layered1 "1d_layered" Layered2 "2d_layered");
 names!(OutOfBounds, Zero "zero" Clamp "clamp" Trap "trap");

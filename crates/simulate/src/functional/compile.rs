@@ -495,7 +495,7 @@ impl<const W: usize> Compiler<'_, W> {
         address: &Address,
         steps: &mut Steps,
     ) -> Option<MemoryOperand> {
-        if address.buffer.is_some() {
+        if !address.is_plain() {
             return None;
         }
         Some(MemoryOperand {
