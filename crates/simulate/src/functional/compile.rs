@@ -86,7 +86,7 @@ impl<const W: usize> Compiler<'_, W> {
                     }
                     _ => Effect::Unsupported,
                 });
-                (effect, self.compile_flow(&op.control, &steps))
+                (effect, self.compile_flow(op, &steps))
             }
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
@@ -110,7 +110,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
-    fn compile_flow(&mut self, control: &ControlEffect, steps: &Steps) -> Flow {
+    fn compile_flow(&mut self, op: &Op, steps: &Steps) -> Flow {
         let tag = |token: StackToken| match token {
             StackToken::Sync => Some(Tag::Sync),
             StackToken::Brk => Some(Tag::Brk),
@@ -118,7 +118,7 @@ impl<const W: usize> Compiler<'_, W> {
             StackToken::Ret => Some(Tag::Ret),
             StackToken::LongJmp | StackToken::Exit => None,
         };
-        match control {
+        match &op.control {
             ControlEffect::Next => Flow::Transfer(ControlTransfer::Next),
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Jump(to.0))
@@ -139,6 +139,13 @@ impl<const W: usize> Compiler<'_, W> {
                 .map_or(Flow::Unsupported, |tag| {
                     Flow::Transfer(ControlTransfer::Push { tag, resume: to.0 })
                 }),
+            // A return goes to the address in registers: waves have no stack.
+            ControlEffect::Pop(StackToken::Ret) if self.has_waves => {
+                match op.reads.iter().find_map(|cell| word_number(*cell)) {
+                    Some(number) => Flow::Indirect(ValueSlot::Word(number), 0),
+                    None => Flow::Unsupported,
+                }
+            }
             ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, |tag| {
                 Flow::Transfer(ControlTransfer::Pop(tag))
             }),
