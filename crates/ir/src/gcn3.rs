@@ -246,7 +246,6 @@ fn condition(flow: GcnFlow) -> ExecCondition {
 
 /// Dependence of the results on the registers read. Without a meaning they may be anything.
 fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDependence {
-    let is_of_lane = |exprs: &mut dyn Iterator<Item = &Expr>| exprs.any(depends_on_lane);
     match meaning {
         // A cell that is written without a value may hold anything.
         Some(Meaning::Set(values))
@@ -258,15 +257,14 @@ fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDep
             ValueDependence::Lane
         }
         Some(Meaning::Set(values)) => {
-            match is_of_lane(&mut values.iter().map(|(_, value)| value)) {
+            match values.iter().any(|(_, value)| depends_on_lane(value)) {
                 true => ValueDependence::Lane,
                 false => ValueDependence::Function,
             }
         }
         Some(Meaning::Load { space, address, .. }) => {
-            let plain = [Some(&address.low), address.high.as_ref()];
-            let plain = address.buffer.is_none() && !is_of_lane(&mut plain.into_iter().flatten());
-            match plain {
+            let mut parts = std::iter::once(&address.low).chain(&address.high);
+            match address.buffer.is_none() && !parts.any(depends_on_lane) {
                 true => ValueDependence::Load(*space),
                 // Swizzled buffers have an address for each lane.
                 false => ValueDependence::Lane,
