@@ -1,6 +1,7 @@
 //! AMD GCN3 (gfx803: Fiji, Polaris): decoding, printing, reads and writes, by the rows of `isa/amd/`.
 
 mod effects;
+mod encode;
 mod fields;
 mod form;
 mod opcode;
