@@ -12,6 +12,7 @@ mod cell;
 mod code;
 mod eval;
 pub mod float;
+mod gcn3;
 mod image;
 mod lift;
 mod maxwell;
