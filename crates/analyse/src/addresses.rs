@@ -6,6 +6,7 @@ use warpbound_base::CodeAddr;
 use warpbound_ir::{Code, OpIndex};
 
 use crate::dependence::Dependence;
+use crate::masks::Masks;
 use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
 mod finder;
@@ -115,5 +116,19 @@ pub fn find(
     context: &LaunchContext,
 ) -> BTreeMap<OpIndex, LaneAddresses> {
     let dependence = Dependence::compute(thread);
-    AddressFinder::new(code, thread, warp, &dependence, ranges, context).find()
+    // The deadline passed: what was found of masks is lost, and with it nothing but addresses.
+    let Ok(masks) = Masks::compute(code, thread) else {
+        return BTreeMap::new();
+    };
+    let code = thread.lane_code(code);
+    let finder = AddressFinder::new(
+        code,
+        thread,
+        warp,
+        &dependence,
+        ranges,
+        context,
+        masks.as_ref(),
+    );
+    finder.find()
 }

@@ -1,7 +1,7 @@
 //! Agreement of lanes after an operation, by the kind of value that it writes (`warp-cfg-2023` 3.3, SOUNDNESS 4.3).
 
 use smallvec::SmallVec;
-use warpbound_ir::{Cell, Code, ExecCondition, Op, ValueDependence};
+use warpbound_ir::{Cell, Code, ControlEffect, ExecCondition, Op, OpScope, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_isa::{Axis, SpecialReg};
@@ -174,8 +174,12 @@ pub fn apply_data_effect(
         return;
     }
     let condition_agrees = active_agree(state, op.condition.cells());
+    // Registers of lanes that an operation writes without regard to which are active (SOUNDNESS 12.3).
+    let writes_any_lane =
+        op.scope == OpScope::Warp || matches!(op.control, ControlEffect::SetActive(_));
     // If the lanes agree on the condition, all of them write or none does.
     let agrees = condition_agrees
+        && !writes_any_lane
         && match launch.agreement_rule(op.value) {
             AgreementRule::Always => true,
             AgreementRule::Operands => active_agree(state, op.reads.iter().copied()),

@@ -9,7 +9,7 @@ use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
 pub struct Block {
     /// First operation.
     pub first: OpIndex,
-    /// Last operation, inclusive; the only one that may have a control effect.
+    /// Last operation, inclusive; the only one from which a warp may continue elsewhere than at the next one.
     pub last: OpIndex,
     /// Instructions that a warp issues per execution of the block.
     pub instructions: u64,
@@ -48,7 +48,8 @@ impl Blocks {
         }
         for (i, op) in code.ops.iter().enumerate() {
             match &op.control {
-                ControlEffect::Next => continue,
+                // The lanes that are active change within a block.
+                ControlEffect::Next | ControlEffect::SetActive(_) => continue,
                 ControlEffect::Jump(ControlTarget::Op(target))
                 | ControlEffect::Branch {
                     to: ControlTarget::Op(target),

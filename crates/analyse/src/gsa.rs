@@ -81,8 +81,9 @@ pub struct Gsa<'a> {
 }
 
 impl<'a> Gsa<'a> {
-    /// The form without any values.
+    /// The form without any values, of the code as one lane executes it.
     pub fn new(code: &'a Code, thread: &'a ThreadCfg, dependence: &'a Dependence) -> Self {
+        let code = thread.lane_code(code);
         Gsa {
             code,
             thread,

@@ -7,6 +7,7 @@ use warpbound_ir::Code;
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
 use crate::loops::Loops;
+use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
 mod counting;
@@ -134,8 +135,13 @@ pub fn derive(
         let recursion = unknown("the kernel has recursion or too many calling contexts");
         return vec![recursion; loops.sites.len()];
     }
+    let Ok(masks) = Masks::compute(code, thread) else {
+        let late = unknown("the time limit was reached");
+        return vec![late; loops.sites.len()];
+    };
+    let code = thread.lane_code(code);
     let dependence = Dependence::compute(thread);
-    let verdicts = LoopSolver::new(code, thread, &dependence, launch).solve_all();
+    let verdicts = LoopSolver::new(code, thread, &dependence, launch, masks.as_ref()).solve_all();
     let sites = 0..loops.sites.len();
     let of_site = |site: usize| {
         let members = loops.loops.iter().filter(|l| l.fact == site);

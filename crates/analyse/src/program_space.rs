@@ -204,7 +204,7 @@ impl ProgramSpace {
             _ => self.direct_control(code, &site, &mut external)?,
         };
         let condition = match op.control {
-            ControlEffect::Next => ExecCondition::ALWAYS,
+            ControlEffect::Next | ControlEffect::SetActive(_) => ExecCondition::ALWAYS,
             _ => op.condition,
         };
         // The abstract warp pushes entries of all active lanes; a guarded push would hold only some of them.
@@ -240,7 +240,7 @@ impl ProgramSpace {
         external: &mut Option<String>,
     ) -> Result<ControlOp, Refusal> {
         Ok(match &site.op.control {
-            ControlEffect::Next => ControlOp::FallThrough,
+            ControlEffect::Next | ControlEffect::SetActive(_) => ControlOp::FallThrough,
             ControlEffect::Jump(to) => ControlOp::Jump(self.enter_target(site, to)?),
             ControlEffect::Branch { to, reconvergence } => ControlOp::Branch {
                 target: self.enter_target(site, to)?,
@@ -272,10 +272,6 @@ impl ProgramSpace {
             ControlEffect::Exit | ControlEffect::End => ControlOp::Exit,
             ControlEffect::Indirect { .. } => {
                 return Err(site.refuse(Reason::UnknownIndirectTarget));
-            }
-            ControlEffect::SetActive(mask) => {
-                let what = format!("write of the active lanes from {mask}");
-                return Err(site.refuse(Reason::Unsupported(what)));
             }
             ControlEffect::Unsupported(name) => {
                 return Err(site.refuse(Reason::Unsupported(name.clone())));

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_base::Deadline;
 use warpbound_graph::{DataflowProblem, Digraph, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, OpScope};
+use warpbound_isa::Reg;
 use warpbound_isa::instr::StackToken;
 use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
 use warpbound_simt::{AbstractModel, NodeId, Tag};
@@ -16,6 +17,7 @@ use warpbound_simt::{AbstractModel, NodeId, Tag};
 use crate::blocks::Blocks;
 use crate::context::Contexts;
 use crate::indirect::IndirectTargets;
+use crate::masks::Masks;
 use crate::program_space::{ProgramSpace, ResolvedControl};
 use crate::refusal::{Reason, Refusal};
 use crate::relevant::RelevantCells;
@@ -57,6 +59,8 @@ pub struct ThreadCfg {
     pub steps: Vec<Vec<WarpStep>>,
     /// Time after which analyses of the graph are given up, from [`Limits`].
     pub deadline: Deadline,
+    /// The code as one lane executes it, if operations write the mask of active lanes ([`Masks::lane_view`]).
+    lane_code: Option<Code>,
     /// The steps without those to the end.
     graph: Digraph,
     /// Position of each node in a reverse postorder of the graph.
@@ -70,17 +74,7 @@ impl ThreadCfg {
     ///
     /// A refusal at an instruction that cannot be followed, or from which no thread can exit.
     pub fn build(code: &Code, limits: &Limits) -> Result<ThreadCfg, Refusal> {
-        // Registers of the warp change while a thread is inactive, which the values of a thread do not show
-        // (SOUNDNESS 4.6).
-        let writes_warp = |op: &&Op| {
-            op.scope == OpScope::Warp || op.writes.iter().any(|cell| !cell.is_per_lane())
-        };
-        if let Some(op) = code.ops.iter().find(writes_warp) {
-            return Err(Refusal {
-                at: op.addr,
-                reason: Reason::Unsupported("write of a register of the whole warp".to_owned()),
-            });
-        }
+        check_registers_of_the_warp(code)?;
         let mut leaders = BTreeSet::new();
         let relevant = RelevantCells::find(code);
         loop {
@@ -124,6 +118,7 @@ impl ThreadCfg {
                 resolved: explorer.resolved,
                 steps: explorer.steps,
                 deadline: limits.deadline,
+                lane_code: None,
                 graph: Digraph::default(),
                 rank: Vec::new(),
             };
@@ -131,8 +126,16 @@ impl ThreadCfg {
             cfg.steps.resize(cfg.space.len(), Vec::new());
             cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
+            let masks = Masks::compute(code, &cfg)?;
+            cfg.lane_code = masks.map(|masks| masks.lane_view());
             return Ok(cfg);
         }
+    }
+
+    /// The code of the graph as one lane executes it: of `code`, from which the graph was built, where lanes are active
+    /// as long as they walk.
+    pub fn lane_code<'a>(&'a self, code: &'a Code) -> &'a Code {
+        self.lane_code.as_ref().unwrap_or(code)
     }
 
     /// Whether a thread may execute this node.
@@ -209,6 +212,43 @@ impl ThreadCfg {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the warp
+/// change while a lane is inactive, which its own path does not show. Where registers of the warp decide all control
+/// flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code in which the active lanes are not what the
+/// words of EXEC say.
+fn check_registers_of_the_warp(code: &Code) -> Result<(), Refusal> {
+    let of_warp = |op: &Op| {
+        let writes = op.writes.iter().any(|cell| !cell.is_per_lane());
+        writes || op.scope == OpScope::Warp || matches!(op.control, ControlEffect::SetActive(_))
+    };
+    if !code.ops.iter().any(of_warp) {
+        return Ok(());
+    }
+    let refuse = |op: &Op, what: &str| {
+        Err(Refusal {
+            at: op.addr,
+            reason: Reason::Unsupported(what.to_owned()),
+        })
+    };
+    for op in &code.ops {
+        let mut cells = op.condition.cells().chain(indirect_base(&op.control));
+        if cells.any(Cell::is_per_lane) {
+            let what =
+                "a condition of single lanes, in code that writes registers of the whole warp";
+            return refuse(op, what);
+        }
+        let writes_words = op.writes.iter().any(|cell| Cell::EXEC_WORDS.contains(cell));
+        let is_consistent = match op.control {
+            ControlEffect::SetActive(mask) => mask == Cell::of(Reg::EXEC),
+            _ => !writes_words,
+        };
+        if !is_consistent {
+            return refuse(op, "a mask of active lanes that is not EXEC");
+        }
+    }
+    Ok(())
 }
 
 /// Dataflow fact of one lane.

@@ -99,6 +99,7 @@ impl<S: AbstractState> WarpCfg<S> {
     ) -> Option<S> {
         let mut state = self.state(node)?.clone();
         let (mut guarded_writes, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
+        let code = thread.lane_code(code);
         for op in thread.space.block(node).ops().take(nth) {
             apply_data_effect(
                 &mut state,
@@ -126,7 +127,9 @@ struct Kernel<'a, M> {
 impl<M: AbstractModel<Control = ControlOp>> Kernel<'_, M> {
     /// Whether the active lanes agree on `cells`, in a domain that has agreement.
     fn active_agree(&self, state: &M::State, cells: impl Iterator<Item = Cell>) -> bool {
-        self.model.has_agreement() && active_agree(state, cells)
+        let mut cells = cells.filter(|cell| cell.is_per_lane()).peekable();
+        // All lanes read the same value from a register of the warp, whether agreement is followed or not.
+        cells.peek().is_none() || self.model.has_agreement() && active_agree(state, cells)
     }
 
     /// Knowledge about the condition of a node's last operation; records the assumption that it rests on.
@@ -168,7 +171,8 @@ impl<M: AbstractModel<Control = ControlOp>> WarpProgram<M> for Kernel<'_, M> {
             });
         }
         let mut guarded_writes = GuardedWrites::default();
-        for op in block.ops().filter_map(|i| self.code.get(i)) {
+        let code = self.thread.lane_code(self.code);
+        for op in block.ops().filter_map(|i| code.get(i)) {
             apply_data_effect(state, op, self.launch, &mut guarded_writes, &mut self.used);
         }
         let Some(last) = self.code.get(block.last) else {

@@ -24,7 +24,7 @@ impl Session {
         let mut last_source = None;
         let relocated = match &prepared.program {
             Program::Nvidia(program) => relocated(kernel, program),
-            Program::Mini(_) => Vec::new(),
+            Program::Amd(_) | Program::Mini(_) => Vec::new(),
         };
         let lines = (0u32..)
             .map(OpIndex)
@@ -68,8 +68,8 @@ impl Session {
                 program.write_listing(&relocated(kernel, &program), out);
                 Ok(())
             }
-            Program::Mini(_) => {
-                let message = "nvdisasm has no syntax for mini-SIMT";
+            Program::Amd(_) | Program::Mini(_) => {
+                let message = format!("nvdisasm has no syntax for {}", self.image.isa());
                 Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())))
             }
         }
@@ -114,7 +114,9 @@ fn instr_text(
 ) -> Option<(String, Option<ControlColumns>)> {
     let program = match &prepared.program {
         Program::Nvidia(program) => program,
-        Program::Mini(_) => return Some((prepared.program.text(at.index())?, None)),
+        Program::Amd(_) | Program::Mini(_) => {
+            return Some((prepared.program.text(at.index())?, None));
+        }
     };
     let instr = program.instrs.get(at.index())?;
     let label = |addr: CodeAddr| {

@@ -7,7 +7,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::FactsFile;
 use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_launch::LaunchFile;
+use warpbound_launch::{LaunchFile, gcn};
 use warpbound_load::{Isa, Kernel};
 use warpbound_simt::warp::WarpModel;
 
@@ -212,6 +212,13 @@ impl BoundOptions {
             (Isa::Sm(_), Some(stated)) => {
                 return fail(format!(
                     "warps of {isa} have {WARP_LANES} lanes, not {stated}"
+                ));
+            }
+            (Isa::Gfx(_), None | Some(gcn::LANES)) => gcn::LANES,
+            (Isa::Gfx(_), Some(stated)) => {
+                return fail(format!(
+                    "waves of {isa} have {} lanes, not {stated}",
+                    gcn::LANES
                 ));
             }
             (Isa::MiniSimt, stated) => stated.unwrap_or(MAX_LANES),

@@ -6,7 +6,7 @@ use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
-use warpbound_isa::{Arch, Program, mini, nvidia};
+use warpbound_isa::{Arch, Program, amd, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
 /// Kernel ready for analysis.
@@ -50,6 +50,7 @@ impl<'a> Prepared<'a> {
                 .ok_or_else(|| Diagnostic::new(format!("{sm} has no instruction table")))
                 .and_then(|arch| nvidia::SassProgram::decode(arch, kernel.code()))
                 .map(Program::Nvidia),
+            Isa::Gfx(_) => amd::GcnProgram::decode(kernel.code()).map(Program::Amd),
             Isa::MiniSimt => {
                 mini::Program::decode(kernel.code(), kernel.first_line).map(Program::Mini)
             }
@@ -80,7 +81,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn cell(&self, cell: Cell) -> String {
         let variable = match &self.program {
             Program::Mini(program) => program.variables.get(cell.index()),
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
         };
         variable.cloned().unwrap_or_else(|| cell.to_string())
     }
@@ -98,7 +99,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn at_op(&self, diagnostic: Diagnostic, op: OpIndex) -> Diagnostic {
         let instr = match &self.program {
             Program::Mini(program) => program.instrs.get(op.index()),
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
         };
         match instr {
             Some(instr) => diagnostic.at(format_args!(

@@ -29,6 +29,8 @@ impl Cell {
         let last = RegisterKind::Scalar;
         (base(last) + last.capacity()) as usize
     };
+    /// AMD's mask of active lanes, as two words of the warp.
+    pub const EXEC_WORDS: [Cell; 2] = [Cell::scalar(126), Cell::scalar(127)];
     /// Condition code.
     pub const CC: Cell = Cell(base(RegisterKind::Flag));
 
@@ -43,9 +45,20 @@ impl Cell {
         Cell(n as u16)
     }
 
+    /// Word of the warp `n` ([`Reg::scalar`]).
+    pub const fn scalar(n: u8) -> Cell {
+        Cell::of(Reg::scalar(n))
+    }
+
     /// Predicate `Pn`.
     pub const fn pred(n: u8) -> Cell {
         Cell::of(Reg::predicate(n))
+    }
+
+    /// Words of the warp that make up a mask, low first; `None` for cells that are no masks.
+    pub fn mask_words(self) -> Option<[Cell; 2]> {
+        let [low, high] = self.register().mask_words()?;
+        Some([Cell::of(low), Cell::of(high)])
     }
 
     /// Register of the cell.

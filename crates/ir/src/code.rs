@@ -2,8 +2,9 @@ use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
+use warpbound_isa::nvidia::WARP_LANES;
 
-use crate::{Cell, Meaning, WordHalf};
+use crate::{Cell, Expr, Meaning, WordHalf};
 
 /// Index of an operation in its [`Code`]; the operation after `i` in memory is `i + 1`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -26,7 +27,7 @@ impl OpIndex {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecCondition {
     /// Guard cell; the guard holds where the cell is not zero; `None` is the constant true. A cell of the warp (a scalar
-    /// flag, or a mask, of which it is asked whether any lane is in it) holds for all lanes or for none.
+    /// flag, or a mask, which is not zero if one of its words is not) holds for all lanes or for none.
     pub guard: Option<Cell>,
     /// Whether the guard is negated.
     pub negated: bool,
@@ -57,11 +58,15 @@ impl ExecCondition {
         self.guard.is_none() && self.negated
     }
 
-    /// Cells on which the condition depends.
+    /// Cells on which the condition depends; of a mask, its words.
     pub fn cells(self) -> impl Iterator<Item = Cell> {
-        self.guard
-            .into_iter()
-            .chain(self.tests_cc().then_some(Cell::CC))
+        let guard = match self.guard.map(|guard| (guard, guard.mask_words())) {
+            None => [None, None],
+            Some((guard, None)) => [Some(guard), None],
+            Some((_, Some(words))) => words.map(Some),
+        };
+        let code = self.tests_cc().then_some(Cell::CC);
+        guard.into_iter().flatten().chain(code)
     }
 
     /// Two-valued cell that alone decides the condition, if there is one. Then the lanes for which the condition
@@ -99,8 +104,8 @@ pub enum ControlEffect {
     },
     /// Reconverges lanes that diverged at a branch (synchronisation frames).
     Reconverge,
-    /// Replaces the mask of the active lanes by the value of a mask register, and falls through (machines whose
-    /// operations write the mask: AMD's EXEC).
+    /// Replaces the mask of the active lanes by the value that a mask has after the writes of the operation, and falls
+    /// through (machines whose operations write the mask: AMD's EXEC, which always equals the mask of active lanes).
     SetActive(Cell),
     /// Jumps to `register + anchor` (BRX: an address of this code; JMX: an absolute address).
     Indirect {
@@ -143,11 +148,13 @@ pub enum ValueDependence {
 /// Extent of an operation: for whom it takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OpScope {
-    /// In each active lane for which the condition holds.
+    /// In each active lane for which the condition holds. Registers of the warp that it writes ([`crate::Expr::Ballot`])
+    /// it writes once, also if no lane is active.
     #[default]
     Lane,
-    /// Once for the warp, whichever lanes are active, if the condition holds; it reads and writes registers of the warp
-    /// ([`Cell::is_per_lane`] is false for them), and so does its condition.
+    /// Once for the warp, whichever lanes are active, if the condition holds, which reads registers of the warp
+    /// ([`Cell::is_per_lane`] is false for them). It reads registers of lanes only by [`crate::Expr::FromLane`]; one that
+    /// it writes (`v_writelane`) it writes in all lanes, with a value that may depend on the lane.
     Warp,
 }
 
@@ -187,8 +194,10 @@ pub struct CodeFunction {
 }
 
 /// Operations of one code section, with the entries of the kernel and its functions.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
+    /// Lanes of a warp: 32 on NVIDIA's GPUs, 64 on GCN3.
+    pub lanes: u32,
     /// Operations in address order.
     pub ops: Vec<Op>,
     /// Functions by entry, ascending.
@@ -202,6 +211,9 @@ pub struct Code {
     pub address_words: Vec<AddressWord>,
     /// Cells that have the same value in all lanes of a block when the kernel begins.
     pub agreed_at_entry: Vec<Cell>,
+    /// Contents of cells when the kernel begins, where they have a name: special registers, and words of
+    /// [`Code::POINTER_BANK`].
+    pub entry_values: Vec<(Cell, Expr)>,
     /// First operation of the kernel.
     pub entry: OpIndex,
     /// Bytes of a fetch group that begins with a control word (Maxwell, Pascal: 32), 0 if there are none; the address
@@ -209,10 +221,27 @@ pub struct Code {
     pub group_bytes: u32,
 }
 
-/// Half of the address of a variable in global memory, which the loader chooses.
+impl Default for Code {
+    fn default() -> Code {
+        Code {
+            lanes: WARP_LANES,
+            ops: Vec::new(),
+            functions: Vec::new(),
+            constants: Vec::new(),
+            external_words: Vec::new(),
+            address_words: Vec::new(),
+            agreed_at_entry: Vec::new(),
+            entry_values: Vec::new(),
+            entry: OpIndex::default(),
+            group_bytes: 0,
+        }
+    }
+}
+
+/// Half of the address of a variable in global memory, or of a place in the code, which the loader chooses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressWord {
-    /// Symbol of the variable.
+    /// Symbol of the variable; empty for the first byte of the kernel's code.
     pub symbol: String,
     /// Constant added to its address.
     pub addend: i64,
@@ -225,9 +254,38 @@ impl Code {
     /// word N is [`Code::address_words`]`[N]`, which replaces the relocated immediate of an instruction.
     pub const ADDRESS_BANK: u8 = 32;
 
+    /// Artificial constant bank with the addresses of the segments that a launch gives a kernel in registers (AMD).
+    pub const POINTER_BANK: u8 = 33;
+
+    /// Offset in [`Code::POINTER_BANK`] of the address of the kernel's arguments, whose contents are bank
+    /// [`Code::KERNARG_BANK`].
+    pub const KERNARG_POINTER: u32 = 0;
+
+    /// Offset in [`Code::POINTER_BANK`] of the address of the dispatch packet, whose contents are bank
+    /// [`Code::DISPATCH_BANK`].
+    pub const DISPATCH_POINTER: u32 = 8;
+
+    /// Bank of the kernel's arguments, where they are in memory.
+    pub const KERNARG_BANK: u8 = 34;
+
+    /// Bank of the dispatch packet.
+    pub const DISPATCH_BANK: u8 = 35;
+
     /// Operation with an index.
     pub fn get(&self, at: OpIndex) -> Option<&Op> {
         self.ops.get(at.index())
+    }
+
+    /// Whether operations act on the warp as a whole, which then walks with all its lanes (SOUNDNESS 12.1).
+    pub fn writes_words_of_warp(&self) -> bool {
+        let mut ops = self.ops.iter();
+        ops.any(|op| op.scope == OpScope::Warp)
+    }
+
+    /// Whether an operation writes the mask of active lanes ([`ControlEffect::SetActive`]).
+    pub fn writes_active_mask(&self) -> bool {
+        let mut ops = self.ops.iter();
+        ops.any(|op| matches!(op.control, ControlEffect::SetActive(_)))
     }
 
     /// Index of the operation at an address.

@@ -71,6 +71,21 @@ pub trait ValueDomain {
     ) -> Option<Self::Value> {
         self.unknown()
     }
+
+    /// Word of the mask of the active lanes in which a value is not 0.
+    fn ballot(&mut self, _value: Self::Value, _half: WordHalf) -> Option<Self::Value> {
+        self.unknown()
+    }
+
+    /// Bit of a mask in the own lane, 0 or 1; `None`: it is evaluated as its expression ([`Expr::own_bit`]).
+    fn own_bit(&mut self, _words: [Cell; 2]) -> Option<Self::Value> {
+        None
+    }
+
+    /// Value of a cell in another lane.
+    fn from_lane(&mut self, _cell: Cell, _lane: Self::Value) -> Option<Self::Value> {
+        self.unknown()
+    }
 }
 
 /// Evaluates an expression, operands from the left to the right up to the first that is unknown.
@@ -92,6 +107,11 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
             domain.unary(*op, a)
         }
         Expr::Binary(op, a, b) => {
+            if let Some(words) = expr.as_own_bit()
+                && let Some(bit) = domain.own_bit(words)
+            {
+                return Some(bit);
+            }
             let (a, b) = (eval(a, domain)?, eval(b, domain)?);
             domain.binary(*op, a, b)
         }
@@ -103,6 +123,14 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
             let words = words.iter().map(|word| eval(word, domain));
             let words: Option<SmallVec<[D::Value; FloatOp::MAX_WORDS]>> = words.collect();
             domain.float(*op, &words?, *half)
+        }
+        Expr::Ballot(value, half) => {
+            let value = eval(value, domain)?;
+            domain.ballot(value, *half)
+        }
+        Expr::FromLane(cell, lane) => {
+            let lane = eval(lane, domain)?;
+            domain.from_lane(*cell, lane)
         }
     }
 }
@@ -118,7 +146,11 @@ impl Expr {
         match self {
             Expr::Cell(cell) => visit(*cell),
             Expr::Const(_) | Expr::ThreadId | Expr::Special(_) => {}
-            Expr::Constant(_, a) | Expr::Unary(_, a) => descend(a),
+            Expr::Constant(_, a) | Expr::Unary(_, a) | Expr::Ballot(a, _) => descend(a),
+            Expr::FromLane(cell, lane) => {
+                descend(lane);
+                visit(*cell);
+            }
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|part| descend(part)),
             Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().for_each(|part| descend(part)),
             Expr::Float(_, words, _) => words.iter().for_each(descend),

@@ -12,6 +12,7 @@ mod cell;
 mod code;
 mod eval;
 pub mod float;
+mod gcn3;
 mod image;
 mod lift;
 mod maxwell;
@@ -31,6 +32,6 @@ pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, Tex
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};
 pub use meaning::{
-    Address, BarrierArrival, BarrierReduction, BinaryOp, Expr, Meaning, ShuffleMode, TernaryOp,
-    UnaryOp, VoteMode, Width, WordHalf,
+    Address, BarrierArrival, BarrierReduction, BinaryOp, BufferOperand, Expr, Meaning, ShuffleMode,
+    TernaryOp, UnaryOp, VoteMode, Width, WordHalf,
 };

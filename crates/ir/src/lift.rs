@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::Program;
 use warpbound_load::Kernel;
 
-use crate::{Code, mini, nvidia};
+use crate::{Code, gcn3, mini, nvidia};
 
 /// Lifts `program`, the decoded code section of `kernel`.
 ///
@@ -15,6 +15,7 @@ use crate::{Code, mini, nvidia};
 pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
         Program::Nvidia(program) => nvidia::lift(kernel, program, true),
+        Program::Amd(program) => gcn3::lift(kernel, program, true),
         Program::Mini(program) => mini::lift(kernel, program),
     }
 }
@@ -28,6 +29,7 @@ pub fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
 pub fn lift_flow(kernel: &Kernel, program: &Program) -> Result<Code, Diagnostic> {
     match program {
         Program::Nvidia(program) => nvidia::lift(kernel, program, false),
+        Program::Amd(program) => gcn3::lift(kernel, program, false),
         Program::Mini(program) => mini::lift(kernel, program),
     }
 }

@@ -230,6 +230,11 @@ pub enum Expr {
     Ternary(TernaryOp, Box<Expr>, Box<Expr>, Box<Expr>),
     /// One word of the result of a floating-point operation on [`FloatOp::words`] words.
     Float(FloatOp, Box<[Expr]>, WordHalf),
+    /// Word of the mask of the active lanes in which a value is not 0; the same in all lanes. Only in operations of scope
+    /// [`crate::OpScope::Lane`], and not below another expression.
+    Ballot(Box<Expr>, WordHalf),
+    /// Value of a register of another lane, active or not; lane numbers are taken modulo the lanes of the warp.
+    FromLane(Cell, Box<Expr>),
 }
 
 /// Word of a 64-bit value.
@@ -256,6 +261,36 @@ impl Expr {
     /// Makes a unary operation.
     pub fn unary(op: UnaryOp, a: Expr) -> Expr {
         Expr::Unary(op, a.into())
+    }
+
+    /// Bit of a mask in a lane, 0 or 1; the mask is two words of the warp, the lane a number below 64.
+    pub fn lane_bit(words: [Cell; 2], lane: Expr) -> Expr {
+        let [low, high] = words.map(Expr::Cell);
+        let shifted = Expr::ternary(TernaryOp::FunnelRight, low, high, lane);
+        Expr::binary(BinaryOp::And, shifted, Expr::Const(1))
+    }
+
+    /// Bit of a mask in the own lane, 0 or 1.
+    pub fn own_bit(words: [Cell; 2]) -> Expr {
+        Expr::lane_bit(words, Expr::Special(SpecialReg::LaneId))
+    }
+
+    /// Words of the mask of which the expression is the bit in the own lane, if it is one of [`Expr::own_bit`].
+    pub fn as_own_bit(&self) -> Option<[Cell; 2]> {
+        let Expr::Binary(BinaryOp::And, shifted, one) = self else {
+            return None;
+        };
+        match (&**shifted, &**one) {
+            (Expr::Ternary(TernaryOp::FunnelRight, low, high, lane), Expr::Const(1)) => {
+                match (&**low, &**high, &**lane) {
+                    (Expr::Cell(low), Expr::Cell(high), Expr::Special(SpecialReg::LaneId)) => {
+                        Some([*low, *high])
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     /// Makes a ternary operation.
@@ -469,6 +504,22 @@ pub struct Address {
     pub low: Expr,
     /// High 32 bits of an address of 64 bits.
     pub high: Option<Expr>,
+    /// Buffer in which `low` is an offset; `None` for plain addresses.
+    pub buffer: Option<Box<BufferOperand>>,
+    /// Distance in bytes from the first half of the words to the second half, modulo 2^32 (AMD's ds_read2 and ds_write2);
+    /// `None` if one follows the other.
+    pub second_half: Option<u32>,
+}
+
+/// Buffer of an access (AMD's MUBUF and MTBUF; GCN3 manual, "Memory buffer addressing").
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BufferOperand {
+    /// Words of the resource descriptor: base, stride, number of records, layout.
+    pub descriptor: [Expr; 4],
+    /// Index of the record; `None` if the instruction has none.
+    pub index: Option<Expr>,
+    /// Offset that is neither swizzled nor compared with the size of the buffer (SOFFSET).
+    pub scalar_offset: Expr,
 }
 
 impl Meaning {
@@ -498,6 +549,16 @@ impl Meaning {
 impl Address {
     /// Makes an address of 32 bits.
     pub fn short(low: Expr) -> Address {
-        Address { low, high: None }
+        Address {
+            low,
+            high: None,
+            buffer: None,
+            second_half: None,
+        }
+    }
+
+    /// Whether the words follow one another from an address in a memory space.
+    pub fn is_plain(&self) -> bool {
+        self.buffer.is_none() && self.second_half.is_none()
     }
 }

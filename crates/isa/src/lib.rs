@@ -2,9 +2,10 @@
 //!
 //! [`encoding`] finds the row of a table that matches a word of machine code; [`instr`] has the types that instruction
 //! sets share; [`nvidia`] decodes Maxwell and Pascal by the rows of
-//! `isa/nvidia/`, [`mini`] parses the text of mini-SIMT by those of `isa/mini-simt/`. Neither gives instructions a
+//! `isa/nvidia/`, [`amd`] GCN3 by those of `isa/amd/`, [`mini`] parses the text of mini-SIMT by those of `isa/mini-simt/`. None gives instructions a
 //! meaning: that is `ir`.
 
+pub mod amd;
 pub mod encoding;
 pub mod instr;
 pub mod mini;

@@ -1,13 +1,15 @@
 //! Decoded program of one kernel, in any instruction set.
 
 use crate::instr::MemoryEffect;
-use crate::{RegisterFiles, TargetStyle, mini, nvidia};
+use crate::{RegisterFiles, TargetStyle, amd, mini, nvidia};
 
 /// Decoded instructions of one kernel. A position is the index of an instruction in program order.
 #[derive(Clone, Debug)]
 pub enum Program {
     /// Maxwell or Pascal.
     Nvidia(nvidia::SassProgram),
+    /// GCN3.
+    Amd(amd::GcnProgram),
     /// mini-SIMT.
     Mini(mini::Program),
 }
@@ -20,6 +22,7 @@ impl Program {
             Program::Nvidia(program) => {
                 program.text(program.instrs.get(position)?, TargetStyle::Hex)
             }
+            Program::Amd(program) => program.instrs.get(position)?.text(TargetStyle::Hex),
             Program::Mini(program) => Some(program.text(program.instrs.get(position)?)),
         }
     }
@@ -28,6 +31,7 @@ impl Program {
     pub fn mnemonic(&self, position: usize) -> Option<&'static str> {
         match self {
             Program::Nvidia(program) => program.mnemonic(program.instrs.get(position)?),
+            Program::Amd(program) => Some(program.instrs.get(position)?.opcode()?.name()),
             Program::Mini(program) => Some(program.row(program.instrs.get(position)?).mnemonic),
         }
     }
@@ -36,6 +40,7 @@ impl Program {
     pub fn registers(&self) -> &'static RegisterFiles {
         match self {
             Program::Nvidia(_) => &nvidia::REGISTERS,
+            Program::Amd(_) => &amd::REGISTERS,
             Program::Mini(_) => &mini::REGISTERS,
         }
     }
@@ -43,7 +48,7 @@ impl Program {
     /// Name of a position in the kernel's text; `None` if the kernel is machine code.
     pub fn label(&self, position: usize) -> Option<String> {
         match self {
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
             Program::Mini(program) => Some(program.position_name(u32::try_from(position).ok()?)),
         }
     }
@@ -51,7 +56,7 @@ impl Program {
     /// Line of the kernel's text, from 0, with the instruction at a position; `None` if the kernel is machine code.
     pub fn line(&self, position: usize) -> Option<u32> {
         match self {
-            Program::Nvidia(_) => None,
+            Program::Nvidia(_) | Program::Amd(_) => None,
             Program::Mini(program) => Some(program.instrs.get(position)?.line),
         }
     }
@@ -60,7 +65,7 @@ impl Program {
     pub fn class(&self, position: usize) -> Option<nvidia::InstrClass> {
         match self {
             Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
-            Program::Mini(_) => None,
+            Program::Amd(_) | Program::Mini(_) => None,
         }
     }
 
@@ -73,7 +78,8 @@ impl Program {
                 let bytes = program.access_bytes(instr)?;
                 Some((program.effects(instr).access?, bytes))
             }
-            Program::Mini(_) => None,
+            // The sizes of accesses are not in the table.
+            Program::Amd(_) | Program::Mini(_) => None,
         }
     }
 }

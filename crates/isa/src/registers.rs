@@ -13,7 +13,8 @@ pub enum RegisterKind {
     Predicate,
     /// Flags of each lane that arithmetic sets and branches test: NVIDIA's condition code.
     Flag,
-    /// A bit for each lane of the warp in one register that operations read and write as a whole: AMD's EXEC and VCC.
+    /// A bit for each lane of the warp, in two words of the scalar file ([`Reg::mask_words`]): AMD's VCC and EXEC, where
+    /// a branch asks whether any lane is in them.
     Mask,
     /// A word for the whole warp: AMD's SGPRs and SCC, NVIDIA's uniform registers.
     Scalar,
@@ -34,7 +35,7 @@ impl RegisterKind {
         match self {
             RegisterKind::Vector => 256,
             RegisterKind::Predicate | RegisterKind::Flag | RegisterKind::Mask => 8,
-            RegisterKind::Scalar => 104,
+            RegisterKind::Scalar => 130,
         }
     }
 
@@ -105,6 +106,42 @@ impl Reg {
         }
     }
 
+    /// Word of the warp. On AMD's GPUs the numbers are those of the scalar operands: `s0`..`s101`, VCC 106 and 107, M0
+    /// 124, EXEC 126 and 127; 128 is SCC, 129 MODE.
+    pub const fn scalar(number: u8) -> Reg {
+        Reg {
+            kind: RegisterKind::Scalar,
+            number,
+        }
+    }
+
+    /// AMD's mask of the lanes in which the last comparison held.
+    pub const VCC: Reg = Reg {
+        kind: RegisterKind::Mask,
+        number: 0,
+    };
+
+    /// AMD's mask of the active lanes.
+    pub const EXEC: Reg = Reg {
+        kind: RegisterKind::Mask,
+        number: 1,
+    };
+
+    /// AMD's scalar condition code, which holds 0 or 1.
+    pub const SCC: Reg = Reg::scalar(128);
+
+    /// AMD's rounding, denormal and exception modes.
+    pub const MODE: Reg = Reg::scalar(129);
+
+    /// Words of the scalar file that make up a mask, the word of lanes 0 to 31 first; `None` for other registers.
+    pub const fn mask_words(self) -> Option<[Reg; 2]> {
+        match (self.kind, self.number) {
+            (RegisterKind::Mask, 0) => Some([Reg::scalar(106), Reg::scalar(107)]),
+            (RegisterKind::Mask, 1) => Some([Reg::scalar(126), Reg::scalar(127)]),
+            _ => None,
+        }
+    }
+
     /// Predicate register: `P0`..`P6` of NVIDIA.
     pub const fn predicate(number: u8) -> Reg {
         Reg {
@@ -162,10 +199,13 @@ pub struct RegisterFile {
 pub struct RegisterFiles {
     /// By [`RegisterKind`].
     files: [Option<RegisterFile>; RegisterKind::ALL.len()],
+    /// The file, in whose rows `name` registers with names of their own are looked up.
+    text: &'static str,
 }
 
 impl RegisterFiles {
-    /// Parses rows `kind count prefix`; lines that start with `#` are comments.
+    /// Parses rows `kind count prefix`, and `name kind number text` for registers with a name of their own; lines that
+    /// start with `#` are comments.
     ///
     /// # Errors
     ///
@@ -174,6 +214,12 @@ impl RegisterFiles {
         let mut files = [None; RegisterKind::ALL.len()];
         let mut lines = Lines::new(text);
         while let Some(line) = lines.next() {
+            if line.word(text).0.equals(text, "name") {
+                if parse_name(text, line).is_none() {
+                    return Err(line.text(text));
+                }
+                continue;
+            }
             match parse_file(text, line) {
                 Some(file) if files[file.kind as usize].is_none() => {
                     files[file.kind as usize] = Some(file);
@@ -181,7 +227,7 @@ impl RegisterFiles {
                 _ => return Err(line.text(text)),
             }
         }
-        Ok(RegisterFiles { files })
+        Ok(RegisterFiles { files, text })
     }
 
     /// Parses a compiled-in file, in which a fault is a build error that shows the line.
@@ -192,6 +238,7 @@ impl RegisterFiles {
                 assert!(line.is_empty(), "{}", line);
                 RegisterFiles {
                     files: [None; RegisterKind::ALL.len()],
+                    text,
                 }
             }
         }
@@ -218,14 +265,28 @@ impl RegisterFiles {
     /// Name of a register in this instruction set; `None` if it has no such register.
     pub fn name(&self, register: Reg) -> Option<String> {
         let file = self.iter().find(|file| file.kind == register.kind)?;
-        self.has(register).then(|| match file.count {
-            1 => file.prefix.to_owned(),
-            _ => format!("{}{}", file.prefix, register.number),
-        })
+        let mut own = self.own_names();
+        self.has(register).then(
+            || match (own.find(|(known, _)| *known == register), file.count) {
+                (Some((_, name)), _) => name.to_owned(),
+                (None, 1) => file.prefix.to_owned(),
+                (None, _) => format!("{}{}", file.prefix, register.number),
+            },
+        )
+    }
+
+    /// Registers with names of their own.
+    fn own_names(&self) -> impl Iterator<Item = (Reg, &'static str)> {
+        let text = self.text;
+        let mut lines = Lines::new(text);
+        std::iter::from_fn(move || lines.next()).filter_map(move |line| parse_name(text, line))
     }
 
     /// Register with a name.
     pub fn named(&self, name: &str) -> Option<Reg> {
+        if let Some((register, _)) = self.own_names().find(|(_, known)| *known == name) {
+            return self.has(register).then_some(register);
+        }
         let number = |file: &RegisterFile| match name.strip_prefix(file.prefix)? {
             "" if file.count == 1 => Some(0),
             digits if file.count > 1 => digits.parse().ok(),
@@ -261,6 +322,23 @@ const fn parse_file(text: &'static str, line: Span) -> Option<RegisterFile> {
         count,
         prefix: prefix.text(text),
     })
+}
+
+/// Parses a row `name kind number text`; `None` for any other.
+const fn parse_name(text: &'static str, line: Span) -> Option<(Reg, &'static str)> {
+    let (word, rest) = line.word(text);
+    let (kind, rest) = rest.word(text);
+    let (number, rest) = rest.word(text);
+    let (name, rest) = rest.word(text);
+    let (Some(kind), Some(number)) = (RegisterKind::parse(text, kind), number.number(text, 10))
+    else {
+        return None;
+    };
+    if !word.equals(text, "name") || number >= kind.capacity() as u128 || !rest.is_blank(text) {
+        return None;
+    }
+    let number = number as u8;
+    Some((Reg { kind, number }, name.text(text)))
 }
 
 #[cfg(test)]
@@ -307,6 +385,18 @@ mod tests {
         assert_eq!(nvidia.name(Reg::CC).as_deref(), Some("CC"));
         assert!(nvidia.has(Reg::vector(254)) && !nvidia.has(Reg::vector(255)));
         assert!(nvidia.has(Reg::predicate(6)) && !nvidia.has(Reg::predicate(7)));
+        let amd = crate::amd::REGISTERS;
+        for (name, number) in [
+            ("s101", 101),
+            ("vcc_lo", 106),
+            ("exec_hi", 127),
+            ("scc", 128),
+        ] {
+            let kind = RegisterKind::Scalar;
+            assert_eq!(amd.named(name), Some(Reg { kind, number }), "{name}");
+            assert_eq!(amd.name(Reg { kind, number }).as_deref(), Some(name));
+        }
+        assert_eq!(amd.named("s106"), None);
         let mini = crate::mini::REGISTERS;
         assert_eq!(mini.name(Reg::vector(3)).as_deref(), Some("v3"));
         assert_eq!(mini.name(Reg::CC), None);

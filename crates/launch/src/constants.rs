@@ -9,7 +9,7 @@ use warpbound_load::{Image, Kernel, Variable, VariableLocation, demangle};
 use crate::file::{ImageBinding, LaunchFile, PointerLocation};
 use crate::launch::{Launch, PathOrder};
 use crate::memory::{Buffer, GlobalMemory};
-use crate::{bindings, buffers, pointers};
+use crate::{bindings, buffers, gcn, pointers};
 
 /// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
 const LAUNCH_BLOCK: usize = 0x2000;
@@ -37,6 +37,9 @@ pub fn bind(
     order: PathOrder,
     max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    if let Some(object) = &kernel.code_object {
+        return gcn::bind(file, image, kernel, object, code, (order, max_instructions));
+    }
     let fault = |message: String| {
         Diagnostic::new(message)
             .in_kernel(kernel.demangled())
@@ -69,6 +72,7 @@ pub fn bind(
         surfaces,
         max_instructions,
         order,
+        wave_entry: None,
     };
     Ok((launch, memory))
 }

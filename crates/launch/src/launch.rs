@@ -2,6 +2,7 @@
 
 use warpbound_base::Named;
 
+use crate::gcn::WaveEntry;
 use crate::texture::{Surface, Texture};
 use crate::window;
 
@@ -29,6 +30,8 @@ pub struct Launch {
     pub max_instructions: u64,
     /// Order of the two paths of a divergent branch.
     pub order: PathOrder,
+    /// Registers at the start of the waves of an AMD GPU; `None` for other machines.
+    pub wave_entry: Option<WaveEntry>,
 }
 
 /// Order of the two paths of a divergent branch. Experiments show that the taken path runs first; it is not documented.

@@ -15,6 +15,7 @@ mod bindings;
 mod buffers;
 mod constants;
 mod file;
+pub mod gcn;
 mod launch;
 mod limits;
 mod memory;
@@ -30,6 +31,7 @@ pub use file::{
     ReadFile, Repetition, SetContents, SetLaunch, StartCaches, TexelBuffer, TexelLayout,
     TextureBinding, Vary,
 };
+pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};
 pub use limits::check_limits;
 pub use memory::{Buffer, GlobalMemory, window};

@@ -41,6 +41,7 @@ pub(crate) fn assemble(
         others: inventory::other_items(elf, &code.sections),
         variables: variable::read_variables(file, elf),
         other_attributes: Vec::new(),
+        loaded_file: None,
         warnings: Vec::new(),
     };
     if !sm.is_supported() {
@@ -302,7 +303,7 @@ impl<'elf> Parts<'elf> {
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
         let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
-        let registers = (section.info >> 24) as u8;
+        let registers = (section.info >> 24) as u16;
         let stated_registers = self.stated_value(attribute::REGCOUNT, symbol_index);
         if let Some(stated) = stated_registers.filter(|stated| *stated != u32::from(registers)) {
             let message =
@@ -341,6 +342,7 @@ impl<'elf> Parts<'elf> {
             externs: metadata.externs,
             relocations: self.relocations(index)?,
             other_attributes: metadata.others,
+            code_object: None,
             code,
             lines: self.lines.get(&index).cloned().unwrap_or_default(),
         })

@@ -1,16 +1,17 @@
-//! [`Image`]: the contents of a cubin or of a mini-SIMT text.
+//! [`Image`]: the contents of a cubin, of a code object or of a mini-SIMT text.
 
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 
 use crate::attribute::Attribute;
+use crate::code_object::LoadedFile;
 use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
 use crate::name::{NamePattern, list_candidates};
 use crate::variable::Variable;
 
-/// A cubin, or a file of mini-SIMT text.
+/// A cubin, a code object, or a file of mini-SIMT text.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub(crate) isa: Isa,
@@ -22,6 +23,7 @@ pub struct Image {
     pub(crate) others: Vec<OtherItem>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) other_attributes: Vec<Attribute>,
+    pub(crate) loaded_file: Option<LoadedFile>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -165,6 +167,11 @@ impl Image {
     /// The variables that a host program can name, in the order of the file.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+
+    /// The file as the loader places it in memory: of a linked code object of a supported AMD GPU.
+    pub fn loaded_file(&self) -> Option<&LoadedFile> {
+        self.loaded_file.as_ref()
     }
 
     /// Attributes of the whole file (`.nv.info`) that no field of a kernel represents.

@@ -2,6 +2,7 @@ use std::fmt;
 
 use warpbound_base::Diagnostic;
 
+use crate::gfx::Gfx;
 use crate::sm::Sm;
 
 /// The instruction set of machine code.
@@ -9,6 +10,8 @@ use crate::sm::Sm;
 pub enum Isa {
     /// An NVIDIA GPU.
     Sm(Sm),
+    /// An AMD GPU.
+    Gfx(Gfx),
     /// Text for the mini-SIMT machine.
     MiniSimt,
 }
@@ -18,6 +21,7 @@ impl Isa {
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Sm(sm) => sm.is_supported(),
+            Isa::Gfx(gfx) => gfx.is_supported(),
             Isa::MiniSimt => true,
         }
     }
@@ -26,6 +30,7 @@ impl Isa {
     pub(crate) fn check_supported(self) -> Result<(), Diagnostic> {
         match self {
             Isa::Sm(sm) => sm.check_supported(),
+            Isa::Gfx(gfx) => gfx.check_supported(),
             Isa::MiniSimt => Ok(()),
         }
     }
@@ -35,6 +40,7 @@ impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Isa::Sm(sm) => sm.fmt(f),
+            Isa::Gfx(gfx) => gfx.fmt(f),
             Isa::MiniSimt => f.write_str("mini-SIMT"),
         }
     }

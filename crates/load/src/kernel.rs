@@ -10,6 +10,7 @@ use warpbound_base::CodeAddr;
 
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
+use crate::code_object::CodeObjectKernel;
 use crate::line::{LineTable, SourceLine};
 use crate::metadata::{IndirectBranch, Param, ParamBlock};
 use crate::relocation::Relocation;
@@ -41,9 +42,9 @@ pub struct Kernel {
     /// First line of a kernel in a text file, from 1; 0 for machine code.
     pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
-    pub functions: Vec<Function>,
-    /// General registers per thread (bits 31:24 of the code section's `sh_info`).
-    pub registers: u8,
+    pub functions: Arc<[Function]>,
+    /// General registers per thread (NVIDIA: bits 31:24 of the code section's `sh_info`; AMD: VGPRs).
+    pub registers: u16,
     /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).
     pub barriers: u8,
     /// Bytes of static shared memory; `None` in a relocatable file, where the linker decides.
@@ -86,6 +87,8 @@ pub struct Kernel {
     pub relocations: Vec<Relocation>,
     /// Attributes that no other field represents: unknown ones, and known ones without a use here.
     pub other_attributes: Vec<Attribute>,
+    /// What a code object of an AMD GPU states about the kernel; `None` for other machines.
+    pub code_object: Option<CodeObjectKernel>,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
 }

@@ -25,9 +25,12 @@
 mod assemble;
 mod attribute;
 mod bank;
+mod bundle;
+mod code_object;
 mod container;
 mod elf;
 mod fatbin;
+mod gfx;
 mod host;
 mod image;
 mod inventory;
@@ -48,7 +51,12 @@ pub use bytes::Bytes;
 
 pub use attribute::Attribute;
 pub use bank::ConstBank;
+pub use code_object::{
+    AddressField, ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg,
+    KernelArg, LoadedFile, LoadedSegment,
+};
 pub use fatbin::{EntryKind, FatbinEntry, Packing};
+pub use gfx::Gfx;
 pub use image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
 pub use isa::Isa;
 pub use kernel::{Function, Kernel, demangle, text_digest};

@@ -21,6 +21,7 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
         others: Vec::new(),
         variables: Vec::new(),
         other_attributes: Vec::new(),
+        loaded_file: None,
         warnings: Vec::new(),
     };
     // Name, first line and offset of the current kernel.

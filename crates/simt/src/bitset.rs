@@ -33,6 +33,30 @@ impl BitSet {
             .is_some_and(|w| w >> (item % 64) & 1 == 1)
     }
 
+    /// Removes `item`.
+    pub fn remove(&mut self, item: usize) {
+        if let Some(word) = self.words.get_mut(item / 64) {
+            *word &= !(1 << (item % 64));
+        }
+    }
+
+    /// Members of both sets.
+    #[must_use]
+    pub fn intersection(&self, other: &BitSet) -> BitSet {
+        let words = self.words.iter().zip(&other.words);
+        BitSet {
+            words: words.map(|(a, b)| a & b).collect(),
+        }
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
     /// Adds all of `other`; returns whether the set grew.
     pub fn union(&mut self, other: &BitSet) -> bool {
         if other.words.len() > self.words.len() {

@@ -683,6 +683,7 @@ impl<'r> ProgramWriter<'r> {
             agreed_at_entry: Vec::new(),
             entry: OpIndex(0),
             group_bytes: 32,
+            ..Code::default()
         }
     }
 }

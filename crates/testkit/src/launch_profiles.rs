@@ -154,6 +154,7 @@ impl ProgramLaunch {
                 surfaces: Vec::new(),
                 max_instructions: 1_000_000,
                 order,
+                wave_entry: None,
             },
             memory,
         }

@@ -38,7 +38,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         _ => bail!("the only argument is --check"),
     };
     let (mut files, mut launches) = (Files::new(), 0);
-    for reference in kernels::all().into_iter().chain(kernels::of_nvrtc_11_8()) {
+    for reference in kernels::all()
+        .into_iter()
+        .chain(kernels::of_nvrtc_11_8())
+        .chain(kernels::gcn3_launches())
+    {
         for number in 0..LAUNCHES {
             let name = format!(
                 "{}.{}.{number}",

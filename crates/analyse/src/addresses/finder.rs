@@ -14,6 +14,7 @@ use crate::access::constant_address;
 use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use crate::dependence::Dependence;
 use crate::loop_bounds::LoopSolver;
+use crate::masks::Masks;
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
 use crate::symbolic::polynomial::Polynomial;
@@ -58,8 +59,9 @@ impl<'a> AddressFinder<'a> {
         dependence: &'a Dependence,
         ranges: &'a LaunchRanges,
         context: &'a LaunchContext,
+        masks: Option<&'a Masks<'a>>,
     ) -> AddressFinder<'a> {
-        let mut solver = LoopSolver::new(code, thread, dependence, ranges);
+        let mut solver = LoopSolver::new(code, thread, dependence, ranges, masks);
         solver.solve_all();
         AddressFinder {
             code,
@@ -497,7 +499,7 @@ fn accessed(op: &Op) -> Option<Accessed<'_>> {
     match op.meaning.as_ref()? {
         Meaning::Load { space, address, .. }
         | Meaning::Store { space, address, .. }
-        | Meaning::Atomic { space, address, .. } => Some(Accessed {
+        | Meaning::Atomic { space, address, .. } => address.is_plain().then_some(Accessed {
             is_from_zero: matches!(space, MemorySpace::Shared | MemorySpace::Local),
             low: &address.low,
             high: address.high.as_ref(),

@@ -2,7 +2,8 @@
 //! conditions under which a loop is entered.
 
 use warpbound_graph::LoopIndex;
-use warpbound_ir::{ExecCondition, OpIndex};
+use warpbound_ir::{Cell, ExecCondition, OpIndex};
+use warpbound_isa::Reg;
 use warpbound_simt::NodeId;
 use warpbound_simt::warp::{ControlOp, Via};
 
@@ -107,6 +108,19 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
         let mut taken = sides.taken.iter();
         let is_only_way_out = !goes_on || taken.all(|to| to.is_some_and(stays));
         let at = symbolic.thread.space.block(node).last;
+        if guard.mask_words().is_some() {
+            let exit = MaskExit {
+                index,
+                header,
+                latches: &latches,
+                node,
+                at,
+                mask: guard,
+                goes_on_with_lanes: goes_on != sides.condition.negated,
+            };
+            exits.extend(exit.comparisons(symbolic));
+            continue;
+        }
         exits.push(Exit {
             at,
             word: symbolic.before(node, at, guard),
@@ -115,6 +129,57 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
         });
     }
     exits
+}
+
+/// Branch on a mask that leaves a loop.
+struct MaskExit<'l> {
+    index: LoopIndex,
+    header: usize,
+    latches: &'l [usize],
+    node: NodeId,
+    at: OpIndex,
+    mask: Cell,
+    /// Whether the loop goes on where some lane is in the mask; else where none is.
+    goes_on_with_lanes: bool,
+}
+
+impl MaskExit<'_> {
+    /// Comparisons that decide, in each iteration, in a lane that takes part in all of them, whether the loop goes on
+    /// (SOUNDNESS 12.4).
+    fn comparisons(&self, symbolic: &mut Symbolic<'_>) -> Vec<Exit> {
+        let Some(masks) = symbolic.masks else {
+            return Vec::new();
+        };
+        let header = NodeId(self.header as u32);
+        // The lanes of which the branch tells are active there.
+        let tells_of_active = self.mask == Cell::of(Reg::EXEC) || !self.goes_on_with_lanes;
+        let keeps_lanes = tells_of_active && masks.keeps_lanes(header, self.node, self.latches);
+        let dependence = symbolic.dependence;
+        let mut exits = Vec::new();
+        for passed in masks.passed(self.node, self.mask, self.goes_on_with_lanes) {
+            // Executed once in each iteration, before the branch.
+            let place = passed.node.index();
+            let once = dependence.loops.innermost(place) == Some(self.index);
+            if !once || !dependence.dominators.dominates(place, self.node.index()) {
+                continue;
+            }
+            let Some(predicate) = masks.predicate(passed.at) else {
+                continue;
+            };
+            let Some(word) = symbolic.expression(passed.node, passed.at, predicate) else {
+                continue;
+            };
+            if keeps_lanes || symbolic.is_uniform(&word) {
+                exits.push(Exit {
+                    at: self.at,
+                    word,
+                    goes_on: passed.holds,
+                    is_only_way_out: false,
+                });
+            }
+        }
+        exits
+    }
 }
 
 /// Most branches above a place whose conditions are used.
@@ -169,7 +234,12 @@ fn conditions_between(
         return None;
     }
     let at = symbolic.thread.space.block(node).last;
-    let word = symbolic.before(node, at, sides.condition.guard?);
+    // A mask says something of its lanes, not of a word.
+    let guard = sides
+        .condition
+        .guard
+        .filter(|guard| guard.mask_words().is_none())?;
+    let word = symbolic.before(node, at, guard);
     let holds = taken != sides.condition.negated;
     Some(conditions(&symbolic.atoms, &word, holds).all)
 }

@@ -11,6 +11,7 @@ use super::induction::Step;
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
+use crate::masks::Masks;
 use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
@@ -56,14 +57,16 @@ struct Candidate {
 }
 
 impl<'a> LoopSolver<'a> {
+    /// Solver before any loop is bounded; with `masks`, `code` is their [`Masks::lane_view`].
     pub(crate) fn new(
         code: &'a Code,
         thread: &'a ThreadCfg,
         dependence: &'a Dependence,
         launch: &'a LaunchRanges,
+        masks: Option<&'a Masks<'a>>,
     ) -> LoopSolver<'a> {
         LoopSolver {
-            symbolic: Symbolic::new(code, thread, dependence, launch),
+            symbolic: Symbolic::new(code, thread, dependence, launch, masks),
             integers: Integers::default(),
             bounded: HashMap::new(),
             settled: HashSet::new(),

@@ -68,7 +68,7 @@ impl Session {
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if matches!(prepared.program, Program::Mini(_)) {
             let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
             let diagnostic = message.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("omit --functional")));

@@ -97,7 +97,7 @@ impl Session {
     pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
         match &prepared.program {
             Program::Mini(_) => Ok(()),
-            Program::Nvidia(_) => Err(Diagnostic::new(format!(
+            Program::Nvidia(_) | Program::Amd(_) => Err(Diagnostic::new(format!(
                 "{} kernels do not run on machines for mini-SIMT",
                 self.image.isa()
             ))
@@ -142,7 +142,7 @@ impl Prepared<'_> {
                 let params = program.variables.iter().take(program.params);
                 params.map(String::as_str).collect()
             }
-            Program::Nvidia(_) => Vec::new(),
+            Program::Nvidia(_) | Program::Amd(_) => Vec::new(),
         };
         if let Some(name) = launch
             .constants

@@ -255,8 +255,14 @@ impl<'a> TimedLaunch<'a> {
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            let message =
-                Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
+            let isa = session.image.isa();
+            let message = match prepared.program {
+                Program::Mini(_) => {
+                    Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels")
+                }
+                _ => Diagnostic::new(format!("there is no machine with time for {isa}"))
+                    .hint("--functional runs the kernel without time"),
+            };
             return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
         };
         let name = &options.machine.name;

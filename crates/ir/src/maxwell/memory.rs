@@ -180,6 +180,8 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
     Some(Address {
         low,
         high: Some(high),
+        buffer: None,
+        second_half: None,
     })
 }
 

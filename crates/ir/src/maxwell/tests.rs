@@ -57,7 +57,11 @@ impl Lane {
                 half.of(op.apply(values))
             }
             Expr::Ternary(op, a, b, c) => op.apply(eval(a), eval(b), eval(c)),
-            Expr::Constant(..) | Expr::ThreadId | Expr::Special(_) => panic!("{expr:?}"),
+            Expr::Constant(..)
+            | Expr::ThreadId
+            | Expr::Special(_)
+            | Expr::Ballot(..)
+            | Expr::FromLane(..) => panic!("{expr:?}"),
         }
     }
 

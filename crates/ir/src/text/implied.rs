@@ -193,6 +193,11 @@ impl Found {
     fn add_address(&mut self, address: &Address) {
         self.add(&address.low);
         self.add_all(&address.high);
+        if let Some(buffer) = &address.buffer {
+            self.add_all(&buffer.descriptor);
+            self.add_all(&buffer.index);
+            self.add(&buffer.scalar_offset);
+        }
     }
 
     fn add_all<'a>(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
@@ -211,6 +216,11 @@ impl Found {
             Expr::Binary(_, a, b) => self.add_all([&**a, b]),
             Expr::Ternary(_, a, b, c) => self.add_all([&**a, b, c]),
             Expr::Float(_, operands, _) => self.add_all(operands),
+            Expr::Ballot(a, _) => self.add(a),
+            Expr::FromLane(cell, lane) => {
+                self.reads.insert(*cell);
+                self.add(lane);
+            }
         }
     }
 }

@@ -8,8 +8,8 @@ use super::float;
 use super::implied::Implied;
 use super::lexer::{self, Token};
 use crate::{
-    Address, BarrierArrival, BinaryOp, Cell, Expr, Meaning, SurfaceAccess, SurfaceOp, TernaryOp,
-    TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
+    Address, BarrierArrival, BinaryOp, BufferOperand, Cell, Expr, Meaning, SurfaceAccess,
+    SurfaceOp, TernaryOp, TextureOp, TextureRead, UnaryOp, ValueDependence, Width, WordHalf,
 };
 
 /// Maximum depth of an expression; deeper ones would exhaust the stack of the parser.
@@ -417,13 +417,32 @@ fn address(cursor: &mut Cursor<'_>) -> Result<Address, Problem> {
         true => Some(expr(cursor)?),
         false => None,
     };
+    let buffer = match fields(cursor, "buffer")?.try_into() {
+        Ok(descriptor) => Some(Box::new(BufferOperand {
+            descriptor,
+            index: optional_field(cursor, "index")?,
+            scalar_offset: field(cursor, "offset")?,
+        })),
+        Err(_) => None,
+    };
+    let second_half = match optional_field(cursor, "second_half")? {
+        Some(Expr::Const(distance)) => Some(distance),
+        None => None,
+        Some(_) => {
+            let message = "the distance of the second half is no number".to_owned();
+            return Err(cursor.problem_before(message, "write a number of bytes"));
+        }
+    };
     cursor.expect(']')?;
-    Ok(match second {
-        Some(low) => Address {
-            low,
-            high: Some(first),
-        },
-        None => Address::short(first),
+    let (low, high) = match second {
+        Some(low) => (low, Some(first)),
+        None => (first, None),
+    };
+    Ok(Address {
+        low,
+        high,
+        buffer,
+        second_half,
     })
 }
 
@@ -535,6 +554,17 @@ fn operation(name: &str, mut operands: Vec<Expr>) -> Option<Expr> {
     if let Some(op) = ternary {
         let [a, b, c] = operands.try_into().ok()?;
         return Some(Expr::ternary(op, a, b, c));
+    }
+    if let Some(half) = name.strip_prefix("ballot.") {
+        let [value] = operands.try_into().ok()?;
+        return Some(Expr::Ballot(Box::new(value), WordHalf::from_name(half)?));
+    }
+    if name == "from_lane" {
+        let operands: [Expr; 2] = operands.try_into().ok()?;
+        let [Expr::Cell(cell), lane] = operands else {
+            return None;
+        };
+        return Some(Expr::FromLane(cell, lane.into()));
     }
     let (name, half) = match name.strip_suffix(".high") {
         Some(name) => (name, WordHalf::High),

@@ -292,6 +292,8 @@ impl Display for Expr {
                 }
                 write!(f, "({})", List(operands))
             }
+            Expr::Ballot(value, half) => write!(f, "ballot.{}({value})", half.name()),
+            Expr::FromLane(cell, lane) => write!(f, "from_lane({cell}, {lane})"),
         }
     }
 }
@@ -344,10 +346,20 @@ fn width_suffix(width: Width) -> String {
 
 impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.high {
-            Some(high) => write!(f, "[{high}:{}]", self.low),
-            None => write!(f, "[{}]", self.low),
+        f.write_char('[')?;
+        if let Some(high) = &self.high {
+            write!(f, "{high}:")?;
         }
+        write!(f, "{}", self.low)?;
+        if let Some(buffer) = &self.buffer {
+            write_field(f, "buffer", &buffer.descriptor)?;
+            write_field(f, "index", buffer.index.as_slice())?;
+            write_field(f, "offset", std::slice::from_ref(&buffer.scalar_offset))?;
+        }
+        if let Some(distance) = self.second_half {
+            write_field(f, "second_half", &[Expr::Const(distance)])?;
+        }
+        f.write_char(']')
     }
 }
 

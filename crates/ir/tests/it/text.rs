@@ -9,7 +9,7 @@ use warpbound_ir::float::single::Scale;
 use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::float::{Comparison, FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpScope, WordHalf, lift, text};
-use warpbound_isa::{Arch, Program, Reg, RegisterKind, mini, nvidia};
+use warpbound_isa::{Arch, Program, Reg, RegisterKind, amd, mini, nvidia};
 use warpbound_load::{Image, Isa, Kernel};
 
 /// Files with an extension below `kernels`.
@@ -36,6 +36,10 @@ fn decode(isa: Isa, kernel: &Kernel) -> Program {
             let arch = Arch::from_sm(sm.number.into()).expect("a supported architecture");
             let program = nvidia::SassProgram::decode(arch, kernel.code());
             Program::Nvidia(program.expect("it decodes"))
+        }
+        Isa::Gfx(_) => {
+            let program = amd::GcnProgram::decode(kernel.code());
+            Program::Amd(program.expect("it decodes"))
         }
         Isa::MiniSimt => {
             let program = mini::Program::decode(kernel.code(), kernel.first_line);
@@ -379,19 +383,19 @@ const MISTAKES: [(&str, &str); 22] = [
     ),
     (
         "0x0: warp S3 = add(S3, R1)",
-        "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
-        "0x0: if S3 warp P0 = 1",
-        "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "0x0: if P0 warp S3 = 1",
+        "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: if S3 & cc(2) warp S3 = 1",
-        "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: warp indirect relative R0 + 0x0",
-        "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: S3 = 1 warp",

@@ -88,6 +88,8 @@ fn address(base: u64, offset: Expr) -> Address {
     Address {
         low: add(Expr::Const(base as u32), offset),
         high: (base != 0).then_some(Expr::Const((base >> 32) as u32)),
+        buffer: None,
+        second_half: None,
     }
 }
 
@@ -137,6 +139,7 @@ fn launch_of(block: Size) -> Launch {
         surfaces: Vec::new(),
         max_instructions: 1 << 20,
         order: PathOrder::TakenFirst,
+        wave_entry: None,
     }
 }
 
@@ -342,6 +345,7 @@ fn run<const W: usize>(block: Size, order: PathOrder) -> (Vec<Vec<u8>>, Counts) 
     let code = kernel(block, out, sum);
     let launch = Launch {
         order,
+        wave_entry: None,
         ..launch_of(block)
     };
     let program = Program::<W>::untimed(&code, &launch);

@@ -103,7 +103,13 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         Some(Meaning::Load {
             dests,
             width: Width::Words,
-            address: Address { low, high: None },
+            address:
+                Address {
+                    low,
+                    high: None,
+                    buffer: None,
+                    second_half: None,
+                },
             ..
         }) => match dests.as_slice() {
             [Some(dest)] => Effect::Load {
@@ -115,7 +121,13 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
         Some(Meaning::Store {
             values,
             width: Width::Words,
-            address: Address { low, high: None },
+            address:
+                Address {
+                    low,
+                    high: None,
+                    buffer: None,
+                    second_half: None,
+                },
             ..
         }) => match values.as_slice() {
             [value] => Effect::Store {

@@ -78,6 +78,8 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         address: Address {
             low,
             high: Some(Expr::Const((base >> 32) as u32)),
+            buffer: None,
+            second_half: None,
         },
     };
     ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Next, store));
@@ -100,6 +102,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
         surfaces: Vec::new(),
         max_instructions: 10_000,
         order: PathOrder::TakenFirst,
+        wave_entry: None,
     };
     launch(&code, &grid, &mut memory)?;
     let words = memory.buffers()[0].bytes.chunks_exact(4);

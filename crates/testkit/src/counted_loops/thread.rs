@@ -222,7 +222,7 @@ impl ThreadState<'_> {
                 let [a, b, c] = [a, b, c].map(|operand| self.value(operand));
                 op.apply(a, b, c)
             }
-            Expr::Float(..) => self.any_word(),
+            Expr::Float(..) | Expr::Ballot(..) | Expr::FromLane(..) => self.any_word(),
         }
     }
 

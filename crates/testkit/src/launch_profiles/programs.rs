@@ -324,6 +324,8 @@ impl Builder {
         Address {
             low: Expr::binary(BinaryOp::Add, constant(base), offset),
             high: Some(constant(base + 4)),
+            buffer: None,
+            second_half: None,
         }
     }
 

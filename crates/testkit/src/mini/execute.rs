@@ -178,6 +178,8 @@ fn evaluate(expr: &Expr, thread: u32, cells: &[u32]) -> Option<u32> {
         | Expr::Special(_)
         | Expr::Unary(..)
         | Expr::Ternary(..)
-        | Expr::Float(..) => None,
+        | Expr::Float(..)
+        | Expr::Ballot(..)
+        | Expr::FromLane(..) => None,
     }
 }

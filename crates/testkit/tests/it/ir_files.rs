@@ -13,12 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use warpbound_analyse::divergence::{Chain, DivergenceSource, OpDivergence, QueryKind};
+use warpbound_analyse::loop_bounds::{self, LoopVerdict};
+use warpbound_analyse::masks::Masks;
 use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_analyse::{Divergence, LaunchContext, Refusal};
+use warpbound_analyse::{Divergence, LaunchContext, LaunchRanges, Refusal};
 use warpbound_base::Named;
 use warpbound_driver::KernelFlow;
-use warpbound_ir::{Code, ControlEffect, Op, OpIndex, text};
+use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, text};
 use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
 };
@@ -44,9 +46,15 @@ enum Part {
     Values,
     /// Divergence from gated single assignment.
     Gated,
+    /// Bounds of loops that follow from the code.
+    Derived,
+    /// Cells that may be stale in lanes that an operation activates.
+    Stale,
 }
 
-const PARTS: [(&str, Part); 8] = [
+const PARTS: [(&str, Part); 10] = [
+    ("derived", Part::Derived),
+    ("stale", Part::Stale),
     ("bound", Part::Bound),
     ("size", Part::Size),
     ("loops", Part::Loops),
@@ -144,12 +152,15 @@ impl Findings {
         };
         let dependence = flow.dependence();
         let gated = Divergence::analyse(code, &flow.thread, dependence, &settings.launch);
+        let derived =
+            loop_bounds::derive(code, &flow.thread, &flow.loops, &LaunchRanges::default());
         let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
         let reader = Reader {
             code,
             settings,
             flow: &flow,
             gated: &gated.items,
+            derived: &derived,
             missed: &missed,
         };
         let indexes = (0u32..).map(OpIndex).zip(&code.ops);
@@ -166,6 +177,8 @@ struct Reader<'a> {
     settings: &'a Settings,
     flow: &'a KernelFlow,
     gated: &'a [OpDivergence],
+    /// By site.
+    derived: &'a [LoopVerdict],
     missed: &'a [MissedReconvergence],
 }
 
@@ -213,6 +226,12 @@ impl Reader<'_> {
         if self.settings.shows(Part::Loops) {
             found.extend(self.loops(op));
         }
+        if self.settings.shows(Part::Derived) {
+            found.extend(self.derived(op));
+        }
+        if self.settings.shows(Part::Stale) {
+            found.extend(self.stale(at, op, &nodes));
+        }
         if self.settings.shows(Part::Values) {
             found.extend(self.values(at, op, &nodes));
         }
@@ -256,6 +275,31 @@ impl Reader<'_> {
         };
         let recursion = site.recursion.map_or("loop", |_| "recursion");
         Some(format!("{recursion}{depth}{headers} from {latches}"))
+    }
+
+    fn derived(&self, op: &Op) -> Option<String> {
+        let mut sites = self.flow.loops.sites.iter().zip(self.derived);
+        let (_, verdict) = sites.find(|(site, _)| site.headers.contains(&op.addr))?;
+        Some(match verdict {
+            LoopVerdict::Bounded(bound) => format!("derived {}", bound.per_entry),
+            LoopVerdict::Unknown(why) => format!("not derived: {why:?}"),
+        })
+    }
+
+    fn stale(&self, at: OpIndex, op: &Op, nodes: &[NodeId]) -> Option<String> {
+        if !matches!(op.control, ControlEffect::SetActive(_)) {
+            return None;
+        }
+        let masks = Masks::compute(self.code, &self.flow.thread).expect("no time limit")?;
+        let stale: BTreeSet<Cell> = nodes
+            .iter()
+            .flat_map(|&node| masks.stale_cells(node, at))
+            .collect();
+        let names: Vec<String> = stale.iter().map(ToString::to_string).collect();
+        Some(match names.as_slice() {
+            [] => "none stale".to_owned(),
+            names => format!("stale {}", names.join(", ")),
+        })
     }
 
     fn branch(&self, op: &Op, nodes: &[NodeId]) -> Option<String> {
@@ -472,7 +516,9 @@ fn no_run_contradicts_the_claims() {
         let text = std::fs::read_to_string(&path).expect("a text");
         let code = parse(&file, &text);
         let has_frames = |op: &Op| matches!(op.control, ControlEffect::Branch { .. });
-        if !code.ops.iter().any(has_frames) {
+        // Masks that code keeps have an audit of their own, too (`exec_mask`).
+        let has_masks = code.writes_active_mask();
+        if !has_masks && !code.ops.iter().any(has_frames) {
             for _ in 0..6 {
                 campaign.audit_program(&file, &code, &mut rng, 10);
             }

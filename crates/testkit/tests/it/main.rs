@@ -14,6 +14,7 @@ mod documents;
 mod encoded;
 mod exec_mask;
 mod expressions;
+mod gcn3_kernels;
 mod guarded_jump;
 mod ir_files;
 mod kernel_audit;

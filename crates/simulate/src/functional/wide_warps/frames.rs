@@ -111,6 +111,7 @@ fn run(blocks: u32, threads: u32, order: PathOrder) -> (Vec<u8>, Counts, usize) 
     let launch = Launch {
         grid: [blocks, 1, 1],
         order,
+        wave_entry: None,
         ..launch_of([threads, 1, 1])
     };
     let program = Program::<64>::untimed(&code, &launch);

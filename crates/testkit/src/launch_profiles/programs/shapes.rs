@@ -59,6 +59,8 @@ impl ProfiledProgram {
         builder.load_word(Address {
             low: Expr::Const(address as u32),
             high: Some(Expr::Const((address >> 32) as u32)),
+            buffer: None,
+            second_half: None,
         });
         builder.branch_on_word();
         builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
@@ -129,6 +131,8 @@ impl Builder {
         self.load_word(Address {
             low: Expr::binary(BinaryOp::Add, constant(base), offset),
             high: Some(constant(base + 4)),
+            buffer: None,
+            second_half: None,
         });
         let half = Expr::binary(BinaryOp::And, Expr::Cell(WORD), Expr::Const(1));
         self.assign(WORD, half);

@@ -265,6 +265,7 @@ impl Machine {
             surfaces: Vec::new(),
             max_instructions: 1_000_000,
             order: PathOrder::TakenFirst,
+            wave_entry: None,
         };
         launch(&self.code, &run, &mut memory).map_err(|fault| fault.to_string())?;
         let bytes = &memory.buffers()[0].bytes;

@@ -1,0 +1,280 @@
+//! Masks of lanes in registers of the warp: of which each is a part, and which lanes it lacks (SOUNDNESS 12.2).
+//!
+//! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it by
+//! the results of comparisons, and restores it. This analysis follows the words: at each point it knows of a word of which
+//! masks it is a subset and of which it is a superset. The masks of which it speaks are those of [`MaskSite`]s, each at
+//! its last execution.
+
+mod domain;
+mod flow;
+mod regions;
+
+use std::collections::BTreeMap;
+
+use warpbound_base::Deadline;
+use warpbound_graph::{Solution, solve};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, OpIndex};
+use warpbound_simt::NodeId;
+
+use crate::refusal::{Reason, Refusal};
+use crate::thread_cfg::ThreadCfg;
+use domain::MaskState;
+pub use domain::{MaskClaim, MaskSite};
+
+/// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
+const MAX_SITES: usize = 20_000;
+
+/// Facts about masks in a kernel.
+#[derive(Debug)]
+pub struct Masks<'a> {
+    code: &'a Code,
+    thread: &'a ThreadCfg,
+    sites: Vec<MaskSite>,
+    numbers: BTreeMap<MaskSite, u32>,
+    /// States on entry to the nodes; `None` if there are too many sites.
+    states: Option<Solution<MaskState>>,
+    /// For each node, its predecessors.
+    predecessors: Vec<Vec<usize>>,
+}
+
+impl<'a> Masks<'a> {
+    /// Analyses a kernel; `None` if no operation writes the mask of active lanes: then all lanes that are active at the
+    /// entry are active until the end.
+    ///
+    /// # Errors
+    ///
+    /// A refusal after the time limit.
+    pub fn compute(code: &'a Code, thread: &'a ThreadCfg) -> Result<Option<Masks<'a>>, Refusal> {
+        if !code.writes_active_mask() {
+            return Ok(None);
+        }
+        let reversed = thread.graph().reversed();
+        let nodes = 0..thread.space.len();
+        let predecessors = nodes.map(|node| reversed.successors(node).to_vec());
+        let mut masks = Masks {
+            code,
+            thread,
+            sites: Vec::new(),
+            numbers: BTreeMap::new(),
+            states: None,
+            predecessors: predecessors.collect(),
+        };
+        masks.find_sites();
+        if masks.sites.len() <= MAX_SITES {
+            let deadline = thread.deadline;
+            let mut problem = flow::MaskProblem {
+                masks: &masks,
+                deadline,
+            };
+            let initial = flow::at_entry(&masks);
+            masks.states = Some(solve(&mut problem, thread.entry.index(), initial)?);
+        }
+        Ok(Some(masks))
+    }
+
+    /// Numbers the sites: the entry, joins, writes of the active mask, comparisons.
+    fn find_sites(&mut self) {
+        let mut sites = vec![MaskSite::Entry];
+        for node in self.thread.space.ids() {
+            if !self.thread.is_reached(node) {
+                continue;
+            }
+            if self.predecessors[node.index()].len() > 1 {
+                sites.push(MaskSite::Join(node));
+            }
+            let last = self.code.get(self.thread.space.block(node).last);
+            let guard = last.and_then(|op| op.condition.guard);
+            if guard.is_some_and(|guard| guard.mask_words().is_some()) {
+                sites.push(MaskSite::Branch(node));
+            }
+            for at in self.thread.space.block(node).ops() {
+                let Some(op) = self.code.get(at) else {
+                    continue;
+                };
+                if matches!(op.control, ControlEffect::SetActive(_)) {
+                    sites.push(MaskSite::Active(node, at));
+                }
+                if domain::predicate_of(op).is_some() {
+                    sites.push(MaskSite::Compared(node, at));
+                    sites.push(MaskSite::Holds(node, at));
+                }
+            }
+        }
+        let numbers = sites.iter().zip(0u32..).map(|(&site, n)| (site, n));
+        self.numbers = numbers.collect();
+        self.sites = sites;
+    }
+
+    fn number(&self, site: MaskSite) -> Option<u32> {
+        self.numbers.get(&site).copied()
+    }
+
+    /// State before an operation of a node; `None` if the node is not reached or there are too many sites.
+    fn before(&self, node: NodeId, at: OpIndex) -> Option<MaskState> {
+        let mut state = self.states.as_ref()?.get(node.index())?.clone();
+        flow::enter(self, node, &mut state);
+        for earlier in self
+            .thread
+            .space
+            .block(node)
+            .ops()
+            .take_while(|op| *op < at)
+        {
+            flow::apply(self, node, earlier, &mut state);
+        }
+        Some(state)
+    }
+
+    /// Cells of the lanes whose content may be that of an earlier definition after an operation that writes the mask of
+    /// active lanes, in the lanes that are active then: those that were written while some of these lanes may have been
+    /// inactive. Ascending.
+    pub fn stale_cells(&self, node: NodeId, at: OpIndex) -> Vec<Cell> {
+        regions::stale_cells(self, node, at)
+    }
+
+    /// The claims about words of the warp before an operation of a node.
+    pub fn claims(&self, node: NodeId, at: OpIndex) -> Vec<MaskClaim> {
+        match self.before(node, at) {
+            Some(state) => state.claims(&self.sites),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether some lane is claimed to be active before an operation of a node.
+    pub fn claims_activity(&self, node: NodeId, at: OpIndex) -> bool {
+        self.before(node, at).is_some_and(|state| state.is_active)
+    }
+
+    /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each iteration of a
+    /// loop since it was entered: lanes are active at the branch only if they were at the header, and at a latch only if
+    /// they were at the branch. The branch is executed once in each iteration.
+    pub(crate) fn keeps_lanes(&self, header: NodeId, branch: NodeId, latches: &[usize]) -> bool {
+        let at_branch = self.at_end(branch);
+        let is_below = |state: &MaskState, site| {
+            self.number(site)
+                .is_some_and(|number| state.active_is_below(number))
+        };
+        at_branch.is_some_and(|state| is_below(&state, MaskSite::Join(header)))
+            && latches.iter().all(|&latch| {
+                let at_latch = self.at_end(NodeId(latch as u32));
+                at_latch.is_some_and(|state| is_below(&state, MaskSite::Branch(branch)))
+            })
+    }
+
+    /// State at the end of a node.
+    fn at_end(&self, node: NodeId) -> Option<MaskState> {
+        let last = self.thread.space.block(node).last;
+        let mut state = self.before(node, last.next())?;
+        flow::leave(self, node, &mut state);
+        Some(state)
+    }
+
+    /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds the
+    /// mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if `some`, of
+    /// all lanes of the mask; else of all active lanes, of which there is one.
+    pub(crate) fn passed(&self, node: NodeId, mask: Cell, some: bool) -> Vec<PassedComparison> {
+        let last = self.thread.space.block(node).last;
+        let (Some(words), Some(state)) = (mask.mask_words(), self.before(node, last)) else {
+            return Vec::new();
+        };
+        let lanes = match some {
+            true => words,
+            false if state.is_active => Cell::EXEC_WORDS,
+            false => return Vec::new(),
+        };
+        let mut passed = Vec::new();
+        for (&site, &number) in &self.numbers {
+            let MaskSite::Holds(node, at) = site else {
+                continue;
+            };
+            let compared = self.number(MaskSite::Compared(node, at));
+            let were_active =
+                compared.is_some_and(|compared| state.is_below(lanes, compared, false));
+            if !were_active {
+                continue;
+            }
+            let (all, none) = match some {
+                true => (
+                    state.is_below(words, number, false),
+                    state.is_below(words, number, true),
+                ),
+                // No lane is in the mask, so in none of its parts.
+                false => (false, state.is_above(words, number)),
+            };
+            // Of an empty mask both are known.
+            if all != none {
+                passed.push(PassedComparison {
+                    node,
+                    at,
+                    holds: all,
+                });
+            }
+        }
+        passed
+    }
+
+    /// Whether some lane is active before the last operation of a node, in every run.
+    pub(crate) fn is_active_at_end(&self, node: NodeId) -> bool {
+        let last = self.thread.space.block(node).last;
+        self.before(node, last).is_some_and(|state| state.is_active)
+    }
+
+    /// Whether the lanes that are active after an operation of a node are none of those that were active at the end of
+    /// another node from which it is reached.
+    pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
+        let states = self.at_end(from).zip(self.before(node, at.next()));
+        states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
+    }
+
+    /// Predicate of a comparison.
+    pub(crate) fn predicate(&self, at: OpIndex) -> Option<&'a Expr> {
+        self.code.get(at).and_then(domain::predicate_of)
+    }
+
+    /// The code as one lane executes it: operations that activate lanes write an unknown value to the cells that may be
+    /// stale in these ([`Masks::stale_cells`]).
+    pub fn lane_view(&self) -> Code {
+        let mut code = self.code.clone();
+        for node in self.thread.space.ids() {
+            if !self.thread.is_reached(node) {
+                continue;
+            }
+            for at in self.thread.space.block(node).ops() {
+                let stale = self.stale_cells(node, at);
+                if let Some(op) = code.ops.get_mut(at.index()) {
+                    for cell in stale {
+                        if !op.writes.contains(&cell) {
+                            op.writes.push(cell);
+                        }
+                    }
+                }
+            }
+        }
+        code
+    }
+}
+
+/// Comparison that lanes have passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PassedComparison {
+    /// Node of the comparison.
+    pub(crate) node: NodeId,
+    /// The operation.
+    pub(crate) at: OpIndex,
+    /// Whether the predicate holds in the lanes; else it holds in none.
+    pub(crate) holds: bool,
+}
+
+fn time_limit(code: &Code, at: OpIndex) -> Refusal {
+    Refusal {
+        at: code.get(at).map(|op| op.addr).unwrap_or_default(),
+        reason: Reason::TimeLimit,
+    }
+}
+
+fn check(deadline: Deadline, code: &Code, at: OpIndex) -> Result<(), Refusal> {
+    match deadline.is_past() {
+        true => Err(time_limit(code, at)),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,484 @@
+//! Subsets and supersets of words of masks, and their evaluation.
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::{
+    BinaryOp, Cell, Expr, Meaning, Op, OpIndex, TernaryOp, UnaryOp, ValueDomain, WordHalf,
+};
+use warpbound_simt::NodeId;
+use warpbound_simt::bitset::BitSet;
+
+/// Place whose mask words are compared with, at its last execution.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MaskSite {
+    /// The active lanes at the kernel's entry.
+    Entry,
+    /// The active lanes when a node with several predecessors is entered.
+    Join(NodeId),
+    /// The active lanes after an operation that writes them.
+    Active(NodeId, OpIndex),
+    /// The active lanes at an operation that compares.
+    Compared(NodeId, OpIndex),
+    /// The active lanes at a branch on a mask, at the end of a node.
+    Branch(NodeId),
+    /// The active lanes in which the predicate of an operation that compares holds.
+    Holds(NodeId, OpIndex),
+}
+
+/// Claim about a word of the warp: each of its bits that is set, or each that is not, is also one of a word of a site's
+/// mask, or of its complement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaskClaim {
+    /// The word.
+    pub word: Cell,
+    /// Whether the word is contained in the other; else it contains it.
+    pub is_within: bool,
+    /// The site; `None` is the word without bits.
+    pub site: Option<MaskSite>,
+    /// Number of the word of the site's mask, 0 for lanes 0 to 31.
+    pub half: usize,
+    /// Whether the other word is the complement of the site's.
+    pub complement: bool,
+}
+
+/// Word of the mask of a site, or its complement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Literal(usize);
+
+impl Literal {
+    pub(super) fn new(site: u32, word: u32, negated: bool) -> Literal {
+        Literal(site as usize * 4 + word as usize * 2 + usize::from(negated))
+    }
+}
+
+/// Set of literals.
+#[derive(Clone, Debug)]
+pub(super) enum Literals {
+    /// All of them: those that contain, or are contained in, a word that is 0 or all ones.
+    All,
+    /// Those of a set.
+    Some(BitSet),
+}
+
+impl Literals {
+    fn none() -> Literals {
+        Literals::Some(BitSet::new())
+    }
+
+    fn contains(&self, literal: Literal) -> bool {
+        match self {
+            Literals::All => true,
+            Literals::Some(set) => set.contains(literal.0),
+        }
+    }
+
+    fn insert(&mut self, literal: Literal) {
+        if let Literals::Some(set) = self {
+            set.insert(literal.0);
+        }
+    }
+
+    fn union(mut self, other: &Literals) -> Literals {
+        match (&mut self, other) {
+            (Literals::All, _) | (_, Literals::All) => Literals::All,
+            (Literals::Some(mine), Literals::Some(theirs)) => {
+                mine.union(theirs);
+                self
+            }
+        }
+    }
+
+    fn intersection(&self, other: &Literals) -> Literals {
+        match (self, other) {
+            (Literals::All, some) | (some, Literals::All) => some.clone(),
+            (Literals::Some(a), Literals::Some(b)) => Literals::Some(a.intersection(b)),
+        }
+    }
+
+    /// Whether a word below the first is below the second: some literal lies between, or one word is 0 or all ones.
+    fn intersects(&self, other: &Literals) -> bool {
+        match (self, other) {
+            (Literals::All, _) | (_, Literals::All) => true,
+            (Literals::Some(a), Literals::Some(b)) => a.intersects(b),
+        }
+    }
+
+    /// The complements of the literals.
+    fn negated(&self) -> Literals {
+        match self {
+            Literals::All => Literals::All,
+            Literals::Some(set) => Literals::Some(set.iter().map(|literal| literal ^ 1).collect()),
+        }
+    }
+
+    /// Removes the literals of a site.
+    fn forget(&mut self, site: u32) {
+        if let Literals::Some(set) = self {
+            for literal in 0..4 {
+                set.remove(site as usize * 4 + literal);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Literals::All => usize::MAX,
+            Literals::Some(set) => set.len(),
+        }
+    }
+}
+
+/// Facts about one word.
+#[derive(Clone, Debug)]
+pub(super) struct MaskWord {
+    /// Words of which it is a subset.
+    above: Literals,
+    /// Words of which it is a superset.
+    below: Literals,
+}
+
+impl MaskWord {
+    /// A word of which nothing is known.
+    fn unknown() -> MaskWord {
+        MaskWord {
+            above: Literals::none(),
+            below: Literals::none(),
+        }
+    }
+
+    /// The word without lanes.
+    fn zero() -> MaskWord {
+        MaskWord {
+            above: Literals::All,
+            below: Literals::none(),
+        }
+    }
+
+    fn negated(&self) -> MaskWord {
+        MaskWord {
+            above: self.below.negated(),
+            below: self.above.negated(),
+        }
+    }
+
+    fn and(&self, other: &MaskWord) -> MaskWord {
+        MaskWord {
+            above: self.above.clone().union(&other.above),
+            below: self.below.intersection(&other.below),
+        }
+    }
+
+    fn or(&self, other: &MaskWord) -> MaskWord {
+        MaskWord {
+            above: self.above.intersection(&other.above),
+            below: self.below.clone().union(&other.below),
+        }
+    }
+
+    /// Lanes of one word only; those of `other` without those of `self` if it contains them.
+    fn xor(&self, other: &MaskWord) -> MaskWord {
+        if self.is_subset(other) {
+            return other.and(&self.negated());
+        }
+        if other.is_subset(self) {
+            return self.and(&other.negated());
+        }
+        MaskWord {
+            above: self.above.intersection(&other.above),
+            below: Literals::none(),
+        }
+    }
+
+    /// Either of two words.
+    fn join(&self, other: &MaskWord) -> MaskWord {
+        MaskWord {
+            above: self.above.intersection(&other.above),
+            below: self.below.intersection(&other.below),
+        }
+    }
+
+    /// Whether it is certainly a subset of another word.
+    fn is_subset(&self, other: &MaskWord) -> bool {
+        self.above.intersects(&other.below)
+    }
+
+    fn size(&self) -> (usize, usize) {
+        (self.above.len(), self.below.len())
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.size() == (0, 0)
+    }
+}
+
+/// Facts about the words of the warp at a point. Words that are not in the map are unknown.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MaskState {
+    words: BTreeMap<Cell, MaskWord>,
+    /// Sites at which some lane was active.
+    occupied: BitSet,
+    /// Whether some lane is active.
+    pub(super) is_active: bool,
+}
+
+/// Predicate whose ballot an operation takes; `None` if it takes none, or those of several predicates.
+pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
+    let Some(Meaning::Set(writes)) = &op.meaning else {
+        return None;
+    };
+    let mut predicates = writes.iter().filter_map(|(_, value)| match value {
+        Expr::Ballot(predicate, _) => Some(&**predicate),
+        _ => None,
+    });
+    let first = predicates.next()?;
+    predicates.all(|other| other == first).then_some(first)
+}
+
+impl MaskState {
+    fn word(&self, cell: Cell) -> MaskWord {
+        self.words
+            .get(&cell)
+            .cloned()
+            .unwrap_or_else(MaskWord::unknown)
+    }
+
+    pub(super) fn set(&mut self, cell: Cell, word: MaskWord) {
+        match word.is_unknown() {
+            true => self.words.remove(&cell),
+            false => self.words.insert(cell, word),
+        };
+    }
+
+    pub(super) fn forget_cell(&mut self, cell: Cell) {
+        self.words.remove(&cell);
+    }
+
+    /// Removes all facts: a callee may write any word.
+    pub(super) fn forget_all(&mut self) {
+        *self = MaskState::default();
+    }
+
+    /// Removes the facts about a site, which is executed again.
+    pub(super) fn forget_site(&mut self, site: u32) {
+        for word in self.words.values_mut() {
+            word.above.forget(site);
+            word.below.forget(site);
+        }
+        self.words.retain(|_, word| !word.is_unknown());
+        self.occupied.remove(site as usize);
+    }
+
+    /// Records that the active lanes are those of a site, which was forgotten before.
+    pub(super) fn name_active(&mut self, site: u32) {
+        for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
+            let mut word = self.word(cell);
+            let literal = Literal::new(site, number, false);
+            word.above.insert(literal);
+            word.below.insert(literal);
+            self.set(cell, word);
+        }
+        if self.is_active {
+            self.occupied.insert(site as usize);
+        }
+    }
+
+    /// Records that the active lanes contain those of a site.
+    pub(super) fn include_in_active(&mut self, site: u32) {
+        for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
+            let mut word = self.word(cell);
+            word.below.insert(Literal::new(site, number, false));
+            self.set(cell, word);
+        }
+    }
+
+    /// Whether two words contain those of a site.
+    pub(super) fn is_above(&self, words: [Cell; 2], site: u32) -> bool {
+        words.into_iter().zip(0..).all(|(cell, number)| {
+            let literal = Literal::new(site, number, false);
+            self.words
+                .get(&cell)
+                .is_some_and(|word| word.below.contains(literal))
+        })
+    }
+
+    /// Whether two words are subsets of those of a site, or of their complements.
+    pub(super) fn is_below(&self, words: [Cell; 2], site: u32, negated: bool) -> bool {
+        words.into_iter().zip(0..).all(|(cell, number)| {
+            let literal = Literal::new(site, number, negated);
+            self.words
+                .get(&cell)
+                .is_some_and(|word| word.above.contains(literal))
+        })
+    }
+
+    /// Whether the active lanes are a subset of those of a site.
+    pub(super) fn active_is_below(&self, site: u32) -> bool {
+        self.is_below(Cell::EXEC_WORDS, site, false)
+    }
+
+    /// Whether the active lanes are among those that were active before, in another state without an execution of a site
+    /// between.
+    pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
+        let mut words = Cell::EXEC_WORDS.into_iter();
+        words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
+    }
+
+    /// Whether no active lane was active in another state, if no site was executed between.
+    pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
+        let mut words = Cell::EXEC_WORDS.into_iter();
+        words.all(|cell| {
+            let others = before.word(cell).above.negated();
+            self.word(cell).above.intersects(&others)
+        })
+    }
+
+    /// All claims.
+    pub(super) fn claims(&self, sites: &[MaskSite]) -> Vec<MaskClaim> {
+        let mut claims = Vec::new();
+        for (&word, known) in &self.words {
+            for (is_within, literals) in [(true, &known.above), (false, &known.below)] {
+                let Literals::Some(set) = literals else {
+                    // Contained in all words: it is 0. Containing all: all ones, the complement of 0.
+                    claims.push(MaskClaim {
+                        word,
+                        is_within,
+                        site: None,
+                        half: 0,
+                        complement: !is_within,
+                    });
+                    continue;
+                };
+                claims.extend(set.iter().filter_map(|literal| {
+                    Some(MaskClaim {
+                        word,
+                        is_within,
+                        site: Some(*sites.get(literal / 4)?),
+                        half: literal / 2 % 2,
+                        complement: literal % 2 == 1,
+                    })
+                }));
+            }
+        }
+        claims
+    }
+
+    /// Whether some lane of a site that has active lanes is certainly active.
+    pub(super) fn contains_occupied_site(&self) -> bool {
+        let mut sites = self.occupied.iter();
+        sites.any(|site| self.is_above(Cell::EXEC_WORDS, site as u32))
+    }
+
+    /// Records that no lane is in a mask.
+    pub(super) fn empty(&mut self, words: [Cell; 2]) {
+        for cell in words {
+            let mut word = self.word(cell);
+            word.above = Literals::All;
+            self.set(cell, word);
+        }
+        if words == Cell::EXEC_WORDS {
+            self.is_active = false;
+        }
+    }
+
+    /// Records that some lane is active; `sites` is the number of sites.
+    pub(super) fn occupy(&mut self, sites: u32) {
+        self.is_active = true;
+        for site in 0..sites {
+            if self.active_is_below(site) {
+                self.occupied.insert(site as usize);
+            }
+        }
+    }
+
+    /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it takes
+    /// the ballot of one.
+    pub(super) fn evaluate(&self, expr: &Expr, holds: Option<u32>) -> MaskWord {
+        if let Expr::Ballot(_, half) = expr {
+            let (cell, number) = match half {
+                WordHalf::Low => (Cell::EXEC_WORDS[0], 0),
+                WordHalf::High => (Cell::EXEC_WORDS[1], 1),
+            };
+            let mut word = MaskWord {
+                above: self.word(cell).above,
+                below: Literals::none(),
+            };
+            if let Some(site) = holds {
+                let literal = Literal::new(site, number, false);
+                word.above.insert(literal);
+                word.below.insert(literal);
+            }
+            return word;
+        }
+        let mut domain = WordDomain { state: self };
+        warpbound_ir::eval(expr, &mut domain).unwrap_or_else(MaskWord::unknown)
+    }
+
+    /// Joins another state; returns whether facts were lost.
+    pub(super) fn join(&mut self, other: &MaskState) -> bool {
+        let mut lost = false;
+        self.words.retain(|cell, word| {
+            let before = word.size();
+            let joined = match other.words.get(cell) {
+                Some(theirs) => word.join(theirs),
+                None => MaskWord::unknown(),
+            };
+            lost |= joined.size() != before;
+            *word = joined;
+            !word.is_unknown()
+        });
+        let occupied = self.occupied.intersection(&other.occupied);
+        lost |= occupied.len() != self.occupied.len();
+        self.occupied = occupied;
+        lost |= self.is_active && !other.is_active;
+        self.is_active &= other.is_active;
+        lost
+    }
+}
+
+/// Domain of mask words.
+struct WordDomain<'a> {
+    state: &'a MaskState,
+}
+
+impl ValueDomain for WordDomain<'_> {
+    type Value = MaskWord;
+
+    fn unknown(&mut self) -> Option<MaskWord> {
+        Some(MaskWord::unknown())
+    }
+
+    fn constant(&mut self, value: u32) -> Option<MaskWord> {
+        Some(match value {
+            0 => MaskWord::zero(),
+            u32::MAX => MaskWord::zero().negated(),
+            _ => MaskWord::unknown(),
+        })
+    }
+
+    fn cell(&mut self, cell: Cell) -> Option<MaskWord> {
+        Some(self.state.word(cell))
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: MaskWord) -> Option<MaskWord> {
+        Some(match op {
+            UnaryOp::Not => a.negated(),
+            _ => MaskWord::unknown(),
+        })
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: MaskWord, b: MaskWord) -> Option<MaskWord> {
+        Some(match op {
+            BinaryOp::And => a.and(&b),
+            BinaryOp::Or => a.or(&b),
+            BinaryOp::Xor => a.xor(&b),
+            _ => MaskWord::unknown(),
+        })
+    }
+
+    fn ternary(&mut self, op: TernaryOp, [_, b, c]: [MaskWord; 3]) -> Option<MaskWord> {
+        Some(match op {
+            TernaryOp::Select => b.join(&c),
+            _ => MaskWord::unknown(),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Cells of lanes that were written while lanes that become active may have been inactive.
+
+use std::collections::BTreeSet;
+
+use warpbound_ir::{Cell, ControlEffect, Op, OpIndex};
+use warpbound_simt::NodeId;
+
+use super::Masks;
+use super::domain::MaskSite;
+
+/// [`Masks::stale_cells`].
+pub(super) fn stale_cells(masks: &Masks<'_>, node: NodeId, at: OpIndex) -> Vec<Cell> {
+    let activates = |op: &Op| matches!(op.control, ControlEffect::SetActive(_));
+    if !masks.code.get(at).is_some_and(activates) {
+        return Vec::new();
+    }
+    let states = (masks.before(node, at), masks.before(node, at.next()));
+    let (Some(before), Some(after)) = states else {
+        return written_in(masks.code.ops.iter());
+    };
+    if after.active_is_within(&before) {
+        return Vec::new();
+    }
+    // Lanes that were active at a site miss only what was written since. Any site is right; the fewest cells are best.
+    let candidates = masks.numbers.iter().filter(|(site, number)| {
+        let is_place = matches!(
+            site,
+            MaskSite::Entry | MaskSite::Join(_) | MaskSite::Active(..) | MaskSite::Compared(..)
+        );
+        is_place && **site != MaskSite::Active(node, at) && after.active_is_below(**number)
+    });
+    let found = candidates.map(|(site, _)| written_since(masks, *site, node, at));
+    let fewest = found.min_by_key(Vec::len);
+    fewest.unwrap_or_else(|| written_in(masks.code.ops.iter()))
+}
+
+/// Cells of the lanes that operations write, ascending.
+fn written_in<'o>(ops: impl Iterator<Item = &'o Op>) -> Vec<Cell> {
+    let cells = ops.flat_map(|op| op.writes.iter().copied());
+    let cells: BTreeSet<Cell> = cells.filter(|cell| cell.is_per_lane()).collect();
+    cells.into_iter().collect()
+}
+
+/// Cells of the lanes written on paths from the last execution of a site to an operation of a node, without that
+/// operation.
+fn written_since(masks: &Masks<'_>, site: MaskSite, node: NodeId, at: OpIndex) -> Vec<Cell> {
+    // Place of the site: its node, and the first operation after it.
+    let (place, first) = match site {
+        MaskSite::Entry => (masks.thread.entry, None),
+        MaskSite::Join(node) => (node, None),
+        MaskSite::Branch(node) => (node, Some(masks.thread.space.block(node).last.next())),
+        MaskSite::Active(node, at) | MaskSite::Compared(node, at) | MaskSite::Holds(node, at) => {
+            (node, Some(at.next()))
+        }
+    };
+    let block = |node: NodeId| masks.thread.space.block(node);
+    let mut ops: BTreeSet<OpIndex> = BTreeSet::new();
+    let start = first.unwrap_or(block(place).first);
+    // The entry is executed once, whatever leads back to its node.
+    let is_entry = site == MaskSite::Entry;
+    let runs_once = !is_entry || masks.predecessors[place.index()].is_empty();
+    if place == node && start <= at && runs_once {
+        return written_in(range(masks, start, at));
+    }
+    ops.extend((block(node).first.0..at.0).map(OpIndex));
+    let mut visited = BTreeSet::new();
+    let mut open: Vec<usize> = masks.predecessors[node.index()].clone();
+    while let Some(from) = open.pop() {
+        if !visited.insert(from) {
+            continue;
+        }
+        let here = NodeId(from as u32);
+        let block = block(here);
+        if here == place {
+            ops.extend((start.0..=block.last.0).map(OpIndex));
+            if !is_entry {
+                continue;
+            }
+        }
+        ops.extend(block.ops());
+        open.extend(&masks.predecessors[from]);
+    }
+    written_in(ops.into_iter().filter_map(|at| masks.code.get(at)))
+}
+
+/// Operations from `start` up to `end`, without it.
+fn range<'m>(masks: &'m Masks<'_>, start: OpIndex, end: OpIndex) -> impl Iterator<Item = &'m Op> {
+    (start.0..end.0).filter_map(|at| masks.code.get(OpIndex(at)))
+}

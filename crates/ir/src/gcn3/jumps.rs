@@ -1,0 +1,217 @@
+//! Targets of jumps to addresses in registers: constants relative to the program counter.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::CodeAddr;
+use warpbound_isa::amd::{GcnFlow, GcnInstr, GcnOpcode, GcnProgram, GcnValue, GcnView, scalar};
+use warpbound_isa::instr::BranchTarget;
+use warpbound_isa::{Reg, RegisterKind};
+use warpbound_load::Kernel;
+
+use crate::{AddressWord, Cell, Code, Expr, Meaning, WordHalf};
+
+/// First register of the pair in which a function finds the address to which it returns (LLVM's calling convention).
+pub(super) const LINK: u8 = 30;
+
+/// First register of the pair to which an instruction writes the address of the next one.
+pub(super) fn program_counter_dest(view: &GcnView) -> Option<u8> {
+    match (view.opcode, view.operands.first()?.value) {
+        (GcnOpcode::SGetpcB64 | GcnOpcode::SSwappcB64, GcnValue::Scalar(first)) => Some(first),
+        _ => None,
+    }
+}
+
+/// Write of the address of the code at an offset to a pair: two words that the loader decides.
+pub(super) fn program_counter(
+    first: u8,
+    offset: u32,
+    address_words: &mut Vec<AddressWord>,
+) -> Meaning {
+    let mut word = |half| {
+        let number = address_words.len() as u32;
+        address_words.push(AddressWord {
+            symbol: String::new(),
+            addend: offset.into(),
+            half,
+        });
+        Expr::Constant(Code::ADDRESS_BANK, Expr::Const(number * 4).into())
+    };
+    let words = [word(WordHalf::Low), word(WordHalf::High)];
+    let cells = [first, first + 1].map(Cell::scalar);
+    Meaning::Set(cells.into_iter().zip(words).collect())
+}
+
+/// Word of a scalar register, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum KnownWord {
+    /// Constant.
+    Constant(u32),
+    /// Low word of the address of code at an offset.
+    Low(i64),
+    /// High word of it.
+    High(i64),
+    /// Carry out of the sum of a low word at an offset and a constant.
+    Carry(i64, u32),
+}
+
+type KnownWords = BTreeMap<u8, KnownWord>;
+
+/// Known targets of jumps through registers.
+#[derive(Debug, Default)]
+pub(super) struct Jumps {
+    /// By index of the instruction.
+    targets: BTreeMap<usize, CodeAddr>,
+}
+
+impl Jumps {
+    /// Follows constants from the entries of all functions through direct branches.
+    pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
+        let is_jump = |instr: &GcnInstr| {
+            matches!(
+                instr.effects().flow,
+                GcnFlow::Call { .. } | GcnFlow::Indirect { .. }
+            )
+        };
+        let mut jumps = Jumps::default();
+        if !program.instrs.iter().any(is_jump) {
+            return jumps;
+        }
+        let mut states: BTreeMap<usize, KnownWords> = BTreeMap::new();
+        let starts = kernel.functions.iter().map(|function| function.start);
+        let starts = starts.chain([kernel.entry]);
+        let mut open: BTreeSet<usize> = starts.filter_map(|a| program.index_of(a)).collect();
+        for &at in &open {
+            states.insert(at, KnownWords::new());
+        }
+        while let Some(at) = open.pop_first() {
+            let (Some(instr), Some(before)) = (program.instrs.get(at), states.get(&at)) else {
+                continue;
+            };
+            let mut words = before.clone();
+            let flow = apply(instr, &mut words);
+            let to = |target: BranchTarget| match target {
+                BranchTarget::Code(addr) => program.index_of(addr),
+                _ => None,
+            };
+            let successors = match flow {
+                GcnFlow::Next | GcnFlow::Call { .. } => [Some(at + 1), None],
+                GcnFlow::Jump(target) => [to(target), None],
+                GcnFlow::Branch(_, target) => [Some(at + 1), to(target)],
+                GcnFlow::Indirect { .. } | GcnFlow::Exit | GcnFlow::Unsupported => [None, None],
+            };
+            for next in successors.into_iter().flatten() {
+                let changed = match states.get_mut(&next) {
+                    None => {
+                        states.insert(next, words.clone());
+                        true
+                    }
+                    Some(known) => {
+                        let count = known.len();
+                        known.retain(|register, word| words.get(register) == Some(word));
+                        known.len() != count
+                    }
+                };
+                if changed {
+                    open.insert(next);
+                }
+            }
+        }
+        for (&at, words) in &states {
+            let Some(instr) = program.instrs.get(at) else {
+                continue;
+            };
+            let (GcnFlow::Call { to: pair, .. } | GcnFlow::Indirect { from: pair }) =
+                instr.effects().flow
+            else {
+                continue;
+            };
+            if let Some(target) = code_address(words, pair) {
+                jumps.targets.insert(at, target);
+            }
+        }
+        jumps
+    }
+
+    /// Target of the jump through registers at an index, if it is known.
+    pub(super) fn target(&self, at: usize) -> Option<CodeAddr> {
+        self.targets.get(&at).copied()
+    }
+}
+
+/// Address of code in a pair.
+fn code_address(words: &KnownWords, pair: u8) -> Option<CodeAddr> {
+    match (words.get(&pair)?, words.get(&(pair + 1))?) {
+        (KnownWord::Low(low), KnownWord::High(whole)) if *low as u32 == *whole as u32 => {
+            u32::try_from(*whole).ok().map(CodeAddr)
+        }
+        _ => None,
+    }
+}
+
+/// Applies an instruction; returns its control flow.
+fn apply(instr: &GcnInstr, words: &mut KnownWords) -> GcnFlow {
+    let effects = instr.effects();
+    let results = instr.view().map(|view| results(instr, &view, words));
+    // A callee may write any register.
+    if matches!(effects.flow, GcnFlow::Call { .. }) {
+        words.clear();
+        return effects.flow;
+    }
+    for Reg { kind, number } in effects.writes {
+        if kind == RegisterKind::Scalar {
+            words.remove(&number);
+        }
+    }
+    words.extend(results.into_iter().flatten());
+    effects.flow
+}
+
+/// Known words that an instruction writes.
+fn results(instr: &GcnInstr, view: &GcnView, words: &KnownWords) -> Vec<(u8, KnownWord)> {
+    let dest = match view.operands.first().map(|operand| operand.value) {
+        Some(GcnValue::Scalar(first)) => first,
+        _ => return Vec::new(),
+    };
+    let source = |index: usize, word: u8| match view.operands.get(index)?.value {
+        GcnValue::Scalar(first) => words.get(&(first + word)).copied(),
+        GcnValue::Int(value) if word == 0 => Some(KnownWord::Constant(value as u32)),
+        GcnValue::Literal(value) if word == 0 => Some(KnownWord::Constant(value)),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    match view.opcode {
+        GcnOpcode::SGetpcB64 => {
+            let next = i64::from(instr.addr.0) + i64::from(instr.bytes);
+            found.push((dest, KnownWord::Low(next)));
+            found.push((dest + 1, KnownWord::High(next)));
+        }
+        GcnOpcode::SMovB32 => found.extend(source(1, 0).map(|word| (dest, word))),
+        GcnOpcode::SMovB64 => {
+            for word in [0, 1] {
+                found.extend(source(1, word).map(|known| (dest + word, known)));
+            }
+        }
+        GcnOpcode::SAddU32 => {
+            if let (Some(KnownWord::Low(from)), Some(KnownWord::Constant(added)))
+            | (Some(KnownWord::Constant(added)), Some(KnownWord::Low(from))) =
+                (source(1, 0), source(2, 0))
+            {
+                found.push((dest, KnownWord::Low(from + i64::from(added))));
+                found.push((scalar::SCC, KnownWord::Carry(from, added)));
+            }
+        }
+        GcnOpcode::SAddcU32 => {
+            if let (Some(KnownWord::High(from)), Some(KnownWord::Constant(added)))
+            | (Some(KnownWord::Constant(added)), Some(KnownWord::High(from))) =
+                (source(1, 0), source(2, 0))
+                && let Some(KnownWord::Carry(low, low_added)) = words.get(&scalar::SCC)
+                && *low == from
+            {
+                let added = i64::from(added as i32) << 32 | i64::from(*low_added);
+                found.push((dest, KnownWord::High(from.wrapping_add(added))));
+            }
+        }
+        _ => {}
+    }
+    found
+}

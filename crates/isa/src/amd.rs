@@ -1,0 +1,42 @@
+//! AMD GCN3 (gfx803: Fiji, Polaris): decoding, printing, reads and writes, by the rows of `isa/amd/`.
+
+mod effects;
+mod fields;
+mod form;
+mod opcode;
+mod operand;
+mod program;
+mod rows;
+mod text;
+
+use crate::RegisterFiles;
+
+pub use effects::{GcnCondition, GcnEffects, GcnFlow};
+pub use fields::Encoding;
+pub use form::{GcnFormId, GcnUnit};
+pub use opcode::GcnOpcode;
+pub use operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
+pub use program::{GcnInstr, GcnProgram};
+
+/// Lanes of a wave.
+pub const WAVE_LANES: u32 = 64;
+
+/// Register files of GCN3.
+pub const REGISTERS: RegisterFiles =
+    RegisterFiles::compiled(include_str!("../../../isa/amd/gfx803.registers"));
+
+/// Numbers of scalar registers with a meaning of their own. Pairs are named by their low word.
+pub mod scalar {
+    /// FLAT_SCRATCH, 2 words.
+    pub const FLAT_SCRATCH: u8 = 102;
+    /// VCC, 2 words.
+    pub const VCC: u8 = 106;
+    /// M0.
+    pub const M0: u8 = 124;
+    /// EXEC, 2 words.
+    pub const EXEC: u8 = 126;
+    /// SCC, 0 or 1; not an operand's encoding.
+    pub const SCC: u8 = 128;
+    /// MODE; not an operand's encoding.
+    pub const MODE: u8 = 129;
+}

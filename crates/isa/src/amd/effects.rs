@@ -1,0 +1,299 @@
+//! Effects of an instruction: reads, writes, control flow, memory access.
+//!
+//! Effects over-approximate: reads and writes may name more registers than the hardware touches, never fewer.
+
+use super::form::{FormFlow, GcnForm, GcnUnit, VectorExtension};
+use super::operand::{self, GcnModifiers, GcnOperand, GcnValue, OperandAccess};
+use super::program::GcnInstr;
+use super::{REGISTERS, scalar};
+use crate::instr::{BranchTarget, MemoryEffect};
+use crate::{Reg, RegisterKind};
+use warpbound_base::Named;
+
+/// Condition of a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum GcnCondition {
+    /// SCC is 0.
+    SccZero,
+    /// SCC is 1.
+    SccOne,
+    /// VCC is 0.
+    VccZero,
+    /// VCC is not 0.
+    VccNonZero,
+    /// EXEC is 0.
+    ExecZero,
+    /// EXEC is not 0.
+    ExecNonZero,
+}
+
+impl Named for GcnCondition {
+    const ALL: &'static [(GcnCondition, &'static str)] = &[
+        (GcnCondition::SccZero, "scc0"),
+        (GcnCondition::SccOne, "scc1"),
+        (GcnCondition::VccZero, "vccz"),
+        (GcnCondition::VccNonZero, "vccnz"),
+        (GcnCondition::ExecZero, "execz"),
+        (GcnCondition::ExecNonZero, "execnz"),
+    ];
+}
+
+impl GcnCondition {
+    /// Scalar registers that it tests: the first and their number.
+    pub fn registers(self) -> (u8, u8) {
+        match self {
+            GcnCondition::SccZero | GcnCondition::SccOne => (scalar::SCC, 1),
+            GcnCondition::VccZero | GcnCondition::VccNonZero => (scalar::VCC, 2),
+            GcnCondition::ExecZero | GcnCondition::ExecNonZero => (scalar::EXEC, 2),
+        }
+    }
+}
+
+/// Control flow of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GcnFlow {
+    /// Falls through.
+    Next,
+    /// s_branch.
+    Jump(BranchTarget),
+    /// s_cbranch_*: jumps if the condition holds.
+    Branch(GcnCondition, BranchTarget),
+    /// s_swappc_b64: the address behind it goes to the pair `link`, the wave goes on at the address in the pair `to`.
+    Call {
+        /// First register of the pair that is written.
+        link: u8,
+        /// First register of the pair that is read.
+        to: u8,
+    },
+    /// s_setpc_b64: the wave goes on at the address in a pair.
+    Indirect {
+        /// First register of the pair.
+        from: u8,
+    },
+    /// s_endpgm.
+    Exit,
+    /// No analysis follows it: a dword that is no instruction; traps, halts, forks; addressing modes of registers that
+    /// later instructions obey; GDS; operands that GCN3 does not define.
+    Unsupported,
+}
+
+/// Reads, writes, control flow and memory access of one instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GcnEffects {
+    /// Registers read, implicit ones included: every register of a group, SCC, VCC, EXEC, M0, MODE. Vector instructions
+    /// read EXEC.
+    pub reads: Vec<Reg>,
+    /// Registers written, implicit ones included. Vector registers are written in active lanes only, unless
+    /// `is_warp_scope` holds; a register that may keep its value in an active lane is among the reads.
+    pub writes: Vec<Reg>,
+    /// Control flow.
+    pub flow: GcnFlow,
+    /// Memory access.
+    pub access: Option<MemoryEffect>,
+    /// Whether it executes once for the wave, whatever EXEC is.
+    pub is_warp_scope: bool,
+    /// Whether it is s_barrier.
+    pub barrier: bool,
+}
+
+impl GcnInstr {
+    /// Returns reads, writes, control flow and memory access. A dword that is no instruction has
+    /// [`GcnFlow::Unsupported`] and no other effects.
+    pub fn effects(&self) -> GcnEffects {
+        let mut out = GcnEffects {
+            reads: Vec::new(),
+            writes: Vec::new(),
+            flow: GcnFlow::Unsupported,
+            access: None,
+            is_warp_scope: true,
+            barrier: false,
+        };
+        if let Some(form) = self.form() {
+            form_effects(form, self, &mut out);
+        }
+        for list in [&mut out.reads, &mut out.writes] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        out
+    }
+}
+
+fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
+    let declared = &form.effects;
+    let modifiers = operand::modifiers(form, instr);
+    out.reads.extend_from_slice(&declared.reads);
+    out.writes.extend_from_slice(&declared.writes);
+    out.access = declared.access;
+    out.barrier = declared.barrier;
+    out.is_warp_scope = declared.is_wave || is_scalar(form.unit);
+    let mut operands = Vec::new();
+    for operand in operand::operands(form, instr).flatten() {
+        add_operand(&operand, out);
+        operands.push(operand);
+    }
+    add_kept(form, &modifiers, &operands, out);
+    add_indexed(form, &operands, out);
+    if modifiers.lds
+        && let Some(access) = &mut out.access
+    {
+        // Loads into LDS; the row has the space of the buffer, which stands for both.
+        access.stores = true;
+        out.reads.push(scalar_register(scalar::M0));
+    }
+    let is_defined = operands.iter().all(is_defined) && !modifiers.gds;
+    out.flow = match is_defined {
+        true => flow(form, &operands),
+        false => GcnFlow::Unsupported,
+    };
+    if let GcnFlow::Branch(condition, _) = out.flow {
+        let (first, count) = condition.registers();
+        out.reads
+            .extend((first..first + count).map(scalar_register));
+    }
+}
+
+fn is_scalar(unit: GcnUnit) -> bool {
+    matches!(
+        unit,
+        GcnUnit::Scalar
+            | GcnUnit::ScalarMemory
+            | GcnUnit::Branch
+            | GcnUnit::Message
+            | GcnUnit::Internal
+    )
+}
+
+fn scalar_register(number: u8) -> Reg {
+    Reg {
+        kind: RegisterKind::Scalar,
+        number,
+    }
+}
+
+/// Registers of an operand.
+fn registers(operand: &GcnOperand) -> impl Iterator<Item = Reg> {
+    let (kind, first, count) = match operand.value {
+        GcnValue::Scalar(first) => (RegisterKind::Scalar, first, operand.dwords),
+        GcnValue::Vector(first) => (RegisterKind::Vector, first, operand.dwords),
+        GcnValue::Vccz => (RegisterKind::Scalar, scalar::VCC, 2),
+        GcnValue::Execz => (RegisterKind::Scalar, scalar::EXEC, 2),
+        GcnValue::Scc => (RegisterKind::Scalar, scalar::SCC, 1),
+        GcnValue::LdsDirect => (RegisterKind::Scalar, scalar::M0, 1),
+        _ => (RegisterKind::Scalar, 0, 0),
+    };
+    let last = u16::from(first) + u16::from(count);
+    (u16::from(first)..last).filter_map(move |number| {
+        let number = u8::try_from(number).ok()?;
+        Some(Reg { kind, number })
+    })
+}
+
+fn add_operand(operand: &GcnOperand, out: &mut GcnEffects) {
+    if operand.access != OperandAccess::Write {
+        out.reads.extend(registers(operand));
+    }
+    if operand.access != OperandAccess::Read {
+        out.writes.extend(registers(operand));
+    }
+}
+
+/// Adds what modifiers add: destinations that keep a part of their value, and the status dword of tfe.
+fn add_kept(
+    form: &GcnForm,
+    modifiers: &GcnModifiers,
+    operands: &[GcnOperand],
+    out: &mut GcnEffects,
+) {
+    const KEPT: u8 = 2;
+    let destinations = || {
+        let written = operands
+            .iter()
+            .filter(|operand| operand.access != OperandAccess::Read);
+        written.filter(|operand| matches!(operand.value, GcnValue::Vector(_)))
+    };
+    // Lanes outside the masks of DPP, or without a source lane, keep the destination.
+    let is_kept = form.extension == Some(VectorExtension::Dpp)
+        || modifiers.sdwa.is_some_and(|sdwa| sdwa.dst_unused == KEPT);
+    for operand in destinations() {
+        if is_kept || modifiers.tfe || modifiers.lds || modifiers.lwe {
+            out.reads.extend(registers(operand));
+        }
+        if modifiers.tfe
+            && let Some(last) = registers(operand).last()
+        {
+            let status = last.number.checked_add(1);
+            out.writes.extend(status.map(Reg::vector));
+        }
+    }
+}
+
+/// Adds all registers of a kind where M0 selects one.
+fn add_indexed(form: &GcnForm, operands: &[GcnOperand], out: &mut GcnEffects) {
+    let all = |operand: &GcnOperand| match operand.value {
+        GcnValue::Vector(_) => Some(RegisterKind::Vector),
+        GcnValue::Scalar(_) => Some(RegisterKind::Scalar),
+        _ => None,
+    };
+    for kind in operands.iter().filter_map(all) {
+        let count = match kind {
+            RegisterKind::Scalar => u16::from(scalar::SCC),
+            _ => REGISTERS.count(kind),
+        };
+        let registers = (0..count).map(|number| Reg {
+            kind,
+            number: number as u8,
+        });
+        if form.effects.reads_indexed || form.effects.writes_indexed {
+            out.reads.extend(registers.clone());
+        }
+        if form.effects.writes_indexed {
+            out.writes.extend(registers);
+        }
+    }
+}
+
+/// Whether GCN3 defines an operand: disassemblers also name groups that are not aligned, constants in place of
+/// registers, groups of four with the name of a pair, and numbers of later generations.
+fn is_defined(operand: &GcnOperand) -> bool {
+    match operand.value {
+        GcnValue::Scalar(first) => {
+            let last = u16::from(first) + u16::from(operand.dwords) - 1;
+            first != operand::NULL
+                && match first {
+                    0..=101 => last < 104,
+                    112..=123 => last < 124,
+                    _ => operand.dwords <= 2,
+                }
+        }
+        GcnValue::Undefined(_) => false,
+        GcnValue::Int(_) | GcnValue::InlineFloat(_) | GcnValue::Literal(_) => {
+            operand.access == OperandAccess::Read
+        }
+        _ => true,
+    }
+}
+
+fn flow(form: &GcnForm, operands: &[GcnOperand]) -> GcnFlow {
+    let target = operands.iter().find_map(|operand| match operand.value {
+        GcnValue::Target(target) => Some(target),
+        _ => None,
+    });
+    let target = target.unwrap_or(BranchTarget::Outside);
+    let pairs: Vec<u8> = operands
+        .iter()
+        .filter_map(|operand| match operand.value {
+            GcnValue::Scalar(first) => Some(first),
+            _ => None,
+        })
+        .collect();
+    match (form.effects.flow, pairs.as_slice()) {
+        (FormFlow::Next, _) => GcnFlow::Next,
+        (FormFlow::Jump, _) => GcnFlow::Jump(target),
+        (FormFlow::Branch(condition), _) => GcnFlow::Branch(condition, target),
+        (FormFlow::Call, &[link, to]) => GcnFlow::Call { link, to },
+        (FormFlow::Indirect, &[from]) => GcnFlow::Indirect { from },
+        (FormFlow::Exit, _) => GcnFlow::Exit,
+        _ => GcnFlow::Unsupported,
+    }
+}

@@ -1,0 +1,399 @@
+//! Instructions as opcode, operands and modifiers.
+
+use super::fields::Encoding;
+use super::form::{FieldKind, FormOperand, GcnForm, ImmediateText, VectorExtension};
+use super::opcode::GcnOpcode;
+use super::program::GcnInstr;
+use super::scalar;
+use crate::BranchTarget;
+use smallvec::SmallVec;
+use warpbound_base::{BitRange, Bits, CodeAddr};
+
+/// Whether an operand is read, written or both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandAccess {
+    /// Source.
+    Read,
+    /// Destination.
+    Write,
+    /// Source and destination.
+    ReadWrite,
+}
+
+/// Value of an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GcnValue {
+    /// Scalar register, the first of a group: 0..=127 as encoded (see [`scalar`]).
+    Scalar(u8),
+    /// Vector register, the first of a group.
+    Vector(u8),
+    /// Inline integer, -16 to 64.
+    Int(i32),
+    /// Inline float by its source number: 240 to 247 are 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 248 is 1/(2 pi), in the
+    /// operand's format.
+    InlineFloat(u8),
+    /// Dword behind the instruction.
+    Literal(u32),
+    /// 1 if VCC is 0, else 0.
+    Vccz,
+    /// 1 if EXEC is 0, else 0.
+    Execz,
+    /// SCC.
+    Scc,
+    /// Dword of LDS at the address in M0.
+    LdsDirect,
+    /// Source number that GCN3 does not define although disassemblers name it (235 to 239).
+    Undefined(u8),
+    /// Constant in a field of its own, as encoded: simm16, offset of scalar memory in bytes, export target ...
+    Immediate(u32),
+    /// Target of a branch.
+    Target(BranchTarget),
+    /// Attribute and channel of an interpolation.
+    Attribute {
+        /// Number of the attribute.
+        number: u8,
+        /// Channel 0 to 3: x, y, z, w.
+        channel: u8,
+    },
+    /// No register: address of a buffer without offset and index; export source that is not enabled.
+    Off,
+}
+
+/// Operand, with its modifiers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GcnOperand {
+    /// Whether the instruction reads or writes it.
+    pub access: OperandAccess,
+    /// Number of dwords: of registers of 32 bits, or of the constant; 0 for immediates, targets and [`GcnValue::Off`].
+    pub dwords: u8,
+    /// Value.
+    pub value: GcnValue,
+    /// Whether it is negated, after `abs`.
+    pub neg: bool,
+    /// Whether its absolute value is taken.
+    pub abs: bool,
+    /// Whether the selected part is sign-extended.
+    pub sext: bool,
+}
+
+/// Selection of bytes and words (SDWA).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sdwa {
+    /// Part of the destination that is written: 0 to 3 bytes, 4 and 5 words, 6 all. 6 for comparisons.
+    pub dst_sel: u8,
+    /// Other bits of the destination: 0 zero, 1 sign extension, 2 kept.
+    pub dst_unused: u8,
+    /// Part of the first source that is read.
+    pub src0_sel: u8,
+    /// Part of the second source; 6 if there is none.
+    pub src1_sel: u8,
+}
+
+/// Exchange of lanes (DPP) in the first source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dpp {
+    /// Control: permutation in quads, shift or rotation in rows ...
+    pub ctrl: u16,
+    /// Bit `bound_ctrl`: whether a lane that is invalid or not active reads as 0; otherwise the destination keeps its
+    /// value.
+    pub bound_ctrl: bool,
+    /// Banks of 4 lanes that are written.
+    pub bank_mask: u8,
+    /// Rows of 16 lanes that are written.
+    pub row_mask: u8,
+}
+
+/// Modifiers; those that the form does not have are false or 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs, reason = "the names of the fields in AMD's manual")]
+pub struct GcnModifiers {
+    pub clamp: bool,
+    /// 0 none, 1 times 2, 2 times 4, 3 divided by 2.
+    pub omod: u8,
+    pub glc: bool,
+    pub slc: bool,
+    pub tfe: bool,
+    pub lds: bool,
+    pub gds: bool,
+    pub offen: bool,
+    pub idxen: bool,
+    /// Offset in bytes, or the first of two offsets in elements of LDS instructions with two addresses.
+    pub offset: u32,
+    /// Second offset of LDS instructions with two addresses, in elements.
+    pub offset1: u32,
+    pub sdwa: Option<Sdwa>,
+    pub dpp: Option<Dpp>,
+    /// Components of images.
+    pub dmask: u8,
+    pub unorm: bool,
+    pub r128: bool,
+    pub lwe: bool,
+    pub da: bool,
+    pub d16: bool,
+    /// Data format in bits 3:0 and number format in bits 6:4 of typed buffers.
+    pub format: u8,
+    /// High half of an interpolated pair.
+    pub high: bool,
+    pub done: bool,
+    pub compr: bool,
+    pub vm: bool,
+}
+
+/// Instruction as opcode, operands in spelled order, and modifiers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GcnView {
+    /// Opcode.
+    pub opcode: GcnOpcode,
+    /// Format.
+    pub encoding: Encoding,
+    /// Operands in spelled order, destinations first.
+    pub operands: SmallVec<[GcnOperand; 6]>,
+    /// Modifiers.
+    pub modifiers: GcnModifiers,
+}
+
+/// Operand of an instruction with a form; `None` if its bits encode nothing there.
+pub(crate) fn operand(form: &GcnForm, item: &FormOperand, instr: &GcnInstr) -> Option<GcnOperand> {
+    let word = u128::from(instr.word);
+    let bits = word.field(item.field) as u32;
+    let set = |bit: Option<u8>| bit.is_some_and(|bit| word.bit(bit));
+    let (value, dwords) = match item.kind {
+        FieldKind::Scalar { scale } => {
+            let number = bits * u32::from(scale);
+            (
+                GcnValue::Scalar(scalar_group(number, item.dwords)?),
+                item.dwords,
+            )
+        }
+        FieldKind::Vector if item.is_buffer_address => buffer_address(form, bits, word)?,
+        FieldKind::Vector => {
+            let dwords = data_size(form, item, bits, word);
+            (vector(bits, dwords)?, dwords)
+        }
+        FieldKind::Source(_) => (source(form, bits, item.dwords, word)?, item.dwords),
+        FieldKind::Vcc => (GcnValue::Scalar(scalar::VCC), 2),
+        FieldKind::Immediate(text) => (immediate(form.encoding, text, bits), 0),
+        FieldKind::Target => (GcnValue::Target(target(instr.addr, bits)), 0),
+        FieldKind::ScalarOffset => scalar_offset(bits, word)?,
+        FieldKind::Export => export_source(item, word),
+    };
+    Some(GcnOperand {
+        access: item.access,
+        dwords,
+        value,
+        neg: set(item.neg),
+        abs: set(item.abs),
+        sext: set(item.sext),
+    })
+}
+
+/// Operands of an instruction that it has, in spelled order.
+pub(crate) fn operands<'f>(
+    form: &'f GcnForm,
+    instr: &'f GcnInstr,
+) -> impl Iterator<Item = Option<GcnOperand>> + 'f {
+    let glc = form.modifier("glc");
+    let glc = glc.is_some_and(|range| u128::from(instr.word).field(range) == 1);
+    form.operands.iter().filter_map(move |item| {
+        let is_present = !item.needs_glc || glc || item.access == OperandAccess::ReadWrite;
+        let mut found = is_present.then(|| operand(form, item, instr))?;
+        if let Some(found) = &mut found
+            && item.needs_glc
+            && !glc
+        {
+            // Atomic operations without a result only read their data.
+            found.access = OperandAccess::Read;
+        }
+        Some(found)
+    })
+}
+
+/// First register of a scalar group. Numbers that are not aligned are rounded down, as disassemblers do.
+pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
+    let number = u8::try_from(number).ok()?;
+    let align = dwords.min(4);
+    let (first, count) = match number {
+        0..=101 => (0, 104),
+        112..=123 => (112, 16),
+        // Named words and pairs; groups of four carry the name of the pair.
+        102..=127 => {
+            let is_pair = number % 2 == 0 && number != scalar::M0 || number == NULL;
+            return (dwords == 1 || dwords <= 4 && is_pair).then_some(number);
+        }
+        _ => return None,
+    };
+    let within = (number - first) / align.max(1) * align;
+    (within + dwords <= count).then_some(first + within)
+}
+
+/// Number that disassemblers call `null`, which GCN3 does not have.
+pub(crate) const NULL: u8 = 125;
+
+fn vector(number: u32, dwords: u8) -> Option<GcnValue> {
+    let number = u8::try_from(number).ok()?;
+    (u32::from(number) + u32::from(dwords) <= 256).then_some(GcnValue::Vector(number))
+}
+
+/// Source of 8 or 9 bits.
+fn source(form: &GcnForm, bits: u32, dwords: u8, word: u128) -> Option<GcnValue> {
+    let is_literal_form = form.head.has_literal(word);
+    Some(match bits {
+        0..=127 => GcnValue::Scalar(scalar_group(bits, dwords)?),
+        128..=192 => GcnValue::Int(bits as i32 - 128),
+        193..=208 => GcnValue::Int(192 - bits as i32),
+        235..=239 => GcnValue::Undefined(bits as u8),
+        240..=248 => GcnValue::InlineFloat(bits as u8),
+        251 => GcnValue::Vccz,
+        252 => GcnValue::Execz,
+        253 => GcnValue::Scc,
+        254 if dwords == 1 => GcnValue::LdsDirect,
+        255 if is_literal_form || has_constant_dword(form) => {
+            GcnValue::Literal((word >> 32) as u32)
+        }
+        256..=511 => vector(bits - 256, dwords)?,
+        _ => return None,
+    })
+}
+
+/// Whether the form's second dword is a constant that a source can also name (v_madmk, v_madak).
+fn has_constant_dword(form: &GcnForm) -> bool {
+    form.encoding == Encoding::Vop2 && form.extension.is_none() && form.head.width.bytes() == 8
+}
+
+fn buffer_address(form: &GcnForm, bits: u32, word: u128) -> Option<(GcnValue, u8)> {
+    let set = |name| {
+        form.modifier(name)
+            .map_or(0, |range| word.field(range) as u8)
+    };
+    match set("offen") + set("idxen") {
+        0 => Some((GcnValue::Off, 0)),
+        dwords => Some((vector(bits, dwords)?, dwords)),
+    }
+}
+
+/// Number of dwords of a vector operand. The data of images have a dword for each component of the mask and one more
+/// with tfe.
+fn data_size(form: &GcnForm, item: &FormOperand, bits: u32, word: u128) -> u8 {
+    if form.encoding != Encoding::Mimg || !item.is_data {
+        return item.dwords;
+    }
+    let field = |name| form.modifier(name).map_or(0, |range| word.field(range));
+    let components = match form.opcode.name().starts_with("image_gather4") {
+        true => 4,
+        false => field("dmask").count_ones().max(1) as u8,
+    };
+    let dwords = components + field("tfe") as u8;
+    match vector(bits, dwords) {
+        Some(_) => dwords,
+        None => item.dwords,
+    }
+}
+
+fn immediate(encoding: Encoding, text: ImmediateText, bits: u32) -> GcnValue {
+    match (text, encoding) {
+        (ImmediateText::Attribute, Encoding::Vintrp) => GcnValue::Attribute {
+            number: (bits >> 2) as u8,
+            channel: bits as u8 & 3,
+        },
+        (ImmediateText::Attribute, _) => GcnValue::Attribute {
+            number: bits as u8 & 0x3f,
+            channel: (bits >> 6) as u8,
+        },
+        _ => GcnValue::Immediate(bits),
+    }
+}
+
+fn target(addr: CodeAddr, simm16: u32) -> BranchTarget {
+    let relative = i64::from(simm16 as u16 as i16) * 4;
+    let target = i64::from(addr.0) + 4 + relative;
+    match u32::try_from(target) {
+        Ok(target) => BranchTarget::Code(CodeAddr(target)),
+        Err(_) => BranchTarget::Outside,
+    }
+}
+
+fn scalar_offset(bits: u32, word: u128) -> Option<(GcnValue, u8)> {
+    const IMM: u8 = 17;
+    if word.bit(IMM) {
+        return Some((GcnValue::Immediate(bits), 0));
+    }
+    Some((GcnValue::Scalar(scalar_group(bits & 0x7f, 1)?), 1))
+}
+
+fn export_source(item: &FormOperand, word: u128) -> (GcnValue, u8) {
+    const ENABLED: BitRange = BitRange { hi: 3, lo: 0 };
+    const COMPRESSED: u8 = 10;
+    let number = (item.field.lo - 32) / 8;
+    if word.field(ENABLED) >> number & 1 == 0 {
+        return (GcnValue::Off, 0);
+    }
+    let source = match word.bit(COMPRESSED) {
+        true => number / 2,
+        false => number,
+    };
+    let lo = 32 + 8 * source;
+    let register = word.field(BitRange { hi: lo + 7, lo });
+    (GcnValue::Vector(register as u8), 1)
+}
+
+/// Modifiers of an instruction.
+pub(crate) fn modifiers(form: &GcnForm, instr: &GcnInstr) -> GcnModifiers {
+    let word = u128::from(instr.word);
+    let mut out = GcnModifiers::default();
+    for (name, range) in &form.modifiers {
+        let value = word.field(*range);
+        let is_set = value != 0;
+        match *name {
+            "clamp" => out.clamp = is_set,
+            "omod" => out.omod = value as u8,
+            "glc" => out.glc = is_set,
+            "slc" => out.slc = is_set,
+            "tfe" => out.tfe = is_set,
+            "lds" => out.lds = is_set,
+            "gds" => out.gds = is_set,
+            "offen" => out.offen = is_set,
+            "idxen" => out.idxen = is_set,
+            "offset" | "offset0" | "swizzle" => out.offset = value as u32,
+            "offset1" => out.offset1 = value as u32,
+            "dmask" => out.dmask = value as u8,
+            "unorm" => out.unorm = is_set,
+            "r128" => out.r128 = is_set,
+            "lwe" => out.lwe = is_set,
+            "da" => out.da = is_set,
+            "d16" => out.d16 = is_set,
+            "format" => out.format = value as u8,
+            "high" => out.high = is_set,
+            "done" => out.done = is_set,
+            "compr" => out.compr = is_set,
+            "vm" => out.vm = is_set,
+            _ => {}
+        }
+    }
+    match form.extension {
+        Some(VectorExtension::Sdwa) => out.sdwa = Some(sdwa(form, word)),
+        Some(VectorExtension::Dpp) => {
+            out.dpp = Some(Dpp {
+                ctrl: word.field(BitRange { hi: 48, lo: 40 }) as u16,
+                bound_ctrl: word.bit(51),
+                bank_mask: word.field(BitRange { hi: 59, lo: 56 }) as u8,
+                row_mask: word.field(BitRange { hi: 63, lo: 60 }) as u8,
+            });
+        }
+        None => {}
+    }
+    out
+}
+
+/// Selection of a whole dword.
+const DWORD: u8 = 6;
+
+fn sdwa(form: &GcnForm, word: u128) -> Sdwa {
+    let field = |name| form.modifier(name).map(|range| word.field(range) as u8);
+    let destination = field("sdwa_dst");
+    Sdwa {
+        dst_sel: destination.map_or(DWORD, |bits| bits & 7),
+        dst_unused: destination.map_or(0, |bits| bits >> 3),
+        src0_sel: field("sdwa0").unwrap_or(DWORD),
+        src1_sel: field("sdwa1").unwrap_or(DWORD),
+    }
+}

@@ -1,0 +1,85 @@
+//! Rows of `gfx803.forms`: encodings and opcodes, parsed at compile time, and the row of a word.
+
+use super::fields::Encoding;
+use super::opcode::GcnOpcode;
+use crate::encoding::{
+    CodeLayout, EncodingTable, RowHead, RowPattern, TableDescription, WordWidth,
+};
+use std::sync::OnceLock;
+use warpbound_base::Bits;
+
+const TABLE: TableDescription = TableDescription {
+    text: include_str!("../../../../isa/amd/gfx803.forms"),
+    layout: CodeLayout::Units(WordWidth::Bits32),
+    index: &[],
+    archs: &[803],
+};
+
+/// Number of rows.
+pub(crate) const ROWS: usize = TABLE.rows();
+
+#[allow(long_running_const_eval, reason = "the table has 1,600 rows")]
+static HEADS: [RowHead; ROWS] = TABLE.heads(u64::BITS);
+
+/// Table of GCN3, without an index of its own: [`find`] has one by format and opcode, since the opcodes of GCN3 have
+/// other bits in each format.
+pub(crate) const ENCODINGS: EncodingTable<u64> = EncodingTable::new(TABLE, &HEADS, &[], &[], &[]);
+
+/// Opcodes of all rows, in the order of the file.
+pub(crate) static OPCODES: [GcnOpcode; ROWS] = opcodes();
+
+const fn opcodes() -> [GcnOpcode; ROWS] {
+    let mut opcodes = [GcnOpcode::SNop; ROWS];
+    let mut row = 0;
+    // Rows of one format follow the order of the list, so the next opcode is most often the right one.
+    let mut guess = 0;
+    while row < ROWS {
+        let head = &HEADS[row];
+        let mut tried = 0;
+        while !head
+            .mnemonic
+            .equals(TABLE.text, GcnOpcode::ALL[guess].name())
+        {
+            guess = (guess + 1) % GcnOpcode::ALL.len();
+            tried += 1;
+            assert!(tried < GcnOpcode::ALL.len(), "{}", ENCODINGS.line(head));
+        }
+        opcodes[row] = GcnOpcode::ALL[guess];
+        row += 1;
+    }
+    opcodes
+}
+
+/// Rows of one format and opcode, the most specific first: at most those without extension, with SDWA and with DPP.
+type Candidates = Vec<(u16, RowPattern<u64>)>;
+
+/// Number of opcodes that a format can have.
+const OPCODE_COUNT: usize = 1024;
+
+/// Finds the row that matches a word: among all matches, the one with the most specific mask.
+pub(crate) fn find(word: u64) -> Option<u16> {
+    static INDEX: OnceLock<Vec<Candidates>> = OnceLock::new();
+    let index = INDEX.get_or_init(index);
+    let mut candidates = index.get(key(word as u32)?)?.iter();
+    let found = candidates.find(|(_, row)| (word ^ row.value) & row.mask == 0);
+    found.map(|(row, _)| *row)
+}
+
+/// Place of a word's format and opcode in the index.
+fn key(first: u32) -> Option<usize> {
+    let encoding = Encoding::of_word(first)?;
+    let opcode = u128::from(first).field(encoding.opcode());
+    Some(encoding as usize * OPCODE_COUNT + opcode as usize)
+}
+
+fn index() -> Vec<Candidates> {
+    let mut index = vec![Candidates::new(); (Encoding::Exp as usize + 1) * OPCODE_COUNT];
+    for (row, head) in HEADS.iter().enumerate() {
+        let place = key(head.value as u32).and_then(|key| index.get_mut(key));
+        if let Some(candidates) = place {
+            candidates.push((row as u16, RowPattern::<u64>::of(head)));
+            candidates.sort_by_key(|(_, row)| u64::BITS - row.mask.count_ones());
+        }
+    }
+    index
+}

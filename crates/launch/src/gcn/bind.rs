@@ -1,0 +1,250 @@
+//! Binding of a launch file to a kernel of an AMD GPU.
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::Code;
+use warpbound_load::{CodeObjectKernel, GcnDescriptor, Image, Kernel, LoadedFile, LoadedSegment};
+
+use super::entry::WaveEntry;
+use super::kernarg::{self, DynamicShared, HiddenValues};
+use super::packet::{self, PacketFacts};
+use super::{LANES, aperture};
+use crate::buffers;
+use crate::file::LaunchFile;
+use crate::launch::{Launch, PathOrder};
+use crate::memory::GlobalMemory;
+
+/// Alignment of the scratch of a lane in bytes: the scratch of a wave is a multiple of 1 KiB.
+const SCRATCH_ALIGNMENT: u32 = 16;
+
+/// Largest scratch of a lane in bytes.
+const MAX_SCRATCH: u32 = 1 << 20;
+
+/// Applies a launch file to a kernel, see [`crate::bind()`].
+pub(crate) fn bind(
+    file: &LaunchFile,
+    image: &Image,
+    kernel: &Kernel,
+    object: &CodeObjectKernel,
+    code: &Code,
+    (order, max_instructions): (PathOrder, u64),
+) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    let fault = |message: String| {
+        Diagnostic::new(message)
+            .in_kernel(kernel.demangled())
+            .in_file(file.file.as_str())
+    };
+    check_file(file).map_err(fault)?;
+    let mut memory = GlobalMemory::default();
+    let values = buffers::place(file, &mut memory);
+    let shared = kernarg::dynamic_shared(object, file, &values).map_err(fault)?;
+    let lane_scratch = lane_scratch(&object.descriptor, file).map_err(fault)?;
+    let addresses = Addresses::place(
+        (file, image, kernel, object),
+        (&values, &shared, lane_scratch),
+        &mut memory,
+    )
+    .map_err(fault)?;
+    let user = user_registers(&object.descriptor, file, &addresses, lane_scratch).map_err(fault)?;
+    let entry = WaveEntry {
+        descriptor: object.descriptor,
+        block: file.block,
+        grid: file.grid,
+        user,
+        lane_scratch,
+        code_base: addresses.file.wrapping_add(object.code_address),
+    };
+    let mut words = Vec::with_capacity(4 * code.address_words.len());
+    for word in &code.address_words {
+        if !word.symbol.is_empty() {
+            let message = format!(
+                "the code needs the address of {}, which the file does not define",
+                word.symbol
+            );
+            return Err(fault(message));
+        }
+        let address = entry.code_base.wrapping_add_signed(word.addend);
+        words.extend_from_slice(&word.half.of(address).to_le_bytes());
+    }
+    let launch = Launch {
+        grid: file.grid,
+        block: file.block,
+        shared: shared.bytes,
+        local: lane_scratch,
+        constants: vec![(Code::ADDRESS_BANK, words)],
+        textures: Vec::new(),
+        surfaces: Vec::new(),
+        max_instructions,
+        order,
+        wave_entry: Some(entry),
+    };
+    Ok((launch, memory))
+}
+
+/// Refuses what launches of AMD's GPUs do not have here.
+fn check_file(file: &LaunchFile) -> Result<(), String> {
+    if !file.textures.is_empty() || !file.surfaces.is_empty() {
+        return Err("textures and surfaces are not supported on AMD's GPUs".to_owned());
+    }
+    for (axis, (&grid, &block)) in ["x", "y", "z"]
+        .iter()
+        .zip(file.grid.iter().zip(&file.block))
+    {
+        if grid.checked_mul(block).is_none() {
+            return Err(format!("the grid has 2^32 work-items or more along {axis}"));
+        }
+    }
+    match file.variables.first() {
+        Some(variable) => Err(format!(
+            "variable {}: variables are not supported on AMD's GPUs; pass a buffer",
+            variable.name
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Bytes of scratch of a lane.
+fn lane_scratch(descriptor: &GcnDescriptor, file: &LaunchFile) -> Result<u32, String> {
+    let bytes = file.stack.unwrap_or(descriptor.private_segment);
+    match bytes.checked_next_multiple_of(SCRATCH_ALIGNMENT) {
+        Some(aligned) if aligned <= MAX_SCRATCH => Ok(aligned),
+        _ => Err(format!(
+            "a work-item has {bytes} bytes of scratch, at most {MAX_SCRATCH} are supported"
+        )),
+    }
+}
+
+/// Largest size of a code object in memory, in bytes.
+const MAX_LOADED: u64 = 1 << 28;
+
+/// Bytes of a code object in memory, from its address 0 on.
+fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
+    if let Some(name) = loaded.undefined.first() {
+        return Err(format!(
+            "the code object needs the address of {name}, which another file defines"
+        ));
+    }
+    let end = |segment: &LoadedSegment| segment.address.checked_add(segment.size);
+    let mut bytes = Vec::new();
+    for segment in &loaded.segments {
+        let end = end(segment).filter(|end| *end <= MAX_LOADED);
+        let end = end.and_then(|end| usize::try_from(end).ok());
+        let end = end
+            .ok_or_else(|| format!("the code object has more than {MAX_LOADED} bytes in memory"))?;
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        let start = usize::try_from(segment.address).unwrap_or(usize::MAX);
+        packet::put(&mut bytes, start, &segment.bytes);
+    }
+    Ok(bytes)
+}
+
+/// Addresses of what the runtime places in memory for a launch.
+struct Addresses {
+    queue: u64,
+    kernarg: u64,
+    packet: u64,
+    /// Address 0 of the file.
+    file: u64,
+}
+
+impl Addresses {
+    /// Places queue, loaded file, arguments and dispatch packet in memory, after the buffers of the launch file.
+    fn place(
+        (file, image, kernel, object): (&LaunchFile, &Image, &Kernel, &CodeObjectKernel),
+        (values, shared, lane_scratch): (&[Vec<u8>], &DynamicShared, u32),
+        memory: &mut GlobalMemory,
+    ) -> Result<Addresses, String> {
+        let high = |address: u64| (address >> 32) as u32;
+        let (shared_base, private_base) = (high(aperture::SHARED), high(aperture::PRIVATE));
+        let queue = memory.add("the queue", packet::queue(shared_base, private_base));
+        let loaded = image.loaded_file().ok_or_else(|| {
+            "the code object is not linked; link it first, e.g. with `ld.lld -shared`".to_owned()
+        })?;
+        let file_address = memory.add("the code object", loaded_bytes(loaded)?);
+        for field in &loaded.addresses {
+            let address = file_address.wrapping_add(field.target);
+            let at = file_address.wrapping_add(field.at);
+            if !memory.write(at, &address.to_le_bytes()) {
+                return Err(format!(
+                    "an address at 0x{:x} lies outside the code object",
+                    field.at
+                ));
+            }
+        }
+        let hidden = HiddenValues {
+            block: file.block,
+            grid: file.grid,
+            dynamic_shared: shared.bytes.saturating_sub(object.descriptor.group_segment),
+            shared_base,
+            private_base,
+            queue,
+        };
+        let arguments = kernarg::segment(kernel, object, file, values, shared, &hidden)?;
+        let kernarg = memory.add("the arguments", arguments);
+        let packet = packet::packet(&PacketFacts {
+            block: file.block,
+            grid: file.grid,
+            private_bytes: lane_scratch,
+            group_bytes: shared.bytes,
+            kernel_object: file_address.wrapping_add(object.descriptor_address),
+            kernarg,
+        });
+        Ok(Addresses {
+            queue,
+            kernarg,
+            packet: memory.add("the dispatch packet", packet),
+            file: file_address,
+        })
+    }
+}
+
+/// Words of the buffer descriptor of scratch besides its base (LLVM, `SIFrameLowering.cpp`, and ROCR, `FillBufRsrcWord3`):
+/// swizzled; elements of 4 bytes, 64 of which follow each other; the lane is added to the index.
+const SWIZZLE_ENABLE: u32 = 1 << 31;
+const SCRATCH_LAYOUT: u32 = 1 << 19 | 3 << 21 | 1 << 23;
+
+/// Returns the user SGPRs in their order, each only where the descriptor has it.
+fn user_registers(
+    descriptor: &GcnDescriptor,
+    file: &LaunchFile,
+    addresses: &Addresses,
+    lane_scratch: u32,
+) -> Result<Vec<u32>, String> {
+    let pair = |address: u64| vec![address as u32, (address >> 32) as u32];
+    let [base, base_high] = [aperture::SCRATCH as u32, (aperture::SCRATCH >> 32) as u32];
+    let waves = file.block.iter().product::<u32>().div_ceil(LANES);
+    let scratch = waves.saturating_mul(lane_scratch.saturating_mul(LANES));
+    let registers = [
+        (
+            GcnDescriptor::PRIVATE_BUFFER,
+            vec![base, base_high | SWIZZLE_ENABLE, scratch, SCRATCH_LAYOUT],
+        ),
+        (GcnDescriptor::DISPATCH_POINTER, pair(addresses.packet)),
+        (GcnDescriptor::QUEUE_POINTER, pair(addresses.queue)),
+        (GcnDescriptor::KERNARG_POINTER, pair(addresses.kernarg)),
+        (GcnDescriptor::DISPATCH_ID, pair(0)),
+        // The offset of the scratch of the queue, and the bytes of a lane.
+        (GcnDescriptor::FLAT_SCRATCH, vec![0, lane_scratch]),
+        (GcnDescriptor::PRIVATE_SIZE, vec![lane_scratch]),
+    ];
+    let mut values = Vec::new();
+    for (property, words) in registers {
+        if descriptor.has(property) {
+            values.extend(words);
+        }
+    }
+    for (axis, count) in (0..).zip(file.grid) {
+        if descriptor.has(GcnDescriptor::GRID_COUNT_X << axis) {
+            values.push(count);
+        }
+    }
+    let stated = descriptor.user_registers();
+    match u32::try_from(values.len()) {
+        Ok(count) if count <= stated => Ok(values),
+        _ => Err(format!(
+            "the kernel's descriptor has {} user SGPRs, and states {stated}",
+            values.len()
+        )),
+    }
+}

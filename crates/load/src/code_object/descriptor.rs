@@ -1,0 +1,86 @@
+//! Kernel descriptors: sizes, and what the hardware writes into registers before a wave begins.
+
+/// Descriptor of a kernel (LLVM, "User Guide for AMDGPU Backend", "Kernel Descriptor"; v2: `amd_kernel_code_t`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct GcnDescriptor {
+    /// Register COMPUTE_PGM_RSRC1: allocated registers, float modes.
+    pub rsrc1: u32,
+    /// Register COMPUTE_PGM_RSRC2: user SGPRs, what follows them.
+    pub rsrc2: u32,
+    /// Properties of the code: which user SGPRs the kernel has.
+    pub properties: u32,
+    /// Bytes of static LDS of a block.
+    pub group_segment: u32,
+    /// Bytes of scratch of a work-item.
+    pub private_segment: u32,
+}
+
+/// Bits of [`GcnDescriptor::properties`].
+impl GcnDescriptor {
+    /// Buffer descriptor of scratch in 4 SGPRs.
+    pub const PRIVATE_BUFFER: u32 = 1;
+    /// Address of the dispatch packet in 2 SGPRs.
+    pub const DISPATCH_POINTER: u32 = 1 << 1;
+    /// Address of the queue in 2 SGPRs.
+    pub const QUEUE_POINTER: u32 = 1 << 2;
+    /// Address of the arguments in 2 SGPRs.
+    pub const KERNARG_POINTER: u32 = 1 << 3;
+    /// Number of the dispatch in 2 SGPRs.
+    pub const DISPATCH_ID: u32 = 1 << 4;
+    /// Offset and size of scratch, for flat addresses, in 2 SGPRs.
+    pub const FLAT_SCRATCH: u32 = 1 << 5;
+    /// Bytes of scratch of a work-item in 1 SGPR.
+    pub const PRIVATE_SIZE: u32 = 1 << 6;
+    /// Blocks of the grid along x in 1 SGPR (v2; those along y and z are the next bits).
+    pub const GRID_COUNT_X: u32 = 1 << 7;
+}
+
+impl GcnDescriptor {
+    /// Whether the properties have a bit.
+    pub fn has(&self, property: u32) -> bool {
+        self.properties & property != 0
+    }
+
+    /// VGPRs that are allocated for a work-item, at most 256.
+    pub fn vector_registers(&self) -> u16 {
+        (((self.rsrc1 & 0x3f) + 1) * 4) as u16
+    }
+
+    /// SGPRs that are allocated for a wave: the stated number, rounded up to the granule of 16. VCC, FLAT_SCRATCH and
+    /// XNACK_MASK count as the last ones.
+    pub fn scalar_registers(&self) -> u16 {
+        (((self.rsrc1 >> 6 & 0xf) + 1) * 8).next_multiple_of(16) as u16
+    }
+
+    /// Number of user SGPRs, the first that are set.
+    pub fn user_registers(&self) -> u32 {
+        self.rsrc2 >> 1 & 0x1f
+    }
+
+    /// Whether an SGPR has the offset of the wave's scratch.
+    pub fn has_wave_offset(&self) -> bool {
+        self.rsrc2 & 1 != 0
+    }
+
+    /// Whether an SGPR has the number of the block along an axis.
+    pub fn has_block_index(&self, axis: u8) -> bool {
+        axis < 3 && self.rsrc2 >> (7 + axis) & 1 != 0
+    }
+
+    /// Whether an SGPR has facts about the block: number of waves, first wave.
+    pub fn has_block_info(&self) -> bool {
+        self.rsrc2 >> 10 & 1 != 0
+    }
+
+    /// Number of VGPRs that hold the index of the work-item, 1 to 3: x, then y, then z. The field's value 3 is not
+    /// defined and counts as 2.
+    pub fn index_registers(&self) -> u32 {
+        (self.rsrc2 >> 11 & 3).min(2) + 1
+    }
+
+    /// Start value of the MODE register: rounding in bits 3:0, denormals in 7:4, DX10 clamp in 8, IEEE in 9.
+    pub fn mode(&self) -> u32 {
+        let float = self.rsrc1 >> 12 & 0xff;
+        float | (self.rsrc1 >> 21 & 1) << 8 | (self.rsrc1 >> 23 & 1) << 9
+    }
+}
