@@ -139,10 +139,7 @@ impl AtomicOp {
             }
             (AtomicOp::MaskedOr, _) => old & !operand | other,
             (
-                AtomicOp::Increment
-                | AtomicOp::Decrement
-                | AtomicOp::Sub
-                | AtomicOp::ReverseSub,
+                AtomicOp::Increment | AtomicOp::Decrement | AtomicOp::Sub | AtomicOp::ReverseSub,
                 _,
             ) => return None,
         })

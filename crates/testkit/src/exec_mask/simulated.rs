@@ -179,6 +179,7 @@ fn address(base: u64, vector: u8) -> Address {
         low: Expr::binary(BinaryOp::Add, Expr::Const((base + row) as u32), lane),
         high: Some(Expr::Const((base >> 32) as u32)),
         buffer: None,
+        second_half: None,
     }
 }
 
