@@ -1,6 +1,7 @@
 // The sum of a group done by a function that has barriers.
 // Control flow: s_barrier in a function that is called twice, and in its loop.
 // Launch: 1-D, groups of 256 work-items.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 NOINLINE static int block_sum(local int *cells, int value)

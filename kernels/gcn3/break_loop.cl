@@ -1,6 +1,7 @@
 // Linear search with two ways out of the loop: found, or a sentinel was met.
 // Control flow: divergent loop left by break; the masks of the two exits are joined behind it.
 // Launch: 1-D, one work-item per key.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void break_loop(global const int *table, global const int *keys, global int *out, int n)

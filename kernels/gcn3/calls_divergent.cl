@@ -1,6 +1,7 @@
 // Lanes call different functions in each round of a loop; one of the functions calls another in a loop of its own.
 // Control flow: three calls under masks in a loop, a nested call in a divergent loop.
 // Launch: 1-D, one work-item an element.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 NOINLINE static int halve(int x, int salt)

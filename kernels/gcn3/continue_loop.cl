@@ -1,6 +1,7 @@
 // Sums the table entries that pass two filters, each of which skips the rest of the body.
 // Control flow: divergent continue inside a uniform loop.
 // Launch: 1-D, one work-item per output.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void continue_loop(global const int *table, global int *out, int n)

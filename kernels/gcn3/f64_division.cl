@@ -1,6 +1,7 @@
 // Double-precision division, reciprocal and square root, and division of 64-bit integers.
 // Control flow: two arms in a uniform loop; a long and a short way for 64-bit integers.
 // Launch: 1-D, one work-item per element.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 kernel void f64_division(global const double *a, global const double *b, global double *out)

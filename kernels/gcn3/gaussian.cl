@@ -1,7 +1,7 @@
 // Gaussian elimination, step t: first the multipliers of column t, then the rest of the matrix and the right-hand side.
 // Control flow: guards around everything, an extra assignment for the first column. No loop on the device.
 // Launch: gaussian_multipliers 1-D over rows, gaussian_update 2-D over the remaining matrix.
-// Options: -cl-fp32-correctly-rounded-divide-sqrt
+// Options: -mcode-object-version=5 -cl-fp32-correctly-rounded-divide-sqrt
 #include "device.h"
 
 kernel void gaussian_multipliers(global float *multipliers, global const float *matrix, int size, int t)

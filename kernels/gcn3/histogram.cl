@@ -1,6 +1,7 @@
 // Histogram of bytes: counters of the group in LDS, then added to the global ones.
 // Control flow: strided loops; atomics in LDS and in global memory, barriers.
 // Launch: 1-D, any group.
+// Options: -mcode-object-version=5 -gline-tables-only
 #include "device.h"
 
 kernel void histogram(global const uint *words, global uint *bins, int word_count)

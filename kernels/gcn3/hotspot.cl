@@ -1,6 +1,7 @@
 // Heat diffusion on a grid: each group advances its 16 x 16 patch several steps, the valid part shrinks by one each step.
 // Control flow: a uniform loop over steps with barriers, a divergent "still valid" test inside, break in the last step, clamped borders.
 // Launch: 16 x 16 work-items; the grid covers width / (16 - 2 * steps) patches in each direction.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 kernel void hotspot(global const float *power, global const float *before, global float *after, int width, int height, int steps, float capacity, float across, float down, float ambient)

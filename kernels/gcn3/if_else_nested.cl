@@ -1,6 +1,7 @@
 // Three levels of two-sided branches on independent bits of the input.
 // Control flow: nested if/else, so masks saved inside masks.
 // Launch: 1-D, one work-item per element.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void if_else_nested(global const int *in, global int *out, int divisor)

@@ -1,6 +1,7 @@
 // Clustering step: the nearest of k centres for each point, points of any dimension.
 // Control flow: nested uniform loops with trip counts from parameters in a guard, a divergent minimum (v_cndmask).
 // Launch: 1-D, one work-item per point; features stored by dimension.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void kmeans_assign(global const float *features, global const float *centres, global int *membership, int points, int clusters, int dimensions)

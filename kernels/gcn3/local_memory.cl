@@ -1,5 +1,5 @@
-// A private array indexed by data, too large for registers: insertion sort of 24 values per work-item.
-// Instructions: buffer loads and stores to scratch at computed offsets. Control flow: data-dependent inner loop.
+// A private array indexed by data, which stays in registers: insertion sort of 24 values per work-item.
+// Instructions: v_movrels and v_movreld with the index in M0. Control flow: data-dependent inner loop, loops over lanes.
 // Launch: 1-D, one work-item per group of 24 values.
 #include "device.h"
 

@@ -1,6 +1,7 @@
 // Sequence alignment: scores of one 16 x 16 tile of the dynamic-programming table, computed by anti-diagonals.
 // Control flow: uniform loops with fixed trip counts; in round m only m+1 (then 15-m) lanes work.
 // Launch: groups of 16 work-items, one group per tile of the current anti-diagonal of tiles.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void needleman_wunsch(global const int *similarity, global int *scores, int columns, int penalty, int diagonal, int first_tile)

@@ -1,6 +1,7 @@
 // Cheapest path through a grid, row by row: each group advances several rows on a halo that shrinks by one per row.
 // Control flow: a uniform loop with barriers of 256 work-items, a divergent validity test and a break in the last iteration.
 // Launch: 1-D groups of 256 work-items.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 kernel void path_finder(global const int *wall, global const int *before, global int *after, int rows, int columns, int start)

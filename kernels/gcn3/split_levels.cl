@@ -1,6 +1,7 @@
 // Six nested levels of if/else on the bits of the lane: each of the 64 lanes takes a path of its own.
 // Control flow: 63 two-sided branches whose arms all run; at the innermost level one lane is active.
 // Launch: 1-D, any group; `in` has 64 elements.
+// Options: -gline-tables-only
 #include "device.h"
 
 #define LEAF(path) x = x * (2 * path + 3) + in[(x ^ path) & 63];

@@ -1,6 +1,7 @@
 // Matrix transpose through a padded tile in LDS (no bank conflicts), and the naive one.
 // Control flow: fixed uniform loops of four rounds, one rolled and one unrolled; a single barrier of four waves.
 // Launch: groups of 32 x 8 work-items.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 kernel void transpose(global const float *in, global float *out, int width, int height)

@@ -1,6 +1,7 @@
 // Groups that have nothing to do end at once, others after a loop that a word of memory ends.
 // Control flow: several s_endpgm behind scalar branches, a loop on SCC; all lanes agree everywhere.
 // Launch: 1-D.
+// Options: -mcode-object-version=5
 #include "device.h"
 
 kernel void uniform_exit(constant const int *plan, global const int *in, global int *out, int most)

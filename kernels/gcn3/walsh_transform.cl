@@ -1,7 +1,7 @@
 // Fast Walsh-Hadamard transform: radix-4 stages of one group in LDS, then a radix-2 stage if needed.
 // Control flow: a uniform loop whose stride is divided by four each round, a uniform branch for odd powers of two.
 // Launch: groups of 2^(log2n - 2) work-items, log2n up to 10.
-// Options: -cl-fp32-correctly-rounded-divide-sqrt
+// Options: -mcode-object-version=5 -cl-fp32-correctly-rounded-divide-sqrt
 #include "device.h"
 
 kernel void walsh_block(global const float *in, global float *out, int log2n)

@@ -28,7 +28,7 @@ use warpbound_load::Kernel;
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
-use warpbound_simulate::functional::{SingleWarp, launch_single_warp, launch_with_listener};
+use warpbound_simulate::functional::{SingleWarp, launch_monitored, launch_single_warp};
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
@@ -225,7 +225,7 @@ impl Session {
     ) -> Result<MonitoredRun, Diagnostic> {
         let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
         let mut monitor = ClaimMonitor::new(claims);
-        let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut monitor);
+        let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
         Ok(MonitoredRun {
             observations: monitor.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),

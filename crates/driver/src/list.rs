@@ -34,6 +34,7 @@ impl Library {
                 ContainerKind::Cubin => "cubin",
                 ContainerKind::CodeObject => "code object",
                 ContainerKind::FatBinary => "fat binary",
+                ContainerKind::OffloadBundle => "offload bundle",
                 ContainerKind::Host => "host file",
                 ContainerKind::Archive => "archive",
                 ContainerKind::Text => "text",

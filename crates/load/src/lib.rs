@@ -25,6 +25,7 @@
 mod assemble;
 mod attribute;
 mod bank;
+mod bundle;
 mod code_object;
 mod container;
 mod elf;

@@ -1,10 +1,12 @@
-//! [`ImageDirectory`]: the images in a cubin, a text file, a fat binary, a host file or an archive.
+//! [`ImageDirectory`]: the images in a cubin or code object, a text file, a fat binary or offload bundle, a host file or an
+//! archive.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
+use crate::bundle;
 use crate::code_object;
 use crate::container::{self, Magic};
 use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
@@ -26,6 +28,8 @@ pub enum ContainerKind {
     Text,
     /// A fat binary.
     FatBinary,
+    /// An offload bundle.
+    OffloadBundle,
     /// A program, shared object or object file of the host.
     Host,
     /// A static archive of object files.
@@ -58,7 +62,7 @@ impl ImageDirectory {
                     let head = member.head(64)?;
                     if matches!(
                         container::recognize(&head),
-                        Ok(Magic::Elf | Magic::FatBinary)
+                        Ok(Magic::Elf | Magic::FatBinary | Magic::OffloadBundle)
                     ) {
                         open_file(member, &mut entries).map_err(|mut diagnostic| {
                             diagnostic.message = format!("member {name}: {}", diagnostic.message);
@@ -75,7 +79,7 @@ impl ImageDirectory {
                 entries.push(single_entry(file, EntryKind::Text, Isa::MiniSimt));
                 ContainerKind::Text
             }
-            Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
+            Magic::Elf | Magic::FatBinary | Magic::OffloadBundle => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
             if container == ContainerKind::Host {
@@ -158,9 +162,16 @@ fn open_file(
     entries: &mut Vec<FatbinEntry>,
 ) -> Result<ContainerKind, Diagnostic> {
     let head = file.head(64)?;
-    if container::recognize(&head)? == Magic::FatBinary {
-        fatbin::scan(file, entries)?;
-        return Ok(ContainerKind::FatBinary);
+    match container::recognize(&head)? {
+        Magic::FatBinary => {
+            fatbin::scan(file, entries)?;
+            return Ok(ContainerKind::FatBinary);
+        }
+        Magic::OffloadBundle => {
+            bundle::scan(file, entries)?;
+            return Ok(ContainerKind::OffloadBundle);
+        }
+        Magic::Elf | Magic::Archive | Magic::Text => {}
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
@@ -179,6 +190,7 @@ fn open_file(
     for section in host::fat_sections(file)? {
         match section {
             FatSection::Dedicated(section) => fatbin::scan(section, entries)?,
+            FatSection::Bundles(section) => bundle::scan(section, entries)?,
             FatSection::Data(section) => fatbin::search(section, entries)?,
         }
     }

@@ -30,7 +30,7 @@ impl Image {
         match container::recognize(&file)? {
             Magic::Elf => {}
             Magic::Text => return text::parse(&file),
-            Magic::FatBinary | Magic::Archive => {
+            Magic::FatBinary | Magic::OffloadBundle | Magic::Archive => {
                 return Err(fault(0, "this is not a single cubin"));
             }
         }

@@ -107,7 +107,7 @@ pub struct CodeObjectSummary {
 pub struct Directory {
     /// The file as the user named it.
     pub file: String,
-    /// `fat binary`, `host file`, `archive`.
+    /// `fat binary`, `offload bundle`, `host file`, `archive`.
     pub kind: &'static str,
     /// Images of the file.
     pub images: Vec<ImageSummary>,

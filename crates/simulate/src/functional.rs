@@ -107,6 +107,27 @@ pub fn launch_with_listener(
     run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
 }
 
+/// Executes all blocks of a launch on the machine that it is for, and reports each instruction to a listener that follows
+/// the execution models of all machines.
+///
+/// # Errors
+///
+/// As [`launch`]; also if the listener stops the launch.
+pub fn launch_monitored<L>(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut L,
+) -> Result<Counts, Fault>
+where
+    L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
+{
+    match launch.wave_entry {
+        Some(_) => launch_waves(code, launch, memory, listener),
+        None => launch_with_listener(code, launch, memory, listener),
+    }
+}
+
 /// Warp that runs alone: no other block starts, and the other warps of its block have exited before the block begins.
 /// They issue nothing, occupy nothing and are not waited for at barriers of the whole block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,6 +11,7 @@ pub mod generate;
 pub mod machine;
 pub mod simulated;
 pub mod statement;
+pub mod waves;
 
 /// Number of vector registers.
 pub const VECTORS: usize = 12;

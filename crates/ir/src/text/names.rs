@@ -3,6 +3,7 @@
 use warpbound_base::Named;
 
 use crate::float::convert::{IntegerType, IntegralRounding};
+use crate::float::gcn::GcnFunction;
 use crate::float::single::Scale;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, Flush, Format, Rounding};
@@ -60,6 +61,45 @@ names!(IntegralRounding, Nearest "nearest" Floor "floor" Ceil "ceil" Trunc "trun
 names!(SpecialFunction,
     Cos "cos" Sin "sin" Ex2 "ex2" Lg2 "lg2" Rcp "rcp" Rsq "rsq" Rcp64h "rcp64h" Rsq64h "rsq64h" Sqrt "sqrt"
 );
+
+/// Functions without a parameter of their own.
+impl Named for GcnFunction {
+    const ALL: &'static [(GcnFunction, &'static str)] = &[
+        (GcnFunction::Add, "add"),
+        (GcnFunction::Mul, "mul"),
+        (GcnFunction::MulLegacy, "mul_legacy"),
+        (GcnFunction::Mad, "mad"),
+        (GcnFunction::MadLegacy, "mad_legacy"),
+        (GcnFunction::Fma, "fma"),
+        (GcnFunction::Min, "min"),
+        (GcnFunction::Max, "max"),
+        (GcnFunction::Min3, "min3"),
+        (GcnFunction::Max3, "max3"),
+        (GcnFunction::Med3, "med3"),
+        (GcnFunction::Clamp, "clamp"),
+        (GcnFunction::ClampNumber, "clamp_number"),
+        (GcnFunction::Class, "class"),
+        (GcnFunction::RoundEven, "round_even"),
+        (GcnFunction::Trunc, "trunc"),
+        (GcnFunction::Ceil, "ceil"),
+        (GcnFunction::Floor, "floor"),
+        (GcnFunction::Fract, "fract"),
+        (GcnFunction::FrexpExponent, "frexp_exponent"),
+        (GcnFunction::FrexpMantissa, "frexp_mantissa"),
+        (GcnFunction::Ldexp, "ldexp"),
+        (GcnFunction::Rcp, "rcp"),
+        (GcnFunction::Rsq, "rsq"),
+        (GcnFunction::Sqrt, "sqrt"),
+        (GcnFunction::Exp, "exp"),
+        (GcnFunction::Log, "log"),
+        (GcnFunction::Sin, "sin"),
+        (GcnFunction::Cos, "cos"),
+        (GcnFunction::DivScale, "div_scale"),
+        (GcnFunction::DivScaleFlag, "div_scale_flag"),
+        (GcnFunction::DivFmasScaled, "div_fmas_scaled"),
+        (GcnFunction::DivFixup, "div_fixup"),
+    ];
+}
 
 impl Named for AtomicKind {
     const ALL: &'static [(AtomicKind, &'static str)] = &[

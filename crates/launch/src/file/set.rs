@@ -41,7 +41,7 @@ pub struct LaunchSet {
 /// A launch of a set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SetLaunch {
-    /// Name for messages and reports; that of the kernel if the file gives none.
+    /// Name for messages and reports; if the file gives none that of the kernel, or `launch`.
     pub name: String,
     /// The launch in the first round. Its buffers and variables have no contents, see [`SetContents::launch`].
     pub launch: LaunchFile,
@@ -454,10 +454,7 @@ impl RawLaunch {
         reader: &mut ParamReader<'_>,
     ) -> Result<SetLaunch, LocatedError> {
         let name = self.name.or_else(|| self.kernel.clone());
-        let Some(name) = name else {
-            let message = Diagnostic::new("a launch has no kernel");
-            return Err((message, at));
-        };
+        let name = name.unwrap_or_else(|| "launch".to_owned());
         let here = |mut diagnostic: Diagnostic| {
             diagnostic.message = format!("launch {name}: {}", diagnostic.message);
             diagnostic

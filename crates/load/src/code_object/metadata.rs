@@ -96,6 +96,9 @@ pub(super) fn read(offset: u64, root: &Value, is_v2: bool) -> Result<StatedKerne
         keys: if is_v2 { &KEYS_V2 } else { &KEYS },
     };
     let mut kernels = StatedKernels::new();
+    if !root.is_map() {
+        return Err(reader.fault("", "it is no map"));
+    }
     let Some(list) = get(root, reader.keys.kernels) else {
         return Ok(kernels);
     };

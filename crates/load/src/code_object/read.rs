@@ -118,8 +118,13 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
         image.loaded_file = Some(loaded::read(file, elf)?);
     }
     let parts = Parts::collect(file, elf, (version, linkage), notes, &kernels, &mut image)?;
+    let mut names = HashSet::new();
     for kernel in &kernels {
-        match parts.kernel(kernel, &mut image) {
+        let read = match names.insert(&*kernel.name) {
+            true => parts.kernel(kernel, &mut image),
+            false => Err(fault(kernel.symbol.offset, "the kernel is there twice")),
+        };
+        match read {
             Ok(read) => image.kernels.push(read),
             Err(error) => image.refused.push(RefusedKernel {
                 name: Arc::clone(&kernel.name),
@@ -160,6 +165,8 @@ struct Parts<'elf> {
     stated: StatedKernels,
     /// Code sections by index; or the error of reading one.
     code: BTreeMap<usize, Result<CodeSection, Diagnostic>>,
+    /// Indices of the code sections by address.
+    by_address: BTreeMap<u64, usize>,
     /// Line tables: of the file if it is linked, under the key 0, else by the index of the code section.
     lines: BTreeMap<usize, LineTable>,
 }
@@ -181,7 +188,7 @@ impl<'elf> Parts<'elf> {
         };
         let relocations = elf.relocations();
         let mut functions = functions(elf, kernels, &relocations);
-        let mut code = BTreeMap::new();
+        let (mut code, mut by_address) = (BTreeMap::new(), BTreeMap::new());
         for (index, section) in elf.sections.iter().enumerate() {
             if code::is_code(section) {
                 let of_section = functions.remove(&index).unwrap_or_default();
@@ -189,6 +196,7 @@ impl<'elf> Parts<'elf> {
                     CodeSection::read(file, elf, index, relocations, of_section)
                 });
                 code.insert(index, read);
+                by_address.insert(section.address, index);
             }
         }
         let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
@@ -202,6 +210,7 @@ impl<'elf> Parts<'elf> {
             relocations,
             stated,
             code,
+            by_address,
             lines,
         })
     }
@@ -260,37 +269,38 @@ impl<'elf> Parts<'elf> {
         })
     }
 
-    /// The code section that has an instruction at a place, and the offset there. A place is a section and an offset in
-    /// it, or in a linked file an address. Before them, the key of its line table.
+    /// The code section that has an instruction at a place, the offset there, and the key of its line table. A place is a
+    /// section and an offset in it, or in a linked file an address.
     fn code_at(
         &self,
         (index, value): (Option<usize>, u64),
         symbol: &RawSymbol,
     ) -> Result<(usize, &CodeSection, u32), Diagnostic> {
-        let mut sections = self
-            .code
-            .iter()
-            .filter(|(of, _)| index.is_none_or(|index| index == **of));
-        let found = sections.find_map(|(of, section)| match section {
-            Ok(section) => {
-                let (lines, address) = match self.linkage {
-                    Linkage::Executable => (0, value),
-                    Linkage::Relocatable => (*of, section.address.saturating_add(value)),
-                };
-                Some(Ok((lines, section, section.offset_of(address)?)))
-            }
-            Err(error) => index.map(|_| Err(error.clone())),
-        });
-        let (lines, section, entry) = found.unwrap_or_else(|| {
+        let outside = || {
             let message = "the kernel's first instruction lies outside the code sections";
-            Err(fault(symbol.offset, message))
-        })?;
+            fault(symbol.offset, message)
+        };
+        let (line_key, section) = match (self.linkage, index) {
+            (Linkage::Executable, _) => {
+                let mut below = self.by_address.range(..=value);
+                (0, below.next_back().map(|(_, index)| *index))
+            }
+            (Linkage::Relocatable, index) => (index.unwrap_or(0), index),
+        };
+        let section = section.and_then(|index| self.code.get(&index));
+        let section = section.ok_or_else(outside)?;
+        let section = section.as_ref().map_err(Diagnostic::clone)?;
+        let address = match self.linkage {
+            Linkage::Executable => value,
+            Linkage::Relocatable => section.address.saturating_add(value),
+        };
+        let entry = section.offset_of(address).ok_or_else(outside)?;
         match entry.is_multiple_of(4) {
-            true => Ok((lines, section, entry)),
-            false => Err(fault(
-                symbol.offset,
-                "the kernel's first instruction is not at a multiple of 4",
-            )),
+            true => Ok((line_key, section, entry)),
+            false => {
+                let message = "the kernel's first instruction is not at a multiple of 4";
+                Err(fault(symbol.offset, message))
+            }
         }
     }
 }

@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(
             read(text).as_deref(),
             Ok(
-                r#"{"Version": [1, 0], "Kernels": [{"Name": "add", "Args": [{"Size": 8, "TypeName": "it's"}, {"Size": 4}], "Attrs": {}}, {"Name": "a"b"}]}"#
+                r#"{"Version": [1, 0], "Kernels": [{"Name": "add", "Args": [{"Size": 8, "TypeName": "it's"}, {"Size": 4}], "Attrs": {}}, {"Name": "a\"b"}]}"#
             )
         );
         // The dashes of a list in the column of its key, lists of lists, maps in brackets.

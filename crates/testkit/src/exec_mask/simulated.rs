@@ -92,24 +92,7 @@ fn is_same(
         flat.flat_map(|word| word.to_le_bytes()).collect(),
     );
     let (code, body) = translate(program, live, &wave.scalars, base);
-    let launch = Launch {
-        grid: [1; 3],
-        block: [LANES as u32, 1, 1],
-        shared: 0,
-        local: 0,
-        constants: Vec::new(),
-        textures: Vec::new(),
-        surfaces: Vec::new(),
-        max_instructions: 1 << 20,
-        order: PathOrder::TakenFirst,
-        wave_entry: Some(WaveEntry::new(
-            GcnDescriptor::default(),
-            [[LANES as u32, 1, 1], [1; 3]],
-            Vec::new(),
-            0,
-            0,
-        )),
-    };
+    let launch = launch_of_one_wave();
     let mut check = StepCheck {
         wave,
         body,
@@ -126,6 +109,28 @@ fn is_same(
     result.is_ok() && check.is_same && check.wave.running().is_none() && is_stored
 }
 
+/// Launch of one wave with all its lanes.
+pub(super) fn launch_of_one_wave() -> Launch {
+    Launch {
+        grid: [1; 3],
+        block: [LANES as u32, 1, 1],
+        shared: 0,
+        local: 0,
+        constants: Vec::new(),
+        textures: Vec::new(),
+        surfaces: Vec::new(),
+        max_instructions: 1 << 20,
+        order: PathOrder::TakenFirst,
+        wave_entry: Some(WaveEntry::new(
+            GcnDescriptor::default(),
+            [[LANES as u32, 1, 1], [1; 3]],
+            Vec::new(),
+            0,
+            0,
+        )),
+    }
+}
+
 /// Words of a mask register.
 fn words(mask: MaskReg) -> [Cell; 2] {
     match mask {
@@ -140,12 +145,22 @@ fn op(scope: OpScope, meaning: Meaning, control: ControlEffect) -> Op {
         Meaning::Load { dests, .. } => dests.iter().flatten().copied().collect(),
         _ => SmallVec::new(),
     };
+    let mut reads = SmallVec::new();
+    if let Meaning::Set(values) = &meaning {
+        for (_, value) in values {
+            value.for_each_cell(&|_| true, &mut |cell| reads.push(cell));
+        }
+    }
     Op {
         addr: CodeAddr(0),
         condition: ExecCondition::ALWAYS,
-        reads: SmallVec::new(),
+        reads,
         writes,
-        value: ValueDependence::Function,
+        // Addresses depend on the lane.
+        value: match &meaning {
+            Meaning::Load { .. } => ValueDependence::Lane,
+            _ => ValueDependence::Function,
+        },
         control,
         barrier: false,
         scope,
@@ -184,7 +199,7 @@ fn address(base: u64, vector: u8) -> Address {
 }
 
 /// Translates a program, between loads and stores of all vector registers; also returns where it is.
-fn translate(
+pub(super) fn translate(
     program: &MaskProgram,
     live: Mask,
     scalars: &[u64; SCALARS],
@@ -227,6 +242,7 @@ fn translate(
         op.addr = CodeAddr(4 * index);
     }
     let code = Code {
+        lanes: LANES as u32,
         ops,
         ..Code::default()
     };

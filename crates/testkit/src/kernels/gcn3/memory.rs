@@ -29,22 +29,22 @@ fn launch(kernel: &str, groups: usize, items: usize) -> TestLaunch {
 fn scratch_walk(number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let (groups, items) = shape(number, &mut rng);
-    let start: Vec<i32> = (0..32).map(|_| rng.i32(0..32)).collect();
+    let start: Vec<i32> = (0..128).map(|_| rng.i32(0..128)).collect();
     let steps = rng.i32(0..60);
     let of = |i: usize| {
-        let entry = |k: usize| (start[k] * (i as i32 + 1) + k as i32) & 31;
-        let mut table: Vec<i32> = (0..32).map(entry).collect();
-        let (mut at, mut sum) = (i & 31, 0i32);
+        let entry = |k: usize| (start[k] * (i as i32 + 1) + k as i32) & 127;
+        let mut table: Vec<i32> = (0..128).map(entry).collect();
+        let (mut at, mut sum) = (i & 127, 0i32);
         for _ in 0..steps {
             let next = table[at];
             sum = sum.wrapping_mul(5).wrapping_add(next);
-            table[at] = (next + 3) & 31;
+            table[at] = (next + 3) & 127;
             if sum & 63 == 17 {
                 break;
             }
             at = next as usize;
         }
-        sum.wrapping_mul(32).wrapping_add(at as i32)
+        sum.wrapping_mul(128).wrapping_add(at as i32)
     };
     let end: Vec<i32> = (0..groups * items).map(of).collect();
     launch("scratch_walk", groups, items)
