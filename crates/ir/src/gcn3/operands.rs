@@ -172,7 +172,7 @@ pub(super) fn inline_single(number: u8) -> Option<u32> {
 /// Inline floating-point constant in double precision.
 fn inline_double(number: u8) -> Option<u64> {
     Some(match number {
-        // 1/(2 pi), rounded (LLVM, `AMDGPU::OPERAND_REG_INLINE_C_FP64`).
+        // 1/(2 pi), rounded down (LLVM, `isInlinableLiteral64`).
         248 => 0x3fc4_5f30_6dc9_c882,
         _ => f64::from(f32::from_bits(inline_single(number)?)).to_bits(),
     })
