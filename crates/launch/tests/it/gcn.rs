@@ -264,7 +264,7 @@ fn object_version(image: &Image) -> warpbound_load::CodeObjectVersion {
     object(image, "hidden").version
 }
 
-/// Arguments at their offsets, and dynamic LDS behind the static one.
+/// Arguments at their offsets, and dynamic LDS after the static one.
 #[test]
 fn explicit_arguments() {
     let image = image("kernels.v4.co");
