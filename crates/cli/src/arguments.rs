@@ -7,8 +7,8 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
-    GroupDomain, ImageSelection, Interlock, NumberRange, PathOrder, SchedulerPolicy, Selection,
-    SingleWarp, Sm, StackDomain, StartCaches, StatedParam, WarpModel,
+    GroupDomain, ImageSelection, Interlock, Isa, NumberRange, PathOrder, SchedulerPolicy,
+    Selection, SingleWarp, StackDomain, StartCaches, StatedParam, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -467,7 +467,7 @@ pub(crate) struct Input {
     pub(crate) file: PathBuf,
     /// Images for this architecture only, such as sm_61
     #[arg(long, value_name = "SM")]
-    sm: Option<Sm>,
+    sm: Option<Isa>,
     /// Image of this number only (see `warpbound list`)
     #[arg(long, value_name = "N")]
     image: Option<usize>,
@@ -486,7 +486,7 @@ impl Input {
     pub(crate) fn selection(&self) -> ImageSelection {
         ImageSelection {
             image: self.image,
-            sm: self.sm,
+            isa: self.sm,
         }
     }
 }

@@ -56,7 +56,7 @@ pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, LaunchSet, PathOrder, SetContents, StartCaches};
-pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};
+pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,

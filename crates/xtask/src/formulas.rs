@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use warpbound_base::Instructions;
 use warpbound_bound::StatedCounts;
 use warpbound_bound::formula::{Formula, FormulaEffort, find_formula};
-use warpbound_driver::{BoundOptions, ImageSelection, Kernel, KernelFlow, Session, Sm};
+use warpbound_driver::{BoundOptions, ImageSelection, Isa, Kernel, KernelFlow, Session};
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
@@ -39,7 +39,7 @@ const SMALL: u64 = 8;
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let mut files = Vec::new();
     let mut selection = ImageSelection {
-        sm: Some("sm_61".parse::<Sm>().map_err(anyhow::Error::msg)?),
+        isa: Some("sm_61".parse::<Isa>().map_err(anyhow::Error::msg)?),
         ..ImageSelection::default()
     };
     let mut comparison = Comparison {
@@ -55,7 +55,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--points" => comparison.points = value()?.parse()?,
             "--launches" => comparison.parameters = ParameterComparison::new(value()?.parse()?),
             "--seed" => seed = value()?.parse()?,
-            "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
             "--text" => comparison.text = true,
             flag if flag.starts_with('-') => bail!("formulas does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{ImageSelection, Kernel, Session, Sm};
+use warpbound_driver::{ImageSelection, Isa, Kernel, Session};
 use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;
@@ -32,7 +32,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--count" => count = true,
             "--sm" => {
                 let sm = rest.next().context("--sm without a value")?;
-                selection.sm = Some(sm.parse::<Sm>().map_err(anyhow::Error::msg)?);
+                selection.isa = Some(sm.parse::<Isa>().map_err(anyhow::Error::msg)?);
             }
             flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),
             file => files.push(PathBuf::from(file)),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_driver::{
-    BoundOptions, ImageSelection, Kernel, KernelFlow, LoopVerdict, Session, Sm,
+    BoundOptions, ImageSelection, Isa, Kernel, KernelFlow, LoopVerdict, Session,
 };
 use warpbound_testkit::targets::compare;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--record" => record = Some(PathBuf::from(value()?)),
             "--turns" => turns = Some(value()?.parse()?),
             "--every" => every = value()?.parse()?,
-            "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
             "--time-limit" => {
                 let limit = Duration::try_from_secs_f64(value()?.parse()?)?;
                 options.time_limit = Some(limit);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_driver::{
-    AgreementDomain, BoundOptions, GroupDomain, ImageSelection, KernelFlow, LaunchContext,
-    Prepared, Sm, StackDomain, WarpModel,
+    AgreementDomain, BoundOptions, GroupDomain, ImageSelection, Isa, KernelFlow, LaunchContext,
+    Prepared, StackDomain, WarpModel,
 };
 
 use crate::each_kernel::each_kernel;
@@ -54,7 +54,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--every" => every = value()?.parse()?,
-            "--sm" => selection.sm = Some(value()?.parse::<Sm>().map_err(anyhow::Error::msg)?),
+            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
             flag if flag.starts_with('-') => bail!("tables does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),
         }
