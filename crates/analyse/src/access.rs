@@ -63,6 +63,13 @@ impl AccessShape {
             })
         };
         Some(match op.meaning.as_ref()? {
+            Meaning::Load { address, .. }
+            | Meaning::Store { address, .. }
+            | Meaning::Atomic { address, .. }
+                if !address.is_plain() =>
+            {
+                return None;
+            }
             Meaning::Load {
                 dests,
                 width: each,

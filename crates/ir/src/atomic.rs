@@ -7,6 +7,10 @@ use crate::float::{Flush, Rounding, double, half, single};
 pub enum AtomicOp {
     /// Sum.
     Add,
+    /// Old value minus the operand.
+    Sub,
+    /// Operand minus the old value.
+    ReverseSub,
     /// Minimum.
     Min,
     /// Maximum.
@@ -25,6 +29,8 @@ pub enum AtomicOp {
     Exchange,
     /// Second operand if the old value equals the first, else the old value.
     CompareSwap,
+    /// Old value without the bits of the first operand, or the second (AMD's ds_mskor).
+    MaskedOr,
 }
 
 /// Number type of an atomic operation.
@@ -57,7 +63,8 @@ impl AtomicKind {
 }
 
 impl AtomicOp {
-    /// Computes the new value; `other` is the second operand of compare-and-swap. `None` if the operation does not
+    /// Computes the new value; `other` is the second operand of compare-and-swap and of
+    /// the masked or. `None` if the operation does not
     /// exist for the number type.
     pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
         use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
@@ -80,6 +87,8 @@ impl AtomicOp {
         };
         Some(match (self, kind) {
             (AtomicOp::Add, U32 | S32 | U64 | S64) => old.wrapping_add(operand) & mask,
+            (AtomicOp::Sub, U32 | S32 | U64 | S64) => old.wrapping_sub(operand) & mask,
+            (AtomicOp::ReverseSub, U32 | S32 | U64 | S64) => operand.wrapping_sub(old) & mask,
             (AtomicOp::Add, F32) => {
                 let sum = single::add_nearest(old as u32, operand as u32, Flush::Ftz);
                 sum.into()
@@ -128,7 +137,11 @@ impl AtomicOp {
                     old
                 }
             }
-            (AtomicOp::Increment | AtomicOp::Decrement, _) => return None,
+            (AtomicOp::MaskedOr, _) => old & !operand | other,
+            (
+                AtomicOp::Increment | AtomicOp::Decrement | AtomicOp::Sub | AtomicOp::ReverseSub,
+                _,
+            ) => return None,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Floating-point operations of Maxwell and Pascal, on bit patterns.
+//! Floating-point operations of Maxwell, Pascal and GCN3, on bit patterns.
 //!
 //! Pure functions on `u16` (half), `u32` (single) and `u64` (double) patterns. Every result is the
 //! same on every platform: nothing depends on the host's NaNs or on its mathematical library. The
@@ -13,6 +13,9 @@
 //! | [`convert`] | F2F F2I I2F I2I |
 //! | [`special`] | RRO MUFU |
 //! | [`divide`] | FCHK |
+//! | [`gcn`] | GCN3's vector ALU |
+//!
+//! What follows holds for Maxwell and Pascal; [`gcn`] has rules of its own.
 //!
 //! The modifiers `|x|` and `-x` of operands are bit operations ([`single::absolute`],
 //! [`single::negate`] and so on), also of NaNs; apply them first.
@@ -38,6 +41,7 @@ pub mod double;
 mod exact;
 mod fixed;
 mod format;
+pub mod gcn;
 pub mod half;
 mod operation;
 mod relation;

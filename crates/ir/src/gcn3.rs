@@ -259,26 +259,34 @@ fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDep
             ValueDependence::Lane
         }
         Some(Meaning::Set(values)) => {
-            match values.iter().any(|(_, value)| reads_other_lanes(value)) {
+            match values.iter().any(|(_, value)| depends_on_lane(value)) {
                 true => ValueDependence::Lane,
                 false => ValueDependence::Function,
             }
         }
-        Some(Meaning::Load { space, .. }) => ValueDependence::Load(*space),
+        Some(Meaning::Load { space, address, .. }) => {
+            let mut parts = std::iter::once(&address.low).chain(&address.high);
+            match address.buffer.is_none() && !parts.any(depends_on_lane) {
+                true => ValueDependence::Load(*space),
+                // Swizzled buffers have an address for each lane.
+                false => ValueDependence::Lane,
+            }
+        }
         Some(Meaning::Store { .. } | Meaning::Barrier { .. }) => ValueDependence::Function,
         _ if effects.writes.is_empty() => ValueDependence::Function,
         _ => ValueDependence::Lane,
     }
 }
 
-/// Whether a value depends on registers of other lanes, or on which lanes are active.
-fn reads_other_lanes(expr: &Expr) -> bool {
+/// Whether a value depends on the lane besides its registers: on its number, on registers of other lanes.
+fn depends_on_lane(expr: &Expr) -> bool {
     match expr {
-        Expr::FromLane(..) => true,
-        Expr::Const(_) | Expr::Cell(_) | Expr::ThreadId | Expr::Special(_) => false,
-        Expr::Constant(_, a) | Expr::Unary(_, a) | Expr::Ballot(a, _) => reads_other_lanes(a),
-        Expr::Binary(_, a, b) => reads_other_lanes(a) || reads_other_lanes(b),
-        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().any(|part| reads_other_lanes(part)),
-        Expr::Float(_, words, _) => words.iter().any(reads_other_lanes),
+        Expr::FromLane(..) | Expr::Special(_) | Expr::ThreadId => true,
+        // The same in all lanes, whatever it counts.
+        Expr::Ballot(..) | Expr::Const(_) | Expr::Cell(_) => false,
+        Expr::Constant(_, a) | Expr::Unary(_, a) => depends_on_lane(a),
+        Expr::Binary(_, a, b) => depends_on_lane(a) || depends_on_lane(b),
+        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().any(|part| depends_on_lane(part)),
+        Expr::Float(_, words, _) => words.iter().any(depends_on_lane),
     }
 }

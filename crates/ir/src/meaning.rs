@@ -506,6 +506,9 @@ pub struct Address {
     pub high: Option<Expr>,
     /// Buffer in which `low` is an offset; `None` for plain addresses.
     pub buffer: Option<Box<BufferOperand>>,
+    /// Distance in bytes from the first half of the words to the second half, modulo 2^32 (AMD's ds_read2 and ds_write2);
+    /// `None` if one follows the other.
+    pub second_half: Option<u32>,
 }
 
 /// Buffer of an access (AMD's MUBUF and MTBUF; GCN3 manual, "Memory buffer addressing").
@@ -550,6 +553,12 @@ impl Address {
             low,
             high: None,
             buffer: None,
+            second_half: None,
         }
+    }
+
+    /// Whether the words follow one another from an address in a memory space.
+    pub fn is_plain(&self) -> bool {
+        self.buffer.is_none() && self.second_half.is_none()
     }
 }

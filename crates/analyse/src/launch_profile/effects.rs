@@ -179,8 +179,10 @@ pub(super) fn results(
             space: MemorySpace::Global | MemorySpace::Generic,
             address,
         } => match contents {
-            Some(contents) => load(dests, *width, address, lanes, contents, evaluate),
-            None => SmallVec::new(),
+            Some(contents) if address.is_plain() => {
+                load(dests, *width, address, lanes, contents, evaluate)
+            }
+            _ => SmallVec::new(),
         },
         _ => SmallVec::new(),
     }

@@ -211,6 +211,24 @@ pub(super) fn fma(
     sum(to, product, Unpacked::unpack(from, c), rounding)
 }
 
+/// Computes (a * b + c) * 2^scale, rounded once; `None` if the result is a NaN.
+pub(super) fn scaled_fma(
+    format: Format,
+    [a, b, c]: [u64; 3],
+    scale: i32,
+    rounding: Rounding,
+) -> Option<u64> {
+    let [a, b, c] = [a, b, c].map(|x| Unpacked::unpack(format, x));
+    match (product(a, b), c) {
+        (Unpacked::Finite(product), Unpacked::Finite(c)) => {
+            let mut sum = product.plus(c, rounding);
+            sum.exponent += scale;
+            Some(sum.round(format, rounding))
+        }
+        (product, c) => sum(format, product, c, rounding),
+    }
+}
+
 fn product(a: Unpacked, b: Unpacked) -> Unpacked {
     let negative = a.negative() != b.negative();
     match (a, b) {

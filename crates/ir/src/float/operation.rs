@@ -1,6 +1,7 @@
 //! Floating-point operations of expressions: functions of 32-bit words.
 
 use super::convert::{self, IntegerType, IntegralRounding};
+use super::gcn::GcnFloat;
 use super::special::{self, SpecialFunction};
 use super::{Comparison, Flush, Format, Rounding, divide, double, half, single};
 
@@ -96,6 +97,8 @@ pub enum FloatOp {
         absolute: bool,
         negate: bool,
     },
+    /// [`GcnFloat::apply`]
+    Gcn(GcnFloat),
 }
 
 impl FloatOp {
@@ -133,6 +136,7 @@ impl FloatOp {
             | FloatOp::ToInteger { from, .. }
             | FloatOp::ToIntegral { format: from, .. } => from.width().div_ceil(32) as usize,
             FloatOp::FromInteger { from, .. } => from.width().div_ceil(32) as usize,
+            FloatOp::Gcn(operation) => operation.words(),
         }
     }
 
@@ -148,19 +152,21 @@ impl FloatOp {
             | FloatOp::ToIntegral { format: to, .. }
             | FloatOp::FromInteger { to, .. } => to.width() == 64,
             FloatOp::ToInteger { to, .. } => to.width() == 64,
+            FloatOp::Gcn(operation) => operation.is_wide(),
             _ => false,
         }
     }
 
     /// Whether the result is 0 or 1.
     pub const fn is_truth(self) -> bool {
-        matches!(
-            self,
+        match self {
             FloatOp::CompareSingle(..)
-                | FloatOp::CompareDouble(_)
-                | FloatOp::CompareHalf(..)
-                | FloatOp::NeedsSlowPath
-        )
+            | FloatOp::CompareDouble(_)
+            | FloatOp::CompareHalf(..)
+            | FloatOp::NeedsSlowPath => true,
+            FloatOp::Gcn(operation) => operation.is_truth(),
+            _ => false,
+        }
     }
 
     /// Computes the result, in the low word if it has at most 32 bits. Words from [`FloatOp::words`] on are ignored.
@@ -235,6 +241,7 @@ impl FloatOp {
                 let number = if negate { -number } else { number };
                 convert::integer_to_float(number, to, rounding)
             }
+            FloatOp::Gcn(operation) => operation.apply(words),
         }
     }
 }

@@ -181,6 +181,7 @@ pub(super) fn address(operand: &Operand, long: bool) -> Option<Address> {
         low,
         high: Some(high),
         buffer: None,
+        second_half: None,
     })
 }
 

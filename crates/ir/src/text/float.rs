@@ -5,6 +5,7 @@
 use warpbound_base::Named;
 
 use crate::float::convert::{IntegerType, IntegralRounding};
+use crate::float::gcn::{GcnFloat, GcnFunction, GcnMode};
 use crate::float::single::Scale;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, FloatOp, Flush, Format, Rounding};
@@ -44,6 +45,23 @@ pub(super) fn print(op: FloatOp) -> String {
         FloatOp::ToFormat { .. } | FloatOp::ToInteger { .. } | FloatOp::FromInteger { .. } => {
             add("convert");
         }
+        FloatOp::Gcn(GcnFloat {
+            function, format, ..
+        }) => {
+            add("gcn");
+            add(format.name());
+            match function {
+                GcnFunction::Compare(comparison) => {
+                    add("compare");
+                    add(comparison.name());
+                }
+                GcnFunction::Convert(to) => {
+                    add("convert");
+                    add(to.name());
+                }
+                _ => add(function.name()),
+            }
+        }
     }
     add_modifiers(op, &mut words);
     words.join(".")
@@ -82,6 +100,10 @@ fn add_modifiers(op: FloatOp, words: &mut Vec<&'static str>) {
         words.extend(absolute.then_some("abs"));
         words.extend(negate.then_some("neg"));
     }
+    if let FloatOp::Gcn(GcnFloat { mode, .. }) = op {
+        words.extend(mode.flush_operands.then_some("flush_operands"));
+        words.extend(mode.flush_results.then_some("flush_results"));
+    }
     if let FloatOp::ToFormat { saturate, .. } | FloatOp::ToIntegral { saturate, .. } = op {
         words.extend(saturate.then_some("sat"));
     }
@@ -103,6 +125,7 @@ fn rounding(op: FloatOp) -> Rounding {
         | FloatOp::FmaDouble(rounding)
         | FloatOp::ToFormat { rounding, .. }
         | FloatOp::FromInteger { rounding, .. } => rounding,
+        FloatOp::Gcn(operation) => operation.mode.rounding,
         _ => Rounding::Nearest,
     }
 }
@@ -176,6 +199,19 @@ fn parse_loosely(words: &[&str]) -> Option<FloatOp> {
         ("reduce_angle", _) => FloatOp::ReduceAngle,
         ("reduce_exponent", _) => FloatOp::ReduceExponent,
         ("needs_slow_path", _) => FloatOp::NeedsSlowPath,
+        ("gcn", _) => FloatOp::Gcn(GcnFloat {
+            function: match word(2) {
+                "compare" => GcnFunction::Compare(Comparison::from_name(word(3))?),
+                "convert" => GcnFunction::Convert(Format::from_name(word(3))?),
+                name => GcnFunction::from_name(name)?,
+            },
+            format: from?,
+            mode: GcnMode {
+                rounding,
+                flush_operands: has("flush_operands"),
+                flush_results: has("flush_results"),
+            },
+        }),
         ("round", _) => FloatOp::ToIntegral {
             format: from?,
             integral,

@@ -3,6 +3,7 @@
 use warpbound_base::Named;
 
 use crate::float::convert::{IntegerType, IntegralRounding};
+use crate::float::gcn::GcnFunction;
 use crate::float::single::Scale;
 use crate::float::special::SpecialFunction;
 use crate::float::{Comparison, Flush, Format, Rounding};
@@ -40,8 +41,8 @@ names!(Width, U8 "u8" S8 "s8" U16 "u16" S16 "s16" Words "words");
 names!(WordHalf, Low "low" High "high");
 names!(BarrierReduction, Count "count" All "all" Any "any");
 names!(AtomicOp,
-    Add "add" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
-    Exchange "exchange" CompareSwap "compare_swap"
+    Add "add" Sub "sub" ReverseSub "reverse_sub" Min "min" Max "max" Increment "increment" Decrement "decrement" And "and" Or "or" Xor "xor"
+    Exchange "exchange" CompareSwap "compare_swap" MaskedOr "masked_or"
 );
 names!(ImageKind, D1 "1d" D2 "2d" D3 "3d" Layered1 "1d_layered" Layered2 "2d_layered");
 names!(OutOfBounds, Zero "zero" Clamp "clamp" Trap "trap");
@@ -60,6 +61,45 @@ names!(IntegralRounding, Nearest "nearest" Floor "floor" Ceil "ceil" Trunc "trun
 names!(SpecialFunction,
     Cos "cos" Sin "sin" Ex2 "ex2" Lg2 "lg2" Rcp "rcp" Rsq "rsq" Rcp64h "rcp64h" Rsq64h "rsq64h" Sqrt "sqrt"
 );
+
+/// Functions without a parameter of their own.
+impl Named for GcnFunction {
+    const ALL: &'static [(GcnFunction, &'static str)] = &[
+        (GcnFunction::Add, "add"),
+        (GcnFunction::Mul, "mul"),
+        (GcnFunction::MulLegacy, "mul_legacy"),
+        (GcnFunction::Mad, "mad"),
+        (GcnFunction::MadLegacy, "mad_legacy"),
+        (GcnFunction::Fma, "fma"),
+        (GcnFunction::Min, "min"),
+        (GcnFunction::Max, "max"),
+        (GcnFunction::Min3, "min3"),
+        (GcnFunction::Max3, "max3"),
+        (GcnFunction::Med3, "med3"),
+        (GcnFunction::Clamp, "clamp"),
+        (GcnFunction::ClampNumber, "clamp_number"),
+        (GcnFunction::Class, "class"),
+        (GcnFunction::RoundEven, "round_even"),
+        (GcnFunction::Trunc, "trunc"),
+        (GcnFunction::Ceil, "ceil"),
+        (GcnFunction::Floor, "floor"),
+        (GcnFunction::Fract, "fract"),
+        (GcnFunction::FrexpExponent, "frexp_exponent"),
+        (GcnFunction::FrexpMantissa, "frexp_mantissa"),
+        (GcnFunction::Ldexp, "ldexp"),
+        (GcnFunction::Rcp, "rcp"),
+        (GcnFunction::Rsq, "rsq"),
+        (GcnFunction::Sqrt, "sqrt"),
+        (GcnFunction::Exp, "exp"),
+        (GcnFunction::Log, "log"),
+        (GcnFunction::Sin, "sin"),
+        (GcnFunction::Cos, "cos"),
+        (GcnFunction::DivScale, "div_scale"),
+        (GcnFunction::DivScaleFlag, "div_scale_flag"),
+        (GcnFunction::DivFmasScaled, "div_fmas_scaled"),
+        (GcnFunction::DivFixup, "div_fixup"),
+    ];
+}
 
 impl Named for AtomicKind {
     const ALL: &'static [(AtomicKind, &'static str)] = &[

@@ -425,12 +425,25 @@ fn address(cursor: &mut Cursor<'_>) -> Result<Address, Problem> {
         })),
         Err(_) => None,
     };
+    let second_half = match optional_field(cursor, "second_half")? {
+        Some(Expr::Const(distance)) => Some(distance),
+        None => None,
+        Some(_) => {
+            let message = "the distance of the second half is no number".to_owned();
+            return Err(cursor.problem_before(message, "write a number of bytes"));
+        }
+    };
     cursor.expect(']')?;
     let (low, high) = match second {
         Some(low) => (low, Some(first)),
         None => (first, None),
     };
-    Ok(Address { low, high, buffer })
+    Ok(Address {
+        low,
+        high,
+        buffer,
+        second_half,
+    })
 }
 
 /// Expressions of a field in parentheses; none if the line does not have the field.

@@ -356,6 +356,9 @@ impl Display for Address {
             write_field(f, "index", buffer.index.as_slice())?;
             write_field(f, "offset", std::slice::from_ref(&buffer.scalar_offset))?;
         }
+        if let Some(distance) = self.second_half {
+            write_field(f, "second_half", &[Expr::Const(distance)])?;
+        }
         f.write_char(']')
     }
 }

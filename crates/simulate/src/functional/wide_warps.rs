@@ -89,6 +89,7 @@ fn address(base: u64, offset: Expr) -> Address {
         low: add(Expr::Const(base as u32), offset),
         high: (base != 0).then_some(Expr::Const((base >> 32) as u32)),
         buffer: None,
+        second_half: None,
     }
 }
 

@@ -108,6 +108,7 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
                     low,
                     high: None,
                     buffer: None,
+                    second_half: None,
                 },
             ..
         }) => match dests.as_slice() {
@@ -125,6 +126,7 @@ fn compile_op(op: &Op) -> Option<MiniOp> {
                     low,
                     high: None,
                     buffer: None,
+                    second_half: None,
                 },
             ..
         }) => match values.as_slice() {

@@ -79,6 +79,7 @@ fn run(body: Vec<Op>) -> Result<Vec<u32>, Fault> {
             low,
             high: Some(Expr::Const((base >> 32) as u32)),
             buffer: None,
+            second_half: None,
         },
     };
     ops.push(op(ExecCondition::ALWAYS, &[], ControlEffect::Next, store));

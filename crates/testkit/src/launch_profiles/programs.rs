@@ -325,6 +325,7 @@ impl Builder {
             low: Expr::binary(BinaryOp::Add, constant(base), offset),
             high: Some(constant(base + 4)),
             buffer: None,
+            second_half: None,
         }
     }
 

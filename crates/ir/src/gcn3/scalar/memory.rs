@@ -54,6 +54,7 @@ fn load(o: &Operands<'_>) -> Option<Meaning> {
             low,
             high: Some(high),
             buffer: None,
+            second_half: None,
         },
     })
 }

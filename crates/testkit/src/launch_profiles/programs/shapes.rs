@@ -60,6 +60,7 @@ impl ProfiledProgram {
             low: Expr::Const(address as u32),
             high: Some(Expr::Const((address >> 32) as u32)),
             buffer: None,
+            second_half: None,
         });
         builder.branch_on_word();
         builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
@@ -131,6 +132,7 @@ impl Builder {
             low: Expr::binary(BinaryOp::Add, constant(base), offset),
             high: Some(constant(base + 4)),
             buffer: None,
+            second_half: None,
         });
         let half = Expr::binary(BinaryOp::And, Expr::Cell(WORD), Expr::Const(1));
         self.assign(WORD, half);

@@ -1,0 +1,123 @@
+//! Atomic operations on LDS, flat addresses and buffers.
+
+use warpbound_isa::instr::MemorySpace;
+
+use super::{dests, words};
+use crate::gcn3::operands::Operands;
+use crate::{Address, AtomicKind, AtomicOp, Expr, Meaning};
+
+/// Operation on a memory behind the caches, by the name after `atomic_`. It has a destination if it returns the old value.
+pub(super) fn in_memory(
+    name: &str,
+    o: &Operands<'_>,
+    data: Vec<Expr>,
+    space: MemorySpace,
+    address: Address,
+) -> Option<Meaning> {
+    let (name, is_wide) = match name.strip_suffix("_x2") {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let (op, is_signed) = match name {
+        "swap" => (AtomicOp::Exchange, false),
+        "cmpswap" => (AtomicOp::CompareSwap, false),
+        "add" => (AtomicOp::Add, false),
+        "sub" => (AtomicOp::Sub, false),
+        "smin" => (AtomicOp::Min, true),
+        "umin" => (AtomicOp::Min, false),
+        "smax" => (AtomicOp::Max, true),
+        "umax" => (AtomicOp::Max, false),
+        "and" => (AtomicOp::And, false),
+        "or" => (AtomicOp::Or, false),
+        "xor" => (AtomicOp::Xor, false),
+        "inc" => (AtomicOp::Increment, false),
+        "dec" => (AtomicOp::Decrement, false),
+        _ => return None,
+    };
+    let kind = kind(is_wide, is_signed);
+    let operands = match op {
+        // The new value comes first, then the compared one.
+        AtomicOp::CompareSwap => {
+            let half = data.len() / 2;
+            let (new, compared) = data.split_at_checked(half)?;
+            [compared, new].concat()
+        }
+        _ => data,
+    };
+    atomic(o, op, kind, space, address, operands)
+}
+
+/// Operation on LDS by its name after `ds_` without `_rtn`.
+pub(super) fn in_lds(name: &str, o: &Operands<'_>, address: Address) -> Option<Meaning> {
+    let (name, number) = name.rsplit_once('_')?;
+    let (is_wide, is_signed) = match number {
+        "u32" | "b32" => (false, false),
+        "i32" => (false, true),
+        "u64" | "b64" => (true, false),
+        "i64" => (true, true),
+        // The modes of arithmetic in LDS are not modelled.
+        _ => return None,
+    };
+    let op = match name {
+        "add" => AtomicOp::Add,
+        "sub" => AtomicOp::Sub,
+        "rsub" => AtomicOp::ReverseSub,
+        "inc" => AtomicOp::Increment,
+        "dec" => AtomicOp::Decrement,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        "and" => AtomicOp::And,
+        "or" => AtomicOp::Or,
+        "xor" => AtomicOp::Xor,
+        "mskor" => AtomicOp::MaskedOr,
+        "wrxchg" => AtomicOp::Exchange,
+        // The compared value comes first, other than in global memory.
+        "cmpst" => AtomicOp::CompareSwap,
+        _ => return None,
+    };
+    let mut operands = words(o, 1)?;
+    if matches!(op, AtomicOp::MaskedOr | AtomicOp::CompareSwap) {
+        operands.extend(words(o, 2)?);
+    }
+    let kind = kind(is_wide, is_signed);
+    atomic(o, op, kind, MemorySpace::Shared, address, operands)
+}
+
+fn kind(is_wide: bool, is_signed: bool) -> AtomicKind {
+    match (is_wide, is_signed) {
+        (false, false) => AtomicKind::U32,
+        (false, true) => AtomicKind::S32,
+        (true, false) => AtomicKind::U64,
+        (true, true) => AtomicKind::S64,
+    }
+}
+
+fn atomic(
+    o: &Operands<'_>,
+    op: AtomicOp,
+    kind: AtomicKind,
+    space: MemorySpace,
+    address: Address,
+    operands: Vec<Expr>,
+) -> Option<Meaning> {
+    let size = kind.size() / 4;
+    let values = match op {
+        AtomicOp::CompareSwap | AtomicOp::MaskedOr => 2,
+        _ => 1,
+    };
+    if operands.len() != values * size {
+        return None;
+    }
+    let returned = match o.dest(0) {
+        Some(_) => size as u8,
+        None => 0,
+    };
+    Some(Meaning::Atomic {
+        dests: dests(o, returned)?,
+        op,
+        kind,
+        space,
+        address,
+        operands: operands.into(),
+    })
+}

@@ -1,0 +1,48 @@
+//! Exchange of values between lanes through the crossbar of LDS, without an access to memory.
+
+use warpbound_isa::SpecialReg;
+
+use super::plus;
+use crate::gcn3::operands::Operands;
+use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp};
+
+/// ds_swizzle_b32: a permutation of each four lanes, or of each 32 lanes by bits of their numbers.
+pub(super) fn swizzle(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
+    const QUADS: u32 = 0x8000;
+    let own = || Expr::Special(SpecialReg::LaneId);
+    let and = |a, mask| Expr::binary(BinaryOp::And, a, Expr::Const(mask));
+    let lane = if offset & QUADS != 0 {
+        if offset & 0x7f00 != 0 {
+            return None;
+        }
+        // Two bits for each lane of four.
+        let shift = Expr::binary(BinaryOp::Shl, and(own(), 3), Expr::Const(1));
+        let chosen = Expr::binary(BinaryOp::Shr, Expr::Const(offset & 0xff), shift);
+        Expr::binary(BinaryOp::Or, and(own(), 0x3c), and(chosen, 3))
+    } else {
+        let [mask, ones, flipped] = [0, 5, 10].map(|bit| offset >> bit & 0x1f);
+        let kept = and(own(), mask | 0x20);
+        let or = Expr::binary(BinaryOp::Or, kept, Expr::Const(ones));
+        Expr::binary(BinaryOp::Xor, or, Expr::Const(flipped))
+    };
+    from_active_lane(o, 0, lane)
+}
+
+/// ds_bpermute_b32: the value of the lane whose number, times 4, is the address plus the offset.
+pub(super) fn bpermute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
+    let sum = plus(o.word(0, 0)?, offset);
+    let number = Expr::binary(BinaryOp::Shr, sum, Expr::Const(2));
+    let lane = Expr::binary(BinaryOp::And, number, Expr::Const(63));
+    from_active_lane(o, 1, lane)
+}
+
+/// Assignment of a source's value in a lane; 0 if the lane is not active.
+fn from_active_lane(o: &Operands<'_>, source: usize, lane: Expr) -> Option<Meaning> {
+    let Expr::Cell(cell) = o.word(source, 0)? else {
+        return None;
+    };
+    let is_active = Expr::lane_bit(Cell::EXEC_WORDS, lane.clone());
+    let value = Expr::FromLane(cell, lane.into());
+    let value = Expr::ternary(TernaryOp::Select, is_active, value, Expr::Const(0));
+    Some(Meaning::set(o.dest_cell(0, 0)?, value))
+}
