@@ -84,8 +84,10 @@ impl Session {
     ) -> Result<AccessReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            let message =
-                Diagnostic::new("only accesses of GPU kernels have classes, this is mini-SIMT");
+            let isa = self.image.isa();
+            let message = Diagnostic::new(format!(
+                "classes of accesses are those of NVIDIA's memory, the code is {isa}"
+            ));
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         }
         let knowledge = self.launch(kernel, options)?;

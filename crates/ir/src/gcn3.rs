@@ -8,6 +8,8 @@ mod memory;
 mod mode;
 mod operands;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use warpbound_base::{CodeAddr, Diagnostic};

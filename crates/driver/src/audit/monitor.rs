@@ -119,7 +119,7 @@ impl MonitoredModel for ExecMask<u32> {
         };
         let now = self.running().map(|(at, _)| at);
         let transfer = match (&op.control, now) {
-            (ControlEffect::SetActive(_), _) => ControlTransfer::Next,
+            (ControlEffect::Next | ControlEffect::SetActive(_), _) => ControlTransfer::Next,
             (ControlEffect::Jump(ControlTarget::Op(target)), Some(now)) => {
                 // Only a jump with a condition may go on at the next operation.
                 let goes_on = !op.condition.is_always() && now == top.next.op.0 + 1;
