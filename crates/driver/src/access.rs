@@ -49,7 +49,8 @@ impl AccessFindings {
 }
 
 impl Session {
-    /// Returns the classes of the accesses of a kernel in one launch.
+    /// Returns the classes of the accesses of a kernel in one launch: those of NVIDIA's memory, so none of other machines'
+    /// code.
     ///
     /// # Errors
     ///
@@ -60,6 +61,9 @@ impl Session {
         flow: &KernelFlow,
         launch: &LaunchFile,
     ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            return Ok(BTreeMap::new());
+        }
         let options = BoundOptions {
             block: Some(launch.block),
             launches: StatedLaunches {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, Expr, Meaning, WordHalf, gcn_meaning};
+use warpbound_ir::{Cell, Expr, Meaning, WordHalf, meaning_with_mode};
 use warpbound_isa::amd::GcnInstr;
 use warpbound_isa::{RegisterKind, SpecialReg, TargetStyle};
 
@@ -95,7 +95,7 @@ fn compare_word(
     random: &mut Random,
     entry: &mut Compared,
 ) -> u64 {
-    let meaning = gcn_meaning(instr, Some(mode));
+    let meaning = meaning_with_mode(instr, mode);
     let Some(Meaning::Set(writes)) = meaning else {
         if execute(text, &random.wave(mode)).is_some() {
             entry.without_meaning += 1;
@@ -113,11 +113,11 @@ fn compare_word(
         let mut found = evaluate(&writes, effects.is_warp_scope, &state);
         // Registers that the instruction writes, and the meaning does not, are unknown: they have any value.
         for register in &effects.writes {
-            let number = u8::try_from(register.number()).expect("registers have 8 bits");
+            let number = u8::try_from(register.number).expect("registers have 8 bits");
             if writes.iter().any(|(cell, _)| cell.register() == *register) {
                 continue;
             }
-            match register.kind() {
+            match register.kind {
                 RegisterKind::Scalar => {
                     let known = expected.scalars.get(&number);
                     found.scalars.extend(known.map(|&value| (number, value)));
@@ -219,8 +219,8 @@ fn evaluate(writes: &[(Cell, Expr)], is_of_wave: bool, state: &WaveState) -> Wav
     let exec = lanes_of(state);
     for (cell, value) in writes {
         let register = cell.register();
-        let number = u8::try_from(register.number()).expect("registers have 8 bits");
-        if register.kind() == RegisterKind::Scalar {
+        let number = u8::try_from(register.number).expect("registers have 8 bits");
+        if register.kind == RegisterKind::Scalar {
             let word = match value {
                 Expr::Ballot(bit, half) => {
                     let lanes = (0..LANES).filter(|lane| exec >> lane & 1 == 1);
@@ -267,8 +267,8 @@ fn word(expr: &Expr, lane: usize, state: &WaveState) -> u32 {
 
 fn read(cell: Cell, lane: usize, state: &WaveState) -> u32 {
     let register = cell.register();
-    let number = usize::from(register.number());
-    match register.kind() {
+    let number = usize::from(register.number);
+    match register.kind {
         RegisterKind::Scalar => state.scalars[number],
         _ => state.vectors[number][lane],
     }
@@ -451,3 +451,20 @@ impl Random {
 
 /// Registers of the lanes in a wave: few, so that operands are often the same.
 const VECTORS: u8 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn print_all() {
+        let inputs = std::env::var("INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000);
+        let all = compare_all(1, inputs);
+        for ((encoding, name), found) in &all {
+            println!(
+                "{encoding} {name} inputs {} noref {} nomeaning {} diffs {:?}",
+                found.inputs, found.without_reference, found.without_meaning, found.differences
+            );
+        }
+    }
+}
