@@ -1,6 +1,7 @@
 // Breadth-first search, one level per launch: expand the frontier, then make the new nodes the frontier.
 // Control flow: nodes outside the frontier skip the rest; the loop over a node's edges has a divergent trip count.
 // Launch: 1-D, one work-item a node.
+// Options: -gline-tables-only
 #include "device.h"
 
 struct Node {

@@ -1,6 +1,7 @@
 // Work-items outside the range leave at once; some others leave from inside a loop whose end depends on data.
 // Control flow: returns as masks, a loop with two exits, a tail that only some lanes reach.
 // Launch: 1-D, n may be smaller than the number of work-items.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void early_exit(global const int *in, global int *out, int n)

@@ -1,6 +1,7 @@
 // One two-sided branch, and one without an else side; integer divisions on each side.
 // Control flow: s_and_saveexec, s_xor and s_andn2_saveexec around two arms with memory accesses.
 // Launch: 1-D, one work-item an element.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void if_else(global const int *in, global int *out, int divisor)

@@ -1,6 +1,7 @@
 // Matrix product by tiles of 16 x 16 through LDS, for any width; the last tile in each direction is partial.
 // Control flow: a uniform loop over tiles with two barriers in groups of 256, guarded loads and the inner product inside it.
 // Launch: groups of 16 x 16, as kernels/cuda/matmul_tiled.cu.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void matmul_any_width(global const float *a, global const float *b, global float *c, int width)

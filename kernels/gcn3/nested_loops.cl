@@ -1,6 +1,7 @@
 // Loops in loops: rectangular, triangular, three levels with counts that depend on the work-item.
 // Control flow: nested uniform loops (SCC), and nested loops with masks.
 // Launch: 1-D, one work-item a row.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void nested_fixed(global const int *in, global int *out)

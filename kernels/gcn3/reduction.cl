@@ -1,6 +1,7 @@
 // Sum of each group's part by the tree in LDS, with the strides halved in a loop.
 // Control flow: uniform loop with a barrier; in its last six rounds only part of one wave adds.
 // Launch: 1-D, groups of a power of two up to 256.
+// Options: -gline-tables-only
 #include "device.h"
 
 kernel void reduction_tree(global const float *in, global float *out)

@@ -58,6 +58,35 @@ pub struct LaunchWord {
     pub range: Option<WordRange>,
 }
 
+/// Largest sizes of a launch, in x, y, z.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SizeLimits {
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Blocks of a grid.
+    pub grid: [u32; 3],
+}
+
+impl SizeLimits {
+    /// Limits of CUDA (CUDA C++ Programming Guide, compute capabilities).
+    pub const CUDA: SizeLimits = SizeLimits {
+        block: [1024, 1024, 64],
+        grid: [i32::MAX as u32, u16::MAX as u32, u16::MAX as u32],
+    };
+
+    /// Limits of HSA: groups have at most 1024 work-items in the hardware; grids have 32 bits in work-items.
+    pub const HSA: SizeLimits = SizeLimits {
+        block: [1024; 3],
+        grid: [u32::MAX; 3],
+    };
+}
+
+impl Default for SizeLimits {
+    fn default() -> SizeLimits {
+        SizeLimits::CUDA
+    }
+}
+
 /// Knowledge about the launches that a result is about.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchRanges {
@@ -65,6 +94,8 @@ pub struct LaunchRanges {
     pub block: [Option<WordRange>; 3],
     /// Blocks of the grid in x, y, z.
     pub grid: [Option<WordRange>; 3],
+    /// Limits of the sizes in every launch.
+    pub limits: SizeLimits,
     /// Words of constant banks by bank and byte offset; any other word of a bank that the binary does not fix is
     /// unknown and equal in all threads.
     pub words: BTreeMap<(u8, u32), LaunchWord>,
@@ -82,28 +113,21 @@ impl LaunchRanges {
         });
         LaunchRanges {
             words: words.collect(),
+            limits: self.limits,
             ..LaunchRanges::default()
         }
     }
 
-    /// Most threads of a block in one direction (CUDA C++ Programming Guide, compute capabilities).
+    /// Most threads of a block in one direction.
     pub fn most_threads(&self, axis: Axis) -> u32 {
-        let (at, limit) = match axis {
-            Axis::X => (0, 1024),
-            Axis::Y => (1, 1024),
-            Axis::Z => (2, 64),
-        };
-        most(self.block[at], limit)
+        let at = usize::from(axis.index());
+        most(self.block[at], self.limits.block[at])
     }
 
-    /// Most blocks of a grid in one direction (CUDA C++ Programming Guide, compute capabilities).
+    /// Most blocks of a grid in one direction.
     pub fn most_blocks(&self, axis: Axis) -> u32 {
-        let (at, limit) = match axis {
-            Axis::X => (0, i32::MAX as u32),
-            Axis::Y => (1, u16::MAX.into()),
-            Axis::Z => (2, u16::MAX.into()),
-        };
-        most(self.grid[at], limit)
+        let at = usize::from(axis.index());
+        most(self.grid[at], self.limits.grid[at])
     }
 }
 

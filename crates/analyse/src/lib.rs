@@ -9,6 +9,7 @@ pub mod access;
 pub mod addresses;
 pub mod agreement;
 pub mod blocks;
+pub mod branch_sites;
 pub mod context;
 pub mod dependence;
 pub mod divergence;

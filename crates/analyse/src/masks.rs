@@ -18,8 +18,8 @@ use warpbound_simt::NodeId;
 
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
-pub use domain::MaskSite;
 use domain::MaskState;
+pub use domain::{MaskClaim, MaskSite};
 
 /// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
 const MAX_SITES: usize = 20_000;
@@ -132,6 +132,19 @@ impl<'a> Masks<'a> {
         regions::stale_cells(self, node, at)
     }
 
+    /// The claims about words of the warp before an operation of a node.
+    pub fn claims(&self, node: NodeId, at: OpIndex) -> Vec<MaskClaim> {
+        match self.before(node, at) {
+            Some(state) => state.claims(&self.sites),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether some lane is claimed to be active before an operation of a node.
+    pub fn claims_activity(&self, node: NodeId, at: OpIndex) -> bool {
+        self.before(node, at).is_some_and(|state| state.is_active)
+    }
+
     /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each iteration of a
     /// loop since it was entered: lanes are active at the branch only if they were at the header, and at a latch only if
     /// they were at the branch. The branch is executed once in each iteration.
@@ -169,6 +182,34 @@ impl<'a> Masks<'a> {
             false if state.is_active => Cell::EXEC_WORDS,
             false => return Vec::new(),
         };
+        self.passed_by(&state, words, lanes, some)
+    }
+
+    /// Comparisons that all lanes have passed that are active on entry to a node.
+    pub(crate) fn passed_on_entry(&self, node: NodeId) -> Vec<PassedComparison> {
+        match self.on_entry(node) {
+            Some(state) => self.passed_by(&state, Cell::EXEC_WORDS, Cell::EXEC_WORDS, true),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether some lane is active on entry to a node, in every run.
+    pub(crate) fn is_active_on_entry(&self, node: NodeId) -> bool {
+        self.on_entry(node).is_some_and(|state| state.is_active)
+    }
+
+    fn on_entry(&self, node: NodeId) -> Option<MaskState> {
+        self.before(node, self.thread.space.block(node).first)
+    }
+
+    /// [`Masks::passed`] for words of a mask, in a state.
+    fn passed_by(
+        &self,
+        state: &MaskState,
+        words: [Cell; 2],
+        lanes: [Cell; 2],
+        some: bool,
+    ) -> Vec<PassedComparison> {
         let mut passed = Vec::new();
         for (&site, &number) in &self.numbers {
             let MaskSite::Holds(node, at) = site else {
@@ -198,6 +239,19 @@ impl<'a> Masks<'a> {
             }
         }
         passed
+    }
+
+    /// Whether some lane is active before the last operation of a node, in every run.
+    pub(crate) fn is_active_at_end(&self, node: NodeId) -> bool {
+        let last = self.thread.space.block(node).last;
+        self.before(node, last).is_some_and(|state| state.is_active)
+    }
+
+    /// Whether the lanes that are active after an operation of a node are none of those that were active at the end of
+    /// another node from which it is reached.
+    pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
+        let states = self.at_end(from).zip(self.before(node, at.next()));
+        states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
     }
 
     /// Predicate of a comparison.

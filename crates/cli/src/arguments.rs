@@ -440,7 +440,7 @@ pub(crate) struct LaunchInput {
     /// Name of the kernel [default: that of the launch file]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// Launch file: threads or grid, parameters, data
+    /// Launch file: threads or grid, parameters, data; or a launch set
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
     /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
@@ -454,7 +454,7 @@ pub(crate) struct GridInput {
     /// Name of the kernel [default: that of the launch file]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// Launch file: grid, block, parameters
+    /// Launch file: grid, block, parameters; for audit also a launch set
     #[arg(long, value_name = "FILE")]
     pub(crate) launch: PathBuf,
 }

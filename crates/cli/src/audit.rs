@@ -1,15 +1,17 @@
 //! `warpbound audit`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::CycleQuery;
 use warpbound_driver::audit::AuditOptions;
+use warpbound_driver::{BoundOptions, CycleQuery, LaunchSet, Library};
 use warpbound_report::{AuditReport, to_json};
 
 use crate::arguments::{AuditArguments, Format};
+use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::{
-    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, launched_session, print,
+    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, launched_session, print,
+    session_of_set,
 };
 
 /// Audits a launch and its variations; returns the exit code.
@@ -50,7 +52,10 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         cycles: query,
     };
     let options = facts_options(&library, facts)?;
-    let grid = input::grid(&launched.launch)?;
+    let grid = match input::launches(&launched.launch)? {
+        Launches::One(grid) => grid,
+        Launches::Set(set) => return audit_set(arguments, &library, &set, &options, &runs),
+    };
     let name = launched.kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
@@ -70,6 +75,39 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     };
     print(out, &text)?;
     Ok(code(&report))
+}
+
+/// Audits a launch set and its variations; returns the exit code.
+fn audit_set(
+    arguments: &AuditArguments,
+    library: &Library,
+    set: &LaunchSet,
+    options: &BoundOptions,
+    runs: &AuditOptions,
+) -> Result<u8, CommandError> {
+    if arguments.write_facts.is_some() {
+        let message = Diagnostic::new("--write-facts is for one launch, this is a launch set");
+        return Err(message.in_file(set.file.as_str()).into());
+    }
+    let kernel = arguments.launch.kernel.as_deref();
+    let session = session_of_set(library, &arguments.input, kernel, set)?;
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let mut progress = Progress::new();
+    let show = |done| progress.runs(done, done.max(runs.runs));
+    let report = session.audit_set(set, options, runs, show);
+    progress.clear();
+    let report = report?;
+    let text = match arguments.format {
+        Format::Text => report.text(),
+        Format::Json => to_json(&report),
+    };
+    print(out, &text)?;
+    if report.violations > 0 {
+        return Ok(VIOLATED);
+    }
+    let codes = report.kernels.iter().map(code);
+    // A fault has a greater code than a kernel without a bound, and priority.
+    Ok(codes.max().unwrap_or_default())
 }
 
 /// Returns the exit code. A violation has priority; next, a fault of the given launch makes the audit unusable.

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, Library, mini,
+    Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, LaunchSet,
+    Library, mini,
 };
 
 /// Maximum size of an input from a pipe, and of a text file.
@@ -91,23 +92,48 @@ pub(crate) fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
     GpuModel::parse(name, &text(Path::new(name))?)
 }
 
-/// Reads a launch of a grid.
-pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let contents = |name: &str| {
-        let path = folder.join(name);
-        let name = path.display().to_string();
-        let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
-        read(file, &name, MAX_DATA_BYTES)
-    };
+/// A launch of a grid, or a launch set.
+pub(crate) enum Launches {
+    /// One launch.
+    One(Box<LaunchFile>),
+    /// The launches of a host program.
+    Set(Box<LaunchSet>),
+}
+
+/// Reads a launch of a grid, or a launch set.
+pub(crate) fn launches(path: &Path) -> Result<Launches, Diagnostic> {
     let text = text(path)?;
+    let contents = |name: &str| data(path, name);
+    if LaunchSet::is_set(&text) {
+        let set = LaunchSet::parse(&path.display().to_string(), &text, &contents)?;
+        return Ok(Launches::Set(Box::new(set)));
+    }
     let grid = LaunchFile::parse(&path.display().to_string(), &text, &contents);
-    grid.map_err(|diagnostic| match has_key(&text, "threads") {
+    let grid = grid.map_err(|diagnostic| match has_key(&text, "threads") {
         true => {
             diagnostic.hint("this is a launch of a mini-SIMT kernel, and the kernel is for a GPU")
         }
         false => diagnostic,
-    })
+    })?;
+    Ok(Launches::One(Box::new(grid)))
+}
+
+/// Reads a launch of a grid.
+pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
+    match launches(path)? {
+        Launches::One(grid) => Ok(*grid),
+        Launches::Set(set) => Err(Diagnostic::new("this is a launch set, not one launch")
+            .in_file(set.file)
+            .hint("run and audit take launch sets")),
+    }
+}
+
+/// Reads a file that a launch file refers to, relative to the folder of the launch file.
+fn data(launch: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
+    let path = launch.parent().unwrap_or(Path::new("")).join(name);
+    let name = path.display().to_string();
+    let file = File::open(&path).map_err(|error| unreadable(&name, &error))?;
+    read(file, &name, MAX_DATA_BYTES)
 }
 
 /// Whether a line of a file starts with a key.

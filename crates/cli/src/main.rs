@@ -18,6 +18,7 @@ mod list;
 mod output;
 mod progress;
 mod run;
+mod run_set;
 mod sandwich;
 mod values;
 
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, Library, Session};
+use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session};
 
 use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};
 use launches::launch_options;
@@ -127,6 +128,29 @@ fn launched_session(
 ) -> Result<Arc<Session>, Diagnostic> {
     let images = library.select(&input.selection())?;
     match kernel.or(grid.kernel.as_deref()) {
+        Some(name) => Ok(library.only_kernel(&images, name)?.0),
+        None => Ok(Arc::new(library.only_session(&input.selection())?)),
+    }
+}
+
+/// Returns the session with the kernels of a launch set.
+fn session_of_set(
+    library: &Library,
+    input: &Input,
+    kernel: Option<&str>,
+    set: &LaunchSet,
+) -> Result<Arc<Session>, Diagnostic> {
+    if kernel.is_some() {
+        let message = "--kernel is for one launch: a launch set names its kernels";
+        return Err(Diagnostic::new(message).in_file(set.file.as_str()));
+    }
+    let images = library.select(&input.selection())?;
+    let names = set.launches.iter();
+    // A launch without a kernel is of the only one, which the launches with a name then have too.
+    match names
+        .filter_map(|launch| launch.launch.kernel.as_deref())
+        .next()
+    {
         Some(name) => Ok(library.only_kernel(&images, name)?.0),
         None => Ok(Arc::new(library.only_session(&input.selection())?)),
     }

@@ -77,6 +77,16 @@ impl Progress {
         ));
     }
 
+    /// Shows that `done` launches of a set are done, of at most `all`.
+    pub(crate) fn launches(&mut self, done: u64, all: u64) {
+        if !self.on_terminal || self.last.elapsed() < EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        write(&format!("\r\x1b[K{done} of at most {all} launches"));
+    }
+
     pub(crate) fn clear(&mut self) {
         if self.shown {
             write("\r\x1b[K");

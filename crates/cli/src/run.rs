@@ -5,14 +5,18 @@ use std::num::NonZero;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, Library, RunHooks, RunOptions, RunProgress, TimedOptions};
+use warpbound_driver::{
+    LaunchFile, Library, RunHooks, RunOptions, RunProgress, Session, TimedOptions,
+};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, RunArguments};
+use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::run_set::run_set;
 use crate::values::Override;
-use crate::{CommandError, input, launched_session, print};
+use crate::{CommandError, launched_session, print};
 
 /// Simulates or executes a launch; returns the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
@@ -26,13 +30,19 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
                     .into(),
             );
         }
-        return run_functional(&library, arguments);
+        return match input::launches(&arguments.launch.launch)? {
+            Launches::One(grid) => run_functional(&library, arguments, &grid),
+            Launches::Set(set) => run_set(&library, arguments, &set),
+        };
     }
     let file = arguments.input.name();
     check_options(arguments, library.is_text()).map_err(|d| d.in_file(file))?;
-    match library.is_text() {
-        true => run_mini(&library, arguments),
-        false => run_timed(&library, arguments),
+    if library.is_text() {
+        return run_mini(&library, arguments);
+    }
+    match input::launches(&arguments.launch.launch)? {
+        Launches::One(grid) => run_timed(&library, arguments, &grid),
+        Launches::Set(set) => run_set(&library, arguments, &set),
     }
 }
 
@@ -115,6 +125,48 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     }
 }
 
+/// Returns the options of an execution without time.
+pub(crate) fn run_options(arguments: &RunArguments) -> RunOptions {
+    RunOptions {
+        max_instructions: arguments.max_instructions,
+        order: arguments.order.unwrap_or_default(),
+        threads: threads(arguments),
+    }
+}
+
+/// Returns the options of a simulation with time.
+pub(crate) fn timed_options(
+    arguments: &RunArguments,
+    session: &Session,
+) -> Result<TimedOptions, Diagnostic> {
+    let machine = match &arguments.launch.machine {
+        Some(name) => input::gpu_model(name)?,
+        None => session.own_gpu_model()?,
+    };
+    let (mut set, mut sums) = (Vec::new(), Vec::new());
+    for to in &arguments.set {
+        match *to {
+            Override::Number(parameter, value) => set.push((parameter, value)),
+            Override::Sum(sum, value) => sums.push((sum, value)),
+        }
+    }
+    Ok(TimedOptions {
+        scheduler: arguments.scheduler,
+        selection: arguments.selection.unwrap_or_default(),
+        set,
+        sums,
+        caches: arguments.caches,
+        interlock: arguments.interlock.unwrap_or_default(),
+        only: arguments.only_warp,
+        max_instructions: arguments.max_instructions,
+        order: arguments.order.unwrap_or_default(),
+        sensitivities: arguments.sensitivities,
+        spread: true,
+        threads: threads(arguments),
+        ..TimedOptions::new(machine)
+    })
+}
+
 /// Returns the number of host threads.
 fn threads(arguments: &RunArguments) -> NonZero<usize> {
     let threads = arguments.threads.and_then(|n| usize::try_from(n).ok());
@@ -129,26 +181,24 @@ fn blocks(grid: &LaunchFile) -> u64 {
 }
 
 /// Executes a launch of a grid without timing.
-fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
+fn run_functional(
+    library: &Library,
+    arguments: &RunArguments,
+    grid: &LaunchFile,
+) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
-    let grid = input::grid(&launched.launch)?;
-    let session = launched_session(library, &arguments.input, name, &grid)?;
+    let session = launched_session(library, &arguments.input, name, grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let out = Output::open(arguments.output.output.as_deref())?;
-    let open_outputs = outputs(&launched.launch, &grid)?;
-    let options = RunOptions {
-        max_instructions: arguments.max_instructions,
-        order: arguments.order.unwrap_or_default(),
-        threads: threads(arguments),
-    };
+    let open_outputs = outputs(&launched.launch, grid)?;
     let mut progress = Progress::new();
-    let all = blocks(&grid);
-    let run = session.execute(kernel, &grid, &options, &mut |done| {
+    let all = blocks(grid);
+    let run = session.execute(kernel, grid, &run_options(arguments), &mut |done| {
         progress.blocks(done, all);
     });
     progress.clear();
     let run = run?;
-    write_outputs(open_outputs, run.outputs(&grid))?;
+    write_outputs(open_outputs, run.outputs(grid))?;
     // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
@@ -162,44 +212,22 @@ fn run_functional(library: &Library, arguments: &RunArguments) -> Result<u8, Com
 }
 
 /// Simulates a launch of a grid with timing.
-fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
+fn run_timed(
+    library: &Library,
+    arguments: &RunArguments,
+    grid: &LaunchFile,
+) -> Result<u8, CommandError> {
     let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
-    let grid = input::grid(&launched.launch)?;
-    let session = launched_session(library, &arguments.input, name, &grid)?;
+    let session = launched_session(library, &arguments.input, name, grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
-    let machine = match &launched.machine {
-        Some(name) => input::gpu_model(name)?,
-        None => session.own_gpu_model()?,
-    };
-    let (mut set, mut sums) = (Vec::new(), Vec::new());
-    for to in &arguments.set {
-        match *to {
-            Override::Number(parameter, value) => set.push((parameter, value)),
-            Override::Sum(sum, value) => sums.push((sum, value)),
-        }
-    }
-    let options = TimedOptions {
-        scheduler: arguments.scheduler,
-        selection: arguments.selection.unwrap_or_default(),
-        set,
-        sums,
-        caches: arguments.caches,
-        interlock: arguments.interlock.unwrap_or_default(),
-        only: arguments.only_warp,
-        max_instructions: arguments.max_instructions,
-        order: arguments.order.unwrap_or_default(),
-        sensitivities: arguments.sensitivities,
-        spread: true,
-        threads: threads(arguments),
-        ..TimedOptions::new(machine)
-    };
+    let options = timed_options(arguments, &session)?;
     // Output files are opened before the simulation, which may be long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
-    let outputs = outputs(&launched.launch, &grid)?;
+    let outputs = outputs(&launched.launch, grid)?;
     let mut events = open_side_file(arguments.events.as_deref())?;
     let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
-    let all = arguments.only_warp.map_or(blocks(&grid), |_| 1);
+    let all = arguments.only_warp.map_or(blocks(grid), |_| 1);
     let hooks = RunHooks {
         events: events.as_mut().map(|out| out as &mut dyn Write),
         timeline: timeline.as_mut().map(|out| out as &mut dyn Write),
@@ -208,10 +236,10 @@ fn run_timed(library: &Library, arguments: &RunArguments) -> Result<u8, CommandE
             RunProgress::Runs { done, all } => progress.runs(done as u64, all as u64),
         },
     };
-    let run = session.simulate(kernel, &grid, &options, hooks);
+    let run = session.simulate(kernel, grid, &options, hooks);
     progress.clear();
     let run = run?;
-    write_outputs(outputs, run.outputs(&grid))?;
+    write_outputs(outputs, run.outputs(grid))?;
     for (file, written) in [(events, run.events), (timeline, run.timeline)] {
         if let Some(out) = file {
             written.and_then(|()| out.finish())?;
@@ -235,7 +263,7 @@ fn open_side_file(path: Option<&Path>) -> io::Result<Option<Output>> {
 }
 
 /// Opens the output files of a launch, relative to the folder of the launch file.
-fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
+pub(crate) fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
     let folder = launch.parent().unwrap_or(Path::new(""));
     let buffers = grid.buffers().map(|(_, buffer)| buffer);
     let all = buffers.chain(grid.variables.iter().map(|variable| &variable.buffer));
@@ -244,7 +272,7 @@ fn outputs(launch: &Path, grid: &LaunchFile) -> io::Result<Vec<Output>> {
 }
 
 /// Writes the output files of a launch.
-fn write_outputs<'a>(
+pub(crate) fn write_outputs<'a>(
     files: Vec<Output>,
     contents: impl Iterator<Item = (&'a str, Vec<u8>)>,
 ) -> io::Result<()> {

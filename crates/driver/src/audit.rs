@@ -13,6 +13,7 @@ mod loops;
 mod monitor;
 mod profiles;
 mod replay;
+mod set;
 mod vary;
 
 use std::collections::BTreeMap;
@@ -22,16 +23,18 @@ use warpbound_bound::Never;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
-use warpbound_launch::Size;
+use warpbound_launch::{GlobalMemory, Size};
 use warpbound_load::Kernel;
 use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport, AuditedLoop, Finding};
 use warpbound_report::bound::Origin;
-use warpbound_simulate::functional::{SingleWarp, launch_single_warp, launch_with_listener};
+use warpbound_simulate::functional::{SingleWarp, launch_monitored, launch_single_warp};
 
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
-use crate::{BoundOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session};
+use crate::{
+    BoundOptions, CycleOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session,
+};
 
 use accesses::audited_access;
 pub use accesses::{ObservedAccess, count_access};
@@ -76,6 +79,14 @@ impl Default for AuditOptions {
     }
 }
 
+impl AuditOptions {
+    /// Returns the seed of the variation of a run.
+    fn seed_of(&self, run: u64) -> u64 {
+        // Seed in the high word, run in the low word: pairs of numbers below 2³² do not collide.
+        self.seed.wrapping_mul(1 << 32) ^ run
+    }
+}
+
 /// Result of a monitored run.
 #[derive(Clone, Debug)]
 pub struct MonitoredRun {
@@ -83,6 +94,8 @@ pub struct MonitoredRun {
     pub observations: AuditObservations,
     /// Fault that ended the run, with its location in the kernel.
     pub fault: Option<Diagnostic>,
+    /// Global memory at the end or the fault.
+    pub memory: GlobalMemory,
 }
 
 /// Facts that the user states about loops, and the bound that follows from them.
@@ -212,10 +225,11 @@ impl Session {
     ) -> Result<MonitoredRun, Diagnostic> {
         let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
         let mut monitor = ClaimMonitor::new(claims);
-        let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut monitor);
+        let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
         Ok(MonitoredRun {
             observations: monitor.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),
+            memory,
         })
     }
 
@@ -238,6 +252,7 @@ impl Session {
         Ok(MonitoredRun {
             observations: monitor.finish(),
             fault: done.err().map(|fault| prepared.fault(&fault)),
+            memory,
         })
     }
 
@@ -255,79 +270,118 @@ impl Session {
         runs: &AuditOptions,
         mut on_run: impl FnMut(u64),
     ) -> Result<AuditReport, Diagnostic> {
+        let prepared = self.prepare_audited(kernel)?;
+        let mut basis = self.audit_basis(&prepared, grid, options)?;
+        let Some(flow) = basis.flow.take() else {
+            return Ok(basis.report);
+        };
+        let mut audited = self.audited_kernel(&prepared, flow, &mut basis, runs)?;
+        for number in 1..=runs.runs {
+            match number {
+                1 => audited.run(number, grid, PathOrder::TakenFirst)?,
+                _ => {
+                    let varied = vary::variation(grid, runs.seed_of(number));
+                    audited.run(number, &varied.launch, varied.order)?
+                }
+            };
+            on_run(number);
+        }
+        audited.audit.finish();
+        Ok(basis.report)
+    }
+
+    /// Decodes and lifts a kernel that is to be audited.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is mini-SIMT, or cannot be lifted.
+    fn prepare_audited<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        if matches!(prepared.program, Program::Mini(_)) {
+            let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
+            return Err(self.locate(message.in_kernel(kernel.demangled())));
+        }
+        Ok(prepared)
+    }
+
+    /// Analyses a kernel for launches in blocks of the size of `grid`.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, or the facts contradict each other.
+    fn audit_basis(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &BoundOptions,
+    ) -> Result<AuditBasis, Diagnostic> {
+        let kernel = prepared.kernel;
         let options = BoundOptions {
             block: Some(grid.block),
             ..options.clone()
         };
-        let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
-            let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
-            return Err(self.locate(message.in_kernel(kernel.demangled())));
-        }
         // Both calls also check that the launch suits the kernel.
         warpbound_launch::check_limits(kernel, grid)?;
-        self.bind(&prepared, grid, PathOrder::default(), 0)?;
+        self.bind(prepared, grid, PathOrder::default(), 0)?;
         let launch = self.launch(kernel, &options)?;
         let limits = options.limits();
         // Bound and claims are about the same control flow.
         let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let bound = match options.reading {
             FactReading::Simt => {
-                self.bound_of_flow(&prepared, &launch, &options, limits.deadline, flow.as_ref())?
+                self.bound_of_flow(prepared, &launch, &options, limits.deadline, flow.as_ref())?
             }
             FactReading::Paper => self.bound(kernel, &options)?,
         };
         let mut report = self.empty_report(kernel, grid, &bound);
         let flow = match flow {
-            Ok(flow) => flow,
+            Ok(flow) => Some((launch.context, flow)),
             Err(refusal) => {
-                let why = self.refusal_diagnostic(&prepared, refusal);
+                let why = self.refusal_diagnostic(prepared, refusal);
                 report.refused = Some(why.to_string());
-                return Ok(report);
+                None
             }
         };
-        let mut claims = claims_of_flow(&prepared, &options, launch.context, flow);
-        let derived_for_all = self.derived_for_all(&prepared, &claims.flow)?;
+        Ok(AuditBasis {
+            options,
+            bound,
+            flow,
+            report,
+        })
+    }
+
+    /// Prepares the runs of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The kernel requires a block that cannot be, or no machine is known for its code.
+    fn audited_kernel<'a>(
+        &'a self,
+        prepared: &'a Prepared<'a>,
+        (launch, flow): (LaunchContext, KernelFlow),
+        basis: &'a mut AuditBasis,
+        runs: &'a AuditOptions,
+    ) -> Result<AuditedKernel<'a>, Diagnostic> {
+        let AuditBasis {
+            options,
+            bound,
+            report,
+            flow: _,
+        } = basis;
+        let claims = claims_of_flow(prepared, options, launch, flow);
+        let derived_for_all = self.derived_for_all(prepared, &claims.flow)?;
         let cycles = runs.cycles.as_ref();
-        let cycles = cycles.map(|query| query.options(self)).transpose()?;
-        let mut audit = Audit::new(&prepared, &bound, derived_for_all, &mut report);
-        let mut limit = runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        for number in 1..=runs.runs {
-            let varied;
-            let (launch, order) = match number {
-                1 => (grid, PathOrder::TakenFirst),
-                _ => {
-                    // Seed in the high word, run in the low word: pairs of numbers below 2³² do not collide.
-                    varied = vary::variation(grid, runs.seed.wrapping_mul(1 << 32) ^ number);
-                    (&varied.launch, varied.order)
-                }
-            };
-            claims.accesses = self.access_classes(&prepared, &claims.flow, launch)?;
-            let derived = self.derived_for_launch(&prepared, &claims.flow, launch)?;
-            let run = match number {
-                1 => {
-                    let profile = self.audited_profile(&claims.flow, &audit.stated, &options);
-                    let how = (order, limit);
-                    let (run, warps) =
-                        self.monitor_with_profile(&prepared, &claims, launch, how, &profile)?;
-                    audit.add_profiled(number, &run, warps);
-                    let longer = run.observations.issued.saturating_add(1000);
-                    limit = limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
-                    run
-                }
-                _ => self.monitor(&prepared, &claims, launch, order, limit)?,
-            };
-            audit.add_derived(number, &run, &derived);
-            audit.add(number, run);
-            if let Some(cycles) = &cycles {
-                let lone = LoneWarpRuns::of_audit(cycles, runs.seed, number, limit);
-                let found = self.audit_lone_warps(&prepared, &claims, launch, &lone)?;
-                audit.add_cycles(number, cycles, found);
-            }
-            on_run(number);
-        }
-        audit.finish();
-        Ok(report)
+        Ok(AuditedKernel {
+            session: self,
+            prepared,
+            options,
+            runs,
+            cycles: cycles.map(|query| query.options(self)).transpose()?,
+            audit: Audit::new(prepared, bound, derived_for_all, report),
+            claims,
+            limit: runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS),
+            varied_limit: 0,
+        })
     }
 
     /// Returns the report of an audit before its first run.
@@ -358,6 +412,99 @@ impl Session {
             cycles: None,
         }
     }
+}
+
+/// Analyses of a kernel for launches in blocks of one size, and the report of its runs.
+struct AuditBasis {
+    /// Options, with the size of the blocks.
+    options: BoundOptions,
+    bound: KernelBound,
+    /// Control flow; `None` if the analyses refuse the kernel, as the report then says.
+    flow: Option<(LaunchContext, KernelFlow)>,
+    report: AuditReport,
+}
+
+/// Kernel whose launches are run and compared with the claims.
+struct AuditedKernel<'a> {
+    session: &'a Session,
+    prepared: &'a Prepared<'a>,
+    options: &'a BoundOptions,
+    runs: &'a AuditOptions,
+    /// Options of runs of single warps with time, if they are asked for.
+    cycles: Option<CycleOptions>,
+    claims: Claims<'a>,
+    audit: Audit<'a>,
+    /// Limit of the warp instructions of a launch as given.
+    limit: u64,
+    /// Limit of the warp instructions of a varied launch.
+    varied_limit: u64,
+}
+
+impl AuditedKernel<'_> {
+    /// Executes a launch, compares it with the claims, and adds it to the report. The first run is that of the launch as
+    /// given. Returns the warp instructions, those of the worst warp, and memory at the end unless it ended in a fault.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    fn run(
+        &mut self,
+        number: u64,
+        launch: &LaunchFile,
+        order: PathOrder,
+    ) -> Result<AuditedRun, Diagnostic> {
+        let (session, prepared) = (self.session, self.prepared);
+        let flow = &self.claims.flow;
+        let accesses = session.access_classes(prepared, flow, launch)?;
+        let derived = session.derived_for_launch(prepared, flow, launch)?;
+        self.claims.accesses = accesses;
+        let claims = &self.claims;
+        let (mut run, limit) = match number {
+            1 => {
+                let stated = &self.audit.stated;
+                let profile = session.audited_profile(&claims.flow, stated, self.options);
+                let how = (order, self.limit);
+                let (run, warps) =
+                    session.monitor_with_profile(prepared, claims, launch, how, &profile)?;
+                self.audit.add_profiled(number, &run, warps);
+                let longer = run.observations.issued.saturating_add(1000);
+                let longest = self.limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
+                self.varied_limit = self.varied_limit.max(longest);
+                (run, longest)
+            }
+            _ => {
+                let limit = self.varied_limit;
+                let run = session.monitor(prepared, claims, launch, order, limit)?;
+                (run, limit)
+            }
+        };
+        self.audit.add_derived(number, &run, &derived);
+        let audited = AuditedRun {
+            issued: run.observations.issued,
+            worst: run.observations.worst.map(|worst| worst.issued),
+            memory: match run.fault {
+                None => Some(std::mem::take(&mut run.memory)),
+                Some(_) => None,
+            },
+        };
+        self.audit.add(number, run);
+        if let Some(cycles) = &self.cycles {
+            let lone = LoneWarpRuns::of_audit(cycles, self.runs.seed, number, limit);
+            let found = session.audit_lone_warps(prepared, claims, launch, &lone)?;
+            self.audit.add_cycles(number, cycles, found);
+        }
+        Ok(audited)
+    }
+}
+
+/// Numbers and memory of an audited run.
+struct AuditedRun {
+    /// Warp instructions.
+    issued: u64,
+    /// Instructions of the worst warp that ended.
+    worst: Option<u64>,
+    /// Memory at the end; `None` after a fault.
+    memory: Option<GlobalMemory>,
 }
 
 /// Returns the claims of `flow`, with the user's `never` statements.
@@ -437,6 +584,7 @@ impl Audit<'_> {
         let MonitoredRun {
             observations: seen,
             fault,
+            memory: _,
         } = monitored;
         for broken in self.stated.violated(&seen) {
             let (key, claim, message) = self.describe_broken(broken);

@@ -1,12 +1,15 @@
 //! Divergence report: the answers of gated single assignment and of agreement, side by side.
 
+use std::collections::BTreeMap;
+
 use warpbound_analyse::Divergence;
+use warpbound_analyse::branch_sites::{self, BranchSite};
 use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,
 };
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Named};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Kernel;
@@ -48,6 +51,7 @@ impl Session {
             agreement,
             reconverges: !missed.iter().any(|branch| branch.for_values),
             always_reconverges: missed.is_empty(),
+            sites: branch_sites::classify(code, &flow.thread, dependence),
         };
         let last = |node: NodeId| prepared.location(flow.thread.space.block(node).last);
         let first = |node: NodeId| prepared.location(flow.thread.space.block(node).first);
@@ -81,6 +85,8 @@ struct ReportBuilder<'a> {
     reconverges: bool,
     /// Whether lanes are known to reconverge everywhere.
     always_reconverges: bool,
+    /// Kinds of branches, in code that keeps masks of lanes.
+    sites: BTreeMap<OpIndex, BranchSite>,
 }
 
 impl ReportBuilder<'_> {
@@ -95,6 +101,7 @@ impl ReportBuilder<'_> {
                 QueryKind::Load => report::ItemKind::Load,
                 QueryKind::Barrier => report::ItemKind::Barrier,
             },
+            site: self.sites.get(&item.at).map(|site| site.name()),
             source: self.prepared.source(at),
             function: self.prepared.function(at),
             contexts: item.nodes.len(),
@@ -164,6 +171,10 @@ impl ReportBuilder<'_> {
 
     /// Explains a difference between the answers about values: the more precise one, and the reason.
     fn values_difference(&self, item: &OpDivergence, verdict: &AgreementVerdict) -> Option<String> {
+        // Lanes agree on registers of the warp, whatever follows from them for the lanes.
+        if item.cells.iter().all(|cell| !cell.is_per_lane()) {
+            return None;
+        }
         let sharper = item.divergent.difference(&verdict.divergent).next();
         let sharper = sharper.map(|&node| {
             let why = self.explain_agreement(item, node);

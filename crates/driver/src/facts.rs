@@ -30,6 +30,7 @@ impl Session {
 # headers: the loop can be entered at several places; bound counts the executions of all of them together.
 # recursion: the \"loop\" is recursion of this function, direct or through others; bound counts all calls
 #        that one call from outside leads to, at any depth, itself included.
+# On GCN3 the wave stands for the thread: its lanes have one program counter.
 # instructions: the most warp instructions that one call of the function issues.
 # decides, body: fingerprints, by which `facts --update` finds the loop in another build.
 ";
@@ -82,6 +83,7 @@ impl Session {
 # signed_off_by = \"NAME\".
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 # total: the most of them in the whole run of one thread. Leave it out where it does not hold.
+# On GCN3 the wave stands for the thread.
 ";
 
     /// Returns the lines of a facts file for a kernel, with `?` for missing numbers.

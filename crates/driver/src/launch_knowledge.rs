@@ -5,10 +5,14 @@ mod kernel_params;
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
+use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SizeLimits, WordRange};
 use warpbound_base::Diagnostic;
+use warpbound_ir::Code;
 use warpbound_launch::{Launch, LaunchFile, ParamValue, PointerLocation, check_limits};
-use warpbound_load::{Image, Isa, Kernel, NamePattern, Variable, VariableLocation, demangle};
+use warpbound_load::{
+    ArgKind, CodeObjectKernel, HiddenArg, Image, Isa, Kernel, NamePattern, Variable,
+    VariableLocation, demangle,
+};
 
 use crate::stated_launches::{NumberRange, StatedParam};
 use crate::{BoundOptions, LaunchContext, Session};
@@ -40,9 +44,9 @@ impl Session {
     ) -> Result<LaunchKnowledge, Diagnostic> {
         let isa = self.image.isa();
         let ranges = || match isa {
-            Isa::Sm(_) => launch_ranges(&self.image, kernel, options),
+            Isa::Sm(_) | Isa::Gfx(_) => launch_ranges(&self.image, kernel, options),
             // Parameters are no words of constant banks there.
-            Isa::Gfx(_) | Isa::MiniSimt => Ok(LaunchRanges {
+            Isa::MiniSimt => Ok(LaunchRanges {
                 block: size_ranges(options.block_ranges(kernel)?),
                 ..LaunchRanges::default()
             }),
@@ -71,9 +75,14 @@ fn launch_ranges(
         check_file(file, kernel, options)?;
     }
     let mut words = LaunchWords::new(kernel);
-    words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
-    words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
-    words.add_addresses();
+    match &kernel.code_object {
+        None => {
+            words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
+            words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
+            words.add_addresses();
+        }
+        Some(object) => words.add_dispatch(object, size_ranges(block), size_ranges(grid)),
+    }
     let params = KernelParam::list(kernel, file);
     for param in &params {
         words.add_param(param, file);
@@ -92,6 +101,10 @@ fn launch_ranges(
     Ok(LaunchRanges {
         block: size_ranges(block),
         grid: size_ranges(grid),
+        limits: match &kernel.code_object {
+            None => SizeLimits::CUDA,
+            Some(_) => SizeLimits::HSA,
+        },
         words: words.into_words(),
         is_one_launch,
     })
@@ -215,7 +228,10 @@ struct LaunchWords {
 impl LaunchWords {
     fn new(kernel: &Kernel) -> LaunchWords {
         LaunchWords {
-            bank: kernel.param_block.as_ref().map_or(0, |block| block.bank),
+            bank: match &kernel.code_object {
+                None => kernel.param_block.as_ref().map_or(0, |block| block.bank),
+                Some(_) => Code::KERNARG_BANK,
+            },
             words: BTreeMap::new(),
             stated: Vec::new(),
         }
@@ -231,6 +247,61 @@ impl LaunchWords {
             };
             self.insert(at + 4 * nth, word);
         }
+    }
+
+    /// Adds the words of the dispatch packet and of the hidden arguments that tell the sizes of the launch (AMD).
+    fn add_dispatch(
+        &mut self,
+        object: &CodeObjectKernel,
+        block: [Option<WordRange>; 3],
+        grid: [Option<WordRange>; 3],
+    ) {
+        let only = |range: Option<WordRange>| range.and_then(WordRange::only);
+        // Group sizes have 16 bits (HSA, "kernel dispatch packet").
+        let [x, y, z] = block.map(only);
+        let pair = match (x, y) {
+            (Some(x), Some(y)) => Some(WordRange::one(y << 16 | x & 0xffff)),
+            (Some(x), None) => Some(WordRange {
+                modulus: 1 << 16,
+                residue: x & 0xffff,
+                ..WordRange::ANY
+            }),
+            (None, _) => None,
+        };
+        let sizes = [
+            (4, "blockDim.xy", pair),
+            (8, "blockDim.z", z.map(WordRange::one)),
+        ];
+        for (at, name, range) in sizes {
+            self.insert_range(Code::DISPATCH_BANK, at, name, range);
+        }
+        for ((at, name), (block, grid)) in [(12, "x"), (16, "y"), (20, "z")]
+            .into_iter()
+            .zip(block.into_iter().zip(grid))
+        {
+            let threads = only(block).zip(only(grid));
+            let threads = threads.and_then(|(block, grid)| block.checked_mul(grid));
+            let name = format!("threads.{name}");
+            self.insert_range(Code::DISPATCH_BANK, at, &name, threads.map(WordRange::one));
+        }
+        for arg in &object.args {
+            let ArgKind::Hidden(HiddenArg::BlockCount(axis)) = arg.kind else {
+                continue;
+            };
+            let name = format!("gridDim.{}", ["x", "y", "z"][usize::from(axis.min(2))]);
+            let range = grid.get(usize::from(axis)).copied().flatten();
+            self.insert_range(self.bank, arg.offset, &name, range);
+        }
+    }
+
+    /// Inserts a word of a bank with its possible contents.
+    fn insert_range(&mut self, bank: u8, at: u32, name: &str, range: Option<WordRange>) {
+        let word = WordContents {
+            name: name.to_owned(),
+            range,
+            ..WordContents::default()
+        };
+        self.words.insert((bank, at), word);
     }
 
     /// Adds the words with addresses of memory windows, whose contents the GPU chooses.

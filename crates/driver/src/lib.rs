@@ -42,6 +42,7 @@ pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
+pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
 pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
@@ -54,7 +55,7 @@ pub use warpbound_analyse::launch_profile::{
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
-pub use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
+pub use warpbound_launch::{LaunchFile, LaunchSet, PathOrder, SetContents, StartCaches};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
 pub use warpbound_simt::warp::{

@@ -72,7 +72,7 @@ impl Library {
     pub fn is_single(&self) -> bool {
         matches!(
             self.library.container(),
-            ContainerKind::Cubin | ContainerKind::Text
+            ContainerKind::Cubin | ContainerKind::CodeObject | ContainerKind::Text
         )
     }
 

@@ -5,8 +5,12 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
-use warpbound_load::{ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind};
-use warpbound_report::list::{Directory, FileReport, ImageSummary, KernelSummary};
+use warpbound_load::{
+    CodeObjectKernel, ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind,
+};
+use warpbound_report::list::{
+    CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary,
+};
 
 use crate::prepared::Prepared;
 use crate::{CodeKind, Library, Session};
@@ -28,13 +32,31 @@ impl Library {
             file: self.file.clone(),
             kind: match self.library.container() {
                 ContainerKind::Cubin => "cubin",
+                ContainerKind::CodeObject => "code object",
                 ContainerKind::FatBinary => "fat binary",
+                ContainerKind::OffloadBundle => "offload bundle",
                 ContainerKind::Host => "host file",
                 ContainerKind::Archive => "archive",
                 ContainerKind::Text => "text",
             },
             images: (1..).zip(self.library.entries()).map(summary).collect(),
         }
+    }
+}
+
+/// Summarizes what a code object states about a kernel.
+fn code_object_summary(object: &CodeObjectKernel) -> CodeObjectSummary {
+    CodeObjectSummary {
+        version: object.version.to_string(),
+        vector_registers: object.descriptor.vector_registers().into(),
+        scalar_registers: object.descriptor.scalar_registers().into(),
+        scratch: object.descriptor.private_segment,
+        kernarg: object.kernarg_size,
+        hidden: object
+            .args
+            .iter()
+            .filter(|arg| arg.kind.is_hidden())
+            .count(),
     }
 }
 
@@ -135,6 +157,7 @@ impl Session {
             ),
             barriers: kernel.barriers.into(),
             required_block: kernel.required_block,
+            code_object: kernel.code_object.as_ref().map(code_object_summary),
             ..KernelSummary::default()
         };
         let code = match self.code_of_flow(kernel) {

@@ -6,7 +6,7 @@ use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::LoopName;
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
-use warpbound_isa::{Arch, Program, mini, nvidia};
+use warpbound_isa::{Arch, Program, amd, mini, nvidia};
 use warpbound_load::{Isa, Kernel};
 
 /// Kernel ready for analysis.
@@ -50,7 +50,7 @@ impl<'a> Prepared<'a> {
                 .ok_or_else(|| Diagnostic::new(format!("{sm} has no instruction table")))
                 .and_then(|arch| nvidia::SassProgram::decode(arch, kernel.code()))
                 .map(Program::Nvidia),
-            Isa::Gfx(gfx) => Err(Diagnostic::new(format!("{gfx} has no instruction table"))),
+            Isa::Gfx(_) => amd::GcnProgram::decode(kernel.code()).map(Program::Amd),
             Isa::MiniSimt => {
                 mini::Program::decode(kernel.code(), kernel.first_line).map(Program::Mini)
             }

@@ -276,6 +276,12 @@ impl Code {
         self.ops.get(at.index())
     }
 
+    /// Whether operations act on the warp as a whole, which then walks with all its lanes (SOUNDNESS 12.1).
+    pub fn writes_words_of_warp(&self) -> bool {
+        let mut ops = self.ops.iter();
+        ops.any(|op| op.scope == OpScope::Warp)
+    }
+
     /// Whether an operation writes the mask of active lanes ([`ControlEffect::SetActive`]).
     pub fn writes_active_mask(&self) -> bool {
         let mut ops = self.ops.iter();

@@ -77,6 +77,11 @@ pub trait ValueDomain {
         self.unknown()
     }
 
+    /// Bit of a mask in the own lane, 0 or 1; `None`: it is evaluated as its expression ([`Expr::own_bit`]).
+    fn own_bit(&mut self, _words: [Cell; 2]) -> Option<Self::Value> {
+        None
+    }
+
     /// Value of a cell in another lane.
     fn from_lane(&mut self, _cell: Cell, _lane: Self::Value) -> Option<Self::Value> {
         self.unknown()
@@ -102,6 +107,11 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
             domain.unary(*op, a)
         }
         Expr::Binary(op, a, b) => {
+            if let Some(words) = expr.as_own_bit()
+                && let Some(bit) = domain.own_bit(words)
+            {
+                return Some(bit);
+            }
             let (a, b) = (eval(a, domain)?, eval(b, domain)?);
             domain.binary(*op, a, b)
         }

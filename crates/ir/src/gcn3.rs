@@ -2,11 +2,14 @@
 //! `vector.rs`, `memory.rs` and their submodules.
 
 mod entry;
+mod expressions;
 mod jumps;
 mod memory;
 mod mode;
 mod operands;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -88,9 +91,16 @@ pub(crate) fn lift(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MeaningContext<'a> {
     /// Modes of floating-point arithmetic before the instruction, where they are known.
-    pub(super) mode: ModeState,
+    mode: ModeState,
     /// The instruction.
-    pub(super) instr: &'a GcnInstr,
+    instr: &'a GcnInstr,
+}
+
+/// Returns the meaning of a GCN3 instruction before which MODE has these contents; `None` if it is unknown. Instructions
+/// that read the program counter have none, since it is chosen when a kernel is lifted.
+pub fn meaning_with_mode(instr: &GcnInstr, mode: u32) -> Option<Meaning> {
+    let mode = ModeState::of_descriptor(mode);
+    meaning(&instr.view()?, &MeaningContext { mode, instr })
 }
 
 /// Returns the meaning of an instruction; `None` if it is unknown.
@@ -102,7 +112,7 @@ fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
         | Encoding::Sop1
         | Encoding::Sopc
         | Encoding::Sopp
-        | Encoding::Smem => scalar::meaning(view, o, context),
+        | Encoding::Smem => scalar::meaning(view, o),
         Encoding::Vop2 | Encoding::Vop1 | Encoding::Vopc | Encoding::Vop3a | Encoding::Vop3b => {
             vector::meaning(view, o, context)
         }
@@ -164,6 +174,9 @@ impl Lifter<'_> {
     }
 
     fn control_effect(&self, at: usize, instr: &GcnInstr, flow: GcnFlow) -> ControlEffect {
+        if scalar::changes_addressing(instr) {
+            return ControlEffect::Unsupported("s_setreg of bits 27 to 31 of MODE".to_owned());
+        }
         let known = self.jumps.target(at).map(|addr| self.code_target(addr));
         match (flow, known) {
             (GcnFlow::Next, _) => ControlEffect::Next,
@@ -243,27 +256,44 @@ fn condition(flow: GcnFlow) -> ExecCondition {
 /// Dependence of the results on the registers read. Without a meaning they may be anything.
 fn value_dependence(effects: &GcnEffects, meaning: Option<&Meaning>) -> ValueDependence {
     match meaning {
+        // A cell that is written without a value may hold anything.
+        Some(Meaning::Set(values))
+            if effects.writes.iter().any(|register| {
+                let cell = Cell::of(*register);
+                values.iter().all(|(dest, _)| *dest != cell)
+            }) =>
+        {
+            ValueDependence::Lane
+        }
         Some(Meaning::Set(values)) => {
-            match values.iter().any(|(_, value)| reads_other_lanes(value)) {
+            match values.iter().any(|(_, value)| depends_on_lane(value)) {
                 true => ValueDependence::Lane,
                 false => ValueDependence::Function,
             }
         }
-        Some(Meaning::Load { space, .. }) => ValueDependence::Load(*space),
+        Some(Meaning::Load { space, address, .. }) => {
+            let mut parts = std::iter::once(&address.low).chain(&address.high);
+            match address.buffer.is_none() && !parts.any(depends_on_lane) {
+                true => ValueDependence::Load(*space),
+                // Swizzled buffers have an address for each lane.
+                false => ValueDependence::Lane,
+            }
+        }
         Some(Meaning::Store { .. } | Meaning::Barrier { .. }) => ValueDependence::Function,
         _ if effects.writes.is_empty() => ValueDependence::Function,
         _ => ValueDependence::Lane,
     }
 }
 
-/// Whether a value depends on registers of other lanes, or on which lanes are active.
-fn reads_other_lanes(expr: &Expr) -> bool {
+/// Whether a value depends on the lane besides its registers: on its number, on registers of other lanes.
+fn depends_on_lane(expr: &Expr) -> bool {
     match expr {
-        Expr::FromLane(..) => true,
-        Expr::Const(_) | Expr::Cell(_) | Expr::ThreadId | Expr::Special(_) => false,
-        Expr::Constant(_, a) | Expr::Unary(_, a) | Expr::Ballot(a, _) => reads_other_lanes(a),
-        Expr::Binary(_, a, b) => reads_other_lanes(a) || reads_other_lanes(b),
-        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().any(|part| reads_other_lanes(part)),
-        Expr::Float(_, words, _) => words.iter().any(reads_other_lanes),
+        Expr::FromLane(..) | Expr::Special(_) | Expr::ThreadId => true,
+        // The same in all lanes, whatever it counts.
+        Expr::Ballot(..) | Expr::Const(_) | Expr::Cell(_) => false,
+        Expr::Constant(_, a) | Expr::Unary(_, a) => depends_on_lane(a),
+        Expr::Binary(_, a, b) => depends_on_lane(a) || depends_on_lane(b),
+        Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().any(|part| depends_on_lane(part)),
+        Expr::Float(_, words, _) => words.iter().any(depends_on_lane),
     }
 }

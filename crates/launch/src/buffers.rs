@@ -1,7 +1,7 @@
 //! Buffers of a launch: placement, comparison with the expected contents, output files.
 
 use warpbound_base::Diagnostic;
-use warpbound_load::{Kernel, demangle};
+use warpbound_load::demangle;
 
 use crate::file::{LaunchBuffer, LaunchFile, LaunchParam, NpyArray, ParamValue, PointerLocation};
 use crate::memory::{Buffer, GlobalMemory};
@@ -31,7 +31,10 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
         }
         ParamValue::Buffer(_) => own.to_le_bytes().to_vec(),
         ParamValue::Alias { buffer, offset } => {
-            let other = addresses.get(*buffer).copied().unwrap_or_default();
+            let other = memory
+                .buffers()
+                .get(*buffer)
+                .map_or(0, |placed| placed.address);
             other.wrapping_add(*offset).to_le_bytes().to_vec()
         }
         ParamValue::Texture(number) => object(bindings::texture_object(*number)),
@@ -76,11 +79,7 @@ pub struct BufferComparison {
 }
 
 /// Compares the final contents of buffers with the expected contents of the launch file.
-pub fn compare_buffers(
-    kernel: &Kernel,
-    file: &LaunchFile,
-    memory: &GlobalMemory,
-) -> BufferComparison {
+pub fn compare_buffers(file: &LaunchFile, memory: &GlobalMemory) -> BufferComparison {
     let mut compared = BufferComparison {
         elements: 0,
         mismatch: None,
@@ -110,8 +109,7 @@ pub fn compare_buffers(
             if more > 0 {
                 message.push_str(&format!(", and {more} more of {all} elements differ"));
             }
-            let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-            compared.mismatch = Some(diagnostic.in_file(file.file.as_str()));
+            compared.mismatch = Some(Diagnostic::new(message).in_file(file.file.as_str()));
         }
     }
     compared

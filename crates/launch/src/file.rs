@@ -9,6 +9,7 @@ mod npy;
 mod number;
 mod param;
 mod pointer;
+mod set;
 mod vary;
 
 use serde::Deserialize;
@@ -20,6 +21,7 @@ pub use element::ElementType;
 pub use image::{ImageBinding, TexelLayout, TextureBinding};
 pub use npy::NpyArray;
 pub use pointer::{LaunchPointer, PointerLocation};
+pub use set::{EndCondition, HostWrite, LaunchSet, Repetition, SetContents, SetLaunch};
 pub use vary::Vary;
 
 use image::{RawSurface, RawTexture};
@@ -117,9 +119,9 @@ pub enum ParamValue {
     },
     /// A buffer of global memory; the parameter is its address.
     Buffer(LaunchBuffer),
-    /// An address in the buffer of another parameter.
+    /// An address in the buffer of another parameter, or in one that is no parameter.
     Alias {
-        /// The position of that parameter, which is a [`ParamValue::Buffer`].
+        /// The buffer, as index in [`LaunchFile::buffers`].
         buffer: usize,
         /// Byte offset in the buffer, at most its size.
         offset: u64,
@@ -187,93 +189,74 @@ impl LaunchFile {
     ///
     /// A diagnostic with file, line and cause.
     pub fn parse(file: &str, text: &str, files: &ReadFile<'_>) -> Result<LaunchFile, Diagnostic> {
-        let raw: Raw = toml::from_str(text).map_err(|error| {
-            let at = error.span().map(|span| span.start);
-            Diagnostic::for_text(file, text, error.message(), at)
-        })?;
-        let at = |diagnostic: Diagnostic, byte: usize| diagnostic.at_byte(text, byte).in_file(file);
-        let located = |(diagnostic, byte): LocatedError| at(diagnostic, byte);
-        let size = |name: &str, given: &Spanned<Vec<u32>>, axes: [u32; 3], max: u64| {
-            size(name, given.get_ref(), axes, max).map_err(|d| at(d, given.span().start))
-        };
+        let raw: Raw = from_toml(file, text)?;
+        let launch = LaunchFile::read(&raw, file, None, &mut ParamReader::new(files));
+        launch.map_err(|(diagnostic, byte)| diagnostic.at_byte(text, byte).in_file(file))
+    }
+
+    /// Reads a launch; of a launch set, `objects` are the buffers and the other objects that the launches share.
+    fn read(
+        raw: &Raw,
+        file: &str,
+        objects: Option<&LaunchFile>,
+        reader: &mut ParamReader<'_>,
+    ) -> Result<LaunchFile, LocatedError> {
         let (grid, block) = (
-            size(
-                "grid",
-                &raw.grid,
-                [i32::MAX as u32, 65_535, 65_535],
-                1 << 31,
-            )?,
-            size("block", &raw.block, [1024, 1024, 64], 1024)?,
+            located_size("grid", &raw.grid, MAX_GRID, 1 << 31)?,
+            located_size("block", &raw.block, [1024, 1024, 64], 1024)?,
         );
-        let stack = stack_size(raw.stack.as_ref()).map_err(located)?;
-        let mut reader = ParamReader::new(files);
-        reader.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
-        reader.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
-        let params = read_params(&raw.param, &mut reader).map_err(located)?;
-        let variables = read_variables(&raw.variable, &mut reader).map_err(located)?;
-        let params = order_params(params).map_err(located)?;
+        let stack = stack_size(raw.stack.as_ref())?;
+        match objects {
+            None => {
+                reader.textures = raw.texture.iter().map(|t| t.get_ref().name()).collect();
+                reader.surfaces = raw.surface.iter().map(|s| s.get_ref().name()).collect();
+            }
+            Some(shared) => {
+                let textures = shared.textures.iter();
+                reader.textures = textures.map(|t| t.image.name.clone()).collect();
+                reader.surfaces = shared.surfaces.iter().map(|s| s.name.clone()).collect();
+            }
+        }
+        let params = read_params(&raw.param, reader)?;
+        let (variables, texels) = match objects {
+            None => (
+                read_variables(&raw.variable, reader)?,
+                read_texels(&raw.buffer, reader)?,
+            ),
+            Some(shared) => (shared.variables.clone(), shared.texels.clone()),
+        };
+        let params = order_params(params, &texels)?;
+        check_texels(&raw.buffer, &params, &texels)?;
         let mut launch = LaunchFile {
             file: file.to_owned(),
             grid,
             block,
-            kernel: raw.kernel,
+            kernel: raw.kernel.clone(),
             dynamic_shared: raw.dynamic_shared,
             stack,
             caches: raw.caches,
             params,
             variables,
-            texels: Vec::new(),
+            texels,
             textures: Vec::new(),
             surfaces: Vec::new(),
             pointers: Vec::new(),
         };
-        for raw in &raw.buffer {
-            let span = raw.span().start;
-            let texels = launch.texels(raw.get_ref(), &mut reader);
-            let texels = texels.map_err(|(message, byte)| at(message, byte.unwrap_or(span)))?;
-            launch.texels.push(texels);
+        match objects {
+            None => {
+                let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
+                let images = image::read(&raw.texture, &raw.surface, &buffers);
+                (launch.textures, launch.surfaces) = images?;
+            }
+            Some(shared) => {
+                launch.textures.clone_from(&shared.textures);
+                launch.surfaces.clone_from(&shared.surfaces);
+                launch.pointers.clone_from(&shared.pointers);
+            }
         }
-        let buffers: Vec<(&str, &LaunchBuffer)> = launch.buffers().collect();
-        let images = image::read(&raw.texture, &raw.surface, &buffers);
-        (launch.textures, launch.surfaces) = images.map_err(located)?;
-        let pointers = pointer::read(&raw.pointer, &launch);
-        launch.pointers = pointers.map_err(located)?;
+        let pointers = pointer::read(&raw.pointer, &launch)?;
+        launch.pointers.extend(pointers);
         Ok(launch)
-    }
-
-    /// Reads a buffer that is not a parameter.
-    fn texels(
-        &self,
-        raw: &RawParam,
-        reader: &mut ParamReader<'_>,
-    ) -> Result<TexelBuffer, param::LocatedError> {
-        let Some(name) = raw.name.clone() else {
-            return Err((Diagnostic::new("a buffer has no name"), None));
-        };
-        let within = |(mut diagnostic, byte): param::LocatedError| {
-            diagnostic.message = format!("buffer {name}: {}", diagnostic.message);
-            (diagnostic, byte)
-        };
-        let fail = |message: &str| Err(within((Diagnostic::new(message), None)));
-        if self.params.iter().any(|param| param.name == name)
-            || self.texels.iter().any(|other| other.name == name)
-        {
-            return fail("another buffer or parameter has this name");
-        }
-        if raw.position.is_some() {
-            return fail("it is no parameter, so it has no position");
-        }
-        let ParsedParam::Value(ParamValue::Buffer(buffer)) = raw.read(reader).map_err(within)?
-        else {
-            return fail("it is no buffer");
-        };
-        let mut outputs = self
-            .buffers()
-            .filter_map(|(_, other)| other.output.as_ref());
-        if outputs.any(|other| Some(other) == buffer.output.as_ref()) {
-            return fail("another buffer is written to its output");
-        }
-        Ok(TexelBuffer { name, buffer })
     }
 
     /// Whether a parameter or a variable is or contains the address of a buffer.
@@ -300,6 +283,14 @@ impl LaunchFile {
 
 /// An error, and the byte of the file to which it applies.
 type LocatedError = (Diagnostic, usize);
+
+/// Parses the text of a file.
+fn from_toml<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostic> {
+    toml::from_str(text).map_err(|error| {
+        let at = error.span().map(|span| span.start);
+        Diagnostic::for_text(file, text, error.message(), at)
+    })
+}
 
 /// Checks the stack size.
 fn stack_size(stack: Option<&Spanned<u32>>) -> Result<Option<u32>, LocatedError> {
@@ -377,6 +368,66 @@ fn read_variables(
     Ok(variables)
 }
 
+/// Reads the buffers that are no parameters, in the order of the file.
+fn read_texels(
+    raw: &[Spanned<RawParam>],
+    reader: &mut ParamReader<'_>,
+) -> Result<Vec<TexelBuffer>, LocatedError> {
+    let mut all = Vec::with_capacity(raw.len());
+    for raw in raw {
+        let (span, raw) = (raw.span().start, raw.get_ref());
+        let Some(name) = raw.name.clone() else {
+            return Err((Diagnostic::new("a buffer has no name"), span));
+        };
+        let within = |(mut diagnostic, byte): param::LocatedError| {
+            diagnostic.message = format!("buffer {name}: {}", diagnostic.message);
+            (diagnostic, byte.unwrap_or(span))
+        };
+        let fail = |message: &str| Err(within((Diagnostic::new(message), None)));
+        if raw.position.is_some() {
+            return fail("it is no parameter, so it has no position");
+        }
+        let ParsedParam::Value(ParamValue::Buffer(buffer)) = raw.read(reader).map_err(within)?
+        else {
+            return fail("it is no buffer");
+        };
+        all.push(TexelBuffer { name, buffer });
+    }
+    Ok(all)
+}
+
+/// Checks that the names and output files of buffers are unique, also among those of parameters. `raw` has the buffers
+/// as the file states them; it is empty where the launch does not state its buffers itself.
+fn check_texels(
+    raw: &[Spanned<RawParam>],
+    params: &[LaunchParam],
+    texels: &[TexelBuffer],
+) -> Result<(), LocatedError> {
+    let outputs = params.iter().filter_map(|param| match &param.value {
+        ParamValue::Buffer(buffer) => buffer.output.as_deref(),
+        _ => None,
+    });
+    let mut outputs: Vec<&str> = outputs.collect();
+    let mut names: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+    for (raw, texels) in raw.iter().zip(texels) {
+        let fail = |message: &str| {
+            let message = format!("buffer {}: {message}", texels.name);
+            Err((Diagnostic::new(message), raw.span().start))
+        };
+        if names.contains(&texels.name.as_str()) {
+            return fail("another buffer or parameter has this name");
+        }
+        names.push(&texels.name);
+        if let Some(output) = texels.buffer.output.as_deref() {
+            if outputs.contains(&output) {
+                return fail("another buffer is written to its output");
+            }
+            outputs.push(output);
+        }
+    }
+    Ok(())
+}
+
 /// A parameter that has been read.
 struct PositionedParam {
     position: u32,
@@ -386,10 +437,80 @@ struct PositionedParam {
     content: ParsedParam,
 }
 
-/// Sorts parameters by position, checks that positions, names and output files are unique, and resolves aliases.
-fn order_params(mut params: Vec<PositionedParam>) -> Result<Vec<LaunchParam>, LocatedError> {
+/// Sorts parameters by position, checks that positions, names and output files are unique, and resolves aliases of the
+/// buffers of parameters and of `texels`.
+fn order_params(
+    mut params: Vec<PositionedParam>,
+    texels: &[TexelBuffer],
+) -> Result<Vec<LaunchParam>, LocatedError> {
     params.sort_by_key(|param| param.position);
-    for (expected, param) in (0..).zip(&params) {
+    check_order(&params)?;
+    let mut values = Vec::with_capacity(params.len());
+    for param in &params {
+        values.push(match &param.content {
+            ParsedParam::Value(_) => None,
+            ParsedParam::Alias { of, offset } => {
+                let value = alias(&params, texels, of, *offset).map_err(|mut diagnostic| {
+                    diagnostic.message =
+                        format!("parameter {}: {}", param.name, diagnostic.message);
+                    (diagnostic, param.span)
+                });
+                Some(value?)
+            }
+        });
+    }
+    let resolved = params.into_iter().zip(values);
+    Ok(resolved
+        .filter_map(|(param, alias)| {
+            let value = match param.content {
+                ParsedParam::Value(value) => value,
+                ParsedParam::Alias { .. } => alias?,
+            };
+            Some(LaunchParam {
+                name: param.name,
+                value,
+            })
+        })
+        .collect())
+}
+
+/// Resolves an alias: byte `offset` of the buffer of parameter `of`, or of the `[[buffer]]` of this name.
+fn alias(
+    params: &[PositionedParam],
+    texels: &[TexelBuffer],
+    of: &str,
+    offset: u64,
+) -> Result<ParamValue, Diagnostic> {
+    let own = |param: &PositionedParam| match &param.content {
+        ParsedParam::Value(ParamValue::Buffer(buffer)) => Some(buffer.bytes.len()),
+        _ => None,
+    };
+    let params_with = || params.iter().filter_map(|param| Some((param, own(param)?)));
+    let named = params_with().position(|(param, _)| param.name == of);
+    let found = match named {
+        Some(buffer) => params_with().nth(buffer).map(|(_, size)| (buffer, size)),
+        None => {
+            let number = texels.iter().position(|other| other.name == of);
+            let sized = number.and_then(|n| Some((n, texels.get(n)?.buffer.bytes.len())));
+            sized.map(|(number, size)| (params_with().count() + number, size))
+        }
+    };
+    match found {
+        None if params.iter().any(|param| param.name == of) => {
+            Err(Diagnostic::new(format!("{of} is no buffer of its own")))
+        }
+        None => Err(Diagnostic::new(format!("there is no parameter {of}"))
+            .hint("it is the name of a parameter with a buffer, or of a [[buffer]]")),
+        Some((buffer, size)) if offset <= size as u64 => Ok(ParamValue::Alias { buffer, offset }),
+        Some((_, size)) => Err(Diagnostic::new(format!(
+            "byte {offset} is past the end of {of}, which has {size}"
+        ))),
+    }
+}
+
+/// Checks that the positions, names and output files of sorted parameters are unique.
+fn check_order(params: &[PositionedParam]) -> Result<(), LocatedError> {
+    for (expected, param) in (0..).zip(params) {
         if param.position > expected {
             let message = format!("there is no parameter at position {expected}");
             let hint = format!("{} is the next, at {}", param.name, param.position);
@@ -412,7 +533,7 @@ fn order_params(mut params: Vec<PositionedParam>) -> Result<Vec<LaunchParam>, Lo
         }
     }
     let mut outputs: Vec<&str> = Vec::new();
-    for param in &params {
+    for param in params {
         if let ParsedParam::Value(ParamValue::Buffer(buffer)) = &param.content
             && let Some(output) = &buffer.output
         {
@@ -426,44 +547,20 @@ fn order_params(mut params: Vec<PositionedParam>) -> Result<Vec<LaunchParam>, Lo
             outputs.push(output);
         }
     }
-    let alias = |of: &str, offset: u64, own: &PositionedParam| {
-        let fail = |message: String| {
-            let message = format!("parameter {}: {message}", own.name);
-            Err((Diagnostic::new(message), own.span))
-        };
-        let Some(buffer) = params.iter().position(|other| other.name == of) else {
-            return fail(format!("there is no parameter {of}"));
-        };
-        match params.get(buffer).map(|other| &other.content) {
-            Some(ParsedParam::Value(ParamValue::Buffer(other))) => match other.bytes.len() as u64 {
-                size if offset <= size => Ok(ParamValue::Alias { buffer, offset }),
-                size => fail(format!(
-                    "byte {offset} is past the end of {of}, which has {size}"
-                )),
-            },
-            _ => fail(format!("{of} is no buffer of its own")),
-        }
-    };
-    let mut values = Vec::with_capacity(params.len());
-    for param in &params {
-        values.push(match &param.content {
-            ParsedParam::Value(_) => None,
-            ParsedParam::Alias { of, offset } => Some(alias(of, *offset, param)?),
-        });
-    }
-    let resolved = params.into_iter().zip(values);
-    Ok(resolved
-        .filter_map(|(param, alias)| {
-            let value = match param.content {
-                ParsedParam::Value(value) => value,
-                ParsedParam::Alias { .. } => alias?,
-            };
-            Some(LaunchParam {
-                name: param.name,
-                value,
-            })
-        })
-        .collect())
+    Ok(())
+}
+
+/// Most blocks of a grid along each axis (CUDA C++ Programming Guide, technical specifications).
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// Reads a size, with its byte of the file in an error.
+fn located_size(
+    name: &str,
+    given: &Spanned<Vec<u32>>,
+    axes: [u32; 3],
+    most: u64,
+) -> Result<[u32; 3], LocatedError> {
+    size(name, given.get_ref(), axes, most).map_err(|d| (d, given.span().start))
 }
 
 /// Reads a size in x, y and z; absent axes are 1. `axes` and `most` limit the axes and their product: the limits of

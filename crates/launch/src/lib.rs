@@ -3,7 +3,7 @@
 //! A [`LaunchFile`] names grid, block, parameters and buffers. [`bind`] applies it to a kernel: it places buffers and
 //! variables in [`GlobalMemory`], writes the launch block and the other constant banks as the driver of a GPU does, and
 //! binds textures and surfaces to their objects. Simulators run the result, a [`Launch`] with its memory.
-//! Launch files of mini-SIMT programs are in [`mini`].
+//! A [`LaunchSet`] is the sequence of launches of a host program. Launch files of mini-SIMT programs are in [`mini`].
 
 // Values in this crate come from input files: indices and casts must be checked.
 #![cfg_attr(
@@ -26,9 +26,10 @@ mod texture;
 pub use buffers::{BufferComparison, compare_buffers, output_files};
 pub use constants::bind;
 pub use file::{
-    ElementType, Expected, ImageBinding, LaunchBuffer, LaunchFile, LaunchParam, LaunchPointer,
-    LaunchVariable, NpyArray, ParamValue, PointerLocation, ReadFile, StartCaches, TexelBuffer,
-    TexelLayout, TextureBinding, Vary,
+    ElementType, EndCondition, Expected, HostWrite, ImageBinding, LaunchBuffer, LaunchFile,
+    LaunchParam, LaunchPointer, LaunchSet, LaunchVariable, NpyArray, ParamValue, PointerLocation,
+    ReadFile, Repetition, SetContents, SetLaunch, StartCaches, TexelBuffer, TexelLayout,
+    TextureBinding, Vary,
 };
 pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};

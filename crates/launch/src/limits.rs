@@ -1,4 +1,4 @@
-//! Launch limits of the supported compute capabilities and of the kernel.
+//! Launch limits of the supported GPUs and of the kernel.
 
 use warpbound_base::Diagnostic;
 use warpbound_load::Kernel;
@@ -9,12 +9,15 @@ use crate::LaunchFile;
 /// Programming Guide, technical specifications per compute capability).
 const MAX_SHARED: u64 = 48 << 10;
 
-/// Checks the limits that CUDA checks at a launch.
+/// Bytes of LDS that a block may use on AMD's GPUs of generation 8 (LLVM, `getAddressableLocalMemorySize`).
+const MAX_LDS: u64 = 64 << 10;
+
+/// Checks the limits that CUDA checks at a launch, or the runtime of an AMD GPU.
 ///
 /// # Errors
 ///
 /// If a block has more shared memory than the GPU provides, another size than the kernel requires, or more threads than
-/// the kernel was compiled for (`__launch_bounds__`).
+/// the kernel was compiled for (`__launch_bounds__`, `amdgpu_flat_work_group_size`).
 pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
     let fail = |message: String| {
         let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
@@ -24,9 +27,13 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
         u64::from(kernel.static_shared.unwrap_or(0)),
         u64::from(file.dynamic_shared),
     );
-    if fixed + dynamic > MAX_SHARED {
+    let (most, attribute) = match &kernel.code_object {
+        Some(_) => (MAX_LDS, "amdgpu_flat_work_group_size"),
+        None => (MAX_SHARED, "__launch_bounds__"),
+    };
+    if fixed + dynamic > most {
         return fail(format!(
-            "a block has {} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {MAX_SHARED}",
+            "a block has {} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {most}",
             fixed + dynamic
         ));
     }
@@ -41,7 +48,7 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
     let threads = |block: [u32; 3]| block.iter().map(|&n| u64::from(n)).product::<u64>();
     match kernel.max_threads.map(threads) {
         Some(most) if threads(file.block) > most => fail(format!(
-            "the kernel was compiled for blocks of at most {most} threads (__launch_bounds__), the launch has {}",
+            "the kernel was compiled for blocks of at most {most} threads ({attribute}), the launch has {}",
             threads(file.block)
         )),
         _ => Ok(()),

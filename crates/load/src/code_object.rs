@@ -1,14 +1,21 @@
 //! Kernels of code objects: ELF files for AMD's GPUs (LLVM, "User Guide for AMDGPU Backend", "Code Object").
 
 mod argument;
+mod code;
 mod descriptor;
+mod kernel;
 mod loaded;
+mod metadata;
+mod notes;
+mod read;
+mod yaml;
 
 use std::fmt;
 
 pub use argument::{ArgKind, HiddenArg, KernelArg};
 pub use descriptor::GcnDescriptor;
-pub use loaded::{AddressField, LoadedFile};
+pub use loaded::{AddressField, LoadedFile, LoadedSegment};
+pub(crate) use read::{assemble, isa, target};
 
 /// Version of a code object, which decides where kernels, metadata and hidden arguments are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

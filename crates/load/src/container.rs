@@ -2,6 +2,7 @@
 
 use warpbound_base::Diagnostic;
 
+use crate::bundle;
 use crate::elf::fault;
 
 /// Files that may have machine code inside.
@@ -11,6 +12,8 @@ pub(crate) enum Magic {
     Elf,
     /// One or more fat binaries.
     FatBinary,
+    /// One or more offload bundles.
+    OffloadBundle,
     /// A static archive.
     Archive,
     /// mini-SIMT text.
@@ -55,6 +58,12 @@ pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
     }
     if head.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
         return Ok(Magic::FatBinary);
+    }
+    if head.starts_with(bundle::MAGIC) {
+        return Ok(Magic::OffloadBundle);
+    }
+    if head.starts_with(bundle::COMPRESSED_MAGIC) {
+        return Err(bundle::refuse_compressed(head, 0));
     }
     if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") {
         return Ok(Magic::Archive);

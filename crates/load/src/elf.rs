@@ -1,4 +1,4 @@
-//! The ELF layer of a cubin: header, sections, symbols and relocations as plain values.
+//! The ELF layer of a cubin or code object: header, sections, symbols and relocations as plain values.
 //!
 //! Work is bounded by the size of the file: a table must lie inside it, and the names and the contents read
 //! are each limited to a few times its size ([`Budget`]). Otherwise overlapping sections or strings would make
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use object::LittleEndian as LE;
 use object::elf;
-use object::read::elf::{FileHeader as _, SectionHeader as _};
+use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
 use warpbound_base::Diagnostic;
 
 /// Returns a diagnostic located at a byte offset of the file.
@@ -28,14 +28,16 @@ pub(crate) const LINE_TABLE: &str = ".debug_line";
 /// `e_machine` of NVIDIA GPUs.
 pub(crate) const EM_CUDA: u16 = 190;
 
-/// Accepts an ELF file for NVIDIA GPUs; the error names any other machine.
+/// `e_machine` of AMD GPUs.
+pub(crate) const EM_AMDGPU: u16 = 224;
+
+/// Accepts an ELF file for a GPU; the error names any other machine.
 pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
     let machine = match header.machine {
-        EM_CUDA => return Ok(()),
+        EM_CUDA | EM_AMDGPU => return Ok(()),
         3 => "x86".to_owned(),
         62 => "x86-64".to_owned(),
         183 => "AArch64".to_owned(),
-        224 => "AMD GPU".to_owned(),
         243 => "RISC-V".to_owned(),
         number => format!("machine number {number}"),
     };
@@ -48,6 +50,7 @@ pub(crate) fn check_machine(header: &Header) -> Result<(), Diagnostic> {
 
 /// The header fields that identify the kind of ELF file.
 pub(crate) struct Header {
+    pub(crate) os_abi: u8,
     pub(crate) abi_version: u8,
     pub(crate) file_type: u16,
     pub(crate) machine: u16,
@@ -59,6 +62,7 @@ impl Header {
     pub(crate) fn read(data: &[u8]) -> Result<Header, Diagnostic> {
         let raw = raw_header(data)?;
         Ok(Header {
+            os_abi: raw.e_ident.os_abi.0,
             abi_version: raw.e_ident.abi_version,
             file_type: raw.e_type.get(LE).0,
             machine: raw.e_machine.get(LE).0,
@@ -96,6 +100,16 @@ impl Section<'_> {
     pub(crate) fn has_contents(&self) -> bool {
         !WITHOUT_CONTENTS.contains(&self.kind)
     }
+}
+
+/// A part of the file that the loader places in memory.
+pub(crate) struct RawSegment {
+    pub(crate) address: u64,
+    /// Byte offset of the contents in the file.
+    pub(crate) offset: u64,
+    /// Bytes in the file, and in memory, where zeros follow them.
+    pub(crate) file_size: u64,
+    pub(crate) memory_size: u64,
 }
 
 /// Location of a symbol's definition.
@@ -206,6 +220,8 @@ pub(crate) struct Elf<'data> {
     pub(crate) header: Header,
     pub(crate) sections: Vec<Section<'data>>,
     pub(crate) symbols: Vec<RawSymbol>,
+    /// Parts that the loader places in memory, in the order of the file.
+    pub(crate) segments: Vec<RawSegment>,
     reader: Reader<'data>,
 }
 
@@ -289,8 +305,8 @@ impl<'data> Elf<'data> {
         let raw = raw_header(data)?;
         let header = Header::read(data)?;
         check_machine(&header)?;
-        // The program headers are not used, but a file truncated inside them is damaged.
-        raw.program_headers(LE, data).map_err(|_| {
+        // Of cubins the program headers are not used, but a file truncated inside them is damaged.
+        let segments = raw.program_headers(LE, data).map_err(|_| {
             fault(
                 raw.e_phoff.get(LE),
                 "the program header table reaches beyond the end of the file or has entries of an unknown size",
@@ -302,11 +318,19 @@ impl<'data> Elf<'data> {
             contents: Budget::new(data.len() as u64),
         };
         let sections = read_sections(&reader, raw)?;
-        let symbols = read_symbols(&reader, &sections)?;
+        let mut symbols = read_symbols(&reader, &sections, elf::SHT_SYMTAB)?;
+        if symbols.is_empty() && header.machine == EM_AMDGPU {
+            // The table of the linker may be stripped; that of the loader names the kernels.
+            symbols = read_symbols(&reader, &sections, elf::SHT_DYNSYM)?;
+        }
+        let segments = segments
+            .iter()
+            .filter(|segment| segment.p_type(LE) == elf::PT_LOAD);
         Ok(Elf {
             header,
             sections,
             symbols,
+            segments: segments.map(read_segment).collect(),
             reader,
         })
     }
@@ -316,11 +340,69 @@ impl<'data> Elf<'data> {
         self.reader.contents(section)
     }
 
-    /// Reads all relocations, by the index of the relocated section, in the order of the file. A damaged table
-    /// is an error of that section only.
+    /// The contents of a part that the loader places in memory.
+    pub(crate) fn segment_contents(&self, segment: &RawSegment) -> Result<&'data [u8], Diagnostic> {
+        let range = usize::try_from(segment.offset).ok().and_then(|start| {
+            let end = start.checked_add(usize::try_from(segment.file_size).ok()?)?;
+            self.reader.data.get(start..end)
+        });
+        range.ok_or_else(|| {
+            fault(
+                segment.offset,
+                format!(
+                    "a segment of 0x{:x} bytes reaches beyond the end of the file",
+                    segment.file_size
+                ),
+            )
+        })
+    }
+
+    /// Bytes inside a section, without cost to the budget of contents: for few bytes only.
+    pub(crate) fn peek(&self, section: &Section<'_>, at: u64, size: u64) -> Option<&'data [u8]> {
+        let inside = at.checked_add(size)? <= section.size && section.has_contents();
+        let start = usize::try_from(section.offset.checked_add(at)?).ok()?;
+        let end = start.checked_add(usize::try_from(size).ok()?)?;
+        self.reader.data.get(start..end).filter(|_| inside)
+    }
+
+    /// Whether a section is a relocation table of the loader, whose fields and symbols are those of the loaded file.
+    fn is_dynamic(&self, table: &Section<'_>) -> bool {
+        let symbols = self.sections.get(table.link as usize);
+        symbols.is_some_and(|symbols| symbols.kind == elf::SHT_DYNSYM.0)
+    }
+
+    /// Reads the relocations that the loader applies, each with its symbol; [`RawRelocation::at`] is the address of the
+    /// field.
+    pub(crate) fn dynamic_relocations(
+        &self,
+    ) -> Result<Vec<(RawRelocation, RawSymbol)>, Diagnostic> {
+        let symbols = read_symbols(&self.reader, &self.sections, elf::SHT_DYNSYM)?;
+        let mut all = Vec::new();
+        let tables = self
+            .sections
+            .iter()
+            .filter(|table| table.kind == elf::SHT_RELA.0 && self.is_dynamic(table));
+        for table in tables {
+            for (offset, entry) in self.reader.table(table, "relocation table")? {
+                let relocation = RawRelocation::from_rela(offset, entry);
+                let symbol = symbols.get(relocation.symbol).ok_or_else(|| {
+                    fault(offset, "a relocation names a symbol that does not exist")
+                })?;
+                // Each entry copies a reference to the name only.
+                all.push((relocation, symbol.clone()));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads all relocations of sections, by the index of the relocated section, in the order of the file. A damaged
+    /// table is an error of that section only.
     pub(crate) fn relocations(&self) -> Relocations {
         let mut relocations = Relocations::new();
         for section in &self.sections {
+            if self.header.machine == EM_AMDGPU && self.is_dynamic(section) {
+                continue;
+            }
             let entries = match elf::SectionType(section.kind) {
                 elf::SHT_REL => self.entries(section, RawRelocation::from_rel),
                 elf::SHT_RELA => self.entries(section, RawRelocation::from_rela),
@@ -430,14 +512,23 @@ fn read_sections<'data>(
     Ok(sections)
 }
 
-/// Reads the symbol table; a file has at most one.
+/// Reads the fields of a program header.
+fn read_segment(raw: &elf::ProgramHeader64<LE>) -> RawSegment {
+    RawSegment {
+        address: raw.p_vaddr(LE),
+        offset: raw.p_offset(LE),
+        file_size: raw.p_filesz(LE),
+        memory_size: raw.p_memsz(LE),
+    }
+}
+
+/// Reads the symbol table of a kind; a file has at most one.
 fn read_symbols(
     reader: &Reader<'_>,
     sections: &[Section<'_>],
+    kind: elf::SectionType,
 ) -> Result<Vec<RawSymbol>, Diagnostic> {
-    let mut tables = sections
-        .iter()
-        .filter(|section| section.kind == elf::SHT_SYMTAB.0);
+    let mut tables = sections.iter().filter(|section| section.kind == kind.0);
     let Some(table) = tables.next() else {
         return Ok(Vec::new());
     };

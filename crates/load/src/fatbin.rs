@@ -35,6 +35,8 @@ const ALIGNMENT: u64 = 8;
 pub enum EntryKind {
     /// Machine code: a cubin.
     Cubin,
+    /// Machine code of an AMD GPU: a code object.
+    CodeObject,
     /// Machine code as text: mini-SIMT.
     Text,
     /// PTX text.
@@ -46,7 +48,10 @@ pub enum EntryKind {
 impl EntryKind {
     /// Whether this is machine code, which can be loaded as an image.
     pub fn is_code(self) -> bool {
-        matches!(self, EntryKind::Cubin | EntryKind::Text)
+        matches!(
+            self,
+            EntryKind::Cubin | EntryKind::CodeObject | EntryKind::Text
+        )
     }
 }
 
@@ -54,6 +59,7 @@ impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EntryKind::Cubin => f.write_str("cubin"),
+            EntryKind::CodeObject => f.write_str("code object"),
             EntryKind::Text => f.write_str("text"),
             EntryKind::Ptx => f.write_str("PTX"),
             EntryKind::Other(number) => write!(f, "kind {number}"),

@@ -16,10 +16,15 @@ use crate::source::Window;
 /// Names of the sections that hold fat binaries: of linked and of relocatable device code.
 const SECTIONS: [&[u8]; 2] = [b".nv_fatbin", b"__nv_relfatbin"];
 
+/// Name of the section that holds offload bundles.
+const BUNDLES: &[u8] = b".hip_fatbin";
+
 /// A section that holds, or may hold, fat binaries.
 pub(crate) enum FatSection<'a> {
     /// A section of fat binaries only.
     Dedicated(Window<'a>),
+    /// A section of offload bundles only.
+    Bundles(Window<'a>),
     /// A data section, in which libraries that choose kernels at run time embed fat binaries.
     Data(Window<'a>),
 }
@@ -86,6 +91,7 @@ pub(crate) fn fat_sections<'a>(file: Window<'a>) -> Result<Vec<FatSection<'a>>, 
             budget.spend(size, section.start, "sections")?;
             found.push(match own {
                 true => FatSection::Dedicated(section),
+                false if is_named(name, BUNDLES) => FatSection::Bundles(section),
                 false => FatSection::Data(section),
             });
         }

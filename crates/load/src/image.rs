@@ -1,4 +1,4 @@
-//! [`Image`]: the contents of a cubin or of a mini-SIMT text.
+//! [`Image`]: the contents of a cubin, of a code object or of a mini-SIMT text.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::kernel::{Kernel, demangle};
 use crate::name::{NamePattern, list_candidates};
 use crate::variable::Variable;
 
-/// A cubin, or a file of mini-SIMT text.
+/// A cubin, a code object, or a file of mini-SIMT text.
 #[derive(Clone, Debug)]
 pub struct Image {
     pub(crate) isa: Isa,

@@ -42,7 +42,7 @@ pub struct Kernel {
     /// First line of a kernel in a text file, from 1; 0 for machine code.
     pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
-    pub functions: Vec<Function>,
+    pub functions: Arc<[Function]>,
     /// General registers per thread (NVIDIA: bits 31:24 of the code section's `sh_info`; AMD: VGPRs).
     pub registers: u16,
     /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).

@@ -25,6 +25,7 @@
 mod assemble;
 mod attribute;
 mod bank;
+mod bundle;
 mod code_object;
 mod container;
 mod elf;
@@ -52,7 +53,7 @@ pub use attribute::Attribute;
 pub use bank::ConstBank;
 pub use code_object::{
     AddressField, ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg,
-    KernelArg, LoadedFile,
+    KernelArg, LoadedFile, LoadedSegment,
 };
 pub use fatbin::{EntryKind, FatbinEntry, Packing};
 pub use gfx::Gfx;

@@ -1,12 +1,15 @@
-//! [`ImageDirectory`]: the images in a cubin, a text file, a fat binary, a host file or an archive.
+//! [`ImageDirectory`]: the images in a cubin or code object, a text file, a fat binary or offload bundle, a host file or an
+//! archive.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
+use crate::bundle;
+use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{EM_CUDA, Header, check_machine, fault};
+use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::Image;
@@ -19,10 +22,14 @@ use crate::source::{ByteSource, Window};
 pub enum ContainerKind {
     /// A single cubin.
     Cubin,
+    /// A single code object of an AMD GPU.
+    CodeObject,
     /// mini-SIMT text.
     Text,
     /// A fat binary.
     FatBinary,
+    /// An offload bundle.
+    OffloadBundle,
     /// A program, shared object or object file of the host.
     Host,
     /// A static archive of object files.
@@ -55,7 +62,7 @@ impl ImageDirectory {
                     let head = member.head(64)?;
                     if matches!(
                         container::recognize(&head),
-                        Ok(Magic::Elf | Magic::FatBinary)
+                        Ok(Magic::Elf | Magic::FatBinary | Magic::OffloadBundle)
                     ) {
                         open_file(member, &mut entries).map_err(|mut diagnostic| {
                             diagnostic.message = format!("member {name}: {}", diagnostic.message);
@@ -72,7 +79,7 @@ impl ImageDirectory {
                 entries.push(single_entry(file, EntryKind::Text, Isa::MiniSimt));
                 ContainerKind::Text
             }
-            Magic::Elf | Magic::FatBinary => open_file(file, &mut entries)?,
+            Magic::Elf | Magic::FatBinary | Magic::OffloadBundle => open_file(file, &mut entries)?,
         };
         if entries.is_empty() {
             if container == ContainerKind::Host {
@@ -155,9 +162,16 @@ fn open_file(
     entries: &mut Vec<FatbinEntry>,
 ) -> Result<ContainerKind, Diagnostic> {
     let head = file.head(64)?;
-    if container::recognize(&head)? == Magic::FatBinary {
-        fatbin::scan(file, entries)?;
-        return Ok(ContainerKind::FatBinary);
+    match container::recognize(&head)? {
+        Magic::FatBinary => {
+            fatbin::scan(file, entries)?;
+            return Ok(ContainerKind::FatBinary);
+        }
+        Magic::OffloadBundle => {
+            bundle::scan(file, entries)?;
+            return Ok(ContainerKind::OffloadBundle);
+        }
+        Magic::Elf | Magic::Archive | Magic::Text => {}
     }
     let header = Header::read(&head)?;
     if header.machine == EM_CUDA {
@@ -165,9 +179,18 @@ fn open_file(
         entries.push(single_entry(file, EntryKind::Cubin, isa));
         return Ok(ContainerKind::Cubin);
     }
+    if header.machine == EM_AMDGPU {
+        let isa = match code_object::target(&header)? {
+            (_, Some(gfx)) => Isa::Gfx(gfx),
+            (_, None) => code_object::isa(&file.bytes()?)?,
+        };
+        entries.push(single_entry(file, EntryKind::CodeObject, isa));
+        return Ok(ContainerKind::CodeObject);
+    }
     for section in host::fat_sections(file)? {
         match section {
             FatSection::Dedicated(section) => fatbin::scan(section, entries)?,
+            FatSection::Bundles(section) => bundle::scan(section, entries)?,
             FatSection::Data(section) => fatbin::search(section, entries)?,
         }
     }

@@ -1,16 +1,21 @@
 //! The line table: the source lines of instructions.
 //!
-//! `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
+//! In a cubin `.debug_line` holds one sequence of rows per code section. Its start address is 0 in the file; a
 //! relocation against the kernel's symbol identifies the section. The relocations are applied to a
-//! copy of the table in which an address carries the section's index in its upper half.
+//! copy of the table in which an address carries the section's index in its upper half. The same holds for code objects of
+//! AMD that are not linked; in linked ones the addresses are those of the loaded file, and the upper half is 0.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gimli::{DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
+use gimli::{
+    DebugLine, DebugLineOffset, DebugLineStr, EndianSlice, LineProgramHeader, LittleEndian,
+};
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use crate::elf::{Elf, LINE_TABLE, RawRelocation, Relocations, SymbolLocation, fault};
+use crate::elf::{
+    Budget, EM_AMDGPU, Elf, LINE_TABLE, RawRelocation, Relocations, SymbolLocation, fault,
+};
 
 /// A line of a source file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,7 +37,9 @@ impl std::fmt::Display for SourceLine {
 pub(crate) struct LineTable {
     files: Arc<[FileName]>,
     /// By address; a row applies up to the next.
-    rows: Vec<Row>,
+    rows: Arc<[Row]>,
+    /// Address of the first byte of the code in the rows.
+    base: u32,
 }
 
 /// Name of a source file.
@@ -51,9 +58,18 @@ struct Row {
 }
 
 impl LineTable {
+    /// The table for code whose first byte has the address `base` in the rows.
+    pub(crate) fn at(&self, base: u32) -> LineTable {
+        LineTable {
+            base,
+            ..self.clone()
+        }
+    }
+
     /// The source line of an address.
     pub(crate) fn find(&self, address: CodeAddr) -> Option<SourceLine> {
-        let next = self.rows.partition_point(|row| row.address <= address.0);
+        let address = self.base.checked_add(address.0)?;
+        let next = self.rows.partition_point(|row| row.address <= address);
         let row = self.rows.get(next.checked_sub(1)?)?;
         let (file, line) = row.line?;
         let file = self.files.get(usize::try_from(file).ok()?)?;
@@ -72,6 +88,13 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// `R_CUDA_64`: the only relocation that ptxas puts into line tables (experiment).
 const R_CUDA_64: u32 = 2;
+
+/// Relocations of code objects: an address (`R_AMDGPU_ABS64`), an offset in a section of names (`R_AMDGPU_ABS32`).
+const R_AMDGPU_ABS64: u32 = 3;
+const R_AMDGPU_ABS32: u32 = 6;
+
+/// Section with names of files.
+const LINE_NAMES: &str = ".debug_line_str";
 
 /// Reads `.debug_line`: one table per code section index. Empty if the file has no line table.
 pub(crate) fn read(
@@ -92,8 +115,20 @@ pub(crate) fn read(
             relocate(elf, &mut contents, relocation)?;
         }
     }
+    let names = elf
+        .sections
+        .iter()
+        .find(|section| section.name == LINE_NAMES);
+    let names = names.map_or(Ok(&[][..]), |names| elf.contents(names))?;
     let mut reader = TableReader {
         section_offset: section.offset,
+        newest_version: if elf.header.machine == EM_AMDGPU {
+            5
+        } else {
+            4
+        },
+        names: DebugLineStr::new(names, LittleEndian),
+        budget: Budget::new((contents.len() + names.len()) as u64),
         files: Vec::new(),
         rows: BTreeMap::new(),
     };
@@ -107,7 +142,12 @@ pub(crate) fn read(
             // stable, so of several rows at one address the last in the program applies.
             rows.sort_by_key(|row| (row.address, row.line.is_some()));
             let files = Arc::clone(&files);
-            (section, LineTable { files, rows })
+            let table = LineTable {
+                files,
+                rows: rows.into(),
+                base: 0,
+            };
+            (section, table)
         })
         .collect())
 }
@@ -124,8 +164,11 @@ fn relocate(
             format!("line table relocation: {message}"),
         )
     };
-    if relocation.number != R_CUDA_64 {
-        return Err(bad("is not R_CUDA_64"));
+    let is_amd = elf.header.machine == EM_AMDGPU;
+    match (is_amd, relocation.number) {
+        (false, R_CUDA_64) | (true, R_AMDGPU_ABS64 | R_AMDGPU_ABS32) => {}
+        (false, _) => return Err(bad("is not R_CUDA_64")),
+        (true, _) => return Err(bad("is neither R_AMDGPU_ABS64 nor R_AMDGPU_ABS32")),
     }
     let symbol = elf
         .symbols
@@ -134,9 +177,22 @@ fn relocate(
     let SymbolLocation::Section(section) = symbol.location else {
         return Err(bad("the symbol has no section"));
     };
-    let field = usize::try_from(relocation.at)
+    let tail = usize::try_from(relocation.at)
         .ok()
-        .and_then(|at| contents.get_mut(at..)?.first_chunk_mut::<8>())
+        .and_then(|at| contents.get_mut(at..));
+    let tail = tail.ok_or_else(|| bad("lies outside the table"))?;
+    if is_amd && relocation.number == R_AMDGPU_ABS32 {
+        let name = symbol
+            .value
+            .wrapping_add_signed(relocation.addend.unwrap_or(0));
+        let field = tail
+            .first_chunk_mut::<4>()
+            .ok_or_else(|| bad("lies outside the table"))?;
+        *field = (name as u32).to_le_bytes();
+        return Ok(());
+    }
+    let field = tail
+        .first_chunk_mut::<8>()
         .ok_or_else(|| bad("lies outside the table"))?;
     let addend = relocation.addend.unwrap_or(i64::from_le_bytes(*field));
     let offset = symbol
@@ -150,14 +206,20 @@ fn relocate(
 }
 
 /// Reader of a `.debug_line` section; rows are grouped by code section.
-struct TableReader {
+struct TableReader<'a> {
     /// Offset of the table in the file.
     section_offset: u64,
+    /// Newest version of DWARF that is read.
+    newest_version: u8,
+    /// Names of files outside the table (DWARF 5).
+    names: DebugLineStr<Bytes<'a>>,
+    /// Limits the names, of which several may be the same bytes.
+    budget: Budget,
     files: Vec<FileName>,
     rows: BTreeMap<usize, Vec<Row>>,
 }
 
-impl TableReader {
+impl TableReader<'_> {
     /// Reads all units of the table.
     fn read(&mut self, contents: &[u8]) -> Result<(), Diagnostic> {
         let table = DebugLine::new(contents, LittleEndian);
@@ -165,11 +227,14 @@ impl TableReader {
         while offset < contents.len() {
             let position = self.section_offset.saturating_add(offset as u64);
             let bad = |message: &str| fault(position, format!("line table: {message}"));
-            // DWARF 5 changed the header; ptxas writes version 2 for these architectures.
+            // DWARF 5 changed the header; ptxas writes version 2 for these architectures, clang 5 for AMD's.
             match contents.get(offset..).and_then(<[u8]>::first_chunk) {
-                Some([_, _, _, _, 2..=4, 0]) => {}
+                Some([_, _, _, _, version, 0]) if (2..=self.newest_version).contains(version) => {}
                 Some([0xff, 0xff, 0xff, 0xff, ..]) => return Err(bad("is a 64-bit DWARF table")),
-                Some(_) => return Err(bad("has a version other than 2 to 4")),
+                Some(_) => {
+                    let newest = self.newest_version;
+                    return Err(bad(&format!("has a version other than 2 to {newest}")));
+                }
                 None => return Err(bad("a unit is cut short")),
             }
             let program = table
@@ -182,7 +247,9 @@ impl TableReader {
                 .and_then(|start| start.checked_add(header.unit_length()))
                 .ok_or_else(|| bad("a unit is too long"))?;
             let base = self.files.len();
-            self.add_files(header);
+            self.add_files(header, position)?;
+            // DWARF 2 to 4 number the files from 1.
+            let first_file = usize::from(header.version() <= 4);
             let mut rows = program.rows();
             while let Some((header, row)) = rows
                 .next_row()
@@ -191,8 +258,11 @@ impl TableReader {
                 let section = (row.address() >> 32) as usize;
                 let file = row
                     .file(header)
-                    // DWARF 2 to 4 number the files from 1.
-                    .and_then(|_| usize::try_from(row.file_index()).ok()?.checked_sub(1))
+                    .and_then(|_| {
+                        usize::try_from(row.file_index())
+                            .ok()?
+                            .checked_sub(first_file)
+                    })
                     .and_then(|index| u32::try_from(base.checked_add(index)?).ok());
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
                 let line = file.zip(line).filter(|_| !row.end_sequence());
@@ -209,27 +279,44 @@ impl TableReader {
     }
 
     /// Adds the file names of a unit.
-    fn add_files(&mut self, header: &LineProgramHeader<Bytes<'_>>) {
-        let text = |value| match value {
-            gimli::AttributeValue::String(text) => {
-                Bytes::to_string_lossy(&text).replace(char::is_control, "\u{fffd}")
-            }
-            // DWARF 2 to 4 have no other form.
-            _ => String::new(),
+    fn add_files(
+        &mut self,
+        header: &LineProgramHeader<Bytes<'_>>,
+        position: u64,
+    ) -> Result<(), Diagnostic> {
+        let text = |value| {
+            let text = match value {
+                gimli::AttributeValue::String(text) => text,
+                gimli::AttributeValue::DebugLineStrRef(at) => {
+                    let name = self.names.get_str(at);
+                    name.map_err(|_| {
+                        fault(position, "line table: a name lies outside its section")
+                    })?
+                }
+                // DWARF 2 to 4 have no other form, and compilers write no other in DWARF 5.
+                _ => return Ok(String::new()),
+            };
+            let size = text.len() as u64;
+            self.budget.spend(size, position, "names of files")?;
+            Ok(text.to_string_lossy().replace(char::is_control, "\u{fffd}"))
         };
         let directories: Vec<Arc<str>> = header
             .include_directories()
             .iter()
-            .map(|directory| Arc::from(text(*directory)))
-            .collect();
-        self.files.extend(header.file_names().iter().map(|file| {
+            .map(|directory| text(*directory).map(Arc::from))
+            .collect::<Result<_, Diagnostic>>()?;
+        let first_directory = usize::from(header.version() <= 4);
+        let mut files = Vec::with_capacity(header.file_names().len());
+        for file in header.file_names() {
             let directory = usize::try_from(file.directory_index())
                 .ok()
-                .and_then(|index| directories.get(index.checked_sub(1)?));
-            FileName {
+                .and_then(|index| directories.get(index.checked_sub(first_directory)?));
+            files.push(FileName {
                 directory: directory.cloned().unwrap_or_default(),
-                name: text(file.path_name()),
-            }
-        }));
+                name: text(file.path_name())?,
+            });
+        }
+        self.files.extend(files);
+        Ok(())
     }
 }

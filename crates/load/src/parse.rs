@@ -4,14 +4,15 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::assemble;
+use crate::code_object;
 use crate::container::{self, Magic};
-use crate::elf::{Elf, Header, fault};
+use crate::elf::{EM_AMDGPU, Elf, Header, fault};
 use crate::image::{Image, Linkage};
 use crate::sm::Sm;
 use crate::text;
 
 impl Image {
-    /// Reads a cubin.
+    /// Reads a cubin, a code object or a mini-SIMT text.
     ///
     /// Of a cubin of an unsupported architecture, only the list of kernels is read. A kernel with damaged or
     /// contradictory parts is refused, see [`Image::refused`].
@@ -29,11 +30,14 @@ impl Image {
         match container::recognize(&file)? {
             Magic::Elf => {}
             Magic::Text => return text::parse(&file),
-            Magic::FatBinary | Magic::Archive => {
+            Magic::FatBinary | Magic::OffloadBundle | Magic::Archive => {
                 return Err(fault(0, "this is not a single cubin"));
             }
         }
         let elf = Elf::parse(&file)?;
+        if elf.header.machine == EM_AMDGPU {
+            return code_object::assemble(&file, &elf);
+        }
         let sm = architecture(&elf.header)?;
         let linkage = match elf.header.file_type {
             1 => Linkage::Relocatable,

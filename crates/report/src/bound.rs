@@ -134,6 +134,9 @@ pub struct KernelBound {
     pub verdict: BoundVerdict,
     /// Live lanes of a warp; 0 for an unreadable kernel.
     pub lanes: u64,
+    /// Whether the lanes of a warp have one program counter (GCN3), so that facts are about the wave.
+    #[serde(skip)]
+    pub is_wave: bool,
     /// Threads of a block in x, y, z, if stated by the user or recorded in the file.
     pub block: Option<[u32; 3]>,
     /// Digest of the code, which facts files refer to; empty for an unreadable kernel.

@@ -194,7 +194,13 @@ impl KernelBound {
         if self.loops.is_empty() {
             return;
         }
-        out.push_str("  loops; a bound is the most executions of the header by one thread, per entry of the loop:\n");
+        let walker = match self.is_wave {
+            true => "the wave",
+            false => "one thread",
+        };
+        out.push_str(&format!(
+            "  loops; a bound is the most executions of the header by {walker}, per entry of the loop:\n"
+        ));
         let source = match self.loops.iter().any(|l| l.source.is_some()) {
             true => "source",
             false => "",

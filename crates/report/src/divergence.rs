@@ -36,6 +36,10 @@ pub struct OpReport {
     pub instruction: String,
     /// Kind of operation.
     pub kind: ItemKind,
+    /// Kind of a branch in code that keeps masks of lanes: `split`, `skip`, `latch`, `loop exit`, `constant`, `scalar`,
+    /// `mask`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<&'static str>,
     /// Source line.
     pub source: Option<String>,
     /// Function that contains it, if not the kernel itself.

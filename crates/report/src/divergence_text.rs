@@ -14,6 +14,16 @@ const LEGEND: &str = "
   by data flow: analysis of where values come from; by warp state: analysis of which threads agree, along the code
 ";
 
+/// Legend of the columns for code that keeps masks of lanes.
+const MASK_LEGEND: &str = "
+  split: both arms of an if-else may be executed, each by the lanes of its side; skip: passes code that no lane would
+  execute; latch: to the header of a loop; loop exit: out of the innermost loop; constant: one side is never taken;
+  scalar: a register of the wave decides; mask: a mask decides that is not followed
+  uniform: the lanes of a wave have one condition, address or set of operands; divergent: they may have several; the
+  lines below say where they come from; part of the warp: other lanes may be inactive meanwhile
+  by data flow: analysis of where values come from
+";
+
 pub(crate) fn text(report: &DivergenceReport) -> String {
     let mut out = format!("{}: ", report.kernel);
     let of = |kind| report.items.iter().filter(move |item| item.kind == kind);
@@ -42,15 +52,14 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
     out.push_str(&parts.join(", "));
     out.push_str("\n\n");
     let columns = [Align::Left; 5];
-    let heads = [
-        "at",
-        "instruction",
-        "by data flow",
-        "by warp state",
-        "source",
-    ];
+    let keeps_masks = report.items.iter().any(|item| item.site.is_some());
+    let third = match keeps_masks {
+        true => ["branch", "by data flow"],
+        false => ["by data flow", "by warp state"],
+    };
+    let heads = ["at", "instruction", third[0], third[1], "source"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    rows.extend(report.items.iter().map(row));
+    rows.extend(report.items.iter().map(|item| row(item, keeps_masks)));
     let lines = table(2, &columns, &rows);
     let mut shown: HashMap<Vec<ChainLink>, String> = HashMap::new();
     let mut lines = lines.lines();
@@ -61,7 +70,10 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
         out.push('\n');
         write_reasons(item, &mut shown, &mut out);
     }
-    out.push_str(LEGEND);
+    out.push_str(match keeps_masks {
+        true => MASK_LEGEND,
+        false => LEGEND,
+    });
     write_missed_reconvergences(report, &mut out);
     out
 }
@@ -71,8 +83,8 @@ fn is_divergent(item: &OpReport) -> bool {
     item.values.gsa || item.kind == ItemKind::Barrier && item.partial.gsa
 }
 
-/// Returns the row of an operation: address, instruction, both answers, source line.
-fn row(item: &OpReport) -> Vec<String> {
+/// Returns the row of an operation: address, instruction, both answers or the kind of branch and one, source line.
+fn row(item: &OpReport, keeps_masks: bool) -> Vec<String> {
     let by = |values: bool, partial: bool| match (values, partial) {
         (true, false) => "divergent",
         (true, true) => "divergent, part of the warp",
@@ -80,13 +92,15 @@ fn row(item: &OpReport) -> Vec<String> {
         (false, true) => "uniform, part of the warp",
     };
     let (values, partial) = (&item.values, &item.partial);
-    vec![
-        item.at.clone(),
-        item.instruction.clone(),
-        by(values.gsa, partial.gsa).to_owned(),
-        by(values.agreement, partial.agreement).to_owned(),
-        item.source.clone().unwrap_or_default(),
-    ]
+    let by_flow = by(values.gsa, partial.gsa).to_owned();
+    let answers = match keeps_masks {
+        true => [item.site.unwrap_or_default().to_owned(), by_flow],
+        false => [by_flow, by(values.agreement, partial.agreement).to_owned()],
+    };
+    let mut row = vec![item.at.clone(), item.instruction.clone()];
+    row.extend(answers);
+    row.push(item.source.clone().unwrap_or_default());
+    row
 }
 
 /// Appends the reasons for divergence, in lines below the operation.

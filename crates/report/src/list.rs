@@ -13,7 +13,7 @@ pub struct ListReport {
     pub schema: &'static str,
     /// The file as the user named it.
     pub file: String,
-    /// `cubin`, `fat binary`, `host file`, `archive`, `text`.
+    /// `cubin`, `code object`, `fat binary`, `offload bundle`, `host file`, `archive`, `text`.
     pub kind: &'static str,
     /// Selected images; all images without a selection.
     pub images: Vec<ListedImage>,
@@ -34,12 +34,12 @@ pub struct ListedImage {
     pub contents: Option<FileReport>,
 }
 
-/// Kernels of a cubin.
+/// Kernels of an image.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileReport {
     /// The file as the user named it.
     pub file: String,
-    /// `sm_61`.
+    /// `sm_61`, `gfx803`.
     pub isa: String,
     /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
@@ -80,6 +80,26 @@ pub struct KernelSummary {
     pub required_block: Option<[u32; 3]>,
     /// Reason why the control flow cannot be followed.
     pub refused: Option<String>,
+    /// What a code object of an AMD GPU states; absent for other kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_object: Option<CodeObjectSummary>,
+}
+
+/// What a code object states about a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct CodeObjectSummary {
+    /// `v2` to `v6`.
+    pub version: String,
+    /// VGPRs that are allocated for a work-item.
+    pub vector_registers: u32,
+    /// SGPRs that are allocated for a wave.
+    pub scalar_registers: u32,
+    /// Bytes of scratch of a work-item.
+    pub scratch: u32,
+    /// Bytes of all arguments, hidden ones included.
+    pub kernarg: u32,
+    /// Hidden arguments.
+    pub hidden: usize,
 }
 
 /// Directory of a file with many images.
@@ -87,7 +107,7 @@ pub struct KernelSummary {
 pub struct Directory {
     /// The file as the user named it.
     pub file: String,
-    /// `fat binary`, `host file`, `archive`.
+    /// `fat binary`, `offload bundle`, `host file`, `archive`.
     pub kind: &'static str,
     /// Images of the file.
     pub images: Vec<ImageSummary>,
@@ -188,6 +208,32 @@ impl FileReport {
             }
             return out;
         }
+        out.push_str(&self.kernel_table());
+        if self.kernels.iter().any(|k| k.refused.is_some()) {
+            out.push_str("\nnot followed:\n");
+        }
+        for k in &self.kernels {
+            if let Some(why) = &k.refused {
+                out.push_str(&format!("  {}: {why}\n", k.name));
+            }
+        }
+        if !self.others.is_empty() {
+            out.push_str("\nalso in the file:\n");
+        }
+        for other in &self.others {
+            out.push_str(&format!("  {other}\n"));
+        }
+        for warning in &self.warnings {
+            out.push_str(&format!("warning: {warning}\n"));
+        }
+        out
+    }
+
+    /// Returns the table of the kernels.
+    fn kernel_table(&self) -> String {
+        if self.kernels.iter().any(|k| k.code_object.is_some()) {
+            return self.code_object_table();
+        }
         let mut rows = vec![
             [
                 "instr", "regs", "shared", "local", "const", "params", "bars", "calls", "loops",
@@ -215,24 +261,40 @@ impl FileReport {
         }
         let mut columns = [Align::Right; 11];
         columns[10] = Align::Left;
-        out.push_str(&table(0, &columns, &rows));
-        if self.kernels.iter().any(|k| k.refused.is_some()) {
-            out.push_str("\nnot followed:\n");
-        }
+        table(0, &columns, &rows)
+    }
+
+    /// Returns the table of the kernels of a code object.
+    fn code_object_table(&self) -> String {
+        let heads = [
+            "instr", "vgprs", "sgprs", "lds", "scratch", "kernarg", "params", "hidden", "calls",
+            "loops", "block", "code", "kernel",
+        ];
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
         for k in &self.kernels {
-            if let Some(why) = &k.refused {
-                out.push_str(&format!("  {}: {why}\n", k.name));
-            }
+            // Kernels that are refused have no facts.
+            let fact = |fact: fn(&CodeObjectSummary) -> String| {
+                k.code_object.as_ref().map_or("-".to_owned(), fact)
+            };
+            rows.push(vec![
+                k.instructions.to_string(),
+                fact(|o| o.vector_registers.to_string()),
+                fact(|o| o.scalar_registers.to_string()),
+                k.shared.map_or("-".to_owned(), |n| n.to_string()),
+                fact(|o| o.scratch.to_string()),
+                fact(|o| o.kernarg.to_string()),
+                format!("{}/{}", k.parameters.0, k.parameters.1),
+                fact(|o| o.hidden.to_string()),
+                k.calls.to_string(),
+                k.loops.map_or("-".to_owned(), |n| n.to_string()),
+                k.required_block
+                    .map_or("-".to_owned(), |[x, y, z]| format!("{x},{y},{z}")),
+                fact(|o| o.version.clone()),
+                k.name.clone(),
+            ]);
         }
-        if !self.others.is_empty() {
-            out.push_str("\nalso in the file:\n");
-        }
-        for other in &self.others {
-            out.push_str(&format!("  {other}\n"));
-        }
-        for warning in &self.warnings {
-            out.push_str(&format!("warning: {warning}\n"));
-        }
-        out
+        let mut columns = [Align::Right; 13];
+        columns[12] = Align::Left;
+        table(0, &columns, &rows)
     }
 }

@@ -1,6 +1,7 @@
 //! SIMT execution rules, concrete and abstract side by side: [`ExecutionModel`] and [`AbstractModel`].
 //!
-//! [`activation_stack`] (NVIDIA up to Pascal) and [`frame_stack`] (mini-SIMT) execute a warp, with masks. [`stack`], [`groups`] and [`warp`] are the
+//! [`activation_stack`] (NVIDIA up to Pascal), [`frame_stack`] (mini-SIMT) and [`exec_mask`] (AMD) execute a warp, with
+//! masks. [`stack`], [`groups`] and [`warp`] are the
 //! abstract domains of `warp-cfg-2023` 3 (Jeanmougin et al., WCET 2023): possible stacks, relations between the lanes
 //! of entries, and the cells on which the lanes of each entry agree. [`counts`] derives the constraints on execution
 //! counts that hold for every run (SOUNDNESS 5).
@@ -10,6 +11,7 @@ pub mod activation_stack;
 pub mod bitset;
 pub mod counts;
 pub mod epochs;
+pub mod exec_mask;
 pub mod execution_model;
 pub mod frame_stack;
 pub mod groups;

@@ -2,13 +2,14 @@
 //! instruction set simulator).
 //!
 //! Each operation is compiled once per launch to steps on values of 32 or 64 lanes, and then executed for all lanes of a
-//! warp together. The number of lanes is a constant parameter; launches here execute NVIDIA's machine code, whose warps
-//! have 32. Where lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the
-//! activation stack. A warp runs until it waits at a barrier or exits.
+//! warp together. The number of lanes is a constant parameter: warps of NVIDIA's GPUs have 32, waves of AMD's 64. Where
+//! lanes diverge, an execution model of `simt` selects those that continue: on Maxwell and Pascal the activation stack,
+//! on AMD's GPUs the mask that the program writes. A warp runs until it waits at a barrier or exits.
 
 mod access;
 mod barrier;
 mod block;
+mod buffer;
 mod compile;
 mod counts;
 mod fault;
@@ -16,12 +17,16 @@ mod images;
 mod lanes;
 mod listen;
 mod memory;
+mod once;
 mod parallel;
 mod program;
 mod steps;
 mod surface;
 mod texture;
 mod warp;
+mod wave_access;
+#[cfg(test)]
+mod waves;
 #[cfg(test)]
 mod wide_warps;
 
@@ -29,9 +34,10 @@ use std::num::NonZero;
 
 use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_launch::{GlobalMemory, Launch, Size};
+use warpbound_launch::{GlobalMemory, Launch, Size, gcn};
 use warpbound_simt::ExecutionModel;
 use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::exec_mask::ExecMask;
 
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
@@ -47,28 +53,79 @@ pub(crate) const NVIDIA_LANES: usize = WARP_LANES as usize;
 /// Execution model of a warp of Maxwell and Pascal; points are operation indices.
 pub type NvidiaModel = ActivationStack<u32>;
 
+/// Execution model of a wave of AMD's GPUs; points are operation indices.
+pub type WaveModel = ExecMask<u32>;
+
+/// Lanes of a wave of AMD's GPUs, as the length of a row of values.
+const WAVE_LANES: usize = gcn::LANES as usize;
+
 /// Executes all blocks of a launch.
 ///
 /// # Errors
 ///
 /// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    launch_with_listener(code, launch, memory, &mut NoListener)
+    match launch.wave_entry {
+        Some(_) => launch_waves(code, launch, memory, &mut NoListener),
+        None => launch_with_listener(code, launch, memory, &mut NoListener),
+    }
 }
 
-/// Executes all blocks of a launch and reports each instruction to a listener.
+/// Executes all blocks of a launch on an AMD GPU and reports each instruction to a listener.
 ///
 /// # Errors
 ///
-/// As [`launch`]; also if the listener stops the launch.
+/// As [`launch`]; also if the listener stops the launch, or if the launch is for another machine.
+pub fn launch_waves(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut impl ExecutionListener<WaveModel>,
+) -> Result<Counts, Fault> {
+    if launch.wave_entry.is_none() {
+        return Err(Fault::of_launch(FaultKind::OtherMachine));
+    }
+    let program = Program::<WAVE_LANES>::untimed(code, launch);
+    run_blocks::<WaveModel, WAVE_LANES>(&program, launch, memory, listener)
+}
+
+/// Executes all blocks of a launch on an NVIDIA GPU and reports each instruction to a listener.
+///
+/// # Errors
+///
+/// As [`launch`]; also if the listener stops the launch, or if the launch is for another machine.
 pub fn launch_with_listener(
     code: &Code,
     launch: &Launch,
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<NvidiaModel>,
 ) -> Result<Counts, Fault> {
+    if launch.wave_entry.is_some() {
+        return Err(Fault::of_launch(FaultKind::OtherMachine));
+    }
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
     run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
+}
+
+/// Executes all blocks of a launch on the machine that it is for, and reports each instruction to a listener that follows
+/// the execution models of all machines.
+///
+/// # Errors
+///
+/// As [`launch`]; also if the listener stops the launch.
+pub fn launch_monitored<L>(
+    code: &Code,
+    launch: &Launch,
+    memory: &mut GlobalMemory,
+    listener: &mut L,
+) -> Result<Counts, Fault>
+where
+    L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
+{
+    match launch.wave_entry {
+        Some(_) => launch_waves(code, launch, memory, listener),
+        None => launch_with_listener(code, launch, memory, listener),
+    }
 }
 
 /// Warp that runs alone: no other block starts, and the other warps of its block have exited before the block begins.
@@ -93,6 +150,9 @@ pub fn launch_single_warp(
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<NvidiaModel>,
 ) -> Result<Counts, Fault> {
+    if launch.wave_entry.is_some() {
+        return Err(Fault::of_launch(FaultKind::OtherMachine));
+    }
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
     let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
@@ -145,16 +205,18 @@ pub fn launch_parallel(
     threads: NonZero<usize>,
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
-    if threads.get() > 1 {
-        return parallel::run::<NvidiaModel, NVIDIA_LANES>(
-            &Program::untimed(code, launch),
-            launch,
-            memory,
-            threads,
-            done,
-        );
+    match (&launch.wave_entry, threads.get()) {
+        (None, 1) => launch_with_listener(code, launch, memory, &mut Progress { done, blocks: 0 }),
+        (Some(_), 1) => launch_waves(code, launch, memory, &mut Progress { done, blocks: 0 }),
+        (None, _) => {
+            let program = Program::untimed(code, launch);
+            parallel::run::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, threads, done)
+        }
+        (Some(_), _) => {
+            let program = Program::untimed(code, launch);
+            parallel::run::<WaveModel, WAVE_LANES>(&program, launch, memory, threads, done)
+        }
     }
-    launch_with_listener(code, launch, memory, &mut Progress { done, blocks: 0 })
 }
 
 /// Listener that reports the number of finished blocks.
@@ -172,5 +234,8 @@ impl<E> ExecutionListener<E> for Progress<'_> {
 
 /// The operations of a code that cannot be executed without time, ascending.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
-    Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops()
+    match launch.wave_entry {
+        Some(_) => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),
+        None => Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops(),
+    }
 }

@@ -9,7 +9,9 @@ pub mod audit;
 pub mod compile;
 pub mod generate;
 pub mod machine;
+pub mod simulated;
 pub mod statement;
+pub mod waves;
 
 /// Number of vector registers.
 pub const VECTORS: usize = 12;

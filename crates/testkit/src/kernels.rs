@@ -1,7 +1,8 @@
 //! References of the repository's kernels: launches with the expected final contents of buffers, computed
 //! independently.
 //!
-//! There is one file for each source in `kernels/cuda`; the two share only the definition of the algorithm.
+//! There is one file for each source in `kernels/cuda`, and a folder for those in `kernels/gcn3`; a source and its
+//! reference share only the definition of the algorithm.
 
 mod atomics;
 mod backprop;
@@ -26,6 +27,7 @@ mod f64_trigonometry;
 mod float_mix;
 mod function_pointer;
 mod gaussian;
+mod gcn3;
 mod generic_memory;
 mod goto_flow;
 mod heart_wall;
@@ -89,6 +91,7 @@ mod writes;
 
 use warpbound_launch::LaunchFile;
 
+pub use gcn3::{gcn3, gcn3_launches};
 pub use launch::{LaunchNumber, TestLaunch};
 pub use perceptron::DenseLayer;
 pub use rounding::Float;
@@ -96,7 +99,8 @@ pub use rounding::Float;
 /// Reference of a kernel: its launches with the expected contents of buffers.
 #[derive(Clone, Copy)]
 pub struct KernelReference {
-    /// Source: `kernels/cuda/NAME.cu`, `kernels/built/NAME.BUILD.cubin`.
+    /// Source: `kernels/cuda/NAME.cu` and `kernels/built/NAME.BUILD.cubin`, or `kernels/gcn3/NAME.cl` (`NAME.s`) and
+    /// `kernels/built/NAME.gfx803.co`.
     pub source: &'static str,
     /// Name of the kernel in the source, demangled.
     pub kernel: &'static str,

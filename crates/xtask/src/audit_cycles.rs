@@ -14,7 +14,7 @@ use warpbound_driver::{
 };
 use warpbound_launch::LaunchFile;
 
-use crate::repository::{Repository, files_with_extension};
+use crate::repository::Repository;
 
 /// Machines, and the chip whose code runs on each.
 pub(crate) const MACHINES: [(&str, &str); 4] = [
@@ -162,7 +162,7 @@ pub(crate) fn launches(
     names: &[&str],
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {
     let mut launches = Vec::new();
-    for path in files_with_extension(&repository.launches(), "toml")? {
+    for path in repository.cuda_launches()? {
         let name = path
             .file_name()
             .unwrap_or_default()

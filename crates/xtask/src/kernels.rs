@@ -1,22 +1,26 @@
-//! `cargo xtask kernels`: build our own kernels with NVRTC.
+//! `cargo xtask kernels`: build our own kernels, those of NVIDIA with NVRTC and those of AMD with clang.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::gcn3_compiler::Gcn3Compiler;
 use crate::nvrtc::{Compiled, Nvrtc, Release};
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask kernels [--check] [NAME...]
+usage: cargo xtask kernels [--check] [--gcn3] [NAME...]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
   kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
   kernels/built/NAME.nvrtc11.sm_61.cubin (NVRTC 11.8: other code generation, texture references)
-Same source, same bytes. Needs oracle/lib, which `cargo xtask oracle` fetches.
+and kernels/gcn3/NAME.cl or NAME.s with clang and lld 22.1.8 into
+  kernels/built/NAME.gfx803.co
+Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask oracle` fetches.
 
-  --check   write nothing; fail if a built file is missing, differs, or has no source";
+  --check   write nothing; fail if a built file is missing, differs, or has no source
+  --gcn3    only the sources in kernels/gcn3";
 
 /// A build configuration of all kernels.
 #[derive(Clone, Copy)]
@@ -61,27 +65,80 @@ const EXPECTED_WARNING: &str = "Architectures prior to '<compute/sm>_75' are dep
 /// An output file with its source and build.
 struct Target {
     name: String,
-    build: Build,
+    compiler: Compiler,
     source: PathBuf,
     output: PathBuf,
 }
 
+/// Compiler of a target.
+#[derive(Clone, Copy)]
+enum Compiler {
+    Nvrtc(Build),
+    Clang,
+}
+
+/// Compilers that are needed.
+struct Compilers {
+    nvrtc: Vec<(Release, Nvrtc)>,
+    gcn3: Option<Gcn3Compiler>,
+}
+
+impl Compilers {
+    fn find(repository: &Repository, targets: &[Target]) -> anyhow::Result<Compilers> {
+        let needs_nvrtc = |target: &Target| matches!(target.compiler, Compiler::Nvrtc(_));
+        let mut nvrtc = Vec::new();
+        if targets.iter().any(needs_nvrtc) {
+            let lib = repository.oracle().join("lib");
+            for release in [Release::Cuda11, Release::Cuda12] {
+                nvrtc.push((release, Nvrtc::load(&lib, release)?));
+            }
+        }
+        let gcn3 = match targets.iter().all(needs_nvrtc) {
+            true => None,
+            false => Some(Gcn3Compiler::find(repository)?),
+        };
+        Ok(Compilers { nvrtc, gcn3 })
+    }
+
+    fn build(&self, repository: &Repository, target: &Target) -> anyhow::Result<Vec<u8>> {
+        let contents = match target.compiler {
+            Compiler::Nvrtc(with) => {
+                let found = self
+                    .nvrtc
+                    .iter()
+                    .find(|(release, _)| *release == with.release);
+                let (_, nvrtc) = found.context("no such compiler")?;
+                build(nvrtc, target, with)?
+            }
+            Compiler::Clang => {
+                let compiler = self.gcn3.as_ref().context("no such compiler")?;
+                compiler.compile(&target.source)?
+            }
+        };
+        refuse_private_path(&contents, repository.root())?;
+        if let Some(home) = std::env::var_os("HOME") {
+            refuse_private_path(&contents, Path::new(&home))?;
+        }
+        Ok(contents)
+    }
+}
+
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let mut check = false;
+    let (mut check, mut only_gcn3) = (false, false);
     let mut names = Vec::new();
     for argument in arguments {
         match argument.as_str() {
             "--check" => check = true,
+            "--gcn3" => only_gcn3 = true,
             flag if flag.starts_with('-') => bail!("kernels does not know the argument {flag:?}"),
             name => names.push(name),
         }
     }
-    let targets = targets(repository, &names)?;
-    let lib = repository.oracle().join("lib");
-    let compilers = [
-        (Release::Cuda11, Nvrtc::load(&lib, Release::Cuda11)?),
-        (Release::Cuda12, Nvrtc::load(&lib, Release::Cuda12)?),
-    ];
+    let mut targets = targets(repository, &names)?;
+    if only_gcn3 {
+        targets.retain(|target| matches!(target.compiler, Compiler::Clang));
+    }
+    let compilers = Compilers::find(repository, &targets)?;
     // The line table records the current directory; `/` reveals nothing about the machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
     if !check {
@@ -90,19 +147,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 
     let mut problems = Vec::new();
     for target in &targets {
-        let compiler = compilers
-            .iter()
-            .find(|(release, _)| *release == target.build.release);
-        let (_, nvrtc) = compiler.context("no such compiler")?;
-        let cubin = build(nvrtc, repository, target)
-            .with_context(|| format!("{}.cu for {}", target.name, target.build.suffix))?;
+        let contents = compilers
+            .build(repository, target)
+            .with_context(|| format!("{} from {}", file_name(&target.output), target.name))?;
         if !check {
-            fs::write(&target.output, &cubin)
+            fs::write(&target.output, &contents)
                 .with_context(|| format!("cannot write {}", target.output.display()))?;
             continue;
         }
         match fs::read(&target.output) {
-            Ok(present) if present == cubin => {}
+            Ok(present) if present == contents => {}
             Ok(_) => problems.push(format!(
                 "{} differs from its source",
                 file_name(&target.output)
@@ -113,8 +167,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             )),
         }
     }
-    if names.is_empty() {
-        for file in files_with_extension(&repository.built_kernels(), "cubin")? {
+    if names.is_empty() && !only_gcn3 {
+        for file in files_with_extension(&repository.built_kernels(), "cubin")?
+            .into_iter()
+            .chain(built_gcn3_kernels(repository)?)
+        {
             if targets.iter().all(|target| target.output != file) {
                 problems.push(format!("{} has no source", file_name(&file)));
             }
@@ -128,60 +185,79 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         );
     }
     println!(
-        "{} cubins {}",
+        "{} kernels {}",
         targets.len(),
         if check { "are up to date" } else { "built" }
     );
     Ok(())
 }
 
+/// Returns the code objects in `kernels/built` that are built from a source in `kernels/gcn3`.
+fn built_gcn3_kernels(repository: &Repository) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = files_with_extension(&repository.built_kernels(), "co")?;
+    files.retain(|file| file_name(file).ends_with(".gfx803.co"));
+    Ok(files)
+}
+
 /// Returns the outputs to build, in a fixed order.
 fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target>> {
     let mut sources = files_with_extension(&repository.kernel_sources(), "cu")?;
+    let mut gcn3_sources = files_with_extension(&repository.gcn3_sources(), "cl")?;
+    gcn3_sources.extend(files_with_extension(&repository.gcn3_sources(), "s")?);
     let stem = |path: &Path| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
             .unwrap_or_default()
     };
     for name in names {
-        if sources.iter().all(|source| stem(source) != *name) {
-            bail!("there is no kernels/cuda/{name}.cu");
+        if sources
+            .iter()
+            .chain(&gcn3_sources)
+            .all(|source| stem(source) != *name)
+        {
+            bail!("neither kernels/cuda nor kernels/gcn3 has a source called {name}");
         }
     }
     if !names.is_empty() {
         sources.retain(|source| names.contains(&stem(source).as_str()));
+        gcn3_sources.retain(|source| names.contains(&stem(source).as_str()));
     }
+    let target = |source: &Path, compiler: Compiler, end: &str| {
+        let name = stem(source);
+        let output = repository.built_kernels().join(format!("{name}.{end}"));
+        Target {
+            name,
+            compiler,
+            source: source.to_owned(),
+            output,
+        }
+    };
     let mut targets = Vec::new();
-    for source in sources {
+    for source in &sources {
         for &build in BUILDS {
-            let name = stem(&source);
+            let name = stem(source);
             let impossible = IMPOSSIBLE
                 .iter()
                 .find(|(impossible, _)| *impossible == name);
             if impossible.is_some_and(|(_, builds)| builds.contains(&build.suffix)) {
                 continue;
             }
-            let output = repository
-                .built_kernels()
-                .join(format!("{name}.{}.cubin", build.suffix));
-            targets.push(Target {
-                name,
-                build,
-                source: source.clone(),
-                output,
-            });
+            let end = format!("{}.cubin", build.suffix);
+            targets.push(target(source, Compiler::Nvrtc(build), &end));
         }
     }
+    let gcn3_targets = gcn3_sources.iter();
+    targets.extend(gcn3_targets.map(|source| target(source, Compiler::Clang, "gfx803.co")));
     Ok(targets)
 }
 
-fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Result<Vec<u8>> {
+fn build(nvrtc: &Nvrtc, target: &Target, build: Build) -> anyhow::Result<Vec<u8>> {
     let source = fs::read_to_string(&target.source).context("the source cannot be read")?;
     let mut options = vec![
-        format!("-arch={}", target.build.architecture),
+        format!("-arch={}", build.architecture),
         "-lineinfo".to_owned(),
     ];
-    if target.build.release == Release::Cuda11 {
+    if build.release == Release::Cuda11 {
         // The default of NVRTC 12.9.
         options.push("-std=c++17".to_owned());
         // Suppresses "deprecated": this build exists for texture references.
@@ -198,18 +274,14 @@ fn build(nvrtc: &Nvrtc, repository: &Repository, target: &Target) -> anyhow::Res
     {
         eprintln!("{}.cu: {line}", target.name);
     }
-    refuse_private_path(&cubin, repository.root())?;
-    if let Some(home) = std::env::var_os("HOME") {
-        refuse_private_path(&cubin, Path::new(&home))?;
-    }
     Ok(cubin)
 }
 
-/// Fails if the cubin contains a path: a committed file must not reveal where it was built.
+/// Fails if a built file contains a path: a committed file must not reveal where it was built.
 pub(crate) fn refuse_private_path(cubin: &[u8], path: &Path) -> anyhow::Result<()> {
     let needle = path.as_os_str().as_encoded_bytes();
     if needle.len() > 1 && cubin.windows(needle.len()).any(|window| window == needle) {
-        bail!("the cubin contains the path {}", path.display());
+        bail!("the built file contains the path {}", path.display());
     }
     Ok(())
 }

@@ -38,7 +38,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         _ => bail!("the only argument is --check"),
     };
     let (mut files, mut launches) = (Files::new(), 0);
-    for reference in kernels::all().into_iter().chain(kernels::of_nvrtc_11_8()) {
+    for reference in kernels::all()
+        .into_iter()
+        .chain(kernels::of_nvrtc_11_8())
+        .chain(kernels::gcn3_launches())
+    {
         for number in 0..LAUNCHES {
             let name = format!(
                 "{}.{}.{number}",
@@ -194,8 +198,8 @@ fn write_param(
             ..
         } => writeln!(text, "bytes = {bytes:?}")?,
         ParamValue::Alias { buffer, offset } => {
-            let other = launch.params.get(*buffer).context("no such parameter")?;
-            writeln!(text, "same_as = {}", toml_string(&other.name))?;
+            let (other, _) = launch.buffers().nth(*buffer).context("no such buffer")?;
+            writeln!(text, "same_as = {}", toml_string(other))?;
             if *offset > 0 {
                 writeln!(text, "offset = {offset}")?;
             }

@@ -18,6 +18,7 @@ mod evidence;
 mod expressions;
 mod extract;
 mod formulas;
+mod gcn3_compiler;
 mod kernels;
 mod launches;
 mod life_ranges;
@@ -56,13 +57,13 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "oracle",
-        summary: "download NVIDIA's disassembler and compiler into oracle/",
+        summary: "download the compilers and disassemblers of both vendors into oracle/",
         help: oracle::HELP,
         run: oracle::run,
     },
     Command {
         name: "kernels",
-        summary: "build kernels/cuda/*.cu into kernels/built/, or check that they are up to date",
+        summary: "build kernels/cuda/*.cu and kernels/gcn3/* into kernels/built/, or check that they are up to date",
         help: kernels::HELP,
         run: kernels::run,
     },

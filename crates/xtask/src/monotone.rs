@@ -12,7 +12,7 @@ use warpbound_driver::{GpuModel, Selection, Session, StartCaches, TimedOptions};
 use warpbound_launch::LaunchFile;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
-use crate::repository::{Repository, files_with_extension};
+use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- monotone [--seeds COUNT] [NAME...]
@@ -127,7 +127,7 @@ fn single_warp_launches(
     names: &[&str],
 ) -> anyhow::Result<Vec<SingleWarpLaunch>> {
     let mut launches = Vec::new();
-    for path in files_with_extension(&repository.launches(), "toml")? {
+    for path in repository.cuda_launches()? {
         let name = file_name(&path);
         let source = name.split('.').next().unwrap_or_default();
         if !names.is_empty() && !names.contains(&source) {

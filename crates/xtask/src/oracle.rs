@@ -1,8 +1,9 @@
 //! `cargo xtask oracle`: fetch the third-party tools that serve as oracles.
 //!
-//! They are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions
+//! Most are members of public Python wheels, pinned by version and SHA-256 and downloaded with pip. The versions
 //! matter: nvdisasm 12.4 and NVRTC 12.9 are among the last that support Maxwell, Pascal and Volta (13.0 dropped sm_50
-//! to sm_72); NVRTC 11.8 is the last that supports texture references.
+//! to sm_72); NVRTC 11.8 is the last that supports texture references. The assembler of LLVM 14 is a package of Debian;
+//! what it prints for GCN3 is the reference.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,17 +15,21 @@ use anyhow::{Context, bail};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask oracle [--libraries] [--force]
+usage: cargo xtask oracle [--libraries] [--llvm-22] [--force]
 
 Downloads wheels with pip, pinned by version and SHA-256, and unpacks
   oracle/bin/  nvdisasm, cuobjdump, ptxas (CUDA 12.4) and fatbinary (CUDA 13.0)
   oracle/lib/  the NVRTC libraries (CUDA 12.9 and 11.8)
+  oracle/bin/zig  clang and lld 22.1.8 with the target AMDGPU, in one program (ziglang 0.17.1)
+Makes oracle/bin/llvm-mc-14 start LLVM's assembler and disassembler 14: the installed one, or that of the packages
+llvm-14 and libllvm14, which apt-get downloads and dpkg unpacks into oracle/llvm-14.
 The folder is ignored by git; the tools stay under their own licences. Linux on x86-64 only.
 
   --libraries   also libraries with kernels for Maxwell and Pascal, into oracle/libraries (1.6 GB to download,
                 2.7 GB unpacked): cuFFT 10.9.0.58, cuSOLVER 11.4.1.48, cuSPARSE 11.7.5.86; and into the folders
                 cu11 and cu12 below it cuBLAS and cuBLASLt 11.10.3.66 and 12.4.5.8, NCCL 2.21.5, cuRAND
                 10.3.0.86 and 10.3.5.147
+  --llvm-22     also oracle/bin/llvm-mc-22, as a second opinion (packages llvm-22 and libllvm22)
   --force       download again even if everything is there";
 
 /// A wheel and the members that are unpacked.
@@ -54,6 +59,11 @@ const WHEELS: &[Wheel] = &[
         requirement: "nvidia-cuda-nvcc==13.0.88",
         sha256: "56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03",
         members: &[("nvidia/cu13/bin/fatbinary", "bin/fatbinary", true)],
+    },
+    Wheel {
+        requirement: "ziglang==0.17.1",
+        sha256: "ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54",
+        members: &[("ziglang/zig", "bin/zig", true)],
     },
     Wheel {
         requirement: "nvidia-cuda-nvrtc-cu12==12.9.86",
@@ -199,10 +209,12 @@ const LIBRARIES: &[Wheel] = &[
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut force, mut libraries) = (false, false);
+    let mut assemblers = vec!["14"];
     for argument in arguments {
         match argument.as_str() {
             "--force" => force = true,
             "--libraries" => libraries = true,
+            "--llvm-22" => assemblers.push("22"),
             other => bail!("unknown argument {other:?}"),
         }
     }
@@ -222,6 +234,69 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
         fetch(wheel, &oracle).with_context(|| format!("fetching {}", wheel.requirement))?;
         println!("{} unpacked into {}", wheel.requirement, oracle.display());
+    }
+    for version in assemblers {
+        assembler(version, &oracle, force)
+            .with_context(|| format!("the assembler of LLVM {version}"))?;
+    }
+    Ok(())
+}
+
+/// Makes `oracle/bin/llvm-mc-VERSION` start the assembler of this version of LLVM.
+fn assembler(version: &str, oracle: &Path, force: bool) -> anyhow::Result<()> {
+    // The script has an absolute path.
+    fs::create_dir_all(oracle.join("bin")).context("cannot create oracle/bin")?;
+    let oracle = oracle.canonicalize().context("oracle/ is unreadable")?;
+    let own = oracle.join(format!("bin/llvm-mc-{version}"));
+    if own.is_file() && !force {
+        println!("llvm-mc-{version} is already there");
+        return Ok(());
+    }
+    let installed = Path::new("/usr/lib").join(format!("llvm-{version}"));
+    let folder = match installed.join("bin/llvm-mc").is_file() {
+        true => installed,
+        false => {
+            let unpacked = oracle.join(format!("llvm-{version}"));
+            unpack_packages(version, &unpacked)?;
+            unpacked.join("usr/lib").join(format!("llvm-{version}"))
+        }
+    };
+    // The library is beside the folder of the version.
+    let libraries = [
+        folder.join("lib"),
+        folder.with_file_name("x86_64-linux-gnu"),
+    ];
+    let script = format!(
+        "#!/bin/sh\nLD_LIBRARY_PATH={}:{} exec {} \"$@\"\n",
+        libraries[0].display(),
+        libraries[1].display(),
+        folder.join("bin/llvm-mc").display(),
+    );
+    fs::write(&own, script).with_context(|| format!("cannot write {}", own.display()))?;
+    make_executable(&File::open(&own)?).context("cannot make it executable")?;
+    println!("llvm-mc-{version} starts {}", folder.display());
+    Ok(())
+}
+
+/// Downloads and unpacks Debian's packages of a version of LLVM.
+fn unpack_packages(version: &str, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let packages = [format!("llvm-{version}"), format!("libllvm{version}")];
+    let mut download = Command::new("apt-get");
+    download.arg("download").args(&packages).current_dir(folder);
+    if !download.status().context("cannot start apt-get")?.success() {
+        bail!(
+            "apt-get cannot download {}; does `apt-get update` help?",
+            packages.join(" and ")
+        );
+    }
+    for package in crate::repository::files_with_extension(folder, "deb")? {
+        let mut unpack = Command::new("dpkg");
+        unpack.arg("-x").arg(&package).arg(folder);
+        if !unpack.status().context("cannot start dpkg")?.success() {
+            bail!("dpkg cannot unpack {}", package.display());
+        }
+        fs::remove_file(&package).context("cannot remove the package")?;
     }
     Ok(())
 }

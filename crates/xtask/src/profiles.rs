@@ -13,7 +13,7 @@ use warpbound_driver::{
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_testkit::launch_profiles::{compare, issued_by_warp};
 
-use crate::repository::{Repository, files_with_extension};
+use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- profiles [--contents any|as-given] [--observed] [NAME...]
@@ -51,7 +51,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         "launch", "worst", "bound", "ratio", "seconds"
     );
     let mut total = ProfileTotal::default();
-    for path in files_with_extension(&repository.launches(), "toml")? {
+    for path in repository.cuda_launches()? {
         let name = path
             .file_name()
             .unwrap_or_default()

@@ -31,7 +31,12 @@ impl Repository {
         self.root.join("kernels/cuda")
     }
 
-    /// Directory of the cubins built from them.
+    /// Directory of the sources of our own kernels for GCN3.
+    pub(crate) fn gcn3_sources(&self) -> PathBuf {
+        self.root.join("kernels/gcn3")
+    }
+
+    /// Directory of the cubins and code objects built from both.
     pub(crate) fn built_kernels(&self) -> PathBuf {
         self.root.join("kernels/built")
     }
@@ -44,6 +49,18 @@ impl Repository {
     /// Directory of their launch files, with expected results.
     pub(crate) fn launches(&self) -> PathBuf {
         self.root.join("kernels/launches")
+    }
+
+    /// Launch files of kernels for NVIDIA's GPUs, sorted by name: those whose source is in `kernels/cuda`. Kernels for GCN3
+    /// that compute the same have the same launches.
+    pub(crate) fn cuda_launches(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = files_with_extension(&self.launches(), "toml")?;
+        files.retain(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let source = name.split('.').next().unwrap_or_default();
+            self.kernel_sources().join(format!("{source}.cu")).is_file()
+        });
+        Ok(files)
     }
 
     /// Directory of the kernels of random expressions; see the command `expressions`.

@@ -25,6 +25,22 @@ pub enum MaskSite {
     Holds(NodeId, OpIndex),
 }
 
+/// Claim about a word of the warp: each of its bits that is set, or each that is not, is also one of a word of a site's
+/// mask, or of its complement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaskClaim {
+    /// The word.
+    pub word: Cell,
+    /// Whether the word is contained in the other; else it contains it.
+    pub is_within: bool,
+    /// The site; `None` is the word without bits.
+    pub site: Option<MaskSite>,
+    /// Number of the word of the site's mask, 0 for lanes 0 to 31.
+    pub half: usize,
+    /// Whether the other word is the complement of the site's.
+    pub complement: bool,
+}
+
 /// Word of the mask of a site, or its complement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Literal(usize);
@@ -305,6 +321,45 @@ impl MaskState {
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
+    }
+
+    /// Whether no active lane was active in another state, if no site was executed between.
+    pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
+        let mut words = Cell::EXEC_WORDS.into_iter();
+        words.all(|cell| {
+            let others = before.word(cell).above.negated();
+            self.word(cell).above.intersects(&others)
+        })
+    }
+
+    /// All claims.
+    pub(super) fn claims(&self, sites: &[MaskSite]) -> Vec<MaskClaim> {
+        let mut claims = Vec::new();
+        for (&word, known) in &self.words {
+            for (is_within, literals) in [(true, &known.above), (false, &known.below)] {
+                let Literals::Some(set) = literals else {
+                    // Contained in all words: it is 0. Containing all: all ones, the complement of 0.
+                    claims.push(MaskClaim {
+                        word,
+                        is_within,
+                        site: None,
+                        half: 0,
+                        complement: !is_within,
+                    });
+                    continue;
+                };
+                claims.extend(set.iter().filter_map(|literal| {
+                    Some(MaskClaim {
+                        word,
+                        is_within,
+                        site: Some(*sites.get(literal / 4)?),
+                        half: literal / 2 % 2,
+                        complement: literal % 2 == 1,
+                    })
+                }));
+            }
+        }
+        claims
     }
 
     /// Whether some lane of a site that has active lanes is certainly active.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use warpbound_base::{CodeAddr, Named};
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex, TernaryOp, UnaryOp, ValueDependence,
+    BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex, OpScope, TernaryOp, UnaryOp, ValueDependence,
     ValueDomain, Width, eval,
 };
 use warpbound_isa::{Axis, SpecialReg};
@@ -119,12 +119,27 @@ impl<'a> Symbolic<'a> {
             Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
             // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of an
             // iteration: here it would be found while values of the loop are being computed.
+            Definition::Entry(cell) => self.at_entry(cell),
             Definition::Mu(..)
-            | Definition::Entry(_)
             | Definition::Callee(_)
             | Definition::JoinEdge(..)
             | Definition::LoopExit(_)
             | Definition::BranchOutcome(_) => None,
+        }
+    }
+
+    /// Content of a cell when the kernel begins, if it has a name.
+    fn at_entry(&mut self, cell: Cell) -> Option<WordPolynomial> {
+        let code = self.code;
+        let mut values = code.entry_values.iter();
+        let (_, expr) = values.find(|(of, _)| *of == cell)?;
+        match expr {
+            Expr::Special(register) => self.special(*register),
+            Expr::Constant(bank, address) => match **address {
+                Expr::Const(address) => self.constant_word(*bank, constant(address)),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -195,6 +210,9 @@ impl<'a> Symbolic<'a> {
             (_, ValueDependence::Special(register)) if op.writes.len() == 1 => {
                 self.special(register)
             }
+            (Some(Meaning::Load { .. }), _) if op.scope == OpScope::Warp => {
+                self.loaded_from_segment(node, at, cell)
+            }
             (Some(Meaning::Load { width, dests, .. }), _) => {
                 let narrow = match width {
                     Width::U8 => Span::between(0, 0xff),
@@ -213,10 +231,55 @@ impl<'a> Symbolic<'a> {
         }
     }
 
+    /// Word that an operation of the warp loads from a segment of the launch, whose contents no store changes (assumption
+    /// `constant-segments`, SOUNDNESS 2): arguments, dispatch packet.
+    fn loaded_from_segment(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        cell: Cell,
+    ) -> Option<WordPolynomial> {
+        let Some(Meaning::Load {
+            dests,
+            width: Width::Words,
+            address,
+            ..
+        }) = self.code.get(at)?.meaning.as_ref()
+        else {
+            return None;
+        };
+        let place = dests.iter().position(|dest| *dest == Some(cell))?;
+        let (low, high) = (&address.low, address.high.as_ref()?);
+        let low = self.expression(node, at, low)?;
+        let high = self.expression(node, at, high)?;
+        let segments = [
+            (Code::KERNARG_POINTER, Code::KERNARG_BANK),
+            (Code::DISPATCH_POINTER, Code::DISPATCH_BANK),
+        ];
+        for (pointer, bank) in segments {
+            let [base_low, base_high] = [pointer, pointer + 4]
+                .map(|at| self.constant_word(Code::POINTER_BANK, constant(at)));
+            let (base_low, base_high) = (base_low?, base_high?);
+            let Some(offset) = low.plus(&base_low, u32::MAX).and_then(|d| d.as_constant()) else {
+                continue;
+            };
+            // The carry of the low words has to be in the high word.
+            let operands = [base_low, constant(offset), constant(0)];
+            let carry = self.atoms.ternary(TernaryOp::Carry, operands);
+            let is_segment =
+                base_high.plus(&carry, 1) == Some(high.clone()) || offset == 0 && high == base_high;
+            if is_segment {
+                let at = offset.checked_add(4 * u32::try_from(place).ok()?)?;
+                return self.constant_word(bank, constant(at));
+            }
+        }
+        None
+    }
+
     /// Content of a special register, if it does not change while a thread runs.
     fn special(&mut self, register: SpecialReg) -> Option<WordPolynomial> {
         let most = match register {
-            SpecialReg::LaneId => 31,
+            SpecialReg::LaneId => self.code.lanes - 1,
             SpecialReg::ThreadIndex(axis) => self.launch.most_threads(axis) - 1,
             SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
             _ => return None,

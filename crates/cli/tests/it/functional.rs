@@ -177,7 +177,7 @@ fn examples_of_the_documentation() {
         );
         count += 1;
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 15);
     assert_eq!(
         files(&folder),
         [

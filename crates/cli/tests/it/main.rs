@@ -15,6 +15,7 @@ mod facts_update;
 mod files;
 mod functional;
 mod kernels;
+mod launch_sets;
 mod launches;
 mod libraries;
 mod msimt;

@@ -159,9 +159,10 @@ impl<'a> Claims<'a> {
             };
             // Complementary writes lie in one block (SOUNDNESS 4.4), so each block begins without a half.
             let (mut halves, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
+            let code = thread.lane_code(self.code);
             for op in thread.space.block(node).ops() {
                 list.push(*state.agreement(ACTIVE));
-                if let Some(op) = self.code.get(op) {
+                if let Some(op) = code.get(op) {
                     apply_data_effect(&mut state, op, &self.launch, &mut halves, &mut used);
                 }
             }

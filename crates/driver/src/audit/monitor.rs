@@ -10,8 +10,9 @@ use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_launch::Size;
+use warpbound_launch::{Size, gcn};
 use warpbound_simt::activation_stack::ActivationStack;
+use warpbound_simt::exec_mask::ExecMask;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, NodeId, Tag};
 use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, MemoryAccess};
@@ -20,8 +21,147 @@ use super::accesses::{AccessMonitor, ObservedAccess};
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
 use super::loops::{HeaderMaximum, LoopCounter};
 
-/// Lanes of a warp.
-const LANES: usize = WARP_LANES as usize;
+/// Execution model whose warps a [`ClaimMonitor`] compares with the claims.
+///
+/// The monitor follows walkers on an activation stack: lanes, or a wave as a whole, which walks with all its lanes.
+pub trait MonitoredModel: ExecutionModel<u32> + Sized {
+    /// Lanes of a warp.
+    const LANES: u32;
+
+    /// The walkers of a warp that starts with the lanes `active`.
+    fn walkers(active: Mask) -> Mask;
+
+    /// The lanes that a claim about walkers is about.
+    fn lanes_of(walkers: Mask, active: Mask) -> Mask;
+
+    /// Applies the control effect of an operation to the walkers, which the machine did in `taken` lanes. Returns `false`
+    /// if the operation cannot have the result `self`.
+    fn follow(
+        &self,
+        stack: &mut ActivationStack<ClaimPoint>,
+        contexts: &mut Contexts,
+        claims: &Claims<'_>,
+        op: &Op,
+        taken: Mask,
+    ) -> bool;
+
+    /// Whether the walkers are where the machine is.
+    fn agrees_with(&self, stack: &ActivationStack<ClaimPoint>) -> bool;
+
+    /// Whether the warp ends with an exit in `taken` lanes.
+    fn ends(&self, taken: Mask) -> bool;
+
+    /// A warp that has ended.
+    fn ended() -> Self;
+}
+
+impl MonitoredModel for ActivationStack<u32> {
+    const LANES: u32 = WARP_LANES;
+
+    fn walkers(active: Mask) -> Mask {
+        active
+    }
+
+    fn lanes_of(walkers: Mask, _active: Mask) -> Mask {
+        walkers
+    }
+
+    fn follow(
+        &self,
+        stack: &mut ActivationStack<ClaimPoint>,
+        contexts: &mut Contexts,
+        claims: &Claims<'_>,
+        op: &Op,
+        taken: Mask,
+    ) -> bool {
+        apply_control(stack, contexts, claims, op, taken, self)
+    }
+
+    fn agrees_with(&self, stack: &ActivationStack<ClaimPoint>) -> bool {
+        is_same_stack(stack, self)
+    }
+
+    fn ends(&self, taken: Mask) -> bool {
+        // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
+        let mut entries = self.pending().iter().chain(self.top());
+        entries.all(|entry| entry.mask & !taken == 0)
+    }
+
+    fn ended() -> Self {
+        ActivationStack::new(0, 0, ORDER)
+    }
+}
+
+/// The walker that stands for a wave.
+const WAVE: Mask = 1;
+
+impl MonitoredModel for ExecMask<u32> {
+    const LANES: u32 = gcn::LANES;
+
+    fn walkers(_active: Mask) -> Mask {
+        WAVE
+    }
+
+    fn lanes_of(_walkers: Mask, active: Mask) -> Mask {
+        active
+    }
+
+    fn follow(
+        &self,
+        stack: &mut ActivationStack<ClaimPoint>,
+        contexts: &mut Contexts,
+        claims: &Claims<'_>,
+        op: &Op,
+        _taken: Mask,
+    ) -> bool {
+        let Some(top) = stack.top().copied() else {
+            return false;
+        };
+        let now = self.running().map(|(at, _)| at);
+        let transfer = match (&op.control, now) {
+            (ControlEffect::Next | ControlEffect::SetActive(_), _) => ControlTransfer::Next,
+            (ControlEffect::Jump(ControlTarget::Op(target)), Some(now)) => {
+                // Only a jump with a condition may go on at the next operation.
+                let goes_on = !op.condition.is_always() && now == top.next.op.0 + 1;
+                if !goes_on && now != target.0 {
+                    return false;
+                }
+                let to = Point {
+                    op: OpIndex(now),
+                    ..top.next
+                };
+                let split = [(to, WAVE)];
+                return stack
+                    .apply(&ControlTransfer::Indirect(&split), WAVE, to)
+                    .is_ok();
+            }
+            _ => {
+                let unused = ActivationStack::new(now.unwrap_or_default(), WAVE, ORDER);
+                return apply_control(stack, contexts, claims, op, WAVE, &unused);
+            }
+        };
+        let next = Point {
+            op: top.next.op.next(),
+            ..top.next
+        };
+        stack.apply(&transfer, WAVE, next).is_ok()
+    }
+
+    fn agrees_with(&self, stack: &ActivationStack<ClaimPoint>) -> bool {
+        let ours = stack.top().map(|top| top.next.op.0);
+        ours == self.running().map(|(at, _)| at)
+    }
+
+    fn ends(&self, _taken: Mask) -> bool {
+        true
+    }
+
+    fn ended() -> Self {
+        let mut wave = ExecMask::new(0, 0, ORDER);
+        wave.end();
+        wave
+    }
+}
 
 /// Order of the sides of a jump on the monitor's stacks: that of the list, which is the simulator's order.
 const ORDER: DivergenceOrder = DivergenceOrder::Any;
@@ -168,7 +308,7 @@ impl<'a> ClaimMonitor<'a> {
                 stack: ActivationStack::new(start, live, ORDER),
                 last: None,
                 issued: 0,
-                lanes: vec![LoopCounter::new(self.claims); LANES],
+                lanes: vec![LoopCounter::new(self.claims); 64 - live.leading_zeros() as usize],
                 is_lost: false,
             }
         })
@@ -191,10 +331,10 @@ impl<'a> ClaimMonitor<'a> {
 
     /// Applies the last instruction of a warp to its stack and compares the result with the simulator's stack `now`.
     /// Checks the step if the instruction ends a block.
-    fn advance_warp(
+    fn advance_warp<M: MonitoredModel>(
         &mut self,
         warp: &mut MonitoredWarp,
-        now: &ActivationStack<u32>,
+        now: &M,
         found: &mut Vec<Violation>,
     ) {
         let Some((at, taken)) = warp.last.take() else {
@@ -214,13 +354,12 @@ impl<'a> ClaimMonitor<'a> {
             (Some(op), Some(top)) => {
                 // `check_step` compares the stacks on both sides of the step, so the old one is kept.
                 let before = warp.stack.clone();
-                let done =
-                    apply_control(&mut warp.stack, &mut self.contexts, claims, op, taken, now);
+                let done = now.follow(&mut warp.stack, &mut self.contexts, claims, op, taken);
                 if done {
                     let leaves = matches!(op.control, ControlEffect::Pop(_) | ControlEffect::Exit);
                     // If all lanes of the running entry pop or exit, the next entry resumes; otherwise the step is one
                     // of these lanes.
-                    let exhausted = leaves && taken == top.mask;
+                    let exhausted = leaves && M::walkers(taken) == top.mask;
                     claims.check_step(&before, &warp.stack, exhausted, found);
                     if let Some(step) = claims.step_between(&before, &warp.stack) {
                         *self.seen.steps.entry(step).or_default() += 1;
@@ -230,27 +369,27 @@ impl<'a> ClaimMonitor<'a> {
             }
             _ => false,
         };
-        if !done || !is_same_stack(&warp.stack, now) {
+        if !done || !now.agrees_with(&warp.stack) {
             warp.is_lost = true;
             found.push(Violation {
                 claim: Claim::Machine,
                 at,
-                message: "the activation stack differs from the result of the instruction"
-                    .to_owned(),
+                message: "the warp goes on otherwise than the instruction says".to_owned(),
             });
         }
     }
 
     /// Counts the header executions of the active lanes at the start of a block, and checks `never` statements.
-    fn count_loops(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_, ActivationStack<u32>>) {
+    fn count_loops<M: MonitoredModel>(&mut self, warp: &mut MonitoredWarp, issue: &Issue<'_, M>) {
         let Some(top) = warp.stack.top() else {
             return;
         };
         let Some(node) = self.claims.node_of(top.next) else {
             return;
         };
+        let walkers = M::walkers(issue.active);
         for (lane, counter) in (0u32..).zip(&mut warp.lanes) {
-            if issue.active >> lane & 1 == 0 {
+            if walkers >> lane & 1 == 0 {
                 continue;
             }
             let max_per_entry = |count| HeaderMaximum {
@@ -274,14 +413,14 @@ impl<'a> ClaimMonitor<'a> {
     }
 }
 
-impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
-    fn issue(&mut self, issue: &Issue<'_, ActivationStack<u32>>) -> bool {
+impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
+    fn issue(&mut self, issue: &Issue<'_, M>) -> bool {
         let warp_id = WarpId {
             block: issue.block,
-            warp: issue.first_thread() / LANES as u32,
+            warp: issue.first_thread() / M::LANES,
         };
         let key = (warp_id.block, warp_id.warp);
-        let mut warp = self.take_warp(key, issue.active);
+        let mut warp = self.take_warp(key, M::walkers(issue.active));
         warp.issued += 1;
         self.seen.issued += 1;
         let mut found = Vec::new();
@@ -291,7 +430,10 @@ impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
             self.advance_warp(&mut warp, issue.model(), &mut found);
         }
         if !warp.is_lost {
-            let agree = |cell: Cell, mask: Mask| all_equal(issue.cell(cell), mask);
+            let agree = |cell: Cell, walkers: Mask| {
+                let lanes = M::lanes_of(walkers, issue.active);
+                lanes == 0 || all_equal(issue.cell(cell), lanes)
+            };
             self.claims.check_state(&warp.stack, &agree, &mut found);
             self.count_loops(&mut warp, issue);
             warp.last = Some((issue.at, issue.taken));
@@ -299,13 +441,9 @@ impl ExecutionListener<ActivationStack<u32>> for ClaimMonitor<'_> {
         let op = self.claims.code.get(issue.at);
         let leaves = op.is_some_and(|op| op.control == ControlEffect::Exit);
         // After the last lane exits, no further issue triggers the check of this step, so it happens here.
-        // EXIT removes lanes from all entries (SOUNDNESS 3.1), so the warp ends if no entry holds another lane.
-        let stack = issue.model();
-        let mut entries = stack.pending().iter().chain(stack.top());
-        let all_leave = entries.all(|entry| entry.mask & !issue.taken == 0);
-        if leaves && all_leave {
+        if leaves && issue.model().ends(issue.taken) {
             if !warp.is_lost {
-                self.advance_warp(&mut warp, &ActivationStack::new(0, 0, ORDER), &mut found);
+                self.advance_warp(&mut warp, &M::ended(), &mut found);
             }
             self.seen.ended_warps += 1;
             let new = WorstWarp {
@@ -462,6 +600,7 @@ fn is_same_stack(ours: &ActivationStack<ClaimPoint>, theirs: &ActivationStack<u3
 fn all_equal(values: CellValues<'_>, mask: Mask) -> bool {
     let row = match values {
         CellValues::Words(row) => row,
+        CellValues::Equal(_) => return true,
         CellValues::Truths(truths) => return truths & mask == 0 || !truths & mask == 0,
     };
     let Some(&first) = row.get(mask.trailing_zeros() as usize) else {

@@ -4,7 +4,7 @@ use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile,
 use warpbound_base::Diagnostic;
 use warpbound_launch::{LaunchFile, PathOrder};
 use warpbound_report::audit::Finding;
-use warpbound_simulate::functional::launch_with_listener;
+use warpbound_simulate::functional::launch_monitored;
 
 use super::{Audit, ClaimMonitor, Claims, MonitoredRun, StatedFacts, WorstWarp, warp_text};
 use crate::{
@@ -68,10 +68,11 @@ impl Session {
                 }
             };
             let mut monitor = ClaimMonitor::new(claims).on_end(&mut on_end);
-            let done = launch_with_listener(&prepared.code, &run, &mut memory, &mut monitor);
+            let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
             let run = MonitoredRun {
                 observations: monitor.finish(),
                 fault: done.err().map(|fault| prepared.fault(&fault)),
+                memory,
             };
             Ok((run, compared))
         };
@@ -108,7 +109,7 @@ impl Audit<'_> {
         monitored: &MonitoredRun,
         warps: ProfiledWarps,
     ) {
-        self.report.profiled = warps.compared;
+        self.report.profiled += warps.compared;
         let Some((ended, profile)) = warps.wrong else {
             return;
         };

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_ir::{ControlEffect, Op};
+use warpbound_isa::instr::StackToken;
 use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
 
@@ -28,7 +30,34 @@ impl BoundQuery<'_> {
         self.add_stated_assumptions(loops, never, &mut all);
         self.add_model_assumptions(&mut all);
         self.add_code_assumptions(calls, &mut all);
+        self.add_segment_assumptions(loops, &mut all);
         all
+    }
+
+    /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack
+    /// of the hardware.
+    fn add_segment_assumptions(&self, loops: &[LoopReport], all: &mut Vec<BoundAssumption>) {
+        let code = &self.prepared.code;
+        let derives = loops
+            .iter()
+            .any(|l| l.uses(Origin::Derived) || l.uses(Origin::Launch));
+        if derives && !code.entry_values.is_empty() {
+            let text =
+                "the kernel's arguments and the dispatch packet are not written while it runs";
+            all.push(assumption("constant-segments", text));
+        }
+        // A return of the hardware's stack reads no register.
+        let returns =
+            |op: &Op| op.control == ControlEffect::Pop(StackToken::Ret) && !op.reads.is_empty();
+        let space = &self.flow.thread.space;
+        let nodes = space
+            .ids()
+            .filter(|&node| self.flow.thread.is_reached(node));
+        let mut ends = nodes.filter_map(|node| code.get(space.block(node).last));
+        if ends.any(returns) {
+            let text = "functions return to the instruction after their call, with the kernel's floating-point modes";
+            all.push(assumption("calling-convention", text));
+        }
     }
 
     /// Adds the statements of the user that the bound depends on.

@@ -68,7 +68,7 @@ impl Session {
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if matches!(prepared.program, Program::Mini(_)) {
             let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
             let diagnostic = message.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("omit --functional")));
@@ -78,7 +78,7 @@ impl Session {
         let (run, mut memory) = self.bind(&prepared, grid, options.order, most)?;
         let counts = launch_parallel(&prepared.code, &run, &mut memory, options.threads, progress)
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
-        let compared = compare_buffers(kernel, grid, &memory);
+        let compared = compare_buffers(grid, &memory);
         let statistics = InstructionStatistics::new(&prepared, &counts);
         let report = FunctionalReport {
             schema: FunctionalReport::SCHEMA,
@@ -99,7 +99,7 @@ impl Session {
         Ok(FunctionalRun {
             report,
             memory,
-            unexpected: compared.mismatch,
+            unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
         })
     }
 }

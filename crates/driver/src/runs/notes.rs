@@ -16,6 +16,12 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
                 ),
                 format!("thread {} of ", size(thread)),
             ),
+            NoteKind::PastShared { thread, address } => (
+                format!(
+                    "byte {address} is past the end of shared memory: reads give 0, writes are dropped"
+                ),
+                format!("thread {} of ", size(thread)),
+            ),
             NoteKind::ExitedThreads(threads) => (
                 format!(
                     "a barrier of the whole block is passed although {threads} of its threads have left the kernel"

@@ -193,7 +193,7 @@ impl Session {
         let ((statistics, _), (events, timeline)) = listener;
         // The expected contents are those of all warps.
         let compared = match options.only {
-            None => compare_buffers(kernel, grid, &memory),
+            None => compare_buffers(grid, &memory),
             Some(_) => BufferComparison::default(),
         };
         let is_short = options.spread && timed.is_short(&finished);
@@ -212,7 +212,7 @@ impl Session {
         Ok(TimedRun {
             report,
             memory,
-            unexpected: compared.mismatch,
+            unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
             events: events.map_or(Ok(()), EventFile::finish),
             timeline: timeline.map_or(Ok(()), Timeline::finish),
         })
@@ -255,8 +255,14 @@ impl<'a> TimedLaunch<'a> {
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
         let Program::Nvidia(program) = &prepared.program else {
-            let message =
-                Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels");
+            let isa = session.image.isa();
+            let message = match prepared.program {
+                Program::Mini(_) => {
+                    Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels")
+                }
+                _ => Diagnostic::new(format!("there is no machine with time for {isa}"))
+                    .hint("--functional runs the kernel without time"),
+            };
             return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
         };
         let name = &options.machine.name;

@@ -1,15 +1,20 @@
 //! Operands of an instruction as cells and expressions.
 
-use warpbound_isa::amd::{GcnOperand, GcnValue, GcnView, OperandAccess};
+use smallvec::SmallVec;
+use warpbound_isa::amd::{GcnOperand, GcnValue, GcnView, OperandAccess, scalar};
 use warpbound_isa::{Reg, RegisterKind};
 
-use crate::{Cell, Expr};
+use super::expressions::{WordPair, constant, eq, or};
+use super::vector::lanes::Exchange;
+use super::vector::sdwa;
+use crate::{Cell, Expr, Meaning};
 
 /// Operands of an instruction, destinations and sources apart. An operand that is both is in both lists.
 #[derive(Debug)]
 pub(super) struct Operands<'a> {
     dests: Vec<&'a GcnOperand>,
     sources: Vec<&'a GcnOperand>,
+    view: &'a GcnView,
 }
 
 impl<'a> Operands<'a> {
@@ -19,6 +24,7 @@ impl<'a> Operands<'a> {
         Operands {
             dests: all.clone().filter(|o| o.access != reads).collect(),
             sources: all.filter(|o| o.access != writes).collect(),
+            view,
         }
     }
 
@@ -37,10 +43,68 @@ impl<'a> Operands<'a> {
         register(self.dest(index)?, word)
     }
 
-    /// Word of a source, without its modifiers. `None` for what is no register or constant, and past its words.
+    /// Word of a source: the selected part (SDWA), or that of another lane (DPP), without negation and absolute value.
+    /// `None` for what is no register or constant, and past its words.
     pub(super) fn word(&self, index: usize, word: u8) -> Option<Expr> {
-        word_of(self.source(index)?, word)
+        let operand = self.source(index)?;
+        let value = word_of(operand, word)?;
+        let modifiers = &self.view.modifiers;
+        if operand.access != OperandAccess::Read || word != 0 {
+            return Some(value);
+        }
+        match (modifiers.sdwa, modifiers.dpp, self.position(index)) {
+            (Some(sdwa), _, 0) => sdwa::selected(value, sdwa.src0_sel, operand.sext),
+            (Some(sdwa), _, 1) => sdwa::selected(value, sdwa.src1_sel, operand.sext),
+            (_, Some(dpp), 0) => Exchange::of(&dpp)?.source(register(operand, word)?),
+            _ => Some(value),
+        }
     }
+
+    /// Position of a source among those that are only read.
+    fn position(&self, index: usize) -> usize {
+        let before = self.sources.iter().take(index);
+        before
+            .filter(|operand| operand.access == OperandAccess::Read)
+            .count()
+    }
+
+    /// Both words of a source of 64 bits.
+    pub(super) fn pair(&self, index: usize) -> Option<WordPair> {
+        Some([self.word(index, 0)?, self.word(index, 1)?])
+    }
+
+    /// Constant in a field of its own.
+    pub(super) fn immediate(&self, index: usize) -> Option<u32> {
+        match self.source(index)?.value {
+            GcnValue::Immediate(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Assignment of words to the first destination, and of further values.
+    pub(super) fn set(
+        &self,
+        words: impl IntoIterator<Item = Expr>,
+        further: impl IntoIterator<Item = (Cell, Expr)>,
+    ) -> Option<Meaning> {
+        let words = words.into_iter().zip(0u8..);
+        let words = words.map(|(value, word)| Some((self.dest_cell(0, word)?, value)));
+        let words: Option<Vec<(Cell, Expr)>> = words.collect();
+        assign(words?.into_iter().chain(further))
+    }
+}
+
+/// Assignment of values to cells; `None` if a cell is given two values.
+pub(super) fn assign(values: impl IntoIterator<Item = (Cell, Expr)>) -> Option<Meaning> {
+    let mut writes: SmallVec<[(Cell, Expr); 2]> = SmallVec::new();
+    for (cell, value) in values {
+        match writes.iter().find(|(known, _)| *known == cell) {
+            None => writes.push((cell, value)),
+            Some((_, known)) if *known == value => {}
+            Some(_) => return None,
+        }
+    }
+    Some(Meaning::Set(writes))
 }
 
 /// Cell of a word of a register operand.
@@ -57,22 +121,35 @@ pub(super) fn register(operand: &GcnOperand, word: u8) -> Option<Cell> {
     Some(Cell::of(Reg { kind, number }))
 }
 
-/// Word of an operand that is an integer or has no type: constants are extended by their sign to 64 bits.
+/// Word of an operand that is an integer or has no type: inline integers are extended by their sign to 64 bits, inline
+/// floating-point constants have the size of the operand. Sources differ on how a literal is extended to 64 bits: its high
+/// word is `None` where that matters.
 pub(super) fn word_of(operand: &GcnOperand, word: u8) -> Option<Expr> {
-    let constant = |value: i32| match word {
-        0 => Expr::Const(value as u32),
-        _ => Expr::Const((value >> 31) as u32),
-    };
     Some(match operand.value {
         GcnValue::Scalar(_) | GcnValue::Vector(_) => Expr::Cell(register(operand, word)?),
-        GcnValue::Int(value) => constant(value),
-        GcnValue::Scc if word == 0 => Expr::Cell(Cell::of(Reg::SCC)),
-        GcnValue::Literal(value) if word == 0 => Expr::Const(value),
-        GcnValue::InlineFloat(number) if word == 0 && operand.dwords == 1 => {
-            Expr::Const(inline_single(number)?)
+        _ if word > 1 => return None,
+        GcnValue::Int(value) if word == 0 => constant(value as u32),
+        GcnValue::Int(value) => constant((value >> 31) as u32),
+        GcnValue::InlineFloat(number) if operand.dwords == 1 => {
+            constant(inline_single(number).filter(|_| word == 0)?)
         }
+        GcnValue::InlineFloat(number) => {
+            constant((inline_double(number)? >> (32 * u32::from(word))) as u32)
+        }
+        GcnValue::Literal(value) if word == 0 => constant(value),
+        GcnValue::Literal(value) if value >> 31 == 0 => constant(0),
+        GcnValue::Scc if word == 0 => Expr::Cell(Cell::of(Reg::SCC)),
+        GcnValue::Vccz if word == 0 => is_zero(scalar::VCC),
+        GcnValue::Execz if word == 0 => is_zero(scalar::EXEC),
         _ => return None,
     })
+}
+
+/// Whether a pair of scalar registers is 0.
+fn is_zero(first: u8) -> Expr {
+    let words = [first, first + 1].map(|number| Expr::Cell(Cell::scalar(number)));
+    let [low, high] = words;
+    eq(or(low, high), constant(0))
 }
 
 /// Inline floating-point constant in single precision.
@@ -89,5 +166,14 @@ pub(super) fn inline_single(number: u8) -> Option<u32> {
         // 1/(2 pi), rounded (LLVM, `AMDGPU::OPERAND_REG_INLINE_C_FP32`).
         248 => 0x3e22_f983,
         _ => return None,
+    })
+}
+
+/// Inline floating-point constant in double precision.
+fn inline_double(number: u8) -> Option<u64> {
+    Some(match number {
+        // 1/(2 pi), rounded down (LLVM, `isInlinableLiteral64`).
+        248 => 0x3fc4_5f30_6dc9_c882,
+        _ => f64::from(f32::from_bits(inline_single(number)?)).to_bits(),
     })
 }

@@ -1,12 +1,20 @@
 //! Meaning of vector instructions (VOP1, VOP2, VOP3, VOPC), with SDWA and DPP.
 
+mod compare;
 mod float;
+mod integer;
+pub(super) mod lanes;
+pub(super) mod sdwa;
+mod sums;
 
-use warpbound_isa::amd::GcnView;
+use smallvec::SmallVec;
+use warpbound_isa::amd::{Dpp, GcnView, OperandAccess, Sdwa};
 
 use super::MeaningContext;
+use super::expressions::select;
 use super::operands::Operands;
-use crate::Meaning;
+use crate::{Cell, Expr, Meaning};
+use lanes::Exchange;
 
 /// Returns the meaning; `None` if it is unknown.
 pub(super) fn meaning(
@@ -14,8 +22,57 @@ pub(super) fn meaning(
     o: &Operands<'_>,
     context: &MeaningContext<'_>,
 ) -> Option<Meaning> {
-    if view.modifiers.sdwa.is_some() || view.modifiers.dpp.is_some() {
-        return None;
+    let result = lanes::meaning(view, o)
+        .or_else(|| integer::meaning(view, o))
+        .or_else(|| sums::meaning(view, o))
+        .or_else(|| compare::meaning(view, o))
+        .or_else(|| float::meaning(view, o, context))?;
+    match (view.modifiers.sdwa, view.modifiers.dpp) {
+        (None, None) => Some(result),
+        (Some(sdwa), None) => select_parts(result, sdwa, o),
+        (None, Some(dpp)) => exchange(result, &dpp),
+        (Some(_), Some(_)) => None,
     }
-    float::meaning(view, o, context)
+}
+
+/// Results, each in the selected part of its destination.
+fn select_parts(result: Meaning, sdwa: Sdwa, o: &Operands<'_>) -> Option<Meaning> {
+    let writes = assignments(result)?;
+    let is_read = |cell| {
+        let dest = o.dest(0).filter(|_| o.dest_cell(0, 0) == Some(cell));
+        dest.is_some_and(|dest| dest.access == OperandAccess::ReadWrite)
+    };
+    let merged = writes.into_iter().map(|(cell, value)| {
+        let value = match cell.is_per_lane() {
+            // Which part of a destination the operation itself reads is not documented.
+            true if is_read(cell) && !sdwa::is_whole(sdwa.dst_sel) => None,
+            true => sdwa::merged(cell, value, sdwa),
+            false => Some(value),
+        };
+        Some((cell, value?))
+    });
+    Some(Meaning::Set(merged.collect::<Option<_>>()?))
+}
+
+/// Results in the lanes that an exchange writes; others keep their destination.
+fn exchange(result: Meaning, dpp: &Dpp) -> Option<Meaning> {
+    let writes = assignments(result)?;
+    let Some(is_written) = Exchange::of(dpp)?.writes() else {
+        return Some(Meaning::Set(writes));
+    };
+    // Bits of masks in lanes that are not written are not documented: the masks are written without a value.
+    let lanes = writes.into_iter().filter(|(cell, _)| cell.is_per_lane());
+    let kept = |(cell, value)| {
+        let value = select(is_written.clone(), value, Expr::Cell(cell));
+        (cell, value)
+    };
+    Some(Meaning::Set(lanes.map(kept).collect()))
+}
+
+/// Assignments of a meaning that consists of them.
+fn assignments(meaning: Meaning) -> Option<SmallVec<[(Cell, Expr); 2]>> {
+    match meaning {
+        Meaning::Set(writes) => Some(writes),
+        _ => None,
+    }
 }

@@ -12,8 +12,8 @@ use super::implied::{Implied, unstated_meaning};
 use super::lexer::{self, Placed, Token};
 use super::parse_meaning::{Body, starts_meaning};
 use crate::{
-    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Op,
-    OpIndex, OpScope, ValueDependence,
+    AddressWord, Cell, Code, CodeFunction, ControlEffect, ControlTarget, ExecCondition, Expr,
+    Meaning, Op, OpIndex, OpScope, ValueDependence,
 };
 
 /// Parses the text of a code; `file` names it in errors.
@@ -59,19 +59,42 @@ fn diagnostic(
         .at(format_args!("line {line}, column {column}"))
 }
 
-/// Checks that an operation of the warp reads and writes registers of the warp only ([`OpScope::Warp`]).
+/// Checks that an operation of the warp reads registers of lanes by their lane only, or writes registers of lanes
+/// ([`OpScope::Warp`]).
 fn check_scope(op: &Op, column: usize) -> Result<(), Problem> {
-    let cells = op.reads.iter().chain(&op.writes).copied();
-    let cell = cells
-        .chain(op.condition.cells())
-        .find(|cell| cell.is_per_lane());
-    match cell {
-        Some(cell) if op.scope == OpScope::Warp => Err(Problem {
+    if op.scope == OpScope::Lane {
+        return Ok(());
+    }
+    let mut cells: Vec<Cell> = op.condition.cells().collect();
+    if let ControlEffect::Indirect { base, .. } = &op.control {
+        cells.extend(base);
+    }
+    let writes_lanes = op.writes.iter().any(|cell| cell.is_per_lane());
+    match &op.meaning {
+        Some(Meaning::Set(writes)) if writes_lanes => {
+            // All lanes are written, each with a value that may depend on its lane.
+            cells.extend(
+                writes
+                    .iter()
+                    .map(|(cell, _)| cell)
+                    .filter(|cell| !cell.is_per_lane()),
+            );
+        }
+        Some(Meaning::Set(writes)) => {
+            for (_, value) in writes {
+                let models = |part: &Expr| !matches!(part, Expr::FromLane(..));
+                value.for_each_cell(&models, &mut |cell| cells.push(cell));
+            }
+        }
+        _ => cells.extend(op.reads.iter().chain(&op.writes)),
+    }
+    match cells.iter().find(|cell| cell.is_per_lane()) {
+        Some(cell) => Err(Problem {
             column,
             message: format!("an operation of the warp names {cell}, which each lane has"),
-            hint: "name only M0 to M7 and S0 to S103, or remove `warp`",
+            hint: "read it with `from_lane`, or remove `warp`",
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

@@ -383,19 +383,19 @@ const MISTAKES: [(&str, &str); 22] = [
     ),
     (
         "0x0: warp S3 = add(S3, R1)",
-        "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 6: an operation of the warp names R1, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
-        "0x0: if S3 warp P0 = 1",
-        "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "0x0: if P0 warp S3 = 1",
+        "x.ir: line 1, column 12: an operation of the warp names P0, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: if S3 & cc(2) warp S3 = 1",
-        "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 20: an operation of the warp names CC, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: warp indirect relative R0 + 0x0",
-        "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; name only M0 to M7 and S0 to S103, or remove `warp`",
+        "x.ir: line 1, column 6: an operation of the warp names R0, which each lane has; read it with `from_lane`, or remove `warp`",
     ),
     (
         "0x0: S3 = 1 warp",

@@ -31,6 +31,7 @@ pub(super) struct RawParam {
     vary: Option<Spanned<[Number; 2]>>,
     bytes: Option<Spanned<Vec<u8>>>,
     fields: Option<Spanned<Vec<RawField>>>,
+    #[serde(alias = "buffer")]
     same_as: Option<Spanned<String>>,
     texture: Option<Spanned<String>>,
     surface: Option<Spanned<String>>,

@@ -2,7 +2,7 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
-use warpbound_load::{CodeObjectKernel, GcnDescriptor, Image, Kernel};
+use warpbound_load::{CodeObjectKernel, GcnDescriptor, Image, Kernel, LoadedFile, LoadedSegment};
 
 use super::entry::WaveEntry;
 use super::kernarg::{self, DynamicShared, HiddenValues};
@@ -85,6 +85,14 @@ fn check_file(file: &LaunchFile) -> Result<(), String> {
     if !file.textures.is_empty() || !file.surfaces.is_empty() {
         return Err("textures and surfaces are not supported on AMD's GPUs".to_owned());
     }
+    for (axis, (&grid, &block)) in ["x", "y", "z"]
+        .iter()
+        .zip(file.grid.iter().zip(&file.block))
+    {
+        if grid.checked_mul(block).is_none() {
+            return Err(format!("the grid has 2^32 work-items or more along {axis}"));
+        }
+    }
     match file.variables.first() {
         Some(variable) => Err(format!(
             "variable {}: variables are not supported on AMD's GPUs; pass a buffer",
@@ -103,6 +111,32 @@ fn lane_scratch(descriptor: &GcnDescriptor, file: &LaunchFile) -> Result<u32, St
             "a work-item has {bytes} bytes of scratch, at most {MAX_SCRATCH} are supported"
         )),
     }
+}
+
+/// Largest size of a code object in memory, in bytes.
+const MAX_LOADED: u64 = 1 << 28;
+
+/// Bytes of a code object in memory, from its address 0 on.
+fn loaded_bytes(loaded: &LoadedFile) -> Result<Vec<u8>, String> {
+    if let Some(name) = loaded.undefined.first() {
+        return Err(format!(
+            "the code object needs the address of {name}, which another file defines"
+        ));
+    }
+    let end = |segment: &LoadedSegment| segment.address.checked_add(segment.size);
+    let mut bytes = Vec::new();
+    for segment in &loaded.segments {
+        let end = end(segment).filter(|end| *end <= MAX_LOADED);
+        let end = end.and_then(|end| usize::try_from(end).ok());
+        let end = end
+            .ok_or_else(|| format!("the code object has more than {MAX_LOADED} bytes in memory"))?;
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        let start = usize::try_from(segment.address).unwrap_or(usize::MAX);
+        packet::put(&mut bytes, start, &segment.bytes);
+    }
+    Ok(bytes)
 }
 
 /// Addresses of what the runtime places in memory for a launch.
@@ -127,7 +161,7 @@ impl Addresses {
         let loaded = image.loaded_file().ok_or_else(|| {
             "the code object is not linked; link it first, e.g. with `ld.lld -shared`".to_owned()
         })?;
-        let file_address = memory.add("the code object", loaded.bytes.to_vec());
+        let file_address = memory.add("the code object", loaded_bytes(loaded)?);
         for field in &loaded.addresses {
             let address = file_address.wrapping_add(field.target);
             let at = file_address.wrapping_add(field.at);

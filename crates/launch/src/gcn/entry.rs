@@ -28,6 +28,25 @@ const MODE: u8 = 129;
 const FIRST_WAVE: u32 = 1 << 31;
 
 impl WaveEntry {
+    /// Returns the state for blocks of a size in a grid of these many: values of the user SGPRs from s0 on, bytes of
+    /// scratch of a lane (a multiple of 4), address of the first byte of the code.
+    pub fn new(
+        descriptor: GcnDescriptor,
+        [block, grid]: [Size; 2],
+        user: Vec<u32>,
+        lane_scratch: u32,
+        code_base: u64,
+    ) -> WaveEntry {
+        WaveEntry {
+            descriptor,
+            block,
+            grid,
+            user,
+            lane_scratch,
+            code_base,
+        }
+    }
+
     /// Number of waves of a block.
     pub fn waves(&self) -> u32 {
         self.threads().div_ceil(LANES)

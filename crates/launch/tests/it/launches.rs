@@ -626,14 +626,14 @@ fn shared_buffers() {
     assert_eq!(
         same(&both("")),
         ParamValue::Alias {
-            buffer: 1,
+            buffer: 0,
             offset: 0
         }
     );
     assert_eq!(
         same(&both("offset = 16")),
         ParamValue::Alias {
-            buffer: 1,
+            buffer: 0,
             offset: 16
         }
     );

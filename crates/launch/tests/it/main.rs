@@ -1,5 +1,7 @@
 //! Tests of the crate's interface.
 #![allow(clippy::expect_used, reason = "tests")]
 
+mod gcn;
 mod images;
 mod launches;
+mod sets;

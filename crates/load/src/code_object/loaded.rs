@@ -1,15 +1,30 @@
 //! A code object as the loader places it in memory.
 
 use bytes::Bytes;
+use warpbound_base::Diagnostic;
 
-/// Bytes of a linked code object in memory, from address 0 of the file to the end of its last segment. The loader
-/// chooses where address 0 is.
+use crate::elf::{Elf, SymbolLocation, fault};
+
+/// Parts of a linked code object in memory. Addresses count from address 0 of the file, whose place the loader chooses.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LoadedFile {
-    /// Contents, code included; zeros where the file has none.
-    pub bytes: Bytes,
+    /// Parts with contents, in the order of the file.
+    pub segments: Vec<LoadedSegment>,
     /// Fields that receive addresses.
     pub addresses: Vec<AddressField>,
+    /// Names of symbols whose addresses another file has to provide.
+    pub undefined: Vec<String>,
+}
+
+/// A contiguous part of a loaded file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoadedSegment {
+    /// Address of the first byte.
+    pub address: u64,
+    /// Bytes in memory; zeros follow the contents.
+    pub size: u64,
+    /// Contents, at most [`LoadedSegment::size`] bytes.
+    pub bytes: Bytes,
 }
 
 /// A field of 8 bytes that receives an address of the file itself.
@@ -19,4 +34,50 @@ pub struct AddressField {
     pub at: u64,
     /// Address that it receives, relative to address 0 of the file.
     pub target: u64,
+}
+
+/// Relocations of the loader: an address of a symbol, and one of the file itself (LLVM, `R_AMDGPU_ABS64`,
+/// `R_AMDGPU_RELATIVE64`).
+const ADDRESS: u32 = 3;
+const OWN_ADDRESS: u32 = 13;
+
+/// Reads the segments and the relocations of the loader.
+pub(super) fn read(file: &Bytes, elf: &Elf<'_>) -> Result<LoadedFile, Diagnostic> {
+    let mut loaded = LoadedFile::default();
+    for segment in &elf.segments {
+        let contents = elf.segment_contents(segment)?;
+        if segment.memory_size < segment.file_size {
+            return Err(fault(
+                segment.offset,
+                "a segment is smaller in memory than in the file",
+            ));
+        }
+        loaded.segments.push(LoadedSegment {
+            address: segment.address,
+            size: segment.memory_size,
+            bytes: file.slice_ref(contents),
+        });
+    }
+    for (relocation, symbol) in elf.dynamic_relocations()? {
+        let addend = relocation.addend.unwrap_or(0);
+        let base = match (relocation.number, symbol.location) {
+            (OWN_ADDRESS, _) => 0,
+            (ADDRESS, SymbolLocation::Undefined) => {
+                loaded.undefined.push(symbol.name.to_string());
+                continue;
+            }
+            (ADDRESS, _) => symbol.value,
+            (number, _) => {
+                return Err(fault(
+                    relocation.offset,
+                    format!("relocation {number} of the loader is not known"),
+                ));
+            }
+        };
+        loaded.addresses.push(AddressField {
+            at: relocation.at,
+            target: base.wrapping_add_signed(addend),
+        });
+    }
+    Ok(loaded)
 }

@@ -4,13 +4,27 @@
 
 use crate::support::{assert_refusal, built, data, exercise};
 use proptest::prelude::*;
-use warpbound_load::Image;
+use warpbound_load::{Bytes, Image, ImageDirectory};
 
 const FILES: [&str; 4] = [
     "features.sm_61.cubin",
     "features_relocatable.sm_61.cubin",
     "debug.sm_61.cubin",
     "tiny.sm_120.cubin",
+];
+
+/// Code objects of every version, linked and not, with and without line tables.
+const CODE_OBJECTS: [&str; 10] = [
+    "gcn/kernels.v2.co",
+    "gcn/kernels.v2.o",
+    "gcn/kernels.v3.co",
+    "gcn/kernels.v4.co",
+    "gcn/kernels.v5.o",
+    "gcn/kernels.v6.co",
+    "gcn/lines.v5.co",
+    "gcn/lines.v5.o",
+    "gcn/state.v5.co",
+    "gcn/stripped.v5.co",
 ];
 
 fn check(bytes: &[u8]) {
@@ -34,10 +48,51 @@ fn every_truncation_is_refused() {
     }
 }
 
+/// The header tables are at the end of these files, too.
+#[test]
+fn truncations_of_code_objects_are_refused() {
+    for name in CODE_OBJECTS {
+        let bytes = data(name);
+        for length in (0..bytes.len()).step_by(7) {
+            match exercise(&bytes[..length]) {
+                Ok(()) => panic!("{name} cut to {length} bytes was accepted"),
+                Err(diagnostic) => assert_refusal(&diagnostic),
+            }
+        }
+        assert_eq!(exercise(&bytes), Ok(()), "{name}");
+    }
+}
+
+/// Truncations and changes of an offload bundle: its directory lists what is there, or says where it is damaged.
+#[test]
+fn damaged_bundles() {
+    let bytes = data("gcn/bundle.hipfb");
+    let open = |bytes: Vec<u8>| match ImageDirectory::open(Bytes::from(bytes)) {
+        Ok(directory) => {
+            for entry in directory.entries() {
+                if let Err(diagnostic) = directory.image(entry) {
+                    assert!(!diagnostic.to_string().contains(char::is_control));
+                }
+            }
+        }
+        Err(diagnostic) => assert_refusal(&diagnostic),
+    };
+    for length in 0..bytes.len() {
+        open(bytes[..length].to_vec());
+    }
+    for at in 0..400 {
+        for byte in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] = byte;
+            open(damaged);
+        }
+    }
+}
+
 /// Each header field with each of a few extreme values.
 #[test]
 fn bad_header_words() {
-    for name in FILES {
+    for name in FILES.iter().chain(&CODE_OBJECTS) {
         let bytes = data(name);
         let section_headers = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
         let headers = (0..64).chain(section_headers..bytes.len());
@@ -109,6 +164,34 @@ proptest! {
         for (at, bit) in flips {
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
+        }
+        check(&bytes);
+    }
+
+    #[test]
+    fn random_bit_flips_of_code_objects(
+        file in 0..CODE_OBJECTS.len(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..6),
+    ) {
+        let mut bytes = data(CODE_OBJECTS[file]);
+        for (at, bit) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        check(&bytes);
+    }
+
+    /// Damage to notes, symbols and headers, which are few of the bytes.
+    #[test]
+    fn random_words_in_code_objects(
+        file in 0..CODE_OBJECTS.len(),
+        words in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop_oneof![0..64u32, Just(u32::MAX), any::<u32>()]), 1..4),
+    ) {
+        let mut bytes = data(CODE_OBJECTS[file]);
+        for (at, word) in words {
+            let at = at.index(bytes.len() - 4);
+            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
         check(&bytes);
     }

@@ -1,6 +1,7 @@
 //! Tests of the crate's interface.
 #![allow(clippy::expect_used, reason = "tests")]
 
+mod code_objects;
 mod containers;
 mod cost;
 mod damage;

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_load::Image;
+use warpbound_load::{Image, KernelArg};
 
 /// A file of `tests/data`.
 pub(crate) fn data(name: &str) -> Vec<u8> {
@@ -62,7 +62,29 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
         assert!(names.iter().any(|name| *name == *refused.name));
         assert_refusal(&refused.error);
     }
+    if let Some(loaded) = image.loaded_file() {
+        assert!(loaded.addresses.len() + loaded.undefined.len() <= bytes.len());
+        for segment in &loaded.segments {
+            assert!(segment.bytes.len() as u64 <= segment.size);
+        }
+    }
     for kernel in kernels.iter().chain(image.device_functions()) {
+        if let Some(object) = &kernel.code_object {
+            let end = |arg: &KernelArg| arg.offset + arg.size;
+            assert!(
+                object
+                    .args
+                    .iter()
+                    .all(|arg| end(arg) <= object.kernarg_size)
+            );
+            assert!(kernel.entry.0 as usize + 4 <= kernel.code().len().next_multiple_of(4));
+            let descriptor = &object.descriptor;
+            let _ = (
+                descriptor.mode(),
+                descriptor.vector_registers(),
+                object.hidden_offset(),
+            );
+        }
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
         let _ = (kernel.demangled(), kernel.code_digest());
         for address in (0..kernel.code().len() as u32 + 64).step_by(8) {
@@ -82,7 +104,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
             assert!(inside(CodeAddr(relocation.offset)));
             let _ = relocation.to_string();
         }
-        for function in &kernel.functions {
+        for function in kernel.functions.iter() {
             let end = u64::from(function.start.0) + u64::from(function.size);
             assert!(end <= kernel.code().len() as u64);
         }

@@ -49,6 +49,7 @@ fn kernel(cycles: Option<CycleBoundReport>) -> KernelBound {
             worst_path_value: Some(40),
         },
         lanes: 32,
+        is_wave: false,
         block: None,
         code: "0".to_owned(),
         profile: None,

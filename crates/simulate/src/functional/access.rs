@@ -300,7 +300,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 
     /// Byte address per lane.
     #[inline]
-    fn addresses(&self, warp_index: usize, access: &MemoryOperand) -> [u64; W] {
+    pub(super) fn addresses(&self, warp_index: usize, access: &MemoryOperand) -> [u64; W] {
         let rows = self.rows(warp_index);
         let low = rows.get(access.low);
         let mut addresses = [0; W];
@@ -389,7 +389,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 
     /// Notes a read of shared memory that no thread has written.
     #[inline]
-    fn note_unwritten(
+    pub(super) fn note_unwritten(
         &self,
         request: Request<'_>,
         address: u64,

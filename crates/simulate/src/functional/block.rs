@@ -8,11 +8,13 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, TransferError};
 use super::access::Request;
 use super::fault::{Fault, FaultKind};
 use super::images::WarpOp;
-use super::lanes::{LaneValues, binary, float, gather, lanes_of, spread, ternary, unary};
+use super::lanes::{
+    LaneValues, all_lanes, binary, float, gather, lanes_of, spread, ternary, unary,
+};
 use super::memory::{GlobalAccess, SharedMemory};
 use super::program::{
-    BarrierEffect, ClockRegister, CompiledOp, Effect, Flow, Program, ShuffleEffect, Step,
-    ValueSlot, VoteEffect,
+    BarrierEffect, ClockRegister, CompiledOp, Effect, Extent, Flow, Guard, Program, ShuffleEffect,
+    Step, ValueSlot, VoteEffect,
 };
 use super::warp::{ArrivedThreads, Rows, Wait, Warp};
 use super::{Counts, ExecutionListener, Issue};
@@ -36,18 +38,19 @@ pub(crate) struct Block<'a, E, const W: usize> {
     /// Arrivals at barriers of threads that do not wait.
     pub(super) arrived: Vec<ArrivedThreads>,
     /// Values of [`ValueSlot::Block`]: the block index, then [`ClockRegister`]s.
-    block_values: [LaneValues<W>; 3 + ClockRegister::COUNT],
+    pub(super) block_values: [LaneValues<W>; 3 + ClockRegister::COUNT],
     /// Values of [`ValueSlot::Scratch`], valid during one operation.
-    scratch: Vec<LaneValues<W>>,
+    pub(super) scratch: Vec<LaneValues<W>>,
+    /// The same in operations that are executed once for the warp.
+    pub(super) scratch_words: Vec<u32>,
 }
 
 impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
     /// Returns the block `index` before its first instruction.
     pub(crate) fn new(program: &'a Program<'a, W>, launch: &'a Launch, index: Size) -> Self {
         let threads = launch.block.iter().product::<u32>();
-        let entry = program.code.entry.0;
         let warps = (0..threads.div_ceil(W as u32))
-            .map(|warp_index| Warp::new(program, entry, warp_index, launch.block));
+            .map(|warp_index| Warp::new(program, launch, index, warp_index));
         Self {
             warps: warps.collect(),
             arrived: Vec::new(),
@@ -57,6 +60,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 [x, y, z, 0, 0, 0, 0, 0, 0].map(|value| [value; W])
             },
             scratch: vec![[0; W]; program.scratch],
+            scratch_words: vec![0; program.scratch],
             program,
             launch,
             index,
@@ -144,11 +148,15 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
         *context.budget -= 1;
         let taken = match op.guard {
-            _ if op.never => 0,
-            None => active,
-            Some((predicate, negated)) => {
+            Guard::Never => 0,
+            Guard::Always => active,
+            Guard::Predicate(predicate, negated) => {
                 let holds = self.warps[warp_index].predicates[usize::from(predicate & 7)];
                 active & if negated { !holds } else { holds }
+            }
+            Guard::Words(words, negated) => {
+                let holds = (self.warps[warp_index].mask(words) != 0) != negated;
+                if holds { active } else { 0 }
             }
         };
         let taken = match &op.cc_test {
@@ -170,6 +178,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             model: &warp.model,
             predicates: &warp.predicates,
             rows: warp.rows.as_flattened(),
+            words: &warp.words,
             lanes: W,
             registers: program.registers,
         };
@@ -178,7 +187,10 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         }
         // An instruction whose condition is false in all lanes is issued all the same (SOUNDNESS 1).
         context.counts.count::<W>(at, active, taken);
-        if taken != 0 {
+        if matches!(op.extent, Extent::Once | Extent::AllLanes) {
+            return self.step_warp(warp_index, at, op, context);
+        }
+        if taken != 0 || op.extent == Extent::LanesAndWords {
             self.execute(warp_index, at, op, taken, context)?;
         }
         self.apply_flow(warp_index, at, op, taken, context.counts)
@@ -186,7 +198,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
 
     /// Applies the control flow of an instruction to the warp's execution model (SOUNDNESS 3.1, 3.3).
     #[inline]
-    fn apply_flow(
+    pub(super) fn apply_flow(
         &mut self,
         warp_index: usize,
         at: u32,
@@ -196,6 +208,11 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
     ) -> Result<(), Fault> {
         let transfer = match &op.flow {
             Flow::Transfer(transfer) => transfer,
+            Flow::SetActive(words) => {
+                let mask = self.warps[warp_index].mask(*words) & all_lanes::<W>();
+                let transfer = ControlTransfer::SetActive(mask);
+                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+            }
             Flow::Indirect(base, anchor) => {
                 return self.branch_indirect(warp_index, at, (*base, *anchor), taken, counts);
             }
@@ -211,7 +228,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
 
     /// Applies a control transfer of the instruction `at` to the warp's execution model.
     #[inline]
-    fn apply_transfer(
+    pub(super) fn apply_transfer(
         &mut self,
         warp_index: usize,
         at: u32,
@@ -306,6 +323,9 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                 self.load(request(access), dests, context)?;
             }
             Effect::Store { values, access } => self.store(request(access), values, context)?,
+            Effect::Wave(access) => {
+                self.access_wave(request(&access.operand), access, context)?;
+            }
             Effect::Atomic {
                 dests,
                 op,
@@ -416,7 +436,7 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
 
     /// Evaluates a step into scratch slot `to`. Only steps that can fault depend on `taken`.
     #[inline]
-    fn eval_step(
+    pub(super) fn eval_step(
         &mut self,
         warp_index: usize,
         at: u32,
@@ -438,6 +458,13 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
         match step {
             Step::Copy(a) => *row = *rows.get(*a),
             Step::Predicate(n) => *row = spread(warp.predicates[usize::from(n & 7)]),
+            Step::Splat(number) => *row = [warp.word(*number); W],
+            Step::OwnBit(words) => *row = spread(warp.mask(*words)),
+            Step::FromLane(register, lanes) => {
+                let values = rows.get(ValueSlot::Warp(*register));
+                let lanes = rows.get(*lanes);
+                *row = lanes.map(|lane| values[lane as usize % W]);
+            }
             Step::Unary(op, a) => *row = unary(*op, rows.get(*a)),
             Step::Binary(op, a, b) => *row = binary(*op, rows.get(*a), rows.get(*b)),
             Step::Ternary(op, a, b, c) => {
@@ -485,7 +512,6 @@ mod tests {
     use warpbound_launch::PathOrder;
     use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 
-    use super::super::lanes::all_lanes;
     use super::*;
 
     /// A block takes 4 bytes per register of each thread, and at most 64 bytes more per thread.

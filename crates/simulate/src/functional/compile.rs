@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use warpbound_ir::{
-    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, Expr, Meaning, Op, OpScope,
-    SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, cc_test,
+    Address, BarrierArrival, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr,
+    Meaning, Op, OpScope, SurfaceAccess, SurfaceOp, TextureRead, ValueDependence, Width, WordHalf,
+    cc_test,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{RegisterKind, SpecialReg};
@@ -14,8 +15,9 @@ use warpbound_simt::{ControlTransfer, Tag};
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, ExtraRegister, Flow, MemoryOperand,
-    ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot, VoteEffect,
+    BarrierEffect, BufferSlots, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister,
+    Flow, Guard, MemoryOperand, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation,
+    TextureEffect, ValueSlot, VoteEffect, WaveAccess, WaveOperation,
 };
 use super::steps::{Operand, Steps};
 
@@ -24,6 +26,8 @@ pub(super) struct Compiler<'a, const W: usize> {
     pub(super) launch: &'a Launch,
     /// Whether a simulation with time defines the clock registers.
     pub(super) timed: bool,
+    /// Whether memory is that of waves of an AMD machine.
+    pub(super) has_waves: bool,
     pub(super) registers: usize,
     pub(super) grid_values: Vec<LaneValues<W>>,
     /// Indices in `grid_values` of the constants, by their value.
@@ -51,10 +55,9 @@ impl<const W: usize> Compiler<'_, W> {
     /// Compiles an operation; one that is not modelled becomes [`Effect::Unsupported`].
     pub(super) fn compile_op(&mut self, op: &Op) -> CompiledOp {
         let condition = op.condition;
-        // Guards are predicates of the lanes, and there are no registers of the warp.
-        let is_modelled =
-            op.scope == OpScope::Lane && condition.guard.is_none_or(Cell::is_predicate);
-        let mut steps = Steps::default();
+        let extent = extent(op, self.has_waves);
+        let guard = guard(condition, extent);
+        let mut steps = Steps::of(op, extent);
         let effect = match (&op.meaning, op.value) {
             (Some(meaning), _) => self.compile_effect(meaning, &mut steps),
             (None, ValueDependence::Special(register)) => match op.writes.as_slice() {
@@ -71,7 +74,7 @@ impl<const W: usize> Compiler<'_, W> {
             .tests_cc()
             .then(|| self.compile_cc_test(condition.cc_test));
         let (effect, flow) = match test {
-            _ if !is_modelled => (Effect::Unsupported, Flow::Unsupported),
+            _ if guard.is_none() => (Effect::Unsupported, Flow::Unsupported),
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {
@@ -83,14 +86,13 @@ impl<const W: usize> Compiler<'_, W> {
                     }
                     _ => Effect::Unsupported,
                 });
-                (effect, self.compile_flow(&op.control))
+                (effect, self.compile_flow(op, &steps))
             }
         };
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
-        let guard = condition.guard.and_then(Cell::predicate_number);
         CompiledOp {
-            guard: guard.map(|number| (number, condition.negated)),
-            never: condition.is_never(),
+            guard: guard.unwrap_or(Guard::Always),
+            extent,
             cc_test: test.flatten(),
             steps: steps.list,
             effect,
@@ -100,7 +102,7 @@ impl<const W: usize> Compiler<'_, W> {
 
     /// Compiles a test of the condition code: its steps, and the slot of its result.
     fn compile_cc_test(&mut self, test: CcTest) -> Option<(Vec<(u16, Step)>, ValueSlot)> {
-        let mut steps = Steps::default();
+        let mut steps = Steps::new(Extent::Lanes);
         // The test has steps of its own: it is evaluated first, in all active lanes, and its scratch slots are reused.
         let row = self.compile_expr(&cc_test(test)?, &mut steps)?;
         self.scratch = self.scratch.max(usize::from(steps.scratch_rows));
@@ -108,7 +110,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles a control effect. Transfers that the execution model does not have fault when they are executed.
-    fn compile_flow(&mut self, control: &ControlEffect) -> Flow {
+    fn compile_flow(&mut self, op: &Op, steps: &Steps) -> Flow {
         let tag = |token: StackToken| match token {
             StackToken::Sync => Some(Tag::Sync),
             StackToken::Brk => Some(Tag::Brk),
@@ -116,7 +118,7 @@ impl<const W: usize> Compiler<'_, W> {
             StackToken::Ret => Some(Tag::Ret),
             StackToken::LongJmp | StackToken::Exit => None,
         };
-        match control {
+        match &op.control {
             ControlEffect::Next => Flow::Transfer(ControlTransfer::Next),
             ControlEffect::Jump(ControlTarget::Op(to)) => {
                 Flow::Transfer(ControlTransfer::Jump(to.0))
@@ -137,18 +139,29 @@ impl<const W: usize> Compiler<'_, W> {
                 .map_or(Flow::Unsupported, |tag| {
                     Flow::Transfer(ControlTransfer::Push { tag, resume: to.0 })
                 }),
+            // A return goes to the address in registers: waves have no stack.
+            ControlEffect::Pop(StackToken::Ret) if self.has_waves => {
+                match op.reads.iter().find_map(|cell| word_number(*cell)) {
+                    Some(number) => Flow::Indirect(ValueSlot::Word(number), 0),
+                    None => Flow::Unsupported,
+                }
+            }
             ControlEffect::Pop(token) => tag(*token).map_or(Flow::Unsupported, |tag| {
                 Flow::Transfer(ControlTransfer::Pop(tag))
             }),
             ControlEffect::Exit => Flow::Transfer(ControlTransfer::Exit),
+            ControlEffect::SetActive(mask) => match mask.mask_words() {
+                Some(words) => Flow::SetActive(words.map(|word| word.register().number)),
+                None => Flow::Unsupported,
+            },
             ControlEffect::Indirect {
                 base,
                 anchor,
-                relative: true,
-            } => {
+                relative,
+            } if *relative || self.has_waves => {
                 let base = match base {
                     None => Operand::Const(0),
-                    Some(cell) => match self.register_slot(*cell) {
+                    Some(cell) => match self.cell_slot(*cell, steps) {
                         Some(at) => Operand::Slot(at),
                         None => return Flow::Unsupported,
                     },
@@ -167,6 +180,11 @@ impl<const W: usize> Compiler<'_, W> {
     fn compile_effect(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<Effect> {
         Some(match meaning {
             Meaning::Set(writes) => Effect::Write(self.compile_writes(writes, steps)?),
+            Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. }
+                if self.has_waves || steps.extent == Extent::Once =>
+            {
+                Effect::Wave(Box::new(self.compile_wave_access(meaning, steps)?))
+            }
             Meaning::Load {
                 dests,
                 width,
@@ -267,8 +285,17 @@ impl<const W: usize> Compiler<'_, W> {
     ) -> Option<Vec<(Dest, ValueSlot)>> {
         let mut list: Vec<(Dest, ValueSlot)> = Vec::with_capacity(writes.len());
         for (cell, value) in writes {
+            if let Expr::Ballot(lanes, half) = value {
+                let lanes = self.compile_slot(lanes, steps)?;
+                self.add_ballot(*cell, *half, lanes, &mut list)?;
+                continue;
+            }
             let value = self.compile_slot(value, steps)?;
-            list.push((self.dest(*cell)?, value));
+            let dest = match word_number(*cell) {
+                Some(number) if steps.extent == Extent::Once => Dest::Word(number),
+                _ => self.dest(*cell)?,
+            };
+            list.push((dest, value));
         }
         // All values are those before the operation: a register that an earlier write changes is copied first.
         for index in 1..list.len() {
@@ -277,6 +304,7 @@ impl<const W: usize> Compiler<'_, W> {
             // Predicates need no copy: only steps read them (`Step::Predicate`), and steps precede all writes.
             let overwrites = |&(dest, _): &(Dest, ValueSlot)| match (dest, *from) {
                 (Dest::Register(written), ValueSlot::Warp(read)) => written == read,
+                (Dest::Word(written), ValueSlot::Word(read)) => written == read,
                 _ => false,
             };
             if earlier.iter().any(overwrites) {
@@ -284,6 +312,122 @@ impl<const W: usize> Compiler<'_, W> {
             }
         }
         Some(list)
+    }
+
+    /// Adds the write of a word of a mask; both words of one mask are one write.
+    fn add_ballot(
+        &self,
+        cell: Cell,
+        half: WordHalf,
+        lanes: ValueSlot,
+        list: &mut Vec<(Dest, ValueSlot)>,
+    ) -> Option<()> {
+        let number = word_number(cell)?;
+        let word = match half {
+            WordHalf::Low => 0,
+            WordHalf::High => 1,
+        };
+        if let Some((Dest::Ballot(words), from)) = list.last_mut()
+            && *from == lanes
+            && words[word].is_none()
+        {
+            words[word] = Some(number);
+            return Some(());
+        }
+        let mut words = [None; 2];
+        words[word] = Some(number);
+        list.push((Dest::Ballot(words), lanes));
+        Some(())
+    }
+
+    /// Compiles a load, store or atomic operation of a wave.
+    fn compile_wave_access(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<WaveAccess> {
+        let (operation, (space, width, address)) = match meaning {
+            Meaning::Load {
+                dests,
+                width,
+                space,
+                address,
+            } => (
+                WaveOperation::Load(self.wave_dests(dests, steps)?),
+                (*space, *width, address),
+            ),
+            Meaning::Store {
+                values,
+                width,
+                space,
+                address,
+            } => (
+                WaveOperation::Store(self.compile_exprs(values, steps)?),
+                (*space, *width, address),
+            ),
+            Meaning::Atomic {
+                dests,
+                op,
+                kind,
+                space,
+                address,
+                operands,
+            } => (
+                WaveOperation::Atomic {
+                    dests: self.wave_dests(dests, steps)?,
+                    op: *op,
+                    kind: *kind,
+                    operands: self.compile_exprs(operands, steps)?,
+                },
+                (*space, Width::Words, address),
+            ),
+            _ => return None,
+        };
+        let buffer = match &address.buffer {
+            None => None,
+            Some(buffer) => {
+                let descriptor = self.compile_exprs(&buffer.descriptor, steps)?;
+                Some(BufferSlots {
+                    descriptor: descriptor.try_into().ok()?,
+                    index: match &buffer.index {
+                        None => None,
+                        Some(index) => Some(self.compile_slot(index, steps)?),
+                    },
+                    scalar_offset: self.compile_slot(&buffer.scalar_offset, steps)?,
+                })
+            }
+        };
+        Some(WaveAccess {
+            operation,
+            operand: MemoryOperand {
+                space,
+                width,
+                low: self.compile_slot(&address.low, steps)?,
+                high: match &address.high {
+                    None => None,
+                    Some(high) => Some(self.compile_slot(high, steps)?),
+                },
+            },
+            buffer,
+            second_half: address.second_half,
+            is_limited: steps.reads_m0,
+        })
+    }
+
+    /// Indices of destinations of an access: registers, or words of the warp if it is executed once.
+    fn wave_dests(&self, cells: &[Option<Cell>], steps: &Steps) -> Option<Vec<Option<u16>>> {
+        if steps.extent != Extent::Once {
+            return self.register_rows(cells);
+        }
+        let number = |cell: &Option<Cell>| match cell {
+            None => Some(None),
+            Some(cell) => word_number(*cell).map(|number| Some(number.into())),
+        };
+        cells.iter().map(number).collect()
+    }
+
+    /// Slot of a cell in an operation: of a word of the warp only where the operation is executed once.
+    fn cell_slot(&self, cell: Cell, steps: &Steps) -> Option<ValueSlot> {
+        match steps.extent {
+            Extent::Once => word_number(cell).map(ValueSlot::Word),
+            _ => self.register_slot(cell),
+        }
     }
 
     /// Compiles a texture read.
@@ -460,4 +604,51 @@ impl<const W: usize> Compiler<'_, W> {
             }
         }
     }
+}
+
+/// Lanes in which an operation takes effect.
+fn extent(op: &Op, has_waves: bool) -> Extent {
+    let moves_wave = !matches!(
+        op.control,
+        ControlEffect::Next | ControlEffect::SetActive(_)
+    );
+    let writes_lanes = op.writes.iter().any(|cell| cell.is_per_lane());
+    let writes_words = op.writes.iter().any(|cell| !cell.is_per_lane());
+    match op.scope {
+        OpScope::Warp if writes_lanes => Extent::AllLanes,
+        OpScope::Warp => Extent::Once,
+        // All lanes of a wave have one program counter.
+        OpScope::Lane if has_waves && moves_wave && !writes_lanes => Extent::Once,
+        OpScope::Lane if writes_words => Extent::LanesAndWords,
+        OpScope::Lane => Extent::Lanes,
+    }
+}
+
+/// Compiles the guard of an operation; `None` if it is not modelled.
+fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
+    let is_for_lanes = matches!(extent, Extent::Lanes | Extent::LanesAndWords);
+    if condition.tests_cc() && !is_for_lanes {
+        return None;
+    }
+    let Some(cell) = condition.guard else {
+        return Some(match condition.negated {
+            true => Guard::Never,
+            false => Guard::Always,
+        });
+    };
+    if let Some(number) = cell.predicate_number() {
+        return is_for_lanes.then_some(Guard::Predicate(number, condition.negated));
+    }
+    let words = match cell.mask_words() {
+        Some(words) => words,
+        None => [cell, cell],
+    };
+    let [low, high] = words.map(word_number);
+    Some(Guard::Words([low?, high?], condition.negated))
+}
+
+/// Number of a word of the warp; `None` for other cells.
+pub(super) fn word_number(cell: Cell) -> Option<u8> {
+    let register = cell.register();
+    (register.kind == RegisterKind::Scalar).then_some(register.number)
 }

@@ -44,6 +44,13 @@ pub enum NoteKind {
         /// The byte address.
         address: u64,
     },
+    /// A thread accesses shared memory past its end: reads give 0, writes are dropped (AMD's machines).
+    PastShared {
+        /// The thread.
+        thread: Size,
+        /// The byte address.
+        address: u64,
+    },
     /// Warps pass a barrier of the whole block after this number of threads has exited. Pascal does not wait for exited
     /// threads; CUDA forbids such a barrier.
     ExitedThreads(u32),
@@ -117,6 +124,17 @@ impl Counts {
         });
     }
 
+    /// Notes an access past the end of shared memory.
+    #[cold]
+    pub(super) fn note_past_shared(&mut self, at: u32, block: Size, thread: Size, address: u64) {
+        self.note(Note {
+            at: OpIndex(at),
+            block,
+            kind: NoteKind::PastShared { thread, address },
+            times: 1,
+        });
+    }
+
     /// Notes a barrier that opened without waiting for `threads` exited threads.
     #[cold]
     pub(super) fn note_exited_threads(&mut self, at: u32, block: Size, threads: u32) {
@@ -130,7 +148,7 @@ impl Counts {
 
     /// Adds a note, or increments the count of one of the same kind at the same operation.
     fn note(&mut self, new: Note) {
-        // Without the numbers of the kind, so that an operation has at most two notes.
+        // Without the numbers of the kind, so that an operation has few notes.
         let same = |note: &&mut Note| {
             note.at == new.at
                 && std::mem::discriminant(&note.kind) == std::mem::discriminant(&new.kind)

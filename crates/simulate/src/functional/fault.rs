@@ -93,6 +93,8 @@ pub enum FaultKind {
     InstructionLimit(u64),
     /// Execution continues past the last instruction.
     PastLastInstruction,
+    /// The launch is for a machine of another vendor.
+    OtherMachine,
     /// A block needs more resources than an SM has.
     BlockTooLarge,
     /// The launch lacks the warp that is to run alone.
@@ -236,6 +238,7 @@ impl fmt::Display for FaultKind {
             FaultKind::PastLastInstruction => {
                 f.write_str("execution runs past the last instruction")
             }
+            FaultKind::OtherMachine => f.write_str("the launch is for another machine"),
             FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
             FaultKind::UnknownWarp { block, warp } => write!(f, "there is no warp {block}.{warp}"),
         }

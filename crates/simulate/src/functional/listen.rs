@@ -6,6 +6,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::Mask;
 
 use super::Size;
+use super::compile::word_number;
 use super::program::ExtraRegister;
 
 /// Observer of a launch whose warps follow the execution model `E`, called before each instruction takes effect.
@@ -83,6 +84,8 @@ pub struct Issue<'a, E> {
     pub(super) predicates: &'a [Mask],
     /// Registers of the warp, each with the values of its `lanes` lanes.
     pub(super) rows: &'a [u32],
+    /// Words of the warp.
+    pub(super) words: &'a [u32],
     pub(super) lanes: usize,
     /// Number of general registers.
     pub(super) registers: usize,
@@ -105,6 +108,10 @@ impl<E> Issue<'_, E> {
             let holds = self.predicates.get(usize::from(number));
             return CellValues::Truths(holds.copied().unwrap_or(0));
         }
+        if let Some(number) = word_number(cell) {
+            let word = self.words.get(usize::from(number));
+            return CellValues::Equal(word.copied().unwrap_or(0));
+        }
         let index = match cell {
             Cell::CC => self.registers + ExtraRegister::Cc.index(),
             cell if cell.index() < self.registers => cell.index(),
@@ -123,6 +130,8 @@ pub enum CellValues<'a> {
     Words(&'a [u32]),
     /// 1 in the lanes of the mask, else 0.
     Truths(Mask),
+    /// The same word in all lanes.
+    Equal(u32),
 }
 
 impl CellValues<'_> {
@@ -130,6 +139,7 @@ impl CellValues<'_> {
     pub fn get(&self, lane: usize) -> u32 {
         match self {
             CellValues::Words(words) => words.get(lane).copied().unwrap_or(0),
+            CellValues::Equal(word) => *word,
             CellValues::Truths(mask) => mask.unbounded_shr(lane as u32) as u32 & 1,
         }
     }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::{
-    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, OpIndex, OutOfBounds,
-    ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
+    AtomicKind, AtomicOp, BarrierReduction, BinaryOp, Code, ImageKind, Op, OpIndex, OpScope,
+    OutOfBounds, ShuffleMode, TernaryOp, TextureOp, UnaryOp, VoteMode, Width,
 };
-use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{RegisterKind, SpecialReg};
 use warpbound_launch::PathOrder;
 use warpbound_simt::ControlTransfer;
 use warpbound_simt::warp::DivergenceOrder;
@@ -28,6 +28,8 @@ pub(super) enum ValueSlot {
     Block(u8),
     /// Result of an earlier step of the same operation.
     Scratch(u16),
+    /// Word of the warp, in operations that are executed once for the warp.
+    Word(u8),
 }
 
 /// Values of a warp that are stored after its general registers.
@@ -106,6 +108,12 @@ pub(super) enum Step {
     },
     /// Words of the launch's constant bank with this index, at per-lane byte addresses.
     Constant(u16, ValueSlot),
+    /// A word of the warp, in all lanes.
+    Splat(u8),
+    /// 1 in the lanes of the mask in two words of the warp, else 0.
+    OwnBit([u8; 2]),
+    /// Values of a register in the lanes that a slot numbers, modulo the lanes of the warp.
+    FromLane(u16, ValueSlot),
 }
 
 /// Destination of a value of all lanes.
@@ -115,6 +123,36 @@ pub(super) enum Dest {
     Register(u16),
     /// A predicate: true in lanes where the value is not 0.
     Predicate(u8),
+    /// A word of the warp, in operations that are executed once for the warp.
+    Word(u8),
+    /// Words of the warp, low and high: the mask of the taken lanes where the value is not 0.
+    Ballot([Option<u8>; 2]),
+}
+
+/// Condition of an operation, without its test of the condition code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Guard {
+    /// True.
+    Always,
+    /// `!PT`: no lane takes part.
+    Never,
+    /// A predicate of the lanes, negated or not.
+    Predicate(u8, bool),
+    /// Whether one of two words of the warp is not 0, negated or not.
+    Words([u8; 2], bool),
+}
+
+/// Lanes in which an operation takes effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// The active lanes for which the condition holds.
+    Lanes,
+    /// Those lanes; words of the warp are written also if there are none.
+    LanesAndWords,
+    /// All lanes of the warp, active or not, if the condition holds.
+    AllLanes,
+    /// Once for the warp if the condition holds: all values are words.
+    Once,
 }
 
 /// Effect of an operation on the warp and on memory, after all its steps.
@@ -137,6 +175,8 @@ pub(super) enum Effect {
         operands: Vec<ValueSlot>,
         access: MemoryOperand,
     },
+    /// An access of a wave of AMD's machines to memory.
+    Wave(Box<WaveAccess>),
     Shuffle(ShuffleEffect),
     Vote(VoteEffect),
     Texture(Box<TextureEffect>),
@@ -227,10 +267,47 @@ pub(super) struct MemoryOperand {
     pub(super) high: Option<ValueSlot>,
 }
 
+/// A memory access of a wave.
+#[derive(Clone, Debug)]
+pub(super) struct WaveAccess {
+    pub(super) operation: WaveOperation,
+    pub(super) operand: MemoryOperand,
+    /// Buffer in which the low word of the address is an offset.
+    pub(super) buffer: Option<BufferSlots>,
+    /// Distance in bytes from the first half of the words to the second; `None` if one follows the other.
+    pub(super) second_half: Option<u32>,
+    /// Whether the word M0 limits addresses of shared memory.
+    pub(super) is_limited: bool,
+}
+
+/// Kind of a memory access of a wave, with its values; destinations of accesses that are executed once are words of the
+/// warp.
+#[derive(Clone, Debug)]
+pub(super) enum WaveOperation {
+    Load(Vec<Option<u16>>),
+    Store(Vec<ValueSlot>),
+    Atomic {
+        dests: Vec<Option<u16>>,
+        op: AtomicOp,
+        kind: AtomicKind,
+        operands: Vec<ValueSlot>,
+    },
+}
+
+/// Values of a buffer operand ([`warpbound_ir::BufferOperand`]).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BufferSlots {
+    pub(super) descriptor: [ValueSlot; 4],
+    pub(super) index: Option<ValueSlot>,
+    pub(super) scalar_offset: ValueSlot,
+}
+
 /// Control flow of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Flow {
     Transfer(ControlTransfer<'static, u32>),
+    /// The active mask becomes that in two words of the warp.
+    SetActive([u8; 2]),
     /// To the code address slot value + anchor.
     Indirect(ValueSlot, i64),
     /// To the named code outside the file.
@@ -241,10 +318,8 @@ pub(super) enum Flow {
 /// A compiled operation.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledOp {
-    /// Guard: the predicate and whether it is negated; `None` if always true.
-    pub(super) guard: Option<(u8, bool)>,
-    /// Whether the guard is `!PT`: no lane takes part.
-    pub(super) never: bool,
+    pub(super) guard: Guard,
+    pub(super) extent: Extent,
     /// Test of the condition code: its steps and the slot of its result; lanes with 0 do not take part.
     pub(super) cc_test: Option<(Vec<(u16, Step)>, ValueSlot)>,
     /// Steps, each with the scratch slot of its result.
@@ -261,6 +336,8 @@ pub(crate) struct Program<'a, const W: usize> {
     pub(super) grid_values: Vec<LaneValues<W>>,
     /// Number of general registers of a thread.
     pub(super) registers: usize,
+    /// Number of words of the warp: all, or none if no operation names one.
+    pub(super) words: usize,
     /// Largest number of scratch slots of an operation.
     pub(super) scratch: usize,
     /// Whether some operation reads a [`ClockRegister`].
@@ -281,9 +358,17 @@ impl<'a, const W: usize> Program<'a, W> {
     }
 
     fn compile(code: &'a Code, launch: &Launch, timed: bool) -> Self {
+        let names_words = |op: &Op| {
+            let cells = op.reads.iter().chain(&op.writes).copied();
+            op.scope == OpScope::Warp
+                || cells
+                    .chain(op.condition.cells())
+                    .any(|cell| !cell.is_per_lane())
+        };
         let mut compiler = Compiler {
             launch,
             timed,
+            has_waves: launch.wave_entry.is_some(),
             registers: Compiler::<W>::register_count(code),
             grid_values: Vec::new(),
             constant_slots: HashMap::new(),
@@ -293,6 +378,10 @@ impl<'a, const W: usize> Program<'a, W> {
         let ops = code.ops.iter().map(|op| compiler.compile_op(op)).collect();
         Program {
             code,
+            words: match launch.wave_entry.is_some() || code.ops.iter().any(names_words) {
+                true => usize::from(RegisterKind::Scalar.capacity()),
+                false => 0,
+            },
             ops,
             scratch: compiler.scratch,
             reads_clock: compiler.reads_clock,

@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use warpbound_ir::float::FloatOp;
-use warpbound_ir::{BinaryOp, Cell, Expr, TernaryOp, UnaryOp, ValueDomain, WordHalf, eval};
+use warpbound_ir::{BinaryOp, Cell, Expr, Op, TernaryOp, UnaryOp, ValueDomain, WordHalf, eval};
 use warpbound_isa::SpecialReg;
 
-use super::compile::Compiler;
+use super::compile::{Compiler, word_number};
 use super::lanes::{binary, ternary};
-use super::program::{Step, ValueSlot};
+use super::program::{ClockRegister, Extent, Step, ValueSlot};
 
 /// Result of a compiled expression: a constant, or a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,9 +18,15 @@ pub(super) enum Operand {
     Slot(ValueSlot),
 }
 
+/// Word that limits addresses of AMD's shared memory.
+pub(super) const M0: u8 = 124;
+
 /// The steps of one operation, value-numbered.
-#[derive(Default)]
 pub(super) struct Steps {
+    /// Lanes in which the operation takes effect.
+    pub(super) extent: Extent,
+    /// Whether the operation reads the word M0.
+    pub(super) reads_m0: bool,
     pub(super) list: Vec<(u16, Step)>,
     /// Number of scratch slots in use.
     pub(super) scratch_rows: u16,
@@ -39,6 +45,9 @@ pub(super) enum StepKind {
     /// The debug text of the operation, which contains all its parameters.
     Float(String),
     Constant(u16),
+    Splat(u8),
+    OwnBit([u8; 2]),
+    FromLane(u16),
 }
 
 impl<const W: usize> Compiler<'_, W> {
@@ -201,6 +210,20 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
     }
 
     fn cell(&mut self, cell: Cell) -> Option<Operand> {
+        let is_once = self.steps.extent == Extent::Once;
+        if let Some(number) = word_number(cell) {
+            return Some(Operand::Slot(match is_once {
+                true => ValueSlot::Word(number),
+                false => {
+                    let (kind, step) = (StepKind::Splat(number), Step::Splat(number));
+                    self.steps.get_or_push(kind, &[], step, 1)
+                }
+            }));
+        }
+        // Operations that are executed once read registers of lanes by their lane only.
+        if is_once {
+            return None;
+        }
         let Some(number) = cell.predicate_number() else {
             return self.compiler.register_slot(cell).map(Operand::Slot);
         };
@@ -224,6 +247,9 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
             Operand::Slot(slot) => slot,
         };
         let banks = &self.compiler.launch.constants;
+        if self.steps.extent == Extent::Once {
+            return None;
+        }
         let index = banks.iter().position(|(number, _)| *number == bank)? as u16;
         let (kind, step) = (StepKind::Constant(index), Step::Constant(index, slot));
         let made = self.steps.get_or_push(kind, &[address], step, 1);
@@ -231,7 +257,38 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
     }
 
     fn special(&mut self, register: SpecialReg) -> Option<Operand> {
+        let is_of_block = matches!(register, SpecialReg::BlockIndex(_))
+            || ClockRegister::of_special(register).is_some();
+        if self.steps.extent == Extent::Once && !is_of_block {
+            return None;
+        }
         self.compiler.special_register(register).map(Operand::Slot)
+    }
+
+    fn own_bit(&mut self, words: [Cell; 2]) -> Option<Operand> {
+        if self.steps.extent == Extent::Once {
+            return None;
+        }
+        let [low, high] = words.map(word_number);
+        let words = [low?, high?];
+        let (kind, step) = (StepKind::OwnBit(words), Step::OwnBit(words));
+        let made = self.steps.get_or_push(kind, &[], step, 1);
+        self.steps.booleans.insert(made);
+        Some(Operand::Slot(made))
+    }
+
+    fn from_lane(&mut self, cell: Cell, lane: Operand) -> Option<Operand> {
+        if !cell.is_per_lane() {
+            return None;
+        }
+        let ValueSlot::Warp(row) = self.compiler.register_slot(cell)? else {
+            return None;
+        };
+        let step = Step::FromLane(row, self.compiler.slot_of(lane));
+        let made = self
+            .steps
+            .get_or_push(StepKind::FromLane(row), &[lane], step, 1);
+        Some(Operand::Slot(made))
     }
 
     fn unary(&mut self, op: UnaryOp, a: Operand) -> Option<Operand> {
@@ -258,6 +315,26 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
 }
 
 impl Steps {
+    /// Returns no steps, for an operation that takes effect in these lanes.
+    pub(super) fn new(extent: Extent) -> Steps {
+        Steps {
+            extent,
+            reads_m0: false,
+            list: Vec::new(),
+            scratch_rows: 0,
+            value_numbers: HashMap::new(),
+            booleans: HashSet::new(),
+        }
+    }
+
+    /// Returns no steps, for an operation.
+    pub(super) fn of(op: &Op, extent: Extent) -> Steps {
+        Steps {
+            reads_m0: op.reads.contains(&Cell::scalar(M0)),
+            ..Steps::new(extent)
+        }
+    }
+
     /// Returns the slot of a step; adds the step, with `rows` scratch slots, if it has no value number yet.
     fn get_or_push(
         &mut self,

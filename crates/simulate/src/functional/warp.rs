@@ -3,9 +3,9 @@
 use warpbound_ir::BarrierReduction;
 use warpbound_simt::{ExecutionModel, Mask};
 
-use super::Size;
 use super::lanes::{LaneValues, blend, gather};
 use super::program::{Dest, ExtraRegister, Program, ValueSlot};
+use super::{Launch, Size};
 
 /// State of a warp of `W` lanes that diverge by the rules of `E`. Its size is 4 bytes per register and thread, 16 bytes
 /// per thread for [`ExtraRegister`]s, and two to three hundred bytes per warp.
@@ -17,6 +17,8 @@ pub(crate) struct Warp<E, const W: usize> {
     /// General registers, then [`ExtraRegister`]s.
     pub(super) rows: Vec<LaneValues<W>>,
     pub(super) predicates: [Mask; 8],
+    /// Words of the warp, by number; none if the program names none.
+    pub(super) words: Vec<u32>,
     /// Local memory of the lanes, lane after lane; allocated at the first access.
     pub(super) local: Vec<u8>,
     /// Pending barrier, if the warp is blocked.
@@ -50,8 +52,9 @@ pub(super) struct ArrivedThreads {
 }
 
 impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
-    /// Returns a warp at the kernel's entry; registers hold 0.
-    pub(super) fn new(program: &Program<'_, W>, entry: u32, number: u32, block: Size) -> Self {
+    /// Returns a warp of the block `index` at the kernel's entry; registers without a defined value hold 0.
+    pub(super) fn new(program: &Program<'_, W>, launch: &Launch, index: Size, number: u32) -> Self {
+        let (entry, block) = (program.code.entry.0, launch.block);
         let [x, y, _] = block;
         let first = number * W as u32;
         // At least 1, as a block has no warp without threads; so the shift below is less than 64.
@@ -67,14 +70,48 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
             let row = &mut rows[program.registers + ExtraRegister::ThreadIndex(axis).index()];
             *row = std::array::from_fn(|lane| place(first + lane as u32, x, y));
         }
-        Self {
-            model: E::new(entry, Mask::MAX >> (64 - count), program.order),
+        let active = Mask::MAX >> (64 - count);
+        let mut warp = Self {
+            model: E::new(entry, active, program.order),
             first_thread: first,
             rows,
             predicates: [0; 8],
+            words: vec![0; program.words],
             local: Vec::new(),
             barrier_wait: None,
             barrier_result: 0,
+        };
+        if let Some(entry) = &launch.wave_entry {
+            for (number, value) in entry.scalars(index, number) {
+                warp.set_word(number, value);
+            }
+            let rows = warp.rows.iter_mut().take(program.registers);
+            for (row, values) in rows.zip(entry.vectors(number)) {
+                for (to, from) in row.iter_mut().zip(values) {
+                    *to = from;
+                }
+            }
+        }
+        warp
+    }
+
+    /// Value of a word of the warp; 0 if there is none.
+    #[inline(always)]
+    pub(super) fn word(&self, number: u8) -> u32 {
+        self.words.get(usize::from(number)).copied().unwrap_or(0)
+    }
+
+    /// The mask in two words of the warp.
+    #[inline(always)]
+    pub(super) fn mask(&self, [low, high]: [u8; 2]) -> Mask {
+        Mask::from(self.word(low)) | Mask::from(self.word(high)) << 32
+    }
+
+    /// Writes a word of the warp.
+    #[inline(always)]
+    pub(super) fn set_word(&mut self, number: u8, value: u32) {
+        if let Some(word) = self.words.get_mut(usize::from(number)) {
+            *word = value;
         }
     }
 
@@ -89,6 +126,15 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
         match to {
             Dest::Register(own) => blend(&mut self.rows[usize::from(own)], row, taken),
             Dest::Predicate(number) => self.write_predicate(number, gather(row), taken),
+            Dest::Ballot(words) => {
+                let mask = gather(row) & taken;
+                for (word, value) in words.into_iter().zip([mask, mask >> 32]) {
+                    if let Some(number) = word {
+                        self.set_word(number, value as u32);
+                    }
+                }
+            }
+            Dest::Word(number) => self.set_word(number, row[0]),
         }
     }
 
@@ -117,6 +163,8 @@ impl<'a, const W: usize> Rows<'a, W> {
             ValueSlot::Grid(row) => &self.grid[usize::from(row)],
             ValueSlot::Block(axis) => &self.block[usize::from(axis)],
             ValueSlot::Scratch(row) => &self.scratch[usize::from(row)],
+            // Only operations that are executed once have such slots, and read them one by one.
+            ValueSlot::Word(_) => const { &[0; W] },
         }
     }
 }

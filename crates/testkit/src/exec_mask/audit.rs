@@ -110,6 +110,23 @@ pub fn audit_program(program: &MaskProgram, live: Mask, vectors: &VectorFile) ->
     findings
 }
 
+/// Random live lanes and vector registers.
+pub(super) fn random_inputs(rng: &mut Rng) -> (Mask, VectorFile) {
+    let live = match rng.u8(0..4) {
+        0 => Mask::MAX,
+        1 => lowest_lanes(rng.u32(1..64)),
+        _ => rng.u64(..) & rng.u64(..) | 1 << rng.u32(0..64),
+    };
+    let vectors = std::array::from_fn(|number| {
+        let uniform = rng.u32(0..6);
+        std::array::from_fn(|_| match number < VARYING {
+            true => rng.u32(0..6),
+            false => uniform,
+        })
+    });
+    (live, vectors)
+}
+
 /// Number of walks along the two edges of each instruction: to the next one or the end, and elsewhere.
 #[derive(Clone)]
 struct EdgeCounts(Vec<[u64; 2]>);
@@ -206,18 +223,7 @@ impl<'a> MaskSubject<'a> {
 
     /// Runs a wavefront with random inputs.
     fn run_random(&self, rng: &mut Rng, findings: &mut MaskFindings) {
-        let live = match rng.u8(0..4) {
-            0 => Mask::MAX,
-            1 => lowest_lanes(rng.u32(1..64)),
-            _ => rng.u64(..) & rng.u64(..) | 1 << rng.u32(0..64),
-        };
-        let vectors: VectorFile = std::array::from_fn(|number| {
-            let uniform = rng.u32(0..6);
-            std::array::from_fn(|_| match number < VARYING {
-                true => rng.u32(0..6),
-                false => uniform,
-            })
-        });
+        let (live, vectors) = random_inputs(rng);
         self.run(live, &vectors, findings);
     }
 

@@ -14,14 +14,14 @@ pub const LANES: usize = Mask::BITS as usize;
 /// Program counter and EXEC mask of a wavefront. It walks on when no lane is active, so only the end of the program
 /// finishes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ExecMask<P> {
+pub struct WavefrontModel<P> {
     next: Option<P>,
     exec: Mask,
 }
 
-impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
+impl<P: Copy> ExecutionModel<P> for WavefrontModel<P> {
     fn new(start: P, exec: Mask, _order: DivergenceOrder) -> Self {
-        ExecMask {
+        WavefrontModel {
             next: Some(start),
             exec,
         }
@@ -61,7 +61,7 @@ pub type VectorFile = [[u32; LANES]; VECTORS];
 pub struct Wavefront<'a> {
     program: &'a MaskProgram,
     fault: Option<MaskFault>,
-    model: ExecMask<u32>,
+    model: WavefrontModel<u32>,
     /// Lanes at the start.
     live: Mask,
     /// Vector registers.
@@ -82,7 +82,7 @@ impl<'a> Wavefront<'a> {
         Wavefront {
             program,
             fault,
-            model: ExecMask::new(0, live, DivergenceOrder::Any),
+            model: WavefrontModel::new(0, live, DivergenceOrder::Any),
             live,
             vectors: *vectors,
             scalars: std::array::from_fn(|number| {

@@ -2,6 +2,8 @@
 
 use warpbound_simt::lowest_lanes;
 use warpbound_testkit::exec_mask::audit::{MaskCampaign, MaskFindings, audit_program, campaign};
+use warpbound_testkit::exec_mask::simulated::simulate;
+use warpbound_testkit::exec_mask::waves::{ClaimFault, WaveFindings, audit_waves};
 use warpbound_testkit::exec_mask::{
     BranchCondition, LaneComparison, LaneOp, LaneOperand, MaskFault, MaskInstr, MaskOp,
     MaskProgram, MaskReg,
@@ -36,6 +38,15 @@ fn wavefronts_do_what_their_lanes_do_alone_and_what_is_claimed() {
     assert!(found.partial_steps > 100_000 && found.empty_steps > 10_000 && found.grown > 50_000);
     assert!(found.loops.1 > 1_000);
     assert!(found.claims > 1_000_000 && found.rows > 1_000_000 && found.bounds > 50);
+}
+
+/// The functional simulator executes the same programs: each step, and the registers at the end.
+#[test]
+fn the_simulator_executes_masks_as_the_machine_of_the_tests() {
+    let found = simulate(SEED, 2_500, 4);
+    println!("{found:?}");
+    assert_eq!((found.runs, found.differences), (10_000, 0));
+    assert!(found.steps > 800_000 && found.empty_steps > 10_000);
 }
 
 /// Results of a shorter campaign with a planted fault.
@@ -143,4 +154,46 @@ fn count_rows_do_not_cover_a_loop_over_the_values_of_the_lanes() {
     let found = audit_program(&program, lowest_lanes(64), &vectors);
     assert_eq!((found.missing_steps, found.wrong_claims), (0, 0));
     assert!(found.broken_rows > 0);
+}
+
+/// Claims of the product's analyses about masks, values of lanes, loops and bounds hold in runs of the simulator.
+#[test]
+fn waves_do_what_the_analyses_claim() {
+    let found = audit_waves(SEED, 1_000, 4, None);
+    println!("{found:?}");
+    assert_eq!(found.problems, [""; 0]);
+    assert_eq!(found.waves, 4_000);
+    assert!(found.mask_claims > 1_000_000 && found.lane_values > 100_000);
+    assert!(found.loops.1 > 100 && found.reached > 10);
+}
+
+fn with_claim_fault(fault: ClaimFault) -> WaveFindings {
+    audit_waves(SEED, 100, 2, Some(fault))
+}
+
+#[test]
+fn cells_that_are_claimed_to_be_fresh_in_lanes_that_become_active() {
+    assert!(
+        !with_claim_fault(ClaimFault::NothingStale)
+            .problems
+            .is_empty()
+    );
+}
+
+#[test]
+fn masks_that_are_claimed_to_contain_more() {
+    assert!(
+        !with_claim_fault(ClaimFault::SubsetReversed)
+            .problems
+            .is_empty()
+    );
+}
+
+#[test]
+fn loops_of_waves_with_a_bound_that_is_one_too_small() {
+    assert!(
+        !with_claim_fault(ClaimFault::BoundTooSmall)
+            .problems
+            .is_empty()
+    );
 }

@@ -360,10 +360,11 @@ fn committed_launches(end: &str) -> Vec<CommittedLaunch> {
         let source = name.split('.').next().unwrap_or_default();
         let builds = ["sm_61", "nvrtc11.sm_61"].map(|build| format!("{source}.{build}.cubin"));
         let read = |cubin: String| std::fs::read(kernels.join("built").join(cubin)).ok();
-        let contents = builds.into_iter().find_map(read).expect("a cubin");
-        (name, launch, contents)
+        // Launches of kernels for GCN3 have no cubin.
+        let contents = builds.into_iter().find_map(read)?;
+        Some((name, launch, contents))
     };
-    names.into_iter().map(read).collect()
+    names.into_iter().filter_map(read).collect()
 }
 
 /// Compares the profiles of a launch with runs of `runs`, which are launches like it.

@@ -96,6 +96,9 @@ pub(super) fn find(repository: &Repository, cubins: &[String]) -> anyhow::Result
                 cubins.iter().filter(of).cloned().collect::<Vec<_>>()
             };
             let mut found = own(stem(&path));
+            if found.is_empty() && folder == repository.launches() {
+                continue; // of a kernel for GCN3
+            }
             if found.is_empty() {
                 found = own("microbenchmarks");
             }

@@ -1,0 +1,70 @@
+//! `warpbound run` with a launch set.
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{LaunchSet, Library};
+use warpbound_report::to_json;
+
+use crate::arguments::{Format, RunArguments};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::run::{outputs, run_options, timed_options, write_outputs};
+use crate::{CommandError, print, session_of_set};
+
+/// Executes or simulates a launch set; returns the exit code.
+pub(crate) fn run_set(
+    library: &Library,
+    arguments: &RunArguments,
+    set: &LaunchSet,
+) -> Result<u8, CommandError> {
+    check_options(arguments).map_err(|d| d.in_file(set.file.as_str()))?;
+    let kernel = arguments.launch.kernel.as_deref();
+    let session = session_of_set(library, &arguments.input, kernel, set)?;
+    // Output files are opened before the run, which may be long, so that an error shows early.
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let open_outputs = outputs(&arguments.launch.launch, &set.objects)?;
+    let mut progress = Progress::new();
+    let all: u64 = set
+        .repetitions
+        .iter()
+        .map(|repetition| {
+            repetition
+                .rounds
+                .saturating_mul(repetition.launches.len() as u64)
+        })
+        .fold(0, u64::saturating_add);
+    let mut show = |done| progress.launches(done, all);
+    let run = match arguments.functional {
+        true => session.execute_set(set, &run_options(arguments), &mut show),
+        false => session.simulate_set(set, &timed_options(arguments, &session)?, &mut show),
+    };
+    progress.clear();
+    let run = run?;
+    write_outputs(open_outputs, run.outputs(set))?;
+    // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
+    if let Some(diagnostic) = run.unexpected {
+        return Err(diagnostic.into());
+    }
+    let text = match arguments.format {
+        Format::Text => run.report.text(),
+        Format::Json => to_json(&run.report),
+    };
+    print(out, &text)?;
+    Ok(0)
+}
+
+/// Refuses options about a single launch.
+fn check_options(arguments: &RunArguments) -> Result<(), Diagnostic> {
+    let of_one = [
+        ("--stats", arguments.stats),
+        ("--only-warp", arguments.only_warp.is_some()),
+        ("--sensitivities", arguments.sensitivities),
+        ("--timeline", arguments.timeline.is_some()),
+        ("--events", arguments.events.is_some()),
+    ];
+    match of_one.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Diagnostic::new(format!(
+            "{option} is for one launch, this is a launch set"
+        ))),
+        None => Ok(()),
+    }
+}

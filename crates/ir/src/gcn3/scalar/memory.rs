@@ -1,0 +1,60 @@
+//! Scalar memory (SMEM).
+
+use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView};
+use warpbound_isa::instr::MemorySpace;
+
+use crate::gcn3::expressions::{add, carry, constant};
+use crate::gcn3::operands::Operands;
+use crate::{Address, Cell, Expr, Meaning, Width};
+use GcnOpcode as Op;
+
+/// Returns the meaning; `None` if it is unknown: stores, loads from buffers, whose descriptor limits the offset, and
+/// clocks.
+pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+    match view.opcode {
+        Op::SLoadDword
+        | Op::SLoadDwordx2
+        | Op::SLoadDwordx4
+        | Op::SLoadDwordx8
+        | Op::SLoadDwordx16 => load(o),
+        Op::SDcacheInv
+        | Op::SDcacheWb
+        | Op::SDcacheInvVol
+        | Op::SDcacheWbVol
+        | Op::SAtcProbe
+        | Op::SAtcProbeBuffer => Some(Meaning::nothing()),
+        _ => None,
+    }
+}
+
+/// Load of words. The two lowest bits of addresses do not count (GCN3 manual, "Scalar memory reads").
+fn load(o: &Operands<'_>) -> Option<Meaning> {
+    let [low, high] = o.pair(0)?;
+    let offset = match o.source(1)?.value {
+        GcnValue::Immediate(bytes) => constant(bytes),
+        _ => o.word(1, 0)?,
+    };
+    let words = 0..o.dest(0)?.dwords;
+    let dests: Option<Vec<Option<Cell>>> = words
+        .map(|word| Some(Some(o.dest_cell(0, word)?)))
+        .collect();
+    let address = match offset {
+        Expr::Const(0) => [low, high],
+        offset => {
+            let above = carry(low.clone(), offset.clone(), constant(0));
+            [add(low, offset), add(high, above)]
+        }
+    };
+    let [low, high] = address;
+    Some(Meaning::Load {
+        dests: dests?.into(),
+        width: Width::Words,
+        space: MemorySpace::Global,
+        address: Address {
+            low,
+            high: Some(high),
+            buffer: None,
+            second_half: None,
+        },
+    })
+}

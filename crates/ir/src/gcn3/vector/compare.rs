@@ -1,0 +1,106 @@
+//! Comparisons of integers (VOPC).
+
+use warpbound_isa::amd::{GcnModifiers, GcnView};
+
+use crate::gcn3::expressions::*;
+use crate::gcn3::operands::{Operands, assign};
+use crate::{Cell, Expr, Meaning, WordHalf};
+
+/// Returns the meaning; `None` if it is unknown or no comparison of integers.
+pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+    let (name, writes_exec) = match view.opcode.name() {
+        name if name.starts_with("v_cmpx_") => (name.strip_prefix("v_cmpx_")?, true),
+        name => (name.strip_prefix("v_cmp_")?, false),
+    };
+    let (relation, format) = name.split_once('_')?;
+    let is_signed = format.starts_with('i');
+    if !(is_signed || format.starts_with('u')) || !has_plain_operands(view, o) {
+        return None;
+    }
+    let holds = match format.get(1..)? {
+        "16" => word_relation(
+            relation,
+            half(o, 0, is_signed)?,
+            half(o, 1, is_signed)?,
+            is_signed,
+        ),
+        "32" => word_relation(relation, o.word(0, 0)?, o.word(1, 0)?, is_signed),
+        "64" => pair_relation(relation, o.pair(0)?, o.pair(1)?, is_signed),
+        _ => None,
+    }?;
+    masks(o, holds, writes_exec)
+}
+
+/// Masks of the active lanes in which a condition holds, in the destination and, of `v_cmpx`, in EXEC.
+fn masks(o: &Operands<'_>, holds: Expr, writes_exec: bool) -> Option<Meaning> {
+    let halves = [WordHalf::Low, WordHalf::High];
+    let words = halves.map(|half| Expr::Ballot(holds.clone().into(), half));
+    let exec = Cell::EXEC_WORDS.into_iter().zip(words.clone());
+    let dests = [o.dest_cell(0, 0)?, o.dest_cell(0, 1)?];
+    let dests = dests.into_iter().zip(words);
+    assign(dests.chain(exec.filter(|_| writes_exec)))
+}
+
+/// Whether no modifier changes the operands of integers or results, except for the selection of parts and lanes.
+pub(super) fn has_plain_operands(view: &GcnView, o: &Operands<'_>) -> bool {
+    let GcnModifiers { clamp, omod, .. } = view.modifiers;
+    !clamp && omod == 0 && has_plain_sources(o)
+}
+
+/// Whether no source is negated or an absolute value.
+pub(super) fn has_plain_sources(o: &Operands<'_>) -> bool {
+    let mut sources = (0..).map_while(|index| o.source(index));
+    sources.all(|source| !source.neg && !source.abs)
+}
+
+/// Low half of a source, extended to a word. Inline floating-point constants have no defined value there.
+pub(super) fn half(o: &Operands<'_>, index: usize, is_signed: bool) -> Option<Expr> {
+    use warpbound_isa::amd::GcnValue;
+    if matches!(o.source(index)?.value, GcnValue::InlineFloat(_)) {
+        return None;
+    }
+    let word = o.word(index, 0)?;
+    Some(match is_signed {
+        true => unary(crate::UnaryOp::SignExtend16, word),
+        false => low_bits(word, 16),
+    })
+}
+
+fn word_relation(relation: &str, a: Expr, b: Expr, is_signed: bool) -> Option<Expr> {
+    let (less, less_or_equal) = match is_signed {
+        true => (
+            lt_s as fn(Expr, Expr) -> Expr,
+            le_s as fn(Expr, Expr) -> Expr,
+        ),
+        false => (
+            lt_u as fn(Expr, Expr) -> Expr,
+            le_u as fn(Expr, Expr) -> Expr,
+        ),
+    };
+    Some(match relation {
+        "f" => constant(0),
+        "t" => constant(1),
+        "lt" => less(a, b),
+        "le" => less_or_equal(a, b),
+        "gt" => less(b, a),
+        "ge" => less_or_equal(b, a),
+        "eq" => eq(a, b),
+        "ne" => ne(a, b),
+        _ => return None,
+    })
+}
+
+fn pair_relation(relation: &str, a: WordPair, b: WordPair, is_signed: bool) -> Option<Expr> {
+    let fails = |holds| eq(holds, constant(0));
+    Some(match relation {
+        "f" => constant(0),
+        "t" => constant(1),
+        "lt" => lt64(a, b, is_signed),
+        "le" => fails(lt64(b, a, is_signed)),
+        "gt" => lt64(b, a, is_signed),
+        "ge" => fails(lt64(a, b, is_signed)),
+        "eq" => eq64(a, b),
+        "ne" => fails(eq64(a, b)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,188 @@
+//! Integer instructions with a result of one word or two, in each lane.
+
+mod bytes;
+mod halves;
+
+use warpbound_isa::SpecialReg;
+use warpbound_isa::amd::{GcnOpcode, GcnView};
+
+use super::compare::has_plain_operands;
+use super::sums::mask_bit;
+use crate::gcn3::expressions::*;
+use crate::gcn3::operands::Operands;
+use crate::{Expr, Meaning, TernaryOp, UnaryOp};
+use GcnOpcode as Op;
+
+/// Returns the meaning; `None` if it is unknown or no integer instruction.
+pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+    let opcode = view.opcode;
+    match opcode {
+        Op::VNop | Op::VClrexcp => return Some(Meaning::nothing()),
+        Op::VCndmaskB32 => return choice(view, o),
+        _ => {}
+    }
+    if let Some(value) = halves::word(view, o) {
+        return o.set([value], []);
+    }
+    if !has_plain_operands(view, o) {
+        return None;
+    }
+    if let Some(words) = shift64(opcode, o) {
+        return o.set(words, []);
+    }
+    let value = one_source(opcode, o)
+        .or_else(|| two_sources(opcode, o))
+        .or_else(|| products(opcode, o))
+        .or_else(|| three_sources(opcode, o))
+        .or_else(|| bytes::word(opcode, o))?;
+    o.set([value], [])
+}
+
+/// v_cndmask_b32: the second source where the mask has the lane, else the first; negation and absolute value are those
+/// of floating-point numbers in single precision.
+fn choice(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+    const SIGN: u32 = 1 << 31;
+    if view.modifiers.clamp || view.modifiers.omod != 0 {
+        return None;
+    }
+    let word = |index| {
+        let (operand, word) = (o.source(index)?, o.word(index, 0)?);
+        let word = match operand.abs {
+            true => and(word, constant(!SIGN)),
+            false => word,
+        };
+        Some(match operand.neg {
+            true => xor(word, constant(SIGN)),
+            false => word,
+        })
+    };
+    o.set([select(mask_bit(o, 2)?, word(1)?, word(0)?)], [])
+}
+
+/// Instructions with one source.
+fn one_source(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
+    let a = o.word(0, 0)?;
+    Some(match opcode {
+        Op::VMovB32 => a,
+        Op::VNotB32 => not(a),
+        Op::VBfrevB32 => unary(UnaryOp::Reverse, a),
+        Op::VFfbhU32 => leading_zeros(a),
+        Op::VFfblB32 => lowest_one(a),
+        Op::VFfbhI32 => leading_signs(a),
+        _ => return None,
+    })
+}
+
+/// Instructions with two sources, but for products.
+fn two_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
+    let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
+    let ones_of = |a| unary(UnaryOp::Popc, a);
+    Some(match opcode {
+        Op::VAndB32 => and(a, b),
+        Op::VOrB32 => or(a, b),
+        Op::VXorB32 => xor(a, b),
+        Op::VMinI32 => min_s(a, b),
+        Op::VMaxI32 => max_s(a, b),
+        Op::VMinU32 => min_u(a, b),
+        Op::VMaxU32 => max_u(a, b),
+        // The first source is the amount, modulo 32.
+        Op::VLshlrevB32 => shl(b, low_bits(a, 5)),
+        Op::VLshrrevB32 => shr(b, low_bits(a, 5)),
+        Op::VAshrrevI32 => sar(b, low_bits(a, 5)),
+        Op::VBfmB32 => shl(ones(low_bits(a, 5)), low_bits(b, 5)),
+        Op::VBcntU32B32 => add(ones_of(a), b),
+        Op::VMbcntLoU32B32 => {
+            let [below, _] = lanes_below();
+            add(counted(a, below, min_u(own_lane(), constant(32))), b)
+        }
+        Op::VMbcntHiU32B32 => {
+            let [_, below] = lanes_below();
+            let all = sub(max_u(own_lane(), constant(32)), constant(32));
+            add(counted(a, below, all), b)
+        }
+        Op::VCvtPkU16U32 => packed(min_u(a, constant(0xffff)), min_u(b, constant(0xffff))),
+        Op::VCvtPkI16I32 => {
+            let limited = |a| min_s(max_s(a, constant(-0x8000i32 as u32)), constant(0x7fff));
+            packed(limited(a), limited(b))
+        }
+        _ => return None,
+    })
+}
+
+fn own_lane() -> Expr {
+    Expr::Special(SpecialReg::LaneId)
+}
+
+/// Mask of the lanes below the own one.
+fn lanes_below() -> WordPair {
+    ones64(own_lane())
+}
+
+/// Number of lanes of a word of a mask that are among those of another, which has `all` lanes.
+fn counted(mask: Expr, below: Expr, all: Expr) -> Expr {
+    match mask {
+        Expr::Const(u32::MAX) => all,
+        mask => unary(UnaryOp::Popc, and(mask, below)),
+    }
+}
+
+/// Word of two halves.
+pub(super) fn packed(low: Expr, high: Expr) -> Expr {
+    or(low_bits(low, 16), shl(high, constant(16)))
+}
+
+/// Products of words and of numbers of 24 bits.
+fn products(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
+    let [a, b] = [o.word(0, 0)?, o.word(1, 0)?];
+    let signed = |a| sar(shl(a, constant(8)), constant(8));
+    let unsigned = |a| low_bits(a, 24);
+    Some(match opcode {
+        Op::VMulLoU32 => mul(a, b),
+        Op::VMulHiU32 => mul_high_u(a, b),
+        Op::VMulHiI32 => mul_high_s(a, b),
+        Op::VMulI32I24 => mul(signed(a), signed(b)),
+        Op::VMulHiI32I24 => mul_high_s(signed(a), signed(b)),
+        Op::VMulU32U24 => mul(unsigned(a), unsigned(b)),
+        Op::VMulHiU32U24 => mul_high_u(unsigned(a), unsigned(b)),
+        Op::VMadI32I24 => add(mul(signed(a), signed(b)), o.word(2, 0)?),
+        Op::VMadU32U24 => add(mul(unsigned(a), unsigned(b)), o.word(2, 0)?),
+        _ => return None,
+    })
+}
+
+/// Instructions with three sources, but for products.
+fn three_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
+    let [a, b, c] = [o.word(0, 0)?, o.word(1, 0)?, o.word(2, 0)?];
+    let shifted = |by| ternary(TernaryOp::FunnelRight, b.clone(), a.clone(), by);
+    // Minimum of the maximum of two and a third, at least the minimum of the two.
+    let median = |min: fn(Expr, Expr) -> Expr, max: fn(Expr, Expr) -> Expr| {
+        let (least, greatest) = (min(a.clone(), b.clone()), max(a.clone(), b.clone()));
+        max(least, min(greatest, c.clone()))
+    };
+    Some(match opcode {
+        Op::VBfeU32 => bit_field(a, low_bits(b, 5), low_bits(c, 5), false),
+        Op::VBfeI32 => bit_field(a, low_bits(b, 5), low_bits(c, 5), true),
+        // The second source where the first has ones, else the third.
+        Op::VBfiB32 => ternary(TernaryOp::Lut(0b1100_1010), a, b, c),
+        Op::VAlignbitB32 => shifted(low_bits(c, 5)),
+        Op::VAlignbyteB32 => shifted(shl(low_bits(c, 2), constant(3))),
+        Op::VMin3I32 => min_s(min_s(a, b), c),
+        Op::VMin3U32 => min_u(min_u(a, b), c),
+        Op::VMax3I32 => max_s(max_s(a, b), c),
+        Op::VMax3U32 => max_u(max_u(a, b), c),
+        Op::VMed3I32 => median(min_s, max_s),
+        Op::VMed3U32 => median(min_u, max_u),
+        _ => return None,
+    })
+}
+
+/// Shifts of 64 bits by the first source, modulo 64.
+fn shift64(opcode: GcnOpcode, o: &Operands<'_>) -> Option<WordPair> {
+    let shift = match opcode {
+        Op::VLshlrevB64 => shl64,
+        Op::VLshrrevB64 => shr64,
+        Op::VAshrrevI64 => sar64,
+        _ => return None,
+    };
+    Some(shift(o.pair(1)?, low_bits(o.word(0, 0)?, 6)))
+}

@@ -1,0 +1,76 @@
+//! Bytes of words: permutations, averages, sums of differences.
+
+use warpbound_isa::amd::GcnOpcode;
+
+use crate::gcn3::expressions::*;
+use crate::gcn3::operands::Operands;
+use crate::{Expr, TernaryOp};
+use GcnOpcode as Op;
+
+/// Result; `None` if it is unknown or that of another instruction.
+pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
+    let [a, b, c] = [o.word(0, 0)?, o.word(1, 0)?, o.word(2, 0)?];
+    let distances = |bits| total(fields(&a, &b, bits).into_iter().map(distance));
+    Some(match opcode {
+        Op::VPermB32 => permuted(&a, &b, &c),
+        // Averages of bytes; the lowest bit of each byte of the third source rounds up.
+        Op::VLerpU8 => {
+            let averages = fields(&a, &b, 8).into_iter().zip(0u32..);
+            let averages = averages.map(|((a, b), n)| {
+                let rounding = field(c.clone(), 8 * n, 1);
+                let average = shr(add(add(a, b), rounding), constant(1));
+                shl(average, constant(8 * n))
+            });
+            averages.reduce(or)?
+        }
+        Op::VSadU8 => add(distances(8), c),
+        Op::VSadHiU8 => add(shl(distances(8), constant(16)), c),
+        Op::VSadU16 => add(distances(16), c),
+        Op::VSadU32 => add(distance((a, b)), c),
+        // Bytes of the second source that are 0 do not count.
+        Op::VMsadU8 => {
+            let pairs = fields(&a, &b, 8).into_iter();
+            let counted = pairs.map(|(a, b)| select(b.clone(), distance((a, b)), constant(0)));
+            add(total(counted), c)
+        }
+        _ => return None,
+    })
+}
+
+/// Fields of two words, in pairs.
+fn fields(a: &Expr, b: &Expr, bits: u32) -> Vec<(Expr, Expr)> {
+    let pair = |n| {
+        (
+            field(a.clone(), n * bits, bits),
+            field(b.clone(), n * bits, bits),
+        )
+    };
+    (0..32 / bits).map(pair).collect()
+}
+
+fn total(terms: impl Iterator<Item = Expr>) -> Expr {
+    terms.reduce(add).unwrap_or(constant(0))
+}
+
+/// Magnitude of the difference of unsigned numbers.
+fn distance((a, b): (Expr, Expr)) -> Expr {
+    sub(max_u(a.clone(), b.clone()), min_u(a, b))
+}
+
+/// v_perm_b32: bytes of `high:low` that the bytes of the third source name: 0 to 7 a byte, 8 to 11 the sign of bytes 1,
+/// 3, 5, 7, 12 zero, above all ones.
+fn permuted(high: &Expr, low: &Expr, selections: &Expr) -> Expr {
+    let bytes = (0..4).map(|n| {
+        let selection = || field(selections.clone(), 8 * n, 8);
+        let shifted = |by| ternary(TernaryOp::FunnelRight, low.clone(), high.clone(), by);
+        let byte = low_bits(shifted(shl(selection(), constant(3))), 8);
+        // Bit 15 for 8, 31 for 9 ...
+        let sign_bit = sub(shl(selection(), constant(4)), constant(8 * 16 - 15));
+        let sign = mul(low_bits(shifted(sign_bit), 1), constant(0xff));
+        let fixed = select(eq(selection(), constant(12)), constant(0), constant(0xff));
+        let above = select(lt_u(selection(), constant(12)), sign, fixed);
+        let value = select(lt_u(selection(), constant(8)), byte, above);
+        shl(value, constant(8 * n))
+    });
+    bytes.reduce(or).unwrap_or(constant(0))
+}

@@ -1,0 +1,57 @@
+//! Integers of 16 bits. The high half of the destination becomes 0 (LLVM, zero-extension of results of 16 bits on gfx8).
+
+use warpbound_isa::amd::{GcnOpcode, GcnView};
+
+use crate::Expr;
+use crate::gcn3::expressions::*;
+use crate::gcn3::operands::Operands;
+use crate::gcn3::vector::compare::{half, has_plain_operands, has_plain_sources};
+use GcnOpcode as Op;
+
+/// Result; `None` if it is unknown or that of another instruction.
+pub(super) fn word(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
+    let limited = limited(view, o);
+    if limited.is_some() || !has_plain_operands(view, o) {
+        return limited;
+    }
+    let unsigned = |index| half(o, index, false);
+    let signed = |index| half(o, index, true);
+    let amount = || Some(low_bits(half(o, 0, false)?, 4));
+    let value = match view.opcode {
+        Op::VAddU16 => add(unsigned(0)?, unsigned(1)?),
+        Op::VSubU16 => sub(unsigned(0)?, unsigned(1)?),
+        Op::VSubrevU16 => sub(unsigned(1)?, unsigned(0)?),
+        Op::VMulLoU16 => mul(unsigned(0)?, unsigned(1)?),
+        Op::VMadU16 | Op::VMadI16 => {
+            let product = mul(unsigned(0)?, unsigned(1)?);
+            add(product, unsigned(2)?)
+        }
+        Op::VLshlrevB16 => shl(unsigned(1)?, amount()?),
+        Op::VLshrrevB16 => shr(unsigned(1)?, amount()?),
+        Op::VAshrrevI16 => sar(signed(1)?, amount()?),
+        Op::VMinU16 => min_u(unsigned(0)?, unsigned(1)?),
+        Op::VMaxU16 => max_u(unsigned(0)?, unsigned(1)?),
+        Op::VMinI16 => min_s(signed(0)?, signed(1)?),
+        Op::VMaxI16 => max_s(signed(0)?, signed(1)?),
+        _ => return None,
+    };
+    Some(low_bits(value, 16))
+}
+
+/// Sums and differences that are limited to the numbers of 16 bits (clamp).
+fn limited(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
+    let modifiers = &view.modifiers;
+    let is_plain = modifiers.omod == 0 && modifiers.sdwa.is_none() && has_plain_sources(o);
+    if !modifiers.clamp || !is_plain {
+        return None;
+    }
+    let [a, b] = [half(o, 0, false)?, half(o, 1, false)?];
+    // At least 0.
+    let difference = |a: Expr, b: Expr| sub(max_u(a, b.clone()), b);
+    match view.opcode {
+        Op::VAddU16 => Some(min_u(add(a, b), constant(0xffff))),
+        Op::VSubU16 => Some(difference(a, b)),
+        Op::VSubrevU16 => Some(difference(b, a)),
+        _ => None,
+    }
+}

@@ -1,0 +1,151 @@
+//! Contents of the buffers and variables of a launch set between its launches.
+
+use warpbound_base::Diagnostic;
+use warpbound_load::demangle;
+
+use super::super::{ElementType, LaunchBuffer, LaunchFile, LaunchVariable, PointerLocation};
+use super::{EndCondition, HostWrite, LaunchSet, SetLaunch};
+use crate::memory::{Buffer, GlobalMemory};
+
+/// Removes the contents of buffers and variables; their types and shapes stay.
+pub(super) fn remove(launch: &mut LaunchFile) {
+    for texels in &mut launch.texels {
+        texels.buffer.bytes.clear();
+    }
+    launch.variables.clear();
+}
+
+/// Contents of buffers and variables: those of the file, and after a launch those that it left.
+#[derive(Clone, Debug)]
+pub struct SetContents {
+    /// Contents of the buffers, in the order of the set.
+    buffers: Vec<Vec<u8>>,
+    /// The variables of the set, and those that the launches found in memory.
+    variables: Vec<LaunchVariable>,
+    /// Variables of the set whose contents a launch left, so that they hold their addresses.
+    kept: Vec<bool>,
+    /// Whether a launch left contents, so that buffers hold their addresses.
+    has_begun: bool,
+}
+
+impl SetContents {
+    /// Returns the contents that the file gives.
+    pub fn of(set: &LaunchSet) -> SetContents {
+        let texels = set.objects.texels.iter();
+        let mut variables = set.objects.variables.clone();
+        for variable in &mut variables {
+            variable.buffer.expect = None;
+            variable.buffer.output = None;
+        }
+        SetContents {
+            buffers: texels.map(|texels| texels.buffer.bytes.clone()).collect(),
+            kept: vec![false; variables.len()],
+            variables,
+            has_begun: false,
+        }
+    }
+
+    /// Returns a launch in a round, counted from 0, with these contents. It expects no results.
+    pub fn launch(&self, launch: &SetLaunch, round: u64) -> LaunchFile {
+        let mut file = launch.in_round(round);
+        for (texels, contents) in file.texels.iter_mut().zip(&self.buffers) {
+            texels.buffer.bytes.clone_from(contents);
+        }
+        file.variables.clone_from(&self.variables);
+        // Contents that a launch left hold their addresses: the objects of all launches are at the same addresses.
+        file.pointers.retain(|pointer| match pointer.location {
+            PointerLocation::Param(_) => true,
+            PointerLocation::Buffer(_) => !self.has_begun,
+            PointerLocation::Variable(number) => !self.kept.get(number).copied().unwrap_or(false),
+        });
+        file
+    }
+
+    /// Writes what the host writes.
+    pub fn write(&mut self, write: &HostWrite) {
+        if let Some(contents) = self.buffers.get_mut(write.buffer) {
+            for (to, from) in contents.iter_mut().skip(write.offset).zip(&write.bytes) {
+                *to = *from;
+            }
+        }
+    }
+
+    /// Whether a condition holds, so that its repetition ends.
+    pub fn is_ended(&self, end: &EndCondition) -> bool {
+        let found = self.number(end).unwrap_or_default();
+        (*found == *end.bytes) == end.is_until
+    }
+
+    /// Describes the number of a condition: its element of the buffer has this value.
+    pub fn describe(&self, set: &LaunchSet, end: &EndCondition) -> String {
+        let name = set.objects.buffers().nth(end.buffer);
+        format!(
+            "{}[{}] is {}",
+            name.map_or("?", |(name, _)| name),
+            end.at,
+            end.element
+                .format_value(self.number(end).unwrap_or_default())
+        )
+    }
+
+    /// The bytes of the number of a condition.
+    fn number(&self, end: &EndCondition) -> Option<&[u8]> {
+        let size = end.element.size();
+        let start = usize::try_from(end.at).ok()?.checked_mul(size)?;
+        let contents = self.buffers.get(end.buffer)?;
+        contents.get(start..start.checked_add(size)?)
+    }
+
+    /// Takes over the contents of memory after a launch.
+    ///
+    /// # Errors
+    ///
+    /// Several variables of the module have one name, so that they cannot be distinguished.
+    pub fn keep(&mut self, memory: &GlobalMemory) -> Result<(), Diagnostic> {
+        let (buffers, variables) = memory
+            .buffers()
+            .split_at_checked(self.buffers.len())
+            .unwrap_or_default();
+        for (to, from) in self.buffers.iter_mut().zip(buffers) {
+            to.clone_from(&from.bytes);
+        }
+        for (number, variable) in variables.iter().enumerate() {
+            let mut others = variables.iter().skip(number + 1);
+            if others.any(|other| other.name == variable.name) {
+                let name = demangle(&variable.name);
+                return Err(Diagnostic::new(format!(
+                    "several variables of the module are called {name}: their contents cannot be kept between launches"
+                )));
+            }
+            self.keep_variable(variable);
+        }
+        self.has_begun = true;
+        Ok(())
+    }
+
+    /// Takes over the contents of a variable.
+    fn keep_variable(&mut self, found: &Buffer) {
+        let mut named = self.variables.iter_mut().enumerate();
+        let named = named.find(|(_, variable)| {
+            variable.name == found.name || variable.name == demangle(&found.name)
+        });
+        match named {
+            Some((number, variable)) => {
+                variable.buffer.bytes.clone_from(&found.bytes);
+                if let Some(kept) = self.kept.get_mut(number) {
+                    *kept = true;
+                }
+            }
+            None => self.variables.push(LaunchVariable {
+                name: found.name.clone(),
+                buffer: LaunchBuffer {
+                    element: ElementType::U8,
+                    shape: vec![found.bytes.len() as u64],
+                    bytes: found.bytes.clone(),
+                    expect: None,
+                    output: None,
+                },
+            }),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Program counter and active mask of a wave: the execution model of AMD's GPUs up to GCN5 (GCN3 ISA manual, 3.3 and
+//! 4.1).
+//!
+//! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by operations
+//! that write the mask EXEC. A wave walks on while no lane is active; only its end finishes it.
+
+use crate::warp::DivergenceOrder;
+use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
+
+/// Next instruction and active lanes of a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExecMask<P> {
+    next: P,
+    active: Mask,
+    has_ended: bool,
+}
+
+/// Jumps are decided once for the wave, whatever lanes are active: `taken` is all ones, or 0 if the wave does not jump.
+/// The other transfers do not depend on it.
+impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
+    fn new(start: P, active: Mask, _order: DivergenceOrder) -> Self {
+        ExecMask {
+            next: start,
+            active,
+            has_ended: false,
+        }
+    }
+
+    #[inline]
+    fn running(&self) -> Option<(P, Mask)> {
+        (!self.has_ended).then_some((self.next, self.active))
+    }
+
+    #[inline]
+    fn apply(
+        &mut self,
+        transfer: &ControlTransfer<'_, P>,
+        taken: Mask,
+        next: P,
+    ) -> Result<bool, TransferError> {
+        match *transfer {
+            ControlTransfer::Next => self.next = next,
+            ControlTransfer::SetActive(active) => {
+                self.active = active;
+                self.next = next;
+            }
+            _ if taken == 0 => self.next = next,
+            // A part of the lanes cannot go elsewhere.
+            _ if taken != Mask::MAX => return Err(TransferError::NotInModel),
+            // A call writes the address at which it returns to registers: it is a jump.
+            ControlTransfer::Jump(target)
+            | ControlTransfer::Call(target)
+            | ControlTransfer::Indirect(&[(target, Mask::MAX)]) => self.next = target,
+            ControlTransfer::Exit => self.has_ended = true,
+            _ => return Err(TransferError::NotInModel),
+        }
+        Ok(false)
+    }
+}
+
+impl<P> ExecMask<P> {
+    /// The active lanes; those of the last instruction once the wave has ended.
+    pub fn active(&self) -> Mask {
+        self.active
+    }
+
+    /// Ends the wave.
+    pub fn end(&mut self) {
+        self.has_ended = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(active: Mask) -> ExecMask<u32> {
+        ExecMask::new(3, active, DivergenceOrder::Any)
+    }
+
+    #[test]
+    fn walks_on_without_lanes() {
+        let mut wave = wave(5);
+        assert_eq!(wave.apply(&ControlTransfer::SetActive(0), 5, 4), Ok(false));
+        assert_eq!(wave.running(), Some((4, 0)));
+        assert_eq!(wave.apply(&ControlTransfer::Next, 0, 5), Ok(false));
+        // A jump is taken, or not, also with an empty mask.
+        assert_eq!(wave.apply(&ControlTransfer::Jump(9), 0, 6), Ok(false));
+        assert_eq!(wave.running(), Some((6, 0)));
+        assert_eq!(
+            wave.apply(&ControlTransfer::Jump(9), Mask::MAX, 7),
+            Ok(false)
+        );
+        assert_eq!(wave.running(), Some((9, 0)));
+        assert_eq!(wave.apply(&ControlTransfer::SetActive(8), 0, 10), Ok(false));
+        assert_eq!(wave.running(), Some((10, 8)));
+        assert_eq!(wave.apply(&ControlTransfer::Exit, Mask::MAX, 11), Ok(false));
+        assert_eq!(wave.running(), None);
+    }
+
+    #[test]
+    fn lanes_stay_together() {
+        let mut wave = wave(5);
+        let split = [(7, 1), (8, 4)];
+        for transfer in [
+            ControlTransfer::Jump(9),
+            ControlTransfer::Exit,
+            ControlTransfer::Indirect(&split),
+        ] {
+            assert_eq!(
+                wave.apply(&transfer, 4, 4),
+                Err(TransferError::NotInModel),
+                "{transfer:?}"
+            );
+        }
+        let stack = ControlTransfer::Pop(crate::Tag::Sync);
+        assert_eq!(
+            wave.apply(&stack, Mask::MAX, 4),
+            Err(TransferError::NotInModel)
+        );
+        assert_eq!(wave.running(), Some((3, 5)));
+        let together = [(7, Mask::MAX)];
+        assert_eq!(
+            wave.apply(&ControlTransfer::Indirect(&together), Mask::MAX, 4),
+            Ok(false)
+        );
+        assert_eq!(wave.running(), Some((7, 5)));
+    }
+}
