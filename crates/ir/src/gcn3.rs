@@ -96,6 +96,13 @@ pub(super) struct MeaningContext<'a> {
     instr: &'a GcnInstr,
 }
 
+/// Returns the meaning of a GCN3 instruction before which MODE has these contents; `None` if it is unknown. Instructions
+/// that read the program counter have none, since it is chosen when a kernel is lifted.
+pub fn meaning_with_mode(instr: &GcnInstr, mode: u32) -> Option<Meaning> {
+    let mode = ModeState::of_descriptor(mode);
+    meaning(&instr.view()?, &MeaningContext { mode, instr })
+}
+
 /// Returns the meaning of an instruction; `None` if it is unknown.
 fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
     let o = &Operands::new(view);

@@ -1,6 +1,7 @@
 //! AMD GCN3 (gfx803: Fiji, Polaris): decoding, printing, reads and writes, by the rows of `isa/amd/`.
 
 mod effects;
+mod encode;
 mod fields;
 mod form;
 mod opcode;
@@ -29,8 +30,14 @@ pub const REGISTERS: RegisterFiles =
 pub mod scalar {
     /// FLAT_SCRATCH, 2 words.
     pub const FLAT_SCRATCH: u8 = 102;
+    /// XNACK_MASK, 2 words.
+    pub const XNACK_MASK: u8 = 104;
     /// VCC, 2 words.
     pub const VCC: u8 = 106;
+    /// TBA, 2 words.
+    pub const TBA: u8 = 108;
+    /// TMA, 2 words.
+    pub const TMA: u8 = 110;
     /// M0.
     pub const M0: u8 = 124;
     /// EXEC, 2 words.

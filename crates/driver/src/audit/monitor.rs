@@ -112,7 +112,7 @@ impl MonitoredModel for ExecMask<u32> {
         contexts: &mut Contexts,
         claims: &Claims<'_>,
         op: &Op,
-        taken: Mask,
+        _taken: Mask,
     ) -> bool {
         let Some(top) = stack.top().copied() else {
             return false;
@@ -137,7 +137,7 @@ impl MonitoredModel for ExecMask<u32> {
             }
             _ => {
                 let unused = ActivationStack::new(now.unwrap_or_default(), WAVE, ORDER);
-                return taken != 0 && apply_control(stack, contexts, claims, op, WAVE, &unused);
+                return apply_control(stack, contexts, claims, op, WAVE, &unused);
             }
         };
         let next = Point {

@@ -141,7 +141,9 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
         access.stores = true;
         out.reads.push(scalar_register(scalar::M0));
     }
-    let is_defined = operands.iter().all(is_defined) && !modifiers.gds;
+    let is_defined = operands.iter().all(is_defined)
+        && !modifiers.gds
+        && modifiers.dpp.is_none_or(|dpp| dpp.is_defined());
     out.flow = match is_defined {
         true => flow(form, &operands),
         false => GcnFlow::Unsupported,

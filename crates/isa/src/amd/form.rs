@@ -110,14 +110,16 @@ pub(crate) enum ConstantText {
 /// Constant that is no source operand, by what it encodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ImmediateText {
+    /// Hexadecimal.
     Hex,
-    Hex16,
+    /// As the constants of sources: inline values in decimal, others in hexadecimal.
+    Inline,
+    /// Exit code, decimal, not printed if 0.
     Code,
     Wait,
     HardwareRegister,
     Message,
     GprIndex,
-    Probe,
     Attribute,
     Parameter,
     ExportTarget,
@@ -176,6 +178,8 @@ pub(crate) struct GcnForm {
     pub(crate) operands: Vec<FormOperand>,
     /// Modifiers that the row has, with their bits, in spelled order.
     pub(crate) modifiers: Vec<(&'static str, BitRange)>,
+    /// Bit of glc, if the form has it.
+    pub(crate) glc: Option<u8>,
 }
 
 impl GcnForm {
@@ -209,6 +213,7 @@ impl GcnForm {
             effects: parse_effects(effects)?,
             operands: Vec::new(),
             modifiers: Vec::new(),
+            glc: None,
         };
         form.extension = extension(&form, head);
         if form.encoding == Encoding::Vop3a && operands.contains("sdst:") {
@@ -224,6 +229,7 @@ impl GcnForm {
                 modifier_bits(name, &form).ok_or_else(|| format!("cannot read `{name}`"))?;
             form.modifiers.push((name, range));
         }
+        form.glc = form.modifier("glc").map(|range| range.lo);
         Ok(form)
     }
 }
@@ -284,7 +290,7 @@ fn source_bits(name: &str, form: &GcnForm) -> Option<(u8, u8, u8)> {
         (Some(VectorExtension::Sdwa), "src0") => Some((52, 53, 51)),
         (Some(VectorExtension::Sdwa), "vsrc1") => Some((60, 61, 59)),
         (Some(VectorExtension::Dpp), "src0") => Some((52, 53, 0)),
-        (Some(VectorExtension::Dpp), "vsrc1") => Some((54, 55, 0)),
+        (Some(VectorExtension::Dpp), "vsrc1") => Some((54, 55, 54)),
         (None, "src0") => Some((61, 8, 61)),
         (None, "src1") => Some((62, 9, 62)),
         (None, "src2") => Some((63, 10, 63)),
@@ -347,13 +353,12 @@ fn field_kind(name: &str, kind: &str, encoding: Encoding) -> Option<(FieldKind, 
         "r64" => source(ConstantText::Invalid, 2),
         "r128" => source(ConstantText::Invalid, 4),
         "hex" => immediate(Text::Hex),
-        "hex16" => immediate(Text::Hex16),
+        "inline" => immediate(Text::Inline),
         "code" => immediate(Text::Code),
         "wait" => immediate(Text::Wait),
         "hwreg" => immediate(Text::HardwareRegister),
         "msg" => immediate(Text::Message),
         "gpr" => immediate(Text::GprIndex),
-        "probe" => immediate(Text::Probe),
         "attr" => immediate(Text::Attribute),
         "param" => immediate(Text::Parameter),
         "export" => immediate(Text::ExportTarget),

@@ -187,25 +187,34 @@ pub(crate) fn operand(form: &GcnForm, item: &FormOperand, instr: &GcnInstr) -> O
     })
 }
 
-/// Operands of an instruction that it has, in spelled order.
-pub(crate) fn operands<'f>(
+/// Operands that an instruction has, in spelled order, with their fields.
+pub(crate) fn spelled<'f>(
     form: &'f GcnForm,
     instr: &'f GcnInstr,
-) -> impl Iterator<Item = Option<GcnOperand>> + 'f {
-    let glc = form.modifier("glc");
-    let glc = glc.is_some_and(|range| u128::from(instr.word).field(range) == 1);
+) -> impl Iterator<Item = (&'f FormOperand, Option<GcnOperand>)> + 'f {
+    let has_result = form.glc.is_some_and(|bit| u128::from(instr.word).bit(bit));
     form.operands.iter().filter_map(move |item| {
-        let is_present = !item.needs_glc || glc || item.access == OperandAccess::ReadWrite;
-        let mut found = is_present.then(|| operand(form, item, instr))?;
+        if item.needs_glc && !has_result && item.access == OperandAccess::Write {
+            return None;
+        }
+        let mut found = operand(form, item, instr);
         if let Some(found) = &mut found
             && item.needs_glc
-            && !glc
+            && !has_result
         {
             // Atomic operations without a result only read their data.
             found.access = OperandAccess::Read;
         }
-        Some(found)
+        Some((item, found))
     })
+}
+
+/// Operands that an instruction has, in spelled order.
+pub(crate) fn operands<'f>(
+    form: &'f GcnForm,
+    instr: &'f GcnInstr,
+) -> impl Iterator<Item = Option<GcnOperand>> + 'f {
+    spelled(form, instr).map(|(_, operand)| operand)
 }
 
 /// First register of a scalar group. Numbers that are not aligned are rounded down, as disassemblers do.
@@ -283,9 +292,12 @@ fn data_size(form: &GcnForm, item: &FormOperand, bits: u32, word: u128) -> u8 {
         false => field("dmask").count_ones().max(1) as u8,
     };
     let dwords = components + field("tfe") as u8;
+    // Atomic operations have one size and its double; other masks, and data behind v255, leave the size of the row.
+    let is_atomic = form.opcode.name().starts_with("image_atomic");
+    let exists = !is_atomic || dwords == item.dwords || dwords == 2 * item.dwords;
     match vector(bits, dwords) {
-        Some(_) => dwords,
-        None => item.dwords,
+        Some(_) if exists => dwords,
+        _ => item.dwords,
     }
 }
 
@@ -369,6 +381,8 @@ pub(crate) fn modifiers(form: &GcnForm, instr: &GcnInstr) -> GcnModifiers {
             _ => {}
         }
     }
+    // A load into LDS has no status dword; the bit means nothing there.
+    out.tfe &= !out.lds;
     match form.extension {
         Some(VectorExtension::Sdwa) => out.sdwa = Some(sdwa(form, word)),
         Some(VectorExtension::Dpp) => {
@@ -382,6 +396,17 @@ pub(crate) fn modifiers(form: &GcnForm, instr: &GcnInstr) -> GcnModifiers {
         None => {}
     }
     out
+}
+
+impl Dpp {
+    /// Whether GCN3 defines the control.
+    pub(crate) fn is_defined(&self) -> bool {
+        match self.ctrl {
+            0..=0xff | 0x130 | 0x134 | 0x138 | 0x13c | 0x140..=0x143 => true,
+            0x101..=0x12f => self.ctrl & 15 != 0,
+            _ => false,
+        }
+    }
 }
 
 /// Selection of a whole dword.

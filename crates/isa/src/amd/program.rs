@@ -104,9 +104,11 @@ impl GcnForm {
                 lo: range.lo,
             }) < 7
         };
+        // Of the four treatments of other bits of the destination, the last does not exist.
+        let keeps = |range: BitRange| word.field(range) >> 3 < 3;
         let names = ["sdwa_dst", "sdwa0", "sdwa1"];
         let mut ranges = names.iter().filter_map(|name| self.modifier(name));
-        ranges.all(part)
+        ranges.all(part) && self.modifier("sdwa_dst").is_none_or(keeps)
     }
 }
 

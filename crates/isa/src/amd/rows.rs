@@ -1,6 +1,7 @@
 //! Rows of `gfx803.forms`: encodings and opcodes, parsed at compile time, and the row of a word.
 
 use super::fields::Encoding;
+use super::form::GcnFormId;
 use super::opcode::GcnOpcode;
 use crate::encoding::{
     CodeLayout, EncodingTable, RowHead, RowPattern, TableDescription, WordWidth,
@@ -48,6 +49,13 @@ const fn opcodes() -> [GcnOpcode; ROWS] {
         row += 1;
     }
     opcodes
+}
+
+/// Rows with an opcode.
+pub(crate) fn with_opcode(opcode: GcnOpcode) -> impl Iterator<Item = GcnFormId> {
+    let rows = (0u16..).zip(&OPCODES);
+    rows.filter(move |(_, known)| **known == opcode)
+        .map(|(row, _)| GcnFormId(row))
 }
 
 /// Rows of one format and opcode, the most specific first: at most those without extension, with SDWA and with DPP.
