@@ -2,6 +2,7 @@
 
 mod bytes;
 mod carries;
+mod completeness;
 mod lanes;
 mod machine;
 mod parts;
