@@ -13,7 +13,7 @@ use super::access::Request;
 use super::block::{Block, ExecContext};
 use super::buffer::BufferLayout;
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LaneValues, lanes_of};
+use super::lanes::{LaneValues, bits_and_most, lanes_of};
 use super::listen::{AccessKind, ExecutionListener, MemoryAccess};
 use super::memory::{GlobalAccess, access_size, read_word, write_word};
 use super::program::{BufferSlots, Dest, MemoryOperand, ValueSlot, WaveAccess, WaveOperation};
@@ -130,7 +130,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         access: &WaveAccess,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
-        if request.taken == 0 {
+        if request.taken == 0 || self.access_shared(request, access, context) {
             return Ok(());
         }
         if let Some(space) = self.plain_space(request, access) {
@@ -179,38 +179,30 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         if !is_plain || !size.is_power_of_two() || size > 16 {
             return None;
         }
-        let is_aligned = |bits: u64| bits & (size as u64 - 1) == 0;
+        let is_aligned = |bits: u32| bits & (size as u32 - 1) == 0;
         let rows = self.rows(request.warp_index);
         let low = rows.get(access.operand.low);
-        let mut bits = 0;
         match access.operand.space {
             MemorySpace::Shared => {
-                let mut last = 0;
-                for lane in lanes_of::<W>(request.taken) {
-                    bits |= low[lane];
-                    last = last.max(low[lane]);
-                }
-                let end = u64::from(last) + size as u64;
+                let (bits, most) = bits_and_most(low, request.taken);
+                let end = u64::from(most) + size as u64;
                 let limit = self.shared_limit(request.warp_index, access.is_limited);
-                (is_aligned(bits.into()) && end <= limit).then_some(MemorySpace::Shared)
+                (is_aligned(bits) && end <= limit).then_some(MemorySpace::Shared)
             }
             MemorySpace::Global | MemorySpace::Generic => {
-                let mut highest = 0;
+                let (bits, _) = bits_and_most(low, request.taken);
                 let high = rows.get(access.operand.high?);
-                for lane in lanes_of::<W>(request.taken) {
-                    bits |= low[lane];
-                    highest = highest.max(high[lane]);
-                }
+                let (_, most) = bits_and_most(high, request.taken);
                 // The windows lie above global memory.
-                let is_global = highest < (aperture::SCRATCH >> 32) as u32;
-                (is_aligned(bits.into()) && is_global).then_some(MemorySpace::Global)
+                let is_global = most < (aperture::SCRATCH >> 32) as u32;
+                (is_aligned(bits) && is_global).then_some(MemorySpace::Global)
             }
             _ => None,
         }
     }
 
     /// Bytes of shared memory that an access can reach.
-    fn shared_limit(&self, warp_index: usize, is_limited: bool) -> u64 {
+    pub(super) fn shared_limit(&self, warp_index: usize, is_limited: bool) -> u64 {
         let most = match is_limited {
             true => self.warps[warp_index].word(M0),
             false => u32::MAX,
@@ -629,7 +621,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 
 impl WaveAccess {
     /// Number of words of each lane.
-    fn words(&self) -> usize {
+    pub(super) fn words(&self) -> usize {
         match &self.operation {
             WaveOperation::Load(dests) => dests.len(),
             WaveOperation::Store(values) => values.len(),
@@ -638,7 +630,7 @@ impl WaveAccess {
     }
 
     /// Bytes that each lane accesses one after the other: all, or a half of them.
-    fn part_size(&self) -> usize {
+    pub(super) fn part_size(&self) -> usize {
         let all = access_size(self.operand.width) * self.words();
         match self.second_half {
             None => all,
@@ -647,7 +639,7 @@ impl WaveAccess {
     }
 
     /// Distance of a word from the first one in bytes, modulo 2^32.
-    fn byte_of(&self, word: usize) -> u32 {
+    pub(super) fn byte_of(&self, word: usize) -> u32 {
         let half = self.words() / 2;
         match self.second_half {
             Some(distance) if word >= half => distance.wrapping_add(4 * (word - half) as u32),
@@ -655,7 +647,7 @@ impl WaveAccess {
         }
     }
 
-    fn kind(&self) -> AccessKind {
+    pub(super) fn kind(&self) -> AccessKind {
         match self.operation {
             WaveOperation::Load(_) => AccessKind::Load,
             WaveOperation::Store(_) => AccessKind::Store,
