@@ -1,7 +1,11 @@
 //! `cargo xtask audit`: concrete warps compared with every claim of the analyses.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use anyhow::{Context, bail};
 use warpbound_driver::Session;
+use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
 use warpbound_testkit::random::{WarpCampaign, campaign};
 
 use crate::audit_control_words;
@@ -10,6 +14,7 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
                                                        [--cycles COUNT [--from NUMBER]]
+                                                       [--waves COUNT]
 
 Runs warps through random programs (half of the runs) and through the control flow
 of kernels/built (the other half), in random launches and both divergence orders, and compares
@@ -19,19 +24,77 @@ of kernels/built (the other half), in random launches and both divergence orders
 With --cycles, programs of machine code with random control words are simulated instead, each on one of
 four machines with different numbers, cache states, contents of memory and divergence orders,
 and each run is compared with the bounds in cycles: for the program's loop bounds, and for the run's.
+With --waves, waves of 64 lanes run random structured programs that keep masks, and are compared with the claims about
+masks, about values of active lanes, about loops and with the bound.
 Prints totals and fails on any contradiction.
 
   --runs COUNT     runs in all (100000)
   --seed NUMBER    start of the random sequence (1)
   --cycles COUNT   programs with random control words
-  --from NUMBER    number of the first of them (0)";
+  --from NUMBER    number of the first of them (0)
+  --waves COUNT    waves, four for each program";
 
 /// Number of problems that are printed.
 const SHOWN: usize = 20;
 
+/// Waves of each program of [`audit_random_waves`], and programs of a part of the work.
+const WAVES: usize = 4;
+const PART: usize = 500;
+
+/// Audits waves of random programs that keep masks, on all cores.
+fn audit_random_waves(seed: u64, count: usize) -> anyhow::Result<()> {
+    let programs = count.div_ceil(WAVES);
+    let parts = programs.div_ceil(PART);
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(WaveFindings::default());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let part = next.fetch_add(1, Ordering::Relaxed);
+                    if part >= parts {
+                        break;
+                    }
+                    let size = PART.min(programs - part * PART);
+                    let more = audit_waves(seed.wrapping_add(part as u64), size, WAVES, None);
+                    let mut found = found
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    found.add(more);
+                }
+            });
+        }
+    });
+    let found = found
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    println!(
+        "{} waves of {programs} programs, {} instructions, {} claims about masks, {} values of active lanes",
+        found.waves, found.steps, found.mask_claims, found.lane_values
+    );
+    let (loops, derived) = found.loops;
+    println!(
+        "{loops} loops, {derived} with a derived bound, {} of these reached",
+        found.reached
+    );
+    let (compared, issued, bounds) = found.bounds;
+    println!(
+        "{compared} waves compared with a bound: {issued} instructions, bounds {bounds}, ratio of the sums {:.3}",
+        bounds as f64 / issued.max(1) as f64
+    );
+    for problem in found.problems.iter().take(SHOWN) {
+        println!("  {problem}");
+    }
+    match found.problems.len() {
+        0 => Ok(()),
+        count => bail!("{count} problems or more"),
+    }
+}
+
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut seed) = (100_000usize, 1u64);
-    let (mut cycles, mut first) = (None, 0u64);
+    let (mut cycles, mut first, mut waves) = (None, 0u64, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let value = rest.next().context("an option without a value")?;
@@ -40,11 +103,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--seed" => seed = value.parse()?,
             "--cycles" => cycles = Some(value.parse()?),
             "--from" => first = value.parse()?,
+            "--waves" => waves = Some(value.parse()?),
             other => bail!("no option is called {other:?}"),
         }
     }
     if let Some(count) = cycles {
         return audit_control_words::run(first, count);
+    }
+    if let Some(count) = waves {
+        return audit_random_waves(seed, count);
     }
     let random = campaign(seed, runs / 2);
     print("random programs", &random);

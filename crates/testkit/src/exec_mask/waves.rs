@@ -47,6 +47,23 @@ pub struct WaveFindings {
 }
 
 impl WaveFindings {
+    /// Adds the results of another campaign.
+    pub fn add(&mut self, other: WaveFindings) {
+        self.waves += other.waves;
+        self.steps += other.steps;
+        self.mask_claims += other.mask_claims;
+        self.lane_values += other.lane_values;
+        self.loops.0 += other.loops.0;
+        self.loops.1 += other.loops.1;
+        self.reached += other.reached;
+        self.bounds.0 += other.bounds.0;
+        self.bounds.1 += other.bounds.1;
+        self.bounds.2 += other.bounds.2;
+        for problem in other.problems {
+            self.report(problem);
+        }
+    }
+
     fn report(&mut self, problem: String) {
         if self.problems.len() < 20 {
             self.problems.push(problem);

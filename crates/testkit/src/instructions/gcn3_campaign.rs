@@ -135,7 +135,9 @@ fn compare_word(
         if let Some(difference) = difference(&state, &expected, &found)
             && entry.differences.len() < 3
         {
-            entry.differences.push(format!("{text} (mode {mode:#x}): {difference}"));
+            entry
+                .differences
+                .push(format!("{text} (mode {mode:#x}): {difference}"));
         }
     }
     entry.inputs += inputs;
@@ -154,7 +156,11 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
             value.unwrap_or(state.scalars[usize::from(*n)])
         };
         if of(expected) != of(found) {
-            return Some(format!("scalar {n} is {:#x}, not {:#x}", of(found), of(expected)));
+            return Some(format!(
+                "scalar {n} is {:#x}, not {:#x}",
+                of(found),
+                of(expected)
+            ));
         }
     }
     let of = |changes: &WaveChanges, n: u8| {
@@ -279,10 +285,49 @@ struct Random(fastrand::Rng);
 
 /// Bit patterns at which integers and floats of all widths change their behaviour.
 const EDGES: [u32; 44] = [
-    0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0x8001,
-    0xffff, 0x1_0000, 0x7f_ffff, 0x80_0000, 0xff_ffff, 0x100_0000, 0x7fff_ffff, 0x8000_0000,
-    0x8000_0001, 0xffff_ffff, 0xffff_8000, 0x3f80_0000, 0xbf80_0000, 0x3f00_0000, 0x7f80_0000,
-    0xff80_0000, 0x7fc0_0000, 0x7f80_0001, 0x7f7f_ffff, 0x3c00, 0x7c00, 0x7c01, 0x7ff0_0000,
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    33,
+    63,
+    64,
+    0x7f,
+    0x80,
+    0xff,
+    0x100,
+    0x7fff,
+    0x8000,
+    0x8001,
+    0xffff,
+    0x1_0000,
+    0x7f_ffff,
+    0x80_0000,
+    0xff_ffff,
+    0x100_0000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_ffff,
+    0xffff_8000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x3f00_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0x7f80_0001,
+    0x7f7f_ffff,
+    0x3c00,
+    0x7c00,
+    0x7c01,
+    0x7ff0_0000,
     0x3ff0_0000,
 ];
 
@@ -458,7 +503,10 @@ mod tests {
 
     #[test]
     fn print_all() {
-        let inputs = std::env::var("INPUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000);
+        let inputs = std::env::var("INPUTS")
+            .ok()
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(2_000);
         let all = compare_all(1, inputs);
         for ((encoding, name), found) in &all {
             println!(

@@ -106,7 +106,10 @@ impl FloatKind {
         }
         let (mantissa, exponent) = match field {
             0 => (fraction, self.least()),
-            _ => (fraction | 1 << self.fraction(), self.least() + field as i32 - 1),
+            _ => (
+                fraction | 1 << self.fraction(),
+                self.least() + field as i32 - 1,
+            ),
         };
         Number::Finite(Exact::new(negative, mantissa.into(), exponent))
     }
@@ -146,13 +149,14 @@ impl FloatKind {
                 (std::cmp::Ordering::Equal, true) => std::cmp::Ordering::Greater,
                 (order, _) => order,
             };
-            (x.mantissa >> shift, (rest != 0 || x.has_rest).then_some(order))
+            (
+                x.mantissa >> shift,
+                (rest != 0 || x.has_rest).then_some(order),
+            )
         };
         let is_up = match (order, rounding) {
             (None, _) | (_, Rounding::Zero) => false,
-            (Some(order), Rounding::Even) => {
-                order.is_gt() || order.is_eq() && kept & 1 == 1
-            }
+            (Some(order), Rounding::Even) => order.is_gt() || order.is_eq() && kept & 1 == 1,
             (_, Rounding::Up) => !x.negative,
             (_, Rounding::Down) => x.negative,
         };
@@ -217,7 +221,11 @@ impl Exact {
             return self;
         }
         let top = |x: Exact| x.exponent + 128 - x.mantissa.leading_zeros() as i32;
-        let (high, low) = if top(self) >= top(other) { (self, other) } else { (other, self) };
+        let (high, low) = if top(self) >= top(other) {
+            (self, other)
+        } else {
+            (other, self)
+        };
         // The higher one fills 126 bits, so that a sum fits and what is lost of the lower one is a rest.
         let room = high.mantissa.leading_zeros() as i32 - 2;
         let exponent = high.exponent - room;

@@ -245,7 +245,10 @@ fn to_other(
 }
 
 pub(super) fn rule(name: &str) -> Option<LaneRule> {
-    if let Some(rest) = name.strip_prefix("v_cmp_").or_else(|| name.strip_prefix("v_cmpx_")) {
+    if let Some(rest) = name
+        .strip_prefix("v_cmp_")
+        .or_else(|| name.strip_prefix("v_cmpx_"))
+    {
         return comparison(rest);
     }
     let (stem, kind) = match name.rsplit_once('_')? {
@@ -283,8 +286,12 @@ fn arithmetic(stem: &str, kind: FloatKind) -> Option<LaneRule> {
             let flushing = m.flushing();
             flushing.add(flushing.mul_legacy(x[0], x[1]), x[2])
         }),
-        "v_min3" => of_one(kind, 3, |m, x| m.choose(m.choose(x[0], x[1], false), x[2], false)),
-        "v_max3" => of_one(kind, 3, |m, x| m.choose(m.choose(x[0], x[1], true), x[2], true)),
+        "v_min3" => of_one(kind, 3, |m, x| {
+            m.choose(m.choose(x[0], x[1], false), x[2], false)
+        }),
+        "v_max3" => of_one(kind, 3, |m, x| {
+            m.choose(m.choose(x[0], x[1], true), x[2], true)
+        }),
         "v_med3" => of_one(kind, 3, |m, x| m.median(x[0], x[1], x[2])),
         "v_trunc" => of_one(kind, 1, |m, x| m.integral(x[0], Rounding::Zero)),
         "v_ceil" => of_one(kind, 1, |m, x| m.integral(x[0], Rounding::Up)),
@@ -315,7 +322,13 @@ fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         "v_frexp_mant" => of_one(kind, 1, |m, x| match m.input(x[0]) {
             Number::Finite(x) if !x.is_zero() => {
                 let top = 128 - x.mantissa.leading_zeros() as i32;
-                m.kind.round(Exact { exponent: -top, ..x }, Rounding::Even)
+                m.kind.round(
+                    Exact {
+                        exponent: -top,
+                        ..x
+                    },
+                    Rounding::Even,
+                )
             }
             Number::Finite(zero) => m.kind.sign(zero.negative),
             other => m.encode(other),

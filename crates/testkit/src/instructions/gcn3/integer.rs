@@ -65,7 +65,10 @@ fn median<T: Ord + Copy>(a: T, b: T, c: T) -> T {
 }
 
 pub(super) fn rule(name: &str) -> Option<LaneRule> {
-    if let Some(rest) = name.strip_prefix("v_cmp_").or_else(|| name.strip_prefix("v_cmpx_")) {
+    if let Some(rest) = name
+        .strip_prefix("v_cmp_")
+        .or_else(|| name.strip_prefix("v_cmpx_"))
+    {
         return comparison(rest);
     }
     simple(name)
@@ -175,7 +178,10 @@ fn packed(name: &str) -> Option<LaneRule> {
         "v_msad_u8" => three(|x| sad(x[0], x[1], true) + x[2]),
         "v_sad_u16" => three(|x| {
             let half = |word: u64, n: u32| (word >> (16 * n) & 0xffff) as i64;
-            (0..2).map(|n| half(x[0], n).abs_diff(half(x[1], n))).sum::<u64>() + x[2]
+            (0..2)
+                .map(|n| half(x[0], n).abs_diff(half(x[1], n)))
+                .sum::<u64>()
+                + x[2]
         }),
         "v_sad_u32" => three(|x| x[0].abs_diff(x[1]) + x[2]),
         "v_qsad_pk_u16_u8" => quad(|x| quad_sad(x, false)),
@@ -195,9 +201,9 @@ fn packed(name: &str) -> Option<LaneRule> {
                 found | chosen << (8 * n)
             })
         }),
-        "v_cvt_pk_u16_u32" => {
-            Some(value(&[U32, U32], U32, |x| x[0].min(0xffff) | x[1].min(0xffff) << 16))
-        }
+        "v_cvt_pk_u16_u32" => Some(value(&[U32, U32], U32, |x| {
+            x[0].min(0xffff) | x[1].min(0xffff) << 16
+        })),
         "v_cvt_pk_i16_i32" => Some(value(&[U32, U32], U32, |x| {
             let half = |word: u64| s32(word).clamp(-0x8000, 0x7fff) as u64 & 0xffff;
             half(x[0]) | half(x[1]) << 16
@@ -213,14 +219,15 @@ fn carries(name: &str) -> Option<LaneRule> {
         Some(with(inputs, LaneOutput::Both(output), Box::new(compute)))
     };
     let chained = |compute: fn(u64, u64, u64) -> (u64, bool)| {
-        let compute = move |env: &LaneEnv, x: &[u64]| {
-            Some(compute(x[0], x[1], x[2] >> env.lane & 1))
-        };
+        let compute =
+            move |env: &LaneEnv, x: &[u64]| Some(compute(x[0], x[1], x[2] >> env.lane & 1));
         let output = LaneOutput::Both(U32);
         Some(with(&[U32, U32, U64], output, Box::new(compute)))
     };
     match name {
-        "v_add_u32" => both(&[U32, U32], U32, |x| (x[0] + x[1], x[0] + x[1] > 0xffff_ffff)),
+        "v_add_u32" => both(&[U32, U32], U32, |x| {
+            (x[0] + x[1], x[0] + x[1] > 0xffff_ffff)
+        }),
         "v_sub_u32" => both(&[U32, U32], U32, |x| (x[0].wrapping_sub(x[1]), x[0] < x[1])),
         "v_subrev_u32" => both(&[U32, U32], U32, |x| (x[1].wrapping_sub(x[0]), x[1] < x[0])),
         "v_addc_u32" => chained(|a, b, c| (a + b + c, a + b + c > 0xffff_ffff)),
@@ -249,7 +256,11 @@ fn of_lane(name: &str) -> Option<LaneRule> {
         "v_mbcnt_hi_u32_b32" => counted(32),
         "v_cndmask_b32" => {
             let compute = |env: &LaneEnv, x: &[u64]| {
-                let chosen = if x[2] >> env.lane & 1 == 1 { x[1] } else { x[0] };
+                let chosen = if x[2] >> env.lane & 1 == 1 {
+                    x[1]
+                } else {
+                    x[0]
+                };
                 Some((chosen, false))
             };
             let output = LaneOutput::Value(U32);
@@ -293,5 +304,9 @@ fn comparison(name: &str) -> Option<LaneRule> {
         };
         Some((0, holds(number(x[0]), number(x[1]))))
     };
-    Some(with(&[operand, operand], LaneOutput::Mask, Box::new(compute)))
+    Some(with(
+        &[operand, operand],
+        LaneOutput::Mask,
+        Box::new(compute),
+    ))
 }

@@ -166,7 +166,12 @@ impl<'a> Wave<'a> {
         let words = kind.map_or(0, |kind| kind.bits().div_ceil(32));
         let mut rows = Vec::new();
         for word in 0..words {
-            rows.push(*self.state.vectors.get(usize::from(self.destination?) + word as usize)?);
+            rows.push(
+                *self
+                    .state
+                    .vectors
+                    .get(usize::from(self.destination?) + word as usize)?,
+            );
         }
         for lane in 0..LANES {
             if exec >> lane & 1 == 0 {
@@ -300,19 +305,21 @@ impl<'a> Wave<'a> {
         };
         let field = ((1u64 << bits) - 1) as u32;
         let placed = (value & field) << from;
-        Some(match self.instr.modifier("dst_unused").unwrap_or("UNUSED_PAD") {
-            "UNUSED_PAD" => placed,
-            "UNUSED_PRESERVE" => old & !(field << from) | placed,
-            "UNUSED_SEXT" => {
-                let is_negative = value >> (bits - 1) & 1 == 1;
-                let above = u64::from(u32::MAX) << (from + bits);
-                match is_negative {
-                    true => placed | above as u32,
-                    false => placed,
+        Some(
+            match self.instr.modifier("dst_unused").unwrap_or("UNUSED_PAD") {
+                "UNUSED_PAD" => placed,
+                "UNUSED_PRESERVE" => old & !(field << from) | placed,
+                "UNUSED_SEXT" => {
+                    let is_negative = value >> (bits - 1) & 1 == 1;
+                    let above = u64::from(u32::MAX) << (from + bits);
+                    match is_negative {
+                        true => placed | above as u32,
+                        false => placed,
+                    }
                 }
-            }
-            _ => return None,
-        })
+                _ => return None,
+            },
+        )
     }
 
     /// The lane of the first source, by DPP.
@@ -406,4 +413,3 @@ impl Comparison {
         Comparison::AnyNan(kind)
     }
 }
-

@@ -40,7 +40,10 @@ pub(super) fn execute(instr: &AsmInstr, state: &WaveState) -> Option<WaveChanges
             return hardware(instr, state);
         }
         _ if name.ends_with("_saveexec_b64") => return saveexec(instr, state),
-        _ if name.starts_with("s_movk") || name.starts_with("s_cmovk") || name.ends_with("k_i32") => {
+        _ if name.starts_with("s_movk")
+            || name.starts_with("s_cmovk")
+            || name.ends_with("k_i32") =>
+        {
             return with_immediate(instr, state);
         }
         _ if name.starts_with("s_cmpk_") => return with_immediate(instr, state),
@@ -127,7 +130,9 @@ fn trailing(value: u64, bits: u32) -> u64 {
 
 /// Reduces each group of four bits to whether one of them is set.
 fn quads(value: u64, bits: u32) -> Vec<bool> {
-    (0..bits / 4).map(|quad| value >> (4 * quad) & 15 != 0).collect()
+    (0..bits / 4)
+        .map(|quad| value >> (4 * quad) & 15 != 0)
+        .collect()
 }
 
 fn unary(name: &str, a: u64, old: u64, state: &WaveState) -> Option<Outcome> {
@@ -219,7 +224,11 @@ fn binary(name: &str, a: u64, b: u64, state: &WaveState) -> Option<Outcome> {
         "s_mul_i32" => result(low(a.wrapping_mul(b))),
         "s_bfe_u32" | "s_bfe_u64" => {
             let (value, length) = field(a);
-            nonzero(if length >= 64 { value } else { value & ((1 << length) - 1) })
+            nonzero(if length >= 64 {
+                value
+            } else {
+                value & ((1 << length) - 1)
+            })
         }
         "s_bfe_i32" | "s_bfe_i64" => {
             let wide = if bits == 32 { sa as u64 } else { a };
@@ -278,7 +287,11 @@ fn with_immediate(instr: &AsmInstr, state: &WaveState) -> Option<WaveChanges> {
         "s_movk_i32" => changes.set(target, signed as u32),
         "s_cmovk_i32" => changes.set(
             target,
-            if state.scc() == 1 { signed as u32 } else { old as u32 },
+            if state.scc() == 1 {
+                signed as u32
+            } else {
+                old as u32
+            },
         ),
         "s_addk_i32" => {
             let sum = i64::from(old as u32 as i32) + signed;

@@ -68,8 +68,10 @@ pub fn parse(text: &str) -> Option<AsmInstr> {
         }
     }
     let pieces = pieces.into_iter().map(str::trim);
-    let operands: Option<Vec<AsmOperand>> =
-        pieces.filter(|piece| !piece.is_empty()).map(operand).collect();
+    let operands: Option<Vec<AsmOperand>> = pieces
+        .filter(|piece| !piece.is_empty())
+        .map(operand)
+        .collect();
     Some(AsmInstr {
         name: name.to_owned(),
         suffix,
@@ -243,6 +245,9 @@ mod tests {
         let instr = parse("s_and_saveexec_b64 s[2:3], vcc").expect("it parses");
         let values: Vec<AsmValue> = instr.operands.iter().map(|o| o.value).collect();
         assert_eq!(values, [AsmValue::Scalar(2), AsmValue::Scalar(106)]);
-        assert_eq!(parse("s_mov_b32 s0, -16").expect("it parses").operands[1].value, AsmValue::Int(-16));
+        assert_eq!(
+            parse("s_mov_b32 s0, -16").expect("it parses").operands[1].value,
+            AsmValue::Int(-16)
+        );
     }
 }
