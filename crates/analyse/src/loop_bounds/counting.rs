@@ -16,6 +16,8 @@ pub(super) struct CountedLoop<'f> {
     pub(super) header: usize,
     /// Facts that hold when the loop is entered.
     pub(super) facts: &'f Facts,
+    /// Whether they hold each time that the header is executed first, also by a wave without active lanes.
+    pub(super) facts_always_hold: bool,
 }
 
 /// Number of iterations in which a condition holds, from the first on without a gap.

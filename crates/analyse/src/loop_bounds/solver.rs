@@ -137,6 +137,8 @@ impl<'a> LoopSolver<'a> {
                     true => &of_lanes,
                     false => &facts,
                 },
+                // A wave may execute the header without lanes: facts of lanes say nothing of words then.
+                facts_always_hold: is_active || !exit.is_of_lane,
             };
             for candidate in self.candidates(exit, counted) {
                 match candidate {
@@ -248,7 +250,7 @@ impl<'a> LoopSolver<'a> {
             false => self.unroll(condition, of),
         };
         if let Some(unrolled) = unrolled {
-            if delay == 0 {
+            if delay == 0 && of.facts_always_hold {
                 for (id, span) in &unrolled.words {
                     self.symbolic.atoms.limit_leaf(*id, *span);
                     self.settled.insert(*id);

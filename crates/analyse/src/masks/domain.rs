@@ -21,7 +21,8 @@ pub enum MaskSite {
     Compared(NodeId, OpIndex),
     /// The active lanes at a branch on a mask, at the end of a node.
     Branch(NodeId),
-    /// The active lanes in which the predicate of an operation that compares holds.
+    /// The lanes in which the predicate of an operation that compares holds: active ones for a ballot; all or none, if the
+    /// predicate is one of the warp.
     Holds(NodeId, OpIndex),
 }
 
@@ -221,17 +222,40 @@ pub(super) struct MaskState {
     pub(super) is_active: bool,
 }
 
-/// Predicate whose ballot an operation takes; `None` if it takes none, or those of several predicates.
+/// Predicate of an operation that compares: one that writes the ballot of a predicate to words of a mask, or all lanes if a
+/// predicate of the warp holds, else none. `None` for other operations, and if there are several predicates.
 pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return None;
     };
-    let mut predicates = writes.iter().filter_map(|(_, value)| match value {
+    let of_warp = writes.iter().filter(|(cell, _)| !cell.is_per_lane());
+    let mut predicates = of_warp.filter_map(|(_, value)| match value {
         Expr::Ballot(predicate, _) => Some(&**predicate),
-        _ => None,
+        _ => choice_of_all(value).map(|(predicate, _)| predicate),
     });
     let first = predicates.next()?;
     predicates.all(|other| other == first).then_some(first)
+}
+
+/// Whether an operation takes a ballot: the lanes in which its predicate holds are active.
+pub(super) fn takes_ballot(op: &Op) -> bool {
+    let Some(Meaning::Set(writes)) = &op.meaning else {
+        return false;
+    };
+    let mut values = writes.iter().map(|(_, value)| value);
+    values.any(|value| matches!(value, Expr::Ballot(..)))
+}
+
+/// Predicate with which a word is all ones, else 0, or the other way round (`false`).
+fn choice_of_all(value: &Expr) -> Option<(&Expr, bool)> {
+    let Expr::Ternary(TernaryOp::Select, predicate, a, b) = value else {
+        return None;
+    };
+    match (&**a, &**b) {
+        (Expr::Const(u32::MAX), Expr::Const(0)) => Some((predicate, true)),
+        (Expr::Const(0), Expr::Const(u32::MAX)) => Some((predicate, false)),
+        _ => None,
+    }
 }
 
 impl MaskState {
@@ -316,8 +340,8 @@ impl MaskState {
         self.is_below(Cell::EXEC_WORDS, site, false)
     }
 
-    /// Whether the active lanes are among those that were active before, in another state without an execution of a site
-    /// between.
+    /// Whether the active lanes are among those that were active before, in another state; no site of which that state has
+    /// facts may have been executed since.
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
@@ -408,6 +432,18 @@ impl MaskState {
                 word.below.insert(literal);
             }
             return word;
+        }
+        if let (Some((_, holds_with_all)), Some(site)) = (choice_of_all(expr), holds) {
+            // Both words of the site are alike.
+            let mut word = MaskWord::unknown();
+            for literal in [0, 1].map(|number| Literal::new(site, number, false)) {
+                word.above.insert(literal);
+                word.below.insert(literal);
+            }
+            return match holds_with_all {
+                true => word,
+                false => word.negated(),
+            };
         }
         let mut domain = WordDomain { state: self };
         warpbound_ir::eval(expr, &mut domain).unwrap_or_else(MaskWord::unknown)

@@ -5,7 +5,7 @@ use warpbound_graph::DataflowProblem;
 use warpbound_ir::{Cell, ControlEffect, Meaning, OpIndex};
 use warpbound_simt::NodeId;
 
-use super::domain::{MaskSite, MaskState, predicate_of};
+use super::domain::{MaskSite, MaskState, predicate_of, takes_ballot};
 use super::{Masks, check};
 use crate::refusal::Refusal;
 
@@ -74,8 +74,8 @@ pub(super) fn apply(masks: &Masks<'_>, node: NodeId, at: OpIndex, state: &mut Ma
         _ => words.for_each(|&cell| state.forget_cell(cell)),
     }
     if let Some(site) = holds {
-        // Lanes in which a predicate holds were active; whether they still are depends on what follows.
-        if !matches!(op.control, ControlEffect::SetActive(_)) {
+        // Lanes of a ballot are active, unless the operation changes which are.
+        if takes_ballot(op) && !matches!(op.control, ControlEffect::SetActive(_)) {
             state.include_in_active(site);
         }
     }

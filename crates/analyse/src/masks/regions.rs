@@ -15,9 +15,19 @@ pub(super) fn stale_cells(masks: &Masks<'_>, node: NodeId, at: OpIndex) -> Vec<C
         return Vec::new();
     }
     let states = (masks.before(node, at), masks.before(node, at.next()));
-    let (Some(before), Some(after)) = states else {
-        return written_in(masks.code.ops.iter());
+    let (Some(mut before), Some(after)) = states else {
+        return all_cells(masks);
     };
+    // In the state after, these sites are those of this execution, in the state before those of the last one.
+    for site in [
+        MaskSite::Active(node, at),
+        MaskSite::Compared(node, at),
+        MaskSite::Holds(node, at),
+    ] {
+        if let Some(number) = masks.number(site) {
+            before.forget_site(number);
+        }
+    }
     if after.active_is_within(&before) {
         return Vec::new();
     }
@@ -31,7 +41,17 @@ pub(super) fn stale_cells(masks: &Masks<'_>, node: NodeId, at: OpIndex) -> Vec<C
     });
     let found = candidates.map(|(site, _)| written_since(masks, *site, node, at));
     let fewest = found.min_by_key(Vec::len);
-    fewest.unwrap_or_else(|| written_in(masks.code.ops.iter()))
+    fewest.unwrap_or_else(|| all_cells(masks))
+}
+
+/// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents that
+/// the others find at the entry.
+fn all_cells(masks: &Masks<'_>) -> Vec<Cell> {
+    let ops = masks.code.ops.iter();
+    let named = ops.flat_map(|op| op.reads.iter().chain(&op.writes).copied());
+    let entry = masks.code.entry_values.iter().map(|(cell, _)| *cell);
+    let cells = named.chain(entry).filter(|cell| cell.is_per_lane());
+    cells.collect::<BTreeSet<Cell>>().into_iter().collect()
 }
 
 /// Cells of the lanes that operations write, ascending.

@@ -13,7 +13,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, LaunchRanges};
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{AuditObservations, ClaimMonitor, Claims};
-use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, OpScope};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, OpIndex, OpScope, TernaryOp};
 use warpbound_isa::RegisterKind;
 use warpbound_launch::GlobalMemory;
 use warpbound_simt::warp::WarpModel;
@@ -481,6 +481,21 @@ fn ballot_cells(meaning: Option<&Meaning>) -> Option<[Cell; 2]> {
         .filter(|(_, value)| matches!(value, Expr::Ballot(..)))
         .map(|(cell, _)| *cell);
     Some([cells.next()?, cells.next()?])
+}
+
+/// Word of the warp that is all ones if a predicate holds, else 0, or the other way round (`false`).
+fn choice_of_all(meaning: Option<&Meaning>) -> Option<(Cell, bool)> {
+    let Some(Meaning::Set(writes)) = meaning else {
+        return None;
+    };
+    writes.iter().find_map(|(cell, value)| match value {
+        Expr::Ternary(TernaryOp::Select, _, a, b) if !cell.is_per_lane() => match (&**a, &**b) {
+            (Expr::Const(u32::MAX), Expr::Const(0)) => Some((*cell, true)),
+            (Expr::Const(0), Expr::Const(u32::MAX)) => Some((*cell, false)),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// Vector registers that a meaning reads in the own lane.
