@@ -30,6 +30,7 @@ mod runs;
 mod sandwich;
 mod session;
 mod stated_launches;
+mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LoneWarp};
@@ -47,6 +48,7 @@ pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
+pub use words::disassemble_words;
 
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_analyse::launch_profile::{
@@ -56,7 +58,7 @@ pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
 pub use warpbound_launch::{LaunchFile, LaunchSet, PathOrder, SetContents, StartCaches};
-pub use warpbound_load::{ByteSource, Bytes, FileSource, Kernel, NamePattern, Sm};
+pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_load::{
-    ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, Sm, list_candidates,
+    ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, list_candidates,
 };
 use warpbound_report::bound::KernelBound;
 
@@ -22,7 +22,7 @@ pub struct ImageSelection {
     /// Image with this number, counted from 1 as by `warpbound list`.
     pub image: Option<usize>,
     /// Images for this architecture.
-    pub sm: Option<Sm>,
+    pub arch: Option<Isa>,
 }
 
 /// Failure to use an image or a kernel.
@@ -118,21 +118,21 @@ impl Library {
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
-        let chosen = |sm: Option<Sm>| -> Vec<usize> {
+        let chosen = |arch: Option<Isa>| -> Vec<usize> {
             let chosen = cubins().filter(|(number, entry)| {
                 // A single cubin, or an image selected by number, is kept: loading it reports the unsupported
                 // architecture.
                 let is_requested = any || self.is_single() || selection.image.is_some();
                 (is_requested || entry.isa.is_supported())
                     && selection.image.is_none_or(|selected| selected == *number)
-                    && sm.is_none_or(|selected| entry.isa == Isa::Sm(selected))
+                    && arch.is_none_or(|selected| entry.isa == selected)
             });
             chosen.map(|(number, _)| number).collect()
         };
-        let numbers = match chosen(selection.sm) {
+        let numbers = match chosen(selection.arch) {
             numbers if !numbers.is_empty() => numbers,
             // GPUs of sm_53 run the code of sm_52 if a file has none for them.
-            none => match selection.sm.and_then(Sm::fallback) {
+            none => match selection.arch.and_then(Isa::fallback) {
                 Some(other) => chosen(Some(other)),
                 None => none,
             },
@@ -140,9 +140,9 @@ impl Library {
         if !numbers.is_empty() {
             return Ok(numbers);
         }
-        if let Some(sm) = selection.sm
-            && let Err(unsupported) = sm.check_supported()
-            && cubins().any(|(_, entry)| entry.isa == Isa::Sm(sm))
+        if let Some(arch) = selection.arch
+            && let Err(unsupported) = arch.check_supported()
+            && cubins().any(|(_, entry)| entry.isa == arch)
         {
             return Err(unsupported.in_file(self.file.as_str()));
         }
@@ -154,8 +154,8 @@ impl Library {
             true => "no machine code at all".to_owned(),
             false => others.join(", "),
         };
-        Err(match selection.sm {
-            Some(sm) => fail(format!("there is no machine code for {sm} in this file")),
+        Err(match selection.arch {
+            Some(arch) => fail(format!("there is no machine code for {arch} in this file")),
             None => {
                 fail("there is no machine code for a supported architecture in this file".into())
             }
@@ -295,13 +295,13 @@ impl Library {
                 let (message, hint) = match same {
                     true => (
                         format!("kernel {name:?} is in {one} and in {other}"),
-                        "choose with --image or --sm",
+                        "choose with --image or --arch",
                     ),
                     false => {
                         let names = list_candidates(equal.iter().map(|(_, symbol)| symbol));
                         (
                             format!("{name:?} is the name of several kernels: {names}"),
-                            "give the whole name of one, and choose among images with --image or --sm",
+                            "give the whole name of one, and choose among images with --image or --arch",
                         )
                     }
                 };

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{ImageSelection, Kernel, Session, Sm};
+use warpbound_driver::{ImageSelection, Isa, Kernel, Session};
 use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;
@@ -13,13 +13,13 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask meanings
-       cargo run --release -p warpbound-xtask -- meanings --count [--sm SM] [FILE...]
+       cargo run --release -p warpbound-xtask -- meanings --count [--arch ARCH] [FILE...]
 
 Writes docs/instructions.md: for each instruction the share of its modifiers with a meaning, and its reference.
 
   --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and list
               the instructions without one
-  --sm SM     only images for this architecture";
+  --arch ARCH  only images for this architecture";
 
 /// Number of instructions without a meaning that are named.
 const SHOWN: usize = 40;
@@ -30,9 +30,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--count" => count = true,
-            "--sm" => {
-                let sm = rest.next().context("--sm without a value")?;
-                selection.sm = Some(sm.parse::<Sm>().map_err(anyhow::Error::msg)?);
+            "--arch" | "--sm" => {
+                let arch = rest.next().context("--arch without a value")?;
+                selection.arch = Some(arch.parse::<Isa>().map_err(anyhow::Error::msg)?);
             }
             flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),
             file => files.push(PathBuf::from(file)),
