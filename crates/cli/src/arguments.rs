@@ -73,6 +73,10 @@ pub(crate) struct DisasmArguments {
     /// Operations as analyses and simulators read them, with their meanings
     #[arg(long, conflicts_with = "style")]
     pub(crate) ir: bool,
+    /// FILE has bare instruction words of the architecture, in hexadecimal, one on a line: 16 digits; for gfx803 8, or 16
+    /// with the second dword first. `invalid` stands for a word that is no instruction
+    #[arg(long, requires = "arch", conflicts_with_all = ["style", "ir", "kernel", "image"])]
+    pub(crate) words: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -465,9 +469,9 @@ pub(crate) struct Input {
     /// Cubin, file with embedded cubins (fat binary, executable, shared object, object file, archive), or mini-SIMT
     /// text; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Images for this architecture only, such as sm_61
-    #[arg(long, value_name = "SM")]
-    sm: Option<Isa>,
+    /// Images for this architecture only, such as sm_61 or gfx803
+    #[arg(long, alias = "sm", value_name = "ARCH")]
+    pub(crate) arch: Option<Isa>,
     /// Image of this number only (see `warpbound list`)
     #[arg(long, value_name = "N")]
     image: Option<usize>,
@@ -486,7 +490,7 @@ impl Input {
     pub(crate) fn selection(&self) -> ImageSelection {
         ImageSelection {
             image: self.image,
-            isa: self.sm,
+            isa: self.arch,
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> 
             let message = format!("{} images do not go into one file", numbers.len());
             return Err(Diagnostic::new(message)
                 .in_file(input.name())
-                .hint("--output FOLDER takes them; --image, --sm and --kernel choose among them")
+                .hint("--output FOLDER takes them; --image, --arch and --kernel choose among them")
                 .into());
         };
         let image = library.extract(*number)?;

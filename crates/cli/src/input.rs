@@ -151,17 +151,28 @@ fn read_machine(name: &str, folder: &Path) -> Result<mini::Machine, Diagnostic> 
     mini::Machine::parse(&path.display().to_string(), &text(&path)?)
 }
 
+/// Reads bare instruction words; `-` is standard input.
+pub(crate) fn words(path: &Path) -> Result<String, Diagnostic> {
+    match path == Path::new("-") {
+        true => utf8(read(std::io::stdin().lock(), STDIN, MAX_BYTES)?, STDIN),
+        false => text(path),
+    }
+}
+
 fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    let contents = read(file, &name, MAX_BYTES)?;
+    utf8(read(file, &name, MAX_BYTES)?, &name)
+}
+
+fn utf8(contents: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
     String::from_utf8(contents).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = error.as_bytes().get(..valid).unwrap_or_default();
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         Diagnostic::new("not UTF-8 text")
             .at(format_args!("line {line}"))
-            .in_file(name.as_str())
+            .in_file(name)
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session};
+use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session, disassemble_words};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
@@ -20,8 +20,18 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         kernel,
         style,
         ir,
+        words,
         output,
     } = arguments;
+    if *words && let Some(arch) = input.arch {
+        let mut text = String::new();
+        disassemble_words(arch, &input::words(&input.file)?, &mut text)
+            .map_err(|diagnostic| diagnostic.in_file(&input.name()))?;
+        let mut out = Output::open(output.output.as_deref())?;
+        out.write_all(text.as_bytes())?;
+        out.finish()?;
+        return Ok(0);
+    }
     let library = input::library(&input.file)?;
     let images = library.select(&input.selection())?;
     let kernel = kernel.as_deref();

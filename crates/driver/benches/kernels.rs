@@ -4,7 +4,8 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use warpbound_driver::{BoundOptions, KernelFlow, Session, WarpModel};
-use warpbound_isa::{Arch, nvidia::SassProgram};
+use warpbound_isa::amd::GcnProgram;
+use warpbound_isa::{Arch, TargetStyle, nvidia::SassProgram};
 
 fn main() {
     divan::main();
@@ -70,6 +71,27 @@ fn listing(bencher: Bencher<'_, '_>, kernel: &str) {
                 session.disassemble_plain(kernel, &mut text)
             });
     });
+}
+
+/// Instructions of GCN3 per second of decoding and printing.
+#[divan::bench(args = ["bfs", "matmul_tiled"])]
+fn gcn3_listing(bencher: Bencher<'_, '_>, name: &str) {
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+    let file = std::fs::read(format!("{built}/{name}.gfx803.co")).expect("it is there");
+    let session = Session::open(name, &file).expect("it loads");
+    let kernels = session.kernels(None).expect("it has kernels");
+    let code = kernels[0].code();
+    let program = GcnProgram::decode(code).expect("whole dwords");
+    let mut text = String::new();
+    bencher
+        .counter(ItemsCount::new(program.instrs.len()))
+        .bench_local(|| {
+            text.clear();
+            for instr in GcnProgram::decode(code).iter().flat_map(|p| &p.instrs) {
+                instr.write_text(TargetStyle::Hex, &mut text);
+                text.push('\n');
+            }
+        });
 }
 
 #[divan::bench(args = KERNELS.map(|(_, kernel)| kernel))]

@@ -30,6 +30,7 @@ mod runs;
 mod sandwich;
 mod session;
 mod stated_launches;
+mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LoneWarp};
@@ -47,6 +48,7 @@ pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
+pub use words::disassemble_words;
 
 pub use warpbound_analyse::LaunchContext;
 pub use warpbound_analyse::launch_profile::{

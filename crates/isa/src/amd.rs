@@ -18,6 +18,7 @@ pub use form::{GcnFormId, GcnUnit};
 pub use opcode::GcnOpcode;
 pub use operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
 pub use program::{GcnInstr, GcnProgram};
+pub use rows::form_patterns;
 
 /// Lanes of a wave.
 pub const WAVE_LANES: u32 = 64;

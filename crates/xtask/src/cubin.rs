@@ -17,14 +17,29 @@ pub(crate) struct CodeSection {
 
 /// Returns SM number and code sections of a cubin for Maxwell or Pascal; `None` for any other file.
 pub(crate) fn code_sections(file: &[u8]) -> Option<(u32, Vec<CodeSection>)> {
+    const CUDA: u64 = 190;
+    sections(file, CUDA, |name| name.starts_with(".text."))
+}
+
+/// Returns the code sections of a code object for AMD's GPUs; `None` for any other file.
+pub(crate) fn amd_code_sections(file: &[u8]) -> Option<Vec<CodeSection>> {
+    const AMDGPU: u64 = 224;
+    Some(sections(file, AMDGPU, |name| name == ".text")?.1)
+}
+
+/// Returns the low byte of the flags and the sections with certain names of an ELF file for a machine.
+fn sections(
+    file: &[u8],
+    machine: u64,
+    is_code: impl Fn(&str) -> bool,
+) -> Option<(u32, Vec<CodeSection>)> {
     /// ELF, 64 bits, little endian.
     const MAGIC: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];
-    const CUDA: u64 = 190;
     const PROGBITS: u64 = 1;
-    if !file.starts_with(&MAGIC) || number(file, 0x12, 2)? != CUDA {
+    if !file.starts_with(&MAGIC) || number(file, 0x12, 2)? != machine {
         return None;
     }
-    let sm = u32::try_from(number(file, 0x30, 4)? & 0xff).ok()?;
+    let flags = u32::try_from(number(file, 0x30, 4)? & 0xff).ok()?;
     let table = usize::try_from(number(file, 0x28, 8)?).ok()?;
     let size = usize::try_from(number(file, 0x3a, 2)?).ok()?;
     let count = usize::try_from(number(file, 0x3c, 2)?).ok()?;
@@ -36,7 +51,7 @@ pub(crate) fn code_sections(file: &[u8]) -> Option<(u32, Vec<CodeSection>)> {
         let header = header(index)?;
         let name = file.get(names + usize::try_from(number(header, 0, 4)?).ok()?..)?;
         let name = String::from_utf8_lossy(name.split(|&byte| byte == 0).next()?).into_owned();
-        if !name.starts_with(".text.") || number(header, 4, 4)? != PROGBITS {
+        if !is_code(&name) || number(header, 4, 4)? != PROGBITS {
             continue;
         }
         let offset = usize::try_from(number(header, 24, 8)?).ok()?;
@@ -44,7 +59,7 @@ pub(crate) fn code_sections(file: &[u8]) -> Option<(u32, Vec<CodeSection>)> {
         let code = file.get(offset..offset.checked_add(length)?)?.to_vec();
         sections.push(CodeSection { name, code, offset });
     }
-    Some((sm, sections))
+    Some((flags, sections))
 }
 
 /// Reads a little-endian number of `length` bytes.

@@ -1,5 +1,6 @@
-//! `cargo xtask disasm-compare`: our disassembly compared with NVIDIA's, word by word.
+//! `cargo xtask disasm-compare`: our disassembly compared with NVIDIA's and LLVM's, word by word.
 
+mod gcn3;
 mod library;
 mod random;
 mod record;
@@ -24,6 +25,7 @@ usage: cargo xtask disasm-compare [--show COUNT]
        cargo xtask disasm-compare [--show COUNT] [--seed NUMBER] --random COUNT
        cargo xtask disasm-compare [--show COUNT] --relocated DIRECTORY...
        cargo xtask disasm-compare [--seed NUMBER] --record [DIRECTORY...]
+       cargo xtask disasm-compare --gfx803 [--show COUNT] [--seed NUMBER] [--random COUNT | --record | FILE...]
 
 Disassembles instructions with this project's tables and with oracle/bin/nvdisasm and compares the texts.
 A word that is an instruction for one side only is a difference. Prints counts and the first differences;
@@ -40,7 +42,12 @@ fails if there is a difference. Without arguments: every instruction of kernels/
   --show COUNT     number of differences to print (20)
   --record         compare nothing, but write the output of nvdisasm for a selection of words to
                    crates/isa/tests/data/spelling.txt, which a test reads. The words of the cubins below
-                   DIRECTORY are not copied: random words with the same modifiers are recorded";
+                   DIRECTORY are not copied: random words with the same modifiers are recorded
+  --gfx803         instead: GCN3, against oracle/bin/llvm-mc-14: whole listings of all code objects of
+                   kernels/built, or of FILE...; their instructions are also encoded again. A FILE that is none has
+                   a word in hexadecimal on each line. --random: words of all forms in turn. Where LLVM 14 differs
+                   from us and oracle/bin/llvm-mc-22 from LLVM 14, the word counts as disputed. --record writes
+                   crates/isa/tests/data/gcn3.txt";
 
 /// Words that nvdisasm lists as NOP without a guard, against the encoding; no compiler emits them, and we do not
 /// imitate it.
@@ -58,11 +65,22 @@ struct Options {
     show: usize,
     record: bool,
     relocated: bool,
+    gfx803: bool,
     directories: Vec<PathBuf>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
+    if options.gfx803 {
+        let options = gcn3::GcnOptions {
+            random: options.random,
+            seed: options.seed,
+            show: options.show,
+            record: options.record,
+            files: &options.directories,
+        };
+        return gcn3::run(repository, &options);
+    }
     let nvdisasm = Nvdisasm::new(&repository.oracle())?;
     if options.relocated {
         return relocated::run(&nvdisasm, &options.directories, options.show);
@@ -147,6 +165,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
         show: 20,
         record: false,
         relocated: false,
+        gfx803: false,
         directories: Vec::new(),
     };
     let mut arguments = arguments.iter();
@@ -163,6 +182,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
             "--record" => options.record = true,
+            "--gfx803" => options.gfx803 = true,
             "--relocated" => options.relocated = true,
             other if other.starts_with('-') => {
                 bail!("unknown argument {other:?}")

@@ -23,6 +23,7 @@ mod kernels;
 mod launches;
 mod life_ranges;
 mod listing_speed;
+mod llvm_mc;
 mod loops;
 mod meanings;
 mod monotone;

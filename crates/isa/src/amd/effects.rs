@@ -2,6 +2,7 @@
 //!
 //! Effects over-approximate: reads and writes may name more registers than the hardware touches, never fewer.
 
+use super::fields::Encoding;
 use super::form::{FormFlow, GcnForm, GcnUnit, VectorExtension};
 use super::operand::{self, GcnModifiers, GcnOperand, GcnValue, OperandAccess};
 use super::program::GcnInstr;
@@ -141,7 +142,12 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
         access.stores = true;
         out.reads.push(scalar_register(scalar::M0));
     }
+    // GCN3 has no offset of flat addresses, although disassemblers print one.
+    let has_flat_offset = form.encoding == Encoding::Flat && modifiers.offset != 0;
+    let is_aligned = |item| operand::is_aligned(item, instr);
     let is_defined = operands.iter().all(is_defined)
+        && form.operands.iter().all(is_aligned)
+        && !has_flat_offset
         && !modifiers.gds
         && modifiers.dpp.is_none_or(|dpp| dpp.is_defined());
     out.flow = match is_defined {

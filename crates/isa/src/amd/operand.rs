@@ -217,6 +217,17 @@ pub(crate) fn operands<'f>(
     spelled(form, instr).map(|(_, operand)| operand)
 }
 
+/// Whether the number of a scalar group is aligned as GCN3 demands: pairs to 2, larger groups to 4.
+pub(crate) fn is_aligned(item: &FormOperand, instr: &GcnInstr) -> bool {
+    let bits = u128::from(instr.word).field(item.field);
+    let number = match item.kind {
+        FieldKind::Scalar { scale } => bits * u64::from(scale),
+        FieldKind::Source(_) if bits < 128 => bits,
+        _ => 0,
+    };
+    number.is_multiple_of(item.dwords.clamp(1, 4).into())
+}
+
 /// First register of a scalar group. Numbers that are not aligned are rounded down, as disassemblers do.
 pub(crate) fn scalar_group(number: u32, dwords: u8) -> Option<u8> {
     let number = u8::try_from(number).ok()?;

@@ -91,3 +91,10 @@ fn index() -> Vec<Candidates> {
     }
     index
 }
+
+/// Value and mask of the fixed bits of each form; those of the first dword are in the low half.
+pub fn form_patterns() -> impl Iterator<Item = (u64, u64)> {
+    HEADS
+        .iter()
+        .map(|head| (head.value as u64, head.mask as u64))
+}

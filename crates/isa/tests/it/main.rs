@@ -3,6 +3,7 @@
 
 mod effects;
 mod encoding;
+mod gcn3;
 mod life_ranges;
 mod registers;
 mod spelling;
