@@ -103,7 +103,7 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || bytes.ends_with(b"/")
 }
 
-/// Returns the name of an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`.
+/// Returns the name of an extracted image: `NAME.NUMBER.ARCHITECTURE.cubin`, or with the extension of another kind.
 fn file_name(file: &Path, image: &ExtractedImage) -> PathBuf {
     let stem = match is_stdout(file) {
         true => "stdin".into(),

@@ -32,6 +32,7 @@ impl Library {
             isa: entry.isa.to_string(),
             extension: match entry.kind {
                 EntryKind::Text => "msimt",
+                EntryKind::CodeObject => "co",
                 _ => "cubin",
             },
             contents: contents.map_err(|d| d.in_file(self.image_name(number)))?,

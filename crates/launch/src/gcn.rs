@@ -27,6 +27,15 @@ pub mod aperture {
     pub const SIZE: u64 = 1 << 32;
 }
 
+/// Words of a number, low first.
+fn words(number: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = number.to_le_bytes();
+    [
+        u32::from_le_bytes([a, b, c, d]),
+        u32::from_le_bytes([e, f, g, h]),
+    ]
+}
+
 /// Place of a byte in the scratch of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScratchPlace {

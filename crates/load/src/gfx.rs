@@ -73,7 +73,7 @@ impl Gfx {
     pub const GFX803: Gfx = Gfx("gfx803");
 
     /// Target of an offload bundle that this crate does not know.
-    pub(crate) const UNKNOWN: Gfx = Gfx("an unknown gfx target");
+    pub(crate) const UNKNOWN: Gfx = Gfx("unknown-gfx");
 
     /// Whether kernels of this target can be read.
     pub fn is_supported(self) -> bool {

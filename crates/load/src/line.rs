@@ -188,7 +188,8 @@ fn relocate(
         let field = tail
             .first_chunk_mut::<4>()
             .ok_or_else(|| bad("lies outside the table"))?;
-        *field = (name as u32).to_le_bytes();
+        let [a, b, c, d, ..] = name.to_le_bytes();
+        *field = [a, b, c, d];
         return Ok(());
     }
     let field = tail

@@ -7,7 +7,7 @@ use warpbound_load::{CodeObjectKernel, GcnDescriptor, Image, Kernel, LoadedFile,
 use super::entry::WaveEntry;
 use super::kernarg::{self, DynamicShared, HiddenValues};
 use super::packet::{self, PacketFacts};
-use super::{LANES, aperture};
+use super::{LANES, aperture, words};
 use crate::buffers;
 use crate::file::LaunchFile;
 use crate::launch::{Launch, PathOrder};
@@ -53,7 +53,7 @@ pub(crate) fn bind(
         lane_scratch,
         code_base: addresses.file.wrapping_add(object.code_address),
     };
-    let mut words = Vec::with_capacity(4 * code.address_words.len());
+    let mut code_words = Vec::with_capacity(4 * code.address_words.len());
     for word in &code.address_words {
         if !word.symbol.is_empty() {
             let message = format!(
@@ -63,14 +63,14 @@ pub(crate) fn bind(
             return Err(fault(message));
         }
         let address = entry.code_base.wrapping_add_signed(word.addend);
-        words.extend_from_slice(&word.half.of(address).to_le_bytes());
+        code_words.extend_from_slice(&word.half.of(address).to_le_bytes());
     }
     let launch = Launch {
         grid: file.grid,
         block: file.block,
         shared: shared.bytes,
         local: lane_scratch,
-        constants: vec![(Code::ADDRESS_BANK, words)],
+        constants: vec![(Code::ADDRESS_BANK, code_words)],
         textures: Vec::new(),
         surfaces: Vec::new(),
         max_instructions,
@@ -156,8 +156,8 @@ impl Addresses {
         (values, shared, lane_scratch): (&[Vec<u8>], &DynamicShared, u32),
         memory: &mut GlobalMemory,
     ) -> Result<Addresses, String> {
-        let high = |address: u64| (address >> 32) as u32;
-        let (shared_base, private_base) = (high(aperture::SHARED), high(aperture::PRIVATE));
+        let [_, shared_base] = words(aperture::SHARED);
+        let [_, private_base] = words(aperture::PRIVATE);
         let queue = memory.add("the queue", packet::queue(shared_base, private_base));
         let loaded = image.loaded_file().ok_or_else(|| {
             "the code object is not linked; link it first, e.g. with `ld.lld -shared`".to_owned()
@@ -212,8 +212,8 @@ fn user_registers(
     addresses: &Addresses,
     lane_scratch: u32,
 ) -> Result<Vec<u32>, String> {
-    let pair = |address: u64| vec![address as u32, (address >> 32) as u32];
-    let [base, base_high] = [aperture::SCRATCH as u32, (aperture::SCRATCH >> 32) as u32];
+    let pair = |address: u64| words(address).to_vec();
+    let [base, base_high] = words(aperture::SCRATCH);
     let waves = file.block.iter().product::<u32>().div_ceil(LANES);
     let scratch = waves.saturating_mul(lane_scratch.saturating_mul(LANES));
     let registers = [

@@ -2,7 +2,7 @@
 
 use warpbound_load::GcnDescriptor;
 
-use super::LANES;
+use super::{LANES, words};
 use crate::launch::Size;
 
 /// State in which the waves of a launch begin. Registers that it does not give a value are undefined at the start.
@@ -91,9 +91,9 @@ impl WaveEntry {
         let mut all = numbered(0, &self.user);
         let first = self.descriptor.user_registers();
         all.extend(numbered(first, &self.system(group, wave)));
-        let lanes = self.lanes(wave);
-        all.push((EXEC_LOW, lanes as u32));
-        all.push((EXEC_HIGH, (lanes >> 32) as u32));
+        let [low, high] = words(self.lanes(wave));
+        all.push((EXEC_LOW, low));
+        all.push((EXEC_HIGH, high));
         all.push((MODE, self.mode()));
         all
     }

@@ -174,15 +174,16 @@ fn work_item_ids_of_partial_waves() {
     for wave in 0..2 {
         let rows = entry.vectors(wave);
         assert_eq!(rows.len(), 3);
-        for lane in 0..LANES as usize {
+        for (lane, number) in (0..LANES as usize).zip(0..) {
             let exists = entry.lanes(wave) >> lane & 1 != 0;
-            assert_eq!(exists, wave == 0 || lane < 41);
+            assert_eq!(exists, wave == 0 || number < 41);
             let expected = if exists {
                 ids.next().expect("an id")
             } else {
                 [0; 3]
             };
-            assert_eq!([rows[0][lane], rows[1][lane], rows[2][lane]], expected);
+            let found: Vec<u32> = rows.iter().map(|row| row[lane]).collect();
+            assert_eq!(found, expected);
         }
     }
     assert_eq!((ids.next(), entry.lanes(2)), (None, 0));

@@ -202,13 +202,14 @@ fn link(elf: &Elf<'_>, index: usize, bytes: &mut [u8], relocation: &RawRelocatio
     };
     let target = symbol.value.wrapping_add_signed(addend);
     let distance = target.wrapping_sub(relocation.at);
+    let [a, b, c, d, e, f, g, h] = distance.to_le_bytes();
     let word = match relocation.number {
-        DISTANCE | DISTANCE_LOW => distance as u32,
-        DISTANCE_HIGH => (distance >> 32) as u32,
+        DISTANCE | DISTANCE_LOW => [a, b, c, d],
+        DISTANCE_HIGH => [e, f, g, h],
         _ => return false,
     };
     let field = usize::try_from(relocation.at)
         .ok()
         .and_then(|at| bytes.get_mut(at..)?.first_chunk_mut());
-    field.map(|field| *field = word.to_le_bytes()).is_some()
+    field.map(|field| *field = word).is_some()
 }

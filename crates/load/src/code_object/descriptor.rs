@@ -43,13 +43,13 @@ impl GcnDescriptor {
 
     /// VGPRs that are allocated for a work-item, at most 256.
     pub fn vector_registers(&self) -> u16 {
-        (((self.rsrc1 & 0x3f) + 1) * 4) as u16
+        (small(self.rsrc1, 0x3f) + 1) * 4
     }
 
     /// SGPRs that are allocated for a wave: the stated number, rounded up to the granule of 16. VCC, FLAT_SCRATCH and
     /// XNACK_MASK count as the last ones.
     pub fn scalar_registers(&self) -> u16 {
-        (((self.rsrc1 >> 6 & 0xf) + 1) * 8).next_multiple_of(16) as u16
+        ((small(self.rsrc1 >> 6, 0xf) + 1) * 8).next_multiple_of(16)
     }
 
     /// Number of user SGPRs, the first that are set.
@@ -83,4 +83,10 @@ impl GcnDescriptor {
         let float = self.rsrc1 >> 12 & 0xff;
         float | (self.rsrc1 >> 21 & 1) << 8 | (self.rsrc1 >> 23 & 1) << 9
     }
+}
+
+/// Low bits of a word, selected by a mask of at most 8 bits.
+fn small(word: u32, mask: u8) -> u16 {
+    let [low, ..] = word.to_le_bytes();
+    u16::from(low & mask)
 }

@@ -1,13 +1,14 @@
 //! Kernels in the symbol table, and their descriptors.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 
 use super::metadata::StatedKernel;
-use super::read::{STT_KERNEL, relocations_of};
+use super::read::STT_KERNEL;
 use super::{CodeObjectVersion, GcnDescriptor};
-use crate::elf::{Elf, RawSymbol, Relocations, SymbolLocation, fault};
+use crate::elf::{Elf, RawRelocation, RawSymbol, Relocations, SymbolLocation, fault};
 
 /// A symbol that stands for a kernel: its descriptor, or in version 2 its header.
 pub(super) struct KernelSymbol<'elf> {
@@ -65,11 +66,46 @@ const DISTANCE: u32 = 5;
 const WAVE32: u32 = 1 << 10;
 const DYNAMIC_STACK: u32 = 1 << 11;
 
+/// Relocations by the index of the relocated section and the offset there.
+pub(super) struct FieldRelocations<'a> {
+    all: &'a Relocations,
+    by_place: HashMap<(usize, u64), &'a RawRelocation>,
+}
+
+impl<'a> FieldRelocations<'a> {
+    /// Indexes relocations; of several at one place the first counts.
+    pub(super) fn new(all: &'a Relocations) -> FieldRelocations<'a> {
+        let mut by_place = HashMap::new();
+        for (section, relocations) in all {
+            for relocation in relocations.iter().flatten() {
+                by_place
+                    .entry((*section, relocation.at))
+                    .or_insert(relocation);
+            }
+        }
+        FieldRelocations { all, by_place }
+    }
+
+    /// The relocations of a section.
+    pub(super) fn of_section(&self, section: usize) -> Result<&'a [RawRelocation], Diagnostic> {
+        match self.all.get(&section) {
+            Some(relocations) => Ok(relocations.as_ref().map_err(Diagnostic::clone)?),
+            None => Ok(&[]),
+        }
+    }
+
+    /// The relocation of a field.
+    fn at(&self, section: usize, at: u64) -> Result<Option<&'a RawRelocation>, Diagnostic> {
+        self.of_section(section)?;
+        Ok(self.by_place.get(&(section, at)).copied())
+    }
+}
+
 /// Reads the descriptor of a kernel.
 pub(super) fn descriptor(
     elf: &Elf<'_>,
     kernel: &KernelSymbol<'_>,
-    relocations: &Relocations,
+    relocations: &FieldRelocations<'_>,
 ) -> Result<RawDescriptor, Diagnostic> {
     let symbol = kernel.symbol;
     let is_v2 = symbol.kind == STT_KERNEL;
@@ -94,8 +130,7 @@ pub(super) fn descriptor(
     let entry = u64::from(word(16)) | u64::from(word(20)) << 32;
     let wrapped = symbol.value.wrapping_add(entry);
     let mut place = (is_v2.then_some(index), wrapped);
-    let mut all = relocations_of(relocations, index)?.iter();
-    if let Some(relocation) = all.find(|relocation| relocation.at == at.saturating_add(16)) {
+    if let Some(relocation) = relocations.at(index, at.saturating_add(16))? {
         let target = elf.symbols.get(relocation.symbol);
         let section = target.map(|target| target.location);
         let (Some(target), Some(SymbolLocation::Section(section)), Some(addend), DISTANCE) =

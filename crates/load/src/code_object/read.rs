@@ -7,14 +7,12 @@ use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use super::code::{self, CodeSection, FunctionPlace};
-use super::kernel::{self, KernelSymbol};
+use super::kernel::{self, FieldRelocations, KernelSymbol};
 use super::loaded;
 use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
 use super::{CodeObjectKernel, CodeObjectVersion};
-use crate::elf::{
-    Elf, Header, RawRelocation, RawSymbol, Relocations, STT_OBJECT, SymbolLocation, fault,
-};
+use crate::elf::{Elf, Header, RawSymbol, STT_OBJECT, SymbolLocation, fault};
 use crate::gfx::Gfx;
 use crate::image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
 use crate::isa::Isa;
@@ -117,7 +115,19 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
     if linkage == Linkage::Executable {
         image.loaded_file = Some(loaded::read(file, elf)?);
     }
-    let parts = Parts::collect(file, elf, (version, linkage), notes, &kernels, &mut image)?;
+    let relocations = elf.relocations();
+    let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
+        image.warnings.push(diagnostic);
+        BTreeMap::new()
+    });
+    let relocations = FieldRelocations::new(&relocations);
+    let parts = Parts::collect(
+        file,
+        (elf, &relocations),
+        (version, linkage),
+        (notes, lines),
+        &kernels,
+    )?;
     let mut names = HashSet::new();
     for kernel in &kernels {
         let read = match names.insert(&*kernel.name) {
@@ -161,7 +171,7 @@ struct Parts<'elf> {
     elf: &'elf Elf<'elf>,
     version: CodeObjectVersion,
     linkage: Linkage,
-    relocations: Relocations,
+    relocations: &'elf FieldRelocations<'elf>,
     stated: StatedKernels,
     /// Code sections by index; or the error of reading one.
     code: BTreeMap<usize, Result<CodeSection, Diagnostic>>,
@@ -172,37 +182,31 @@ struct Parts<'elf> {
 }
 
 impl<'elf> Parts<'elf> {
-    /// Reads code sections, metadata and line table.
+    /// Reads code sections and metadata.
     fn collect(
         file: &Bytes,
-        elf: &'elf Elf<'elf>,
+        (elf, relocations): (&'elf Elf<'elf>, &'elf FieldRelocations<'elf>),
         (version, linkage): (CodeObjectVersion, Linkage),
-        notes: Notes,
+        (notes, lines): (Notes, BTreeMap<usize, LineTable>),
         kernels: &[KernelSymbol<'_>],
-        image: &mut Image,
     ) -> Result<Parts<'elf>, Diagnostic> {
         let is_v2 = version == CodeObjectVersion::V2;
         let stated = match &notes.metadata {
             Some((offset, root)) => metadata::read(*offset, root, is_v2)?,
             None => StatedKernels::new(),
         };
-        let relocations = elf.relocations();
-        let mut functions = functions(elf, kernels, &relocations);
+        let mut functions = functions(elf, kernels, relocations);
         let (mut code, mut by_address) = (BTreeMap::new(), BTreeMap::new());
         for (index, section) in elf.sections.iter().enumerate() {
             if code::is_code(section) {
                 let of_section = functions.remove(&index).unwrap_or_default();
-                let read = relocations_of(&relocations, index).and_then(|relocations| {
+                let read = relocations.of_section(index).and_then(|relocations| {
                     CodeSection::read(file, elf, index, relocations, of_section)
                 });
                 code.insert(index, read);
                 by_address.insert(section.address, index);
             }
         }
-        let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {
-            image.warnings.push(diagnostic);
-            BTreeMap::new()
-        });
         Ok(Parts {
             elf,
             version,
@@ -219,7 +223,7 @@ impl<'elf> Parts<'elf> {
     fn kernel(&self, kernel: &KernelSymbol<'_>, image: &mut Image) -> Result<Kernel, Diagnostic> {
         let symbol = kernel.symbol;
         let here = |message: String| fault(symbol.offset, message);
-        let raw = kernel::descriptor(self.elf, kernel, &self.relocations)?;
+        let raw = kernel::descriptor(self.elf, kernel, self.relocations)?;
         let (index, section, entry) = self.code_at(raw.entry, symbol)?;
         let nothing = StatedKernel::default();
         let stated = match self.stated.get(&*kernel.name) {
@@ -305,22 +309,11 @@ impl<'elf> Parts<'elf> {
     }
 }
 
-/// The relocations of a section.
-pub(super) fn relocations_of(
-    relocations: &Relocations,
-    section: usize,
-) -> Result<&[RawRelocation], Diagnostic> {
-    match relocations.get(&section) {
-        Some(relocations) => Ok(relocations.as_ref().map_err(Diagnostic::clone)?),
-        None => Ok(&[]),
-    }
-}
-
 /// The functions of the symbol table by the index of their section. A kernel of version 2 begins after its header.
 fn functions(
     elf: &Elf<'_>,
     kernels: &[KernelSymbol<'_>],
-    relocations: &Relocations,
+    relocations: &FieldRelocations<'_>,
 ) -> BTreeMap<usize, Vec<FunctionPlace>> {
     let mut found: BTreeMap<usize, Vec<FunctionPlace>> = BTreeMap::new();
     let headers: BTreeMap<u64, &KernelSymbol<'_>> = kernels

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_load::{Image, KernelArg};
+use warpbound_load::{Image, Kernel, KernelArg};
 
 /// A file of `tests/data`.
 pub(crate) fn data(name: &str) -> Vec<u8> {
@@ -54,6 +54,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
         assert_one_line(warning);
     }
     assert!(image.others().len() <= bytes.len());
+    exercise_loaded_file(&image, bytes.len());
     let Ok(kernels) = image.kernels() else {
         return Ok(());
     };
@@ -62,29 +63,8 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
         assert!(names.iter().any(|name| *name == *refused.name));
         assert_refusal(&refused.error);
     }
-    if let Some(loaded) = image.loaded_file() {
-        assert!(loaded.addresses.len() + loaded.undefined.len() <= bytes.len());
-        for segment in &loaded.segments {
-            assert!(segment.bytes.len() as u64 <= segment.size);
-        }
-    }
     for kernel in kernels.iter().chain(image.device_functions()) {
-        if let Some(object) = &kernel.code_object {
-            let end = |arg: &KernelArg| arg.offset + arg.size;
-            assert!(
-                object
-                    .args
-                    .iter()
-                    .all(|arg| end(arg) <= object.kernarg_size)
-            );
-            assert!(kernel.entry.0 as usize + 4 <= kernel.code().len().next_multiple_of(4));
-            let descriptor = &object.descriptor;
-            let _ = (
-                descriptor.mode(),
-                descriptor.vector_registers(),
-                object.hidden_offset(),
-            );
-        }
+        exercise_code_object(kernel);
         let inside = |address: CodeAddr| (address.0 as usize) < kernel.code().len();
         let _ = (kernel.demangled(), kernel.code_digest());
         for address in (0..kernel.code().len() as u32 + 64).step_by(8) {
@@ -121,6 +101,31 @@ pub(crate) fn exercise(bytes: &[u8]) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Checks the parts of a linked code object of `size` bytes.
+fn exercise_loaded_file(image: &Image, size: usize) {
+    let Some(loaded) = image.loaded_file() else {
+        return;
+    };
+    assert!(loaded.addresses.len() + loaded.undefined.len() <= size);
+    for segment in &loaded.segments {
+        assert!(segment.bytes.len() as u64 <= segment.size);
+    }
+}
+
+/// Checks the facts of a kernel of a code object.
+fn exercise_code_object(kernel: &Kernel) {
+    let Some(object) = &kernel.code_object else {
+        return;
+    };
+    let end = |arg: &KernelArg| arg.offset + arg.size;
+    let mut args = object.args.iter();
+    assert!(args.all(|arg| end(arg) <= object.kernarg_size));
+    assert!((kernel.entry.0 as usize) < kernel.code().len());
+    let descriptor = &object.descriptor;
+    let _ = (descriptor.mode(), descriptor.vector_registers());
+    let _ = (descriptor.scalar_registers(), object.hidden_offset());
 }
 
 /// Checks that the refusal of a file is one line with a location.
