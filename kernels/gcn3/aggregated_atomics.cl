@@ -9,15 +9,18 @@ kernel void aggregated_atomics(global const int *keys, global uint *counts, int 
     if (i >= count)
         return;
     int key = keys[i] & 7;
+    int todo = 1;
 #pragma unroll 1
-    while (1) {
-        int first = __builtin_amdgcn_readfirstlane(key);
-        if (key == first) {
-            ulong same = ballot(1);
-            int rank = __builtin_amdgcn_mbcnt_hi((uint)(same >> 32), __builtin_amdgcn_mbcnt_lo((uint)same, 0u));
-            if (rank == 0)
-                atomic_add(&counts[key], (uint)__builtin_popcountl(same));
-            break;
+    while (ballot(todo)) {
+        if (todo) {
+            int first = __builtin_amdgcn_readfirstlane(key);
+            ulong same = ballot(key == first);
+            if (key == first) {
+                int rank = __builtin_amdgcn_mbcnt_hi((uint)(same >> 32), __builtin_amdgcn_mbcnt_lo((uint)same, 0u));
+                if (rank == 0)
+                    atomic_add(&counts[key], (uint)__builtin_popcountl(same));
+                todo = 0;
+            }
         }
     }
 }

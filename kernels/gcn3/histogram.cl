@@ -4,7 +4,7 @@
 // Options: -mcode-object-version=5 -gline-tables-only
 #include "device.h"
 
-kernel void histogram(global const uint *words, global uint *bins, int word_count)
+UP_TO(512) kernel void histogram(global const uint *words, global uint *bins, int word_count)
 {
     local uint counts[256];
 #pragma unroll 1
