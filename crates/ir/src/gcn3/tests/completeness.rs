@@ -8,7 +8,8 @@ use super::machine::{check_cells, decoded, meaning_of};
 use crate::{Expr, Meaning};
 
 /// Mnemonics of integers and scalar memory without a meaning: buffers and stores of scalar memory, hardware registers,
-/// clocks, registers that an index selects, sums of differences at four places. The lifter knows s_getpc_b64.
+/// clocks, registers that an index selects, sums of differences at four places. The lifter
+/// knows s_getpc_b64 and v_movrel*.
 const WITHOUT: &[&str] = &[
     "s_buffer_load_dword",
     "s_buffer_load_dwordx16",

@@ -2,7 +2,7 @@
 
 use warpbound_isa::amd::WAVE_LANES;
 
-use super::machine::{Wave, meaning_of, vop2, vop3};
+use super::machine::{Wave, decoded, meaning_of, row, vop2, vop3};
 
 const ALL: u32 = u32::MAX;
 const MIN: u32 = 1 << 31;
@@ -207,4 +207,43 @@ fn choices_by_a_mask() {
     assert_eq!(wave.vector(3, 62), 10);
     // Others do not have negation.
     assert!(meaning_of(word).is_some());
+}
+
+#[test]
+fn registers_that_an_index_selects() {
+    let run = |word: u64, m0: u32| {
+        let mut wave = Wave::with_active(1);
+        wave.set_scalar(124, m0);
+        for register in 0..16 {
+            wave.set_vector(register, |_| 100 + u32::from(register));
+        }
+        let view = decoded(word).view().unwrap();
+        let meaning = crate::gcn3::vector::indexed::meaning(&view, 8);
+        wave.apply(word, meaning.unwrap());
+        (0..16)
+            .map(|register| wave.vector(register, 0))
+            .collect::<Vec<_>>()
+    };
+    let changed = |register: usize, value: u32| {
+        let mut registers: Vec<u32> = (100..116).collect();
+        registers[register] = value;
+        registers
+    };
+    let source = row("v_movrels_b32{_e32}") | 9 << 17 | (V + 3);
+    let dest = row("v_movreld_b32{_e32}") | 3 << 17 | (V + 9);
+    let both = row("v_movrelsd_b32{_e32}") | 3 << 17 | (V + 2);
+    for index in 0..5 {
+        let number = index as usize;
+        assert_eq!(run(source, index), changed(9, 103 + index), "{index}");
+        assert_eq!(run(dest, index), changed(3 + number, 109), "{index}");
+        assert_eq!(
+            run(both, index),
+            changed(3 + number, 102 + index),
+            "{index}"
+        );
+    }
+    for index in [5, 12, u32::MAX] {
+        assert_eq!(run(source, index), changed(9, 100), "{index}");
+        assert_eq!(run(dest, index), changed(0, 100), "{index}");
+    }
 }
