@@ -103,11 +103,6 @@ fn words_of_three_sources() {
             [0x1234_5678, 0x9abc_def0, 32],
             0x9abc_def0,
         ),
-        (
-            "v_alignbyte_b32",
-            [0x1234_5678, 0x9abc_def0, 5],
-            0x789a_bcde,
-        ),
         ("v_min3_i32", [ALL, 1, 7], ALL),
         ("v_min3_u32", [ALL, 7, 1], 1),
         ("v_max3_i32", [ALL, 1, 7], 7),
@@ -119,6 +114,22 @@ fn words_of_three_sources() {
     ] {
         let found = result(name, sources);
         assert_eq!(found, expected, "{name} {sources:x?}: {found:x}");
+    }
+}
+
+/// Manuals differ on amounts from 4 on.
+#[test]
+fn words_at_a_byte() {
+    for (bytes, expected) in [(0, 0x9abc_def0), (1, 0x789a_bcde), (3, 0x3456_789a)] {
+        let mut wave = Wave::with_active(1);
+        wave.set_vector(1, |_| 0x1234_5678);
+        wave.set_vector(2, |_| 0x9abc_def0);
+        wave.step(vop3("v_alignbyte_b32", 4, [V + 1, V + 2, 128 + bytes]));
+        assert_eq!(wave.vector(4, 0), expected, "{bytes}");
+    }
+    for amount in [128 + 4, V + 3] {
+        let word = vop3("v_alignbyte_b32", 4, [V + 1, V + 2, amount]);
+        assert_eq!(meaning_of(word), None);
     }
 }
 
