@@ -143,6 +143,11 @@ impl Lifter<'_> {
             let next = context.instr.addr.0 + u32::from(context.instr.bytes);
             return Some(jumps::program_counter(first, next, address_words));
         }
+        let object = self.kernel.code_object.as_ref();
+        let registers = object.map(|object| object.descriptor.vector_registers());
+        if let Some(meaning) = vector::indexed::meaning(&view, registers.unwrap_or(0)) {
+            return Some(meaning);
+        }
         meaning(&view, context)
     }
 

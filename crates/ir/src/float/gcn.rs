@@ -16,6 +16,7 @@
 mod arithmetic;
 mod divide;
 mod scale;
+pub mod single;
 mod special;
 
 use super::exact::{self, Exact, Unpacked};

@@ -150,12 +150,12 @@ pub(super) fn sar64([low, high]: WordPair, amount: Expr) -> WordPair {
     [select(is_short, short, long), sar(high, amount)]
 }
 
-/// Word of so many ones from bit 0 on; all ones from 32 on.
+/// Word with a number of ones from bit 0 on; all ones from 32 on.
 pub(super) fn ones(count: Expr) -> Expr {
     sub(shl(constant(1), count), constant(1))
 }
 
-/// Pair of so many ones from bit 0 on; all ones from 64 on.
+/// Pair with a number of ones from bit 0 on; all ones from 64 on.
 pub(super) fn ones64(count: Expr) -> WordPair {
     let above = sub(max_u(count.clone(), constant(32)), constant(32));
     [ones(count), ones(above)]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod float;
+pub(super) mod indexed;
 mod integer;
 pub(super) mod lanes;
 pub(super) mod sdwa;

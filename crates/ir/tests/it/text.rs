@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Named};
 use warpbound_ir::float::convert::{IntegerType, IntegralRounding};
+use warpbound_ir::float::gcn::{GcnFloat, GcnFunction, GcnMode};
 use warpbound_ir::float::single::Scale;
 use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::float::{Comparison, FloatOp, Flush, Format, Rounding};
@@ -171,6 +172,9 @@ agreed R0, P6, CC
 0x0150:  set_active M1
 0x0158:  if M1  branch 0x0160 reconvergence 0x0160
 0x0160:  reconverge
+0x0162:  R4, R5 = load shared[R2 second_half(0xfffffff8)]
+0x0164:  R1 = atomic.reverse_sub.u32 generic[0 buffer(S4, S5, S6, S7) index(R3) offset(0)] = R2
+0x0166:  atomic.masked_or.u64 shared[R2] = R3, R4, R5, R6
 0x0168:  end
 "#;
 
@@ -278,6 +282,35 @@ fn float_ops() -> Vec<FloatOp> {
         ]);
     }
     ops.extend(conversions());
+    ops.extend(gcn_ops());
+    ops
+}
+
+/// Functions of GCN3's vector ALU.
+fn gcn_ops() -> Vec<FloatOp> {
+    let formats = [Format::Half, Format::Single, Format::Double];
+    let plain = GcnFunction::ALL.iter().map(|(function, _)| *function);
+    let mut functions: Vec<GcnFunction> = plain.collect();
+    functions.extend(Comparison::ALL.map(GcnFunction::Compare));
+    functions.extend(formats.map(GcnFunction::Convert));
+    let mut ops = Vec::new();
+    for function in functions {
+        for format in formats {
+            for rounding in Rounding::ALL {
+                ops.extend([0, 1, 2, 3].map(|flushes| {
+                    FloatOp::Gcn(GcnFloat {
+                        function,
+                        format,
+                        mode: GcnMode {
+                            rounding,
+                            flush_operands: flushes & 1 != 0,
+                            flush_results: flushes & 2 != 0,
+                        },
+                    })
+                }));
+            }
+        }
+    }
     ops
 }
 

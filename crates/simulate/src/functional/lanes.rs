@@ -2,8 +2,9 @@
 //!
 //! `W` is the number of lanes, 32 or 64. Masks have 64 bits in both cases; in warps of 32 lanes the upper bits are 0.
 
+use warpbound_ir::float::gcn::{self, GcnFloat, GcnFunction, GcnMode};
 use warpbound_ir::float::single::{self, Scale};
-use warpbound_ir::float::{FloatOp, Flush, Rounding};
+use warpbound_ir::float::{FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_simt::Mask;
 
@@ -108,6 +109,11 @@ pub(super) fn float<const W: usize>(
             }
         };
     }
+    if let FloatOp::Gcn(operation) = op
+        && gcn_single(operation, [a, b, c], low)
+    {
+        return;
+    }
     match op {
         FloatOp::AddSingle(Rounding::Nearest, flush) => {
             each_flush!(flush, |lane, KNOWN| single::add_nearest(
@@ -137,6 +143,20 @@ pub(super) fn float<const W: usize>(
             .into());
         }
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
+        FloatOp::Gcn(GcnFloat {
+            function: GcnFunction::Compare(comparison),
+            format: Format::Single,
+            mode,
+        }) => {
+            let flush = match mode.flush_operands {
+                true => Flush::Ftz,
+                false => Flush::Keep,
+            };
+            each_flush!(flush, |lane, KNOWN| single::compare(
+                comparison, a[lane], b[lane], KNOWN
+            )
+            .into());
+        }
         _ => {
             let [a, b, c, d, e, f] = words;
             let mut unwanted = [0; W];
@@ -149,6 +169,57 @@ pub(super) fn float<const W: usize>(
             }
         }
     }
+}
+
+/// Applies a frequent operation of GCN3 on singles in all lanes, with constant modes as above. False, and nothing done, for
+/// others.
+fn gcn_single<const W: usize>(
+    operation: GcnFloat,
+    [a, b, c]: [&LaneValues<W>; 3],
+    low: &mut LaneValues<W>,
+) -> bool {
+    use gcn::single::{add_nearest, fma_nearest, mul_nearest};
+    macro_rules! each_mode {
+        ($mode:ident, |$lane:ident, $known:ident| $value:expr) => {
+            if $mode == GcnMode::FLUSH {
+                const $known: GcnMode = GcnMode::FLUSH;
+                *low = std::array::from_fn(|$lane| $value);
+            } else {
+                const $known: GcnMode = GcnMode::KEEP;
+                *low = std::array::from_fn(|$lane| $value);
+            }
+        };
+    }
+    let GcnFloat {
+        function,
+        format: Format::Single,
+        mode: mode @ (GcnMode::FLUSH | GcnMode::KEEP),
+    } = operation
+    else {
+        return false;
+    };
+    match function {
+        GcnFunction::Add => {
+            each_mode!(mode, |lane, KNOWN| add_nearest(a[lane], b[lane], KNOWN));
+        }
+        GcnFunction::Mul => {
+            each_mode!(mode, |lane, KNOWN| mul_nearest(a[lane], b[lane], KNOWN));
+        }
+        GcnFunction::Mad => {
+            each_mode!(mode, |lane, KNOWN| add_nearest(
+                mul_nearest(a[lane], b[lane], KNOWN),
+                c[lane],
+                KNOWN
+            ));
+        }
+        GcnFunction::Fma => {
+            each_mode!(mode, |lane, KNOWN| fma_nearest(
+                a[lane], b[lane], c[lane], KNOWN
+            ));
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Expands a mask to lane values: 1 in its lanes, else 0.

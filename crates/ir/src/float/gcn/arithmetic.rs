@@ -1,6 +1,6 @@
 //! Sums, products, minima and maxima, comparisons, classes, conversions between formats.
 
-use super::{Arithmetic, GcnMode};
+use super::{Arithmetic, GcnMode, single};
 use crate::float::exact::{self, Unpacked};
 use crate::float::{Comparison, Format, Rounding};
 
@@ -11,7 +11,7 @@ impl Arithmetic {
         let (a, b) = (self.operand(a), self.operand(b));
         let sum = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
-                single(f32::from_bits(a as u32) + f32::from_bits(b as u32))
+                return single::add_nearest(a as u32, b as u32, self.mode).into();
             }
             (Format::Double, Rounding::Nearest) => double(f64::from_bits(a) + f64::from_bits(b)),
             (format, rounding) => exact::add(format, format, a, b, rounding),
@@ -25,7 +25,7 @@ impl Arithmetic {
         let (a, b) = (self.operand(a), self.operand(b));
         let product = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
-                single(f32::from_bits(a as u32) * f32::from_bits(b as u32))
+                return single::mul_nearest(a as u32, b as u32, self.mode).into();
             }
             (Format::Double, Rounding::Nearest) => double(f64::from_bits(a) * f64::from_bits(b)),
             (format, rounding) => exact::mul(format, format, (a, b), 0, rounding),
@@ -47,8 +47,8 @@ impl Arithmetic {
         let operands = operands.map(|x| self.operand(x));
         let sum = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
-                let [a, b, c] = operands.map(|x| f64::from(f32::from_bits(x as u32)));
-                single(crate::float::single::rounded_to_odd(a * b, c) as f32)
+                let [a, b, c] = operands.map(|x| x as u32);
+                return single::fma_nearest(a, b, c, self.mode).into();
             }
             (format, rounding) => exact::fma(format, format, operands, rounding),
         };
@@ -176,10 +176,6 @@ impl Arithmetic {
             Unpacked::Finite(number) => target.round(number),
         }
     }
-}
-
-fn single(x: f32) -> Option<u64> {
-    (!x.is_nan()).then(|| x.to_bits().into())
 }
 
 fn double(x: f64) -> Option<u64> {

@@ -35,7 +35,10 @@ impl Arithmetic {
         let format = self.format;
         let fraction = exact::add(format, format, x, floor, self.mode.rounding);
         let fraction = self.result(fraction.unwrap_or_default());
-        fraction.min(self.format.one() - 1)
+        match self.is_zero(fraction) {
+            true => 0,
+            false => fraction.min(self.format.one() - 1),
+        }
     }
 
     /// Exponent e of a finite number m * 2^e with |m| in [0.5, 1); `None` for zeros, infinities and NaNs.

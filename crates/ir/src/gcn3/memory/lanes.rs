@@ -1,6 +1,7 @@
 //! Exchange of values between lanes through the crossbar of LDS, without an access to memory.
 
 use warpbound_isa::SpecialReg;
+use warpbound_isa::amd::WAVE_LANES;
 
 use super::plus;
 use crate::gcn3::operands::Operands;
@@ -34,6 +35,27 @@ pub(super) fn bpermute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
     let number = Expr::binary(BinaryOp::Shr, sum, Expr::Const(2));
     let lane = Expr::binary(BinaryOp::And, number, Expr::Const(63));
     from_active_lane(o, 1, lane)
+}
+
+/// ds_permute_b32: each active lane sends its value to the lane whose number, times 4, is the address plus the offset. Of
+/// several the highest counts; a lane to which none sends gets 0.
+pub(super) fn permute(o: &Operands<'_>, offset: u32) -> Option<Meaning> {
+    let (Expr::Cell(address), Expr::Cell(data)) = (o.word(0, 0)?, o.word(1, 0)?) else {
+        return None;
+    };
+    let mut value = Expr::Const(0);
+    for lane in 0..WAVE_LANES {
+        let lane = Expr::Const(lane);
+        let sum = plus(Expr::FromLane(address, lane.clone().into()), offset);
+        let number = Expr::binary(BinaryOp::Shr, sum, Expr::Const(2));
+        let to = Expr::binary(BinaryOp::And, number, Expr::Const(63));
+        let is_here = Expr::binary(BinaryOp::Eq, to, Expr::Special(SpecialReg::LaneId));
+        let is_active = Expr::lane_bit(Cell::EXEC_WORDS, lane.clone());
+        let sends = Expr::binary(BinaryOp::And, is_here, is_active);
+        let sent = Expr::FromLane(data, lane.into());
+        value = Expr::ternary(TernaryOp::Select, sends, sent, value);
+    }
+    Some(Meaning::set(o.dest_cell(0, 0)?, value))
 }
 
 /// Assignment of a source's value in a lane; 0 if the lane is not active.

@@ -15,8 +15,9 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         "nop" => return Some(Meaning::nothing()),
         "swizzle_b32" => return lanes::swizzle(o, offset),
         "bpermute_b32" => return lanes::bpermute(o, offset),
-        // Operands in memory; counters of the whole device; values that move to lanes by their number.
-        "permute_b32" | "append" | "consume" => return None,
+        "permute_b32" => return lanes::permute(o, offset),
+        // Counters of the whole device; operands in memory.
+        "append" | "consume" => return None,
         _ if name.contains("_src2_") => return None,
         _ => {}
     }

@@ -124,6 +124,19 @@ fn exchange_of_lanes() {
     assert_eq!(text(0x0100_0302_d87e_0004, 0), active(lane, "R3"));
 }
 
+/// ds_permute_b32 v1, v2, v3 offset:4: the highest lane that sends counts, so it is asked first.
+#[test]
+fn lanes_send_to_others() {
+    let found = text(0x0100_0302_d87c_0004, 0);
+    let sends = |lane: u32| {
+        let to = format!("and(shr(add(from_lane(R2, {lane}), 4), 2), 63)");
+        let active = format!("and(funnel_right(S126, S127, {lane}), 1)");
+        format!("select(and(eq({to}, special.lane), {active}), from_lane(R3, {lane}), ")
+    };
+    let lanes: String = (0..64).rev().map(sends).collect();
+    assert_eq!(found, format!("R1 = {lanes}0{}", ")".repeat(64)));
+}
+
 #[test]
 fn flat_addresses() {
     check(&[

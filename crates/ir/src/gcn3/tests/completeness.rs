@@ -8,7 +8,8 @@ use super::machine::{check_cells, decoded, meaning_of};
 use crate::{Expr, Meaning};
 
 /// Mnemonics of integers and scalar memory without a meaning: buffers and stores of scalar memory, hardware registers,
-/// clocks, registers that an index selects, sums of differences at four places. The lifter knows s_getpc_b64.
+/// clocks, registers that an index selects, sums of differences at four places. The lifter
+/// knows s_getpc_b64 and v_movrel*.
 const WITHOUT: &[&str] = &[
     "s_buffer_load_dword",
     "s_buffer_load_dwordx16",
@@ -43,9 +44,10 @@ fn words(line: &str) -> Option<[u64; 2]> {
     let plain = u64::from_str_radix(value, 16).ok()?;
     let operands = rest.rsplit('|').next()?;
     let takes = |text| operands.contains(text);
-    // A vector register as the first source; MODE.
+    // A vector register as the first source; a constant as the third; MODE.
     let vector = match value.len() {
         8 if takes("v_readfirstlane") => 256,
+        16 if takes("v_alignbyte") => 129 << 50,
         16 if takes("src0:") && plain >> 26 == 0x34 => 256 << 32,
         _ => u64::from(takes("s_setreg")),
     };

@@ -11,7 +11,7 @@ use crate::gcn3::{MeaningContext, meaning};
 use crate::{BinaryOp, Cell, Expr, Meaning, TernaryOp, UnaryOp, ValueDomain, WordHalf, eval};
 
 /// First word of a row of the table of forms, by the text between its effects and its operands.
-pub fn row(name: &str) -> u64 {
+pub(super) fn row(name: &str) -> u64 {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../isa/amd/gfx803.forms");
     let table = std::fs::read_to_string(path).unwrap();
     let is_row = |line: &&str| {
@@ -24,72 +24,80 @@ pub fn row(name: &str) -> u64 {
 }
 
 /// Instruction with two scalar sources.
-pub fn sop2(name: &str, dest: u64, a: u64, b: u64) -> u64 {
+pub(super) fn sop2(name: &str, dest: u64, a: u64, b: u64) -> u64 {
     row(name) | dest << 16 | b << 8 | a
 }
 
 /// Instruction with one scalar source.
-pub fn sop1(name: &str, dest: u64, a: u64) -> u64 {
+pub(super) fn sop1(name: &str, dest: u64, a: u64) -> u64 {
     row(name) | dest << 16 | a
 }
 
 /// Vector instruction with two sources, in 4 bytes.
-pub fn vop2(name: &str, dest: u64, a: u64, b: u64) -> u64 {
+pub(super) fn vop2(name: &str, dest: u64, a: u64, b: u64) -> u64 {
     row(name) | dest << 17 | b << 9 | a
 }
 
 /// Vector instruction in 8 bytes: source 256 + N is vector register N.
-pub fn vop3(name: &str, dest: u64, sources: [u64; 3]) -> u64 {
+pub(super) fn vop3(name: &str, dest: u64, sources: [u64; 3]) -> u64 {
     let [a, b, c] = sources;
     row(name) | dest | a << 32 | b << 41 | c << 50
 }
 
 /// Registers of a wave; those that were never set are 0.
 #[derive(Clone, Default)]
-pub struct Wave {
+pub(super) struct Wave {
     scalars: BTreeMap<u8, u32>,
     vectors: BTreeMap<(u8, u32), u32>,
 }
 
 impl Wave {
     /// Wave with active lanes.
-    pub fn with_active(lanes: u64) -> Wave {
+    pub(super) fn with_active(lanes: u64) -> Wave {
         let mut wave = Wave::default();
         wave.set_pair(scalar::EXEC, lanes);
         wave
     }
 
-    pub fn set_scalar(&mut self, register: u8, value: u32) {
+    pub(super) fn set_scalar(&mut self, register: u8, value: u32) {
         self.scalars.insert(register, value);
     }
 
-    pub fn set_pair(&mut self, register: u8, value: u64) {
+    pub(super) fn set_pair(&mut self, register: u8, value: u64) {
         self.set_scalar(register, value as u32);
         self.set_scalar(register + 1, (value >> 32) as u32);
     }
 
     /// Gives all lanes a value.
-    pub fn set_vector(&mut self, register: u8, value: impl Fn(u32) -> u32) {
+    pub(super) fn set_vector(&mut self, register: u8, value: impl Fn(u32) -> u32) {
         for lane in 0..WAVE_LANES {
             self.vectors.insert((register, lane), value(lane));
         }
     }
 
-    pub fn scalar(&self, register: u8) -> u32 {
+    pub(super) fn scalar(&self, register: u8) -> u32 {
         self.scalars.get(&register).copied().unwrap_or(0)
     }
 
-    pub fn pair(&self, register: u8) -> u64 {
+    pub(super) fn pair(&self, register: u8) -> u64 {
         u64::from(self.scalar(register + 1)) << 32 | u64::from(self.scalar(register))
     }
 
-    pub fn vector(&self, register: u8, lane: u32) -> u32 {
+    pub(super) fn vector(&self, register: u8, lane: u32) -> u32 {
         self.vectors.get(&(register, lane)).copied().unwrap_or(0)
     }
 
     /// Executes an instruction.
-    pub fn step(&mut self, word: u64) {
-        let values = assignments(word).unwrap_or_else(|| panic!("no meaning: {word:016x}"));
+    pub(super) fn step(&mut self, word: u64) {
+        let meaning = meaning_of(word).unwrap_or_else(|| panic!("no meaning: {word:016x}"));
+        self.apply(word, meaning);
+    }
+
+    /// Executes an instruction with a meaning.
+    pub(super) fn apply(&mut self, word: u64, meaning: Meaning) {
+        let Meaning::Set(values) = meaning else {
+            panic!("no assignments: {word:016x}");
+        };
         let instr = decoded(word);
         let before = self.clone();
         let active = self.pair(scalar::EXEC);
@@ -111,7 +119,7 @@ impl Wave {
     }
 
     /// Value of an expression over registers of the wave.
-    pub fn value(&self, value: &Expr) -> u32 {
+    pub(super) fn value(&self, value: &Expr) -> u32 {
         self.in_lane(value, 0)
     }
 
@@ -134,14 +142,14 @@ impl Wave {
 }
 
 /// Instruction that a word encodes.
-pub fn decoded(word: u64) -> GcnInstr {
+pub(super) fn decoded(word: u64) -> GcnInstr {
     let instr = GcnInstr::decode(CodeAddr(0), word as u32, Some((word >> 32) as u32));
     assert!(instr.form.is_some(), "no instruction: {word:016x}");
     instr
 }
 
 /// Meaning of the instruction that a word encodes.
-pub fn meaning_of(word: u64) -> Option<Meaning> {
+pub(super) fn meaning_of(word: u64) -> Option<Meaning> {
     let instr = decoded(word);
     let context = MeaningContext {
         mode: ModeState::default(),
@@ -151,7 +159,7 @@ pub fn meaning_of(word: u64) -> Option<Meaning> {
 }
 
 /// Cells that an instruction assigns, with their values.
-pub fn assignments(word: u64) -> Option<Vec<(Cell, Expr)>> {
+pub(super) fn assignments(word: u64) -> Option<Vec<(Cell, Expr)>> {
     match meaning_of(word)? {
         Meaning::Set(values) => Some(values.to_vec()),
         _ => None,
@@ -159,7 +167,7 @@ pub fn assignments(word: u64) -> Option<Vec<(Cell, Expr)>> {
 }
 
 /// Checks that the effects name the cells of an assignment.
-pub fn check_cells(instr: &GcnInstr, dest: Cell, value: &Expr) {
+pub(super) fn check_cells(instr: &GcnInstr, dest: Cell, value: &Expr) {
     let effects = instr.effects();
     let name = instr.opcode().unwrap();
     let mut cells = Vec::new();

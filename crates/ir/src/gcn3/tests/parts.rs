@@ -110,3 +110,43 @@ fn masks_are_written_whole() {
     assert!(meaning_of(sum).is_some());
     assert_eq!(meaning_of(sum | CLAMP), None);
 }
+
+/// Parts are selected before numbers of 16 bits are extended.
+#[test]
+fn comparisons_of_parts() {
+    let holds = |name: &str, parts: &Parts| {
+        let mut wave = Wave::with_active(1);
+        wave.set_vector(1, |_| 0x8182_8384);
+        wave.set_vector(2, |_| 0x0102_0304);
+        let [a, b] = parts.sources;
+        let [sign_a, sign_b] = parts.signed.map(u64::from);
+        let selected = a << 16 | sign_a << 19 | b << 24 | sign_b << 27;
+        wave.step(row(name) | 2 << 9 | (1 | selected) << 32);
+        wave.pair(scalar::VCC) == 1
+    };
+    for (name, sources, signed, expected) in [
+        // 0x84 and 4; -124 and 4.
+        ("v_cmp_lt_i16", [0, 0], [false, false], false),
+        ("v_cmp_lt_i16", [0, 0], [true, false], true),
+        // 0x8384 and 0x0102 as signed and unsigned numbers of 16 bits.
+        ("v_cmp_lt_i16", [4, 5], [false, false], true),
+        ("v_cmp_lt_u16", [4, 5], [false, false], false),
+        // The same as numbers of 32 bits.
+        ("v_cmp_lt_i32", [4, 5], [false, false], false),
+        ("v_cmp_lt_i32", [4, 5], [true, false], true),
+        ("v_cmp_lt_u32", [4, 5], [true, true], false),
+        ("v_cmp_eq_u32", [1, 1], [false, false], false),
+        ("v_cmp_ne_u32", [1, 1], [false, false], true),
+    ] {
+        let parts = Parts {
+            sources,
+            signed,
+            ..WHOLE
+        };
+        assert_eq!(
+            holds(name, &parts),
+            expected,
+            "{name} {sources:?} {signed:?}"
+        );
+    }
+}

@@ -2,7 +2,7 @@
 
 use warpbound_isa::amd::WAVE_LANES;
 
-use super::machine::{Wave, meaning_of, vop2, vop3};
+use super::machine::{Wave, decoded, meaning_of, row, vop2, vop3};
 
 const ALL: u32 = u32::MAX;
 const MIN: u32 = 1 << 31;
@@ -103,11 +103,6 @@ fn words_of_three_sources() {
             [0x1234_5678, 0x9abc_def0, 32],
             0x9abc_def0,
         ),
-        (
-            "v_alignbyte_b32",
-            [0x1234_5678, 0x9abc_def0, 5],
-            0x789a_bcde,
-        ),
         ("v_min3_i32", [ALL, 1, 7], ALL),
         ("v_min3_u32", [ALL, 7, 1], 1),
         ("v_max3_i32", [ALL, 1, 7], 7),
@@ -119,6 +114,22 @@ fn words_of_three_sources() {
     ] {
         let found = result(name, sources);
         assert_eq!(found, expected, "{name} {sources:x?}: {found:x}");
+    }
+}
+
+/// Manuals differ on amounts from 4 on.
+#[test]
+fn words_at_a_byte() {
+    for (bytes, expected) in [(0, 0x9abc_def0), (1, 0x789a_bcde), (3, 0x3456_789a)] {
+        let mut wave = Wave::with_active(1);
+        wave.set_vector(1, |_| 0x1234_5678);
+        wave.set_vector(2, |_| 0x9abc_def0);
+        wave.step(vop3("v_alignbyte_b32", 4, [V + 1, V + 2, 128 + bytes]));
+        assert_eq!(wave.vector(4, 0), expected, "{bytes}");
+    }
+    for amount in [128 + 4, V + 3] {
+        let word = vop3("v_alignbyte_b32", 4, [V + 1, V + 2, amount]);
+        assert_eq!(meaning_of(word), None);
     }
 }
 
@@ -207,4 +218,43 @@ fn choices_by_a_mask() {
     assert_eq!(wave.vector(3, 62), 10);
     // Others do not have negation.
     assert!(meaning_of(word).is_some());
+}
+
+#[test]
+fn registers_that_an_index_selects() {
+    let run = |word: u64, m0: u32| {
+        let mut wave = Wave::with_active(1);
+        wave.set_scalar(124, m0);
+        for register in 0..16 {
+            wave.set_vector(register, |_| 100 + u32::from(register));
+        }
+        let view = decoded(word).view().unwrap();
+        let meaning = crate::gcn3::vector::indexed::meaning(&view, 8);
+        wave.apply(word, meaning.unwrap());
+        (0..16)
+            .map(|register| wave.vector(register, 0))
+            .collect::<Vec<_>>()
+    };
+    let changed = |register: usize, value: u32| {
+        let mut registers: Vec<u32> = (100..116).collect();
+        registers[register] = value;
+        registers
+    };
+    let source = row("v_movrels_b32{_e32}") | 9 << 17 | (V + 3);
+    let dest = row("v_movreld_b32{_e32}") | 3 << 17 | (V + 9);
+    let both = row("v_movrelsd_b32{_e32}") | 3 << 17 | (V + 2);
+    for index in 0..5 {
+        let number = index as usize;
+        assert_eq!(run(source, index), changed(9, 103 + index), "{index}");
+        assert_eq!(run(dest, index), changed(3 + number, 109), "{index}");
+        assert_eq!(
+            run(both, index),
+            changed(3 + number, 102 + index),
+            "{index}"
+        );
+    }
+    for index in [5, 12, u32::MAX] {
+        assert_eq!(run(source, index), changed(9, 100), "{index}");
+        assert_eq!(run(dest, index), changed(0, 100), "{index}");
+    }
 }

@@ -163,7 +163,11 @@ fn three_sources(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
         // The second source where the first has ones, else the third.
         Op::VBfiB32 => ternary(TernaryOp::Lut(0b1100_1010), a, b, c),
         Op::VAlignbitB32 => shifted(low_bits(c, 5)),
-        Op::VAlignbyteB32 => shifted(shl(low_bits(c, 2), constant(3))),
+        // Manuals differ on the bits of the amount: two, or five.
+        Op::VAlignbyteB32 => match c {
+            Expr::Const(bytes @ 0..=3) => shifted(constant(8 * bytes)),
+            _ => return None,
+        },
         Op::VMin3I32 => min_s(min_s(a, b), c),
         Op::VMin3U32 => min_u(min_u(a, b), c),
         Op::VMax3I32 => max_s(max_s(a, b), c),

@@ -44,7 +44,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, format: Format) -> Opt
         }
         "ldexp" => {
             let mut words = instr.number(0, format)?;
-            words.push(instr.integer(1)?);
+            words.push(instr.integer(1, format)?);
             instr.set_function(F::Ldexp, format, mode()?, &words)
         }
         _ => {
@@ -53,8 +53,9 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, format: Format) -> Opt
                 "rcp" | "rcp_iflag" => F::Rcp,
                 "rsq" => F::Rsq,
                 "sqrt" => F::Sqrt,
-                "exp" => F::Exp,
-                "log" => F::Log,
+                // The older variants differ in the last bits, within the same error.
+                "exp" | "exp_legacy" => F::Exp,
+                "log" | "log_legacy" => F::Log,
                 "sin" => F::Sin,
                 "cos" => F::Cos,
                 _ => return None,

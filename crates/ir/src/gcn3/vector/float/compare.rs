@@ -15,7 +15,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str, sets_exec: bool) -> Op
     instr.require_no_output_modifiers()?;
     let truth = if name == "class" {
         let mut words = instr.number(0, format)?;
-        words.push(instr.integer(1)?);
+        words.push(instr.integer(1, format)?);
         apply(
             GcnFunction::Class,
             format,

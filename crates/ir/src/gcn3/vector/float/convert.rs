@@ -11,7 +11,7 @@ pub(super) fn meaning(instr: &FloatInstr<'_>, name: &str) -> Option<Meaning> {
     let to_integer = |from, to| to_integer(instr, from, to, IntegralRounding::Trunc);
     let from_integer = |from, to| {
         let rounding = instr.mode(to)?.rounding;
-        number_of_integer(instr, instr.integer(0)?, from, to, rounding)
+        number_of_integer(instr, instr.integer(0, to)?, from, to, rounding)
     };
     match name {
         "f32_i32" => from_integer(IntegerType::S32, Format::Single),
@@ -147,7 +147,7 @@ fn mode_between(instr: &FloatInstr<'_>, from: Format, to: Format) -> Option<GcnM
 
 /// v_cvt_f32_ubyte: an unsigned byte of a word.
 fn byte(instr: &FloatInstr<'_>, number: u32) -> Option<Meaning> {
-    let word = instr.integer(0)?;
+    let word = instr.integer(0, Format::Single)?;
     let word = match number {
         0 => word,
         _ => Expr::binary(BinaryOp::Shr, word, Expr::Const(8 * number)),
@@ -158,7 +158,11 @@ fn byte(instr: &FloatInstr<'_>, number: u32) -> Option<Meaning> {
 
 /// v_cvt_off: a signed integer of 4 bits, divided by 16.
 fn sixteenths(instr: &FloatInstr<'_>) -> Option<Meaning> {
-    let high = Expr::binary(BinaryOp::Shl, instr.integer(0)?, Expr::Const(28));
+    let high = Expr::binary(
+        BinaryOp::Shl,
+        instr.integer(0, Format::Single)?,
+        Expr::Const(28),
+    );
     let signed = Expr::binary(BinaryOp::Sar, high, Expr::Const(28));
     let op = FloatOp::FromInteger {
         from: IntegerType::S32,

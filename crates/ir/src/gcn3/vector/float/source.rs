@@ -76,10 +76,13 @@ impl FloatInstr<'_> {
         }
     }
 
-    /// Word of a source that is an integer; SDWA selects and extends it.
-    pub(super) fn integer(&self, index: usize) -> Option<Expr> {
+    /// Word of a source that is an integer, of 16 bits with halves; SDWA selects and extends it. Inline floats have no
+    /// defined value as integers of 16 bits.
+    pub(super) fn integer(&self, index: usize, format: Format) -> Option<Expr> {
         let source = self.o.source(index)?;
-        match source.neg || source.abs {
+        let is_undefined =
+            format == Format::Half && matches!(source.value, GcnValue::InlineFloat(_));
+        match source.neg || source.abs || is_undefined {
             true => None,
             false => self.o.word(index, 0),
         }

@@ -69,7 +69,11 @@ fn single_arithmetic() {
             0x0412_0702_d1d6_0001,
             "R1 = gcn.f32.med3(R2, R3, R4)",
         ),
-        ("v_log_legacy_f32 v1, v2", 0x7e02_9902, "none"),
+        (
+            "v_log_legacy_f32 v1, v2",
+            0x7e02_9902,
+            "R1 = gcn.f32.log~(R2)",
+        ),
         (
             "v_frexp_exp_i32_f32 v1, v2",
             0x7e02_6702,
