@@ -351,6 +351,10 @@ pub(crate) struct RunArguments {
     /// line
     #[arg(long, help_heading = "GPU kernels")]
     pub(crate) stats: bool,
+    /// With --functional, on AMD's GPUs: note reads of undefined registers, and instructions without the wait states that
+    /// they need
+    #[arg(long, help_heading = "GPU kernels")]
+    pub(crate) checks: bool,
     /// Limit of the warp instructions [default: 1000000000]
     #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,

@@ -55,6 +55,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         format: _,
         output,
         stats,
+        checks,
         max_instructions,
         threads,
         order,
@@ -72,6 +73,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     } = arguments;
     let of_gpus = [
         ("--stats", *stats),
+        ("--checks", *checks),
         ("--max-instructions", max_instructions.is_some()),
         ("--threads", threads.is_some()),
         ("--order", order.is_some()),
@@ -85,6 +87,10 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--timeline", timeline.is_some()),
         ("--events", events.is_some()),
     ];
+    if *checks && !is_mini {
+        let message = "--checks is for runs without time";
+        return Err(Diagnostic::new(message).hint("add --functional"));
+    }
     let of_mini = [
         ("--trace", *trace, "--events writes the events of a GPU"),
         (
@@ -131,6 +137,7 @@ pub(crate) fn run_options(arguments: &RunArguments) -> RunOptions {
         max_instructions: arguments.max_instructions,
         order: arguments.order.unwrap_or_default(),
         threads: threads(arguments),
+        checks: arguments.checks,
     }
 }
 

@@ -12,7 +12,7 @@ use warpbound_launch::{
 };
 use warpbound_load::Kernel;
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, FaultKind, launch_parallel};
+use warpbound_simulate::functional::{Fault, FaultKind, launch_checked, launch_parallel};
 
 use super::notes;
 use crate::listeners::instruction_statistics::InstructionStatistics;
@@ -41,6 +41,9 @@ pub struct RunOptions {
     pub order: PathOrder,
     /// Host threads that execute blocks; their number does not change the result.
     pub threads: NonZero<usize>,
+    /// Whether reads of undefined registers and missing wait states are noted as well, on AMD's GPUs. Such a run uses one
+    /// host thread.
+    pub checks: bool,
 }
 
 impl Default for RunOptions {
@@ -49,6 +52,7 @@ impl Default for RunOptions {
             max_instructions: None,
             order: PathOrder::TakenFirst,
             threads: NonZero::<usize>::MIN,
+            checks: false,
         }
     }
 }
@@ -76,7 +80,14 @@ impl Session {
         check_limits(kernel, grid)?;
         let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
         let (run, mut memory) = self.bind(&prepared, grid, options.order, most)?;
-        let counts = launch_parallel(&prepared.code, &run, &mut memory, options.threads, progress)
+        let code = &prepared.code;
+        let counts = match &prepared.program {
+            Program::Amd(program) if options.checks => {
+                launch_checked(code, program, &run, &mut memory)
+            }
+            _ => launch_parallel(code, &run, &mut memory, options.threads, progress),
+        };
+        let counts = counts
             .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
         let compared = compare_buffers(grid, &memory);
         let statistics = InstructionStatistics::new(&prepared, &counts);

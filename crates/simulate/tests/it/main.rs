@@ -3,3 +3,4 @@
 
 mod conditions;
 mod dispatch;
+mod gcn3;

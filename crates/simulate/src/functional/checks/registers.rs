@@ -1,10 +1,13 @@
 //! Registers of a wave that have a defined value.
 
-use warpbound_ir::{Cell, Op, OpScope};
+use warpbound_ir::{Cell, Meaning, Op, OpScope};
 use warpbound_isa::RegisterKind;
 use warpbound_launch::gcn::LANES;
 use warpbound_launch::{Launch, Size};
 use warpbound_simt::Mask;
+
+/// Words of FLAT_SCRATCH.
+const FLAT_SCRATCH: [Cell; 2] = [Cell::scalar(102), Cell::scalar(103)];
 
 /// For each cell, the lanes in which it has a defined value; all or none for words of the warp.
 pub(super) struct DefinedRegisters(Vec<Mask>);
@@ -34,7 +37,15 @@ impl DefinedRegisters {
     /// The first cell that an operation reads where it is undefined, with the lane if each lane has one.
     pub(super) fn first_undefined(&self, op: &Op, taken: Mask) -> Option<(Cell, Option<u32>)> {
         let reads = op.reads.iter().copied().chain(op.condition.cells());
+        let is_access = matches!(
+            op.meaning,
+            Some(Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. })
+        );
         for cell in reads {
+            // Flat accesses read it for private addresses only, which fault if it is wrong.
+            if is_access && FLAT_SCRATCH.contains(&cell) {
+                continue;
+            }
             let defined = self.0.get(cell.index()).copied().unwrap_or(0);
             let is_vector = cell.register().kind == RegisterKind::Vector;
             match is_vector {

@@ -264,3 +264,55 @@ fn reads_of_undefined_registers() {
         ]
     );
 }
+
+/// Faults in what operations do, each planted in a program: the results differ from those of the program without it.
+#[test]
+fn planted_faults_change_results() {
+    let own = "and(funnel_right(S106, S107, special.lane), 1)";
+    let odd = "and(R0, 1)";
+    let cases = [
+        // A comparison that writes EXEC, too, without that write.
+        (
+            format!("0x0: S126 = ballot.low({odd}), S127 = ballot.high({odd}) set_active M1\n0x4: R1 = 2\n"),
+            "0x0: nop\n0x4: R1 = 2\n".to_owned(),
+        ),
+        // A sum whose carry is dropped.
+        (
+            format!(
+                "0x0: R2 = sub(0, R0)\n\
+                 0x4: R1 = add(R2, 3), S106 = ballot.low(carry(R2, 3, 0)), S107 = ballot.high(carry(R2, 3, 0))\n\
+                 0x8: R1 = add(R1, {own})\n"
+            ),
+            format!("0x0: R2 = sub(0, R0)\n0x4: R1 = add(R2, 3)\n0x8: R1 = add(R1, {own})\n"),
+        ),
+        // EXEC read without regard to the lanes that are not active.
+        (
+            "0x0: warp S126 = 0xf0 set_active M1\n0x4: warp S4 = S126, S126 = 0xff set_active M1\n0x8: R1 = S4\n".to_owned(),
+            "0x0: warp S126 = 0xf0 set_active M1\n0x4: warp S4 = 0xffffffff, S126 = 0xff set_active M1\n0x8: R1 = S4\n"
+                .to_owned(),
+        ),
+        // A comparison that writes no word where no lane is active.
+        (
+            format!(
+                "0x0: warp S106 = 0xff, S126 = 0, S127 = 0 set_active M1\n\
+                 0x4: S106 = ballot.low({odd}), S107 = ballot.high({odd})\n\
+                 0x8: warp S126 = 0xff set_active M1\n\
+                 0xc: R1 = S106\n"
+            ),
+            "0x0: warp S106 = 0xff, S126 = 0, S127 = 0 set_active M1\n\
+             0x8: warp S126 = 0xff set_active M1\n\
+             0xc: R1 = S106\n"
+                .to_owned(),
+        ),
+        // The value of a lane that is not active, read as 0.
+        (
+            "0x0: R2 = 7\n0x4: warp S126 = 1, S127 = 0 set_active M1\n0x8: R1 = from_lane(R2, 5)\n".to_owned(),
+            "0x0: R2 = 7\n0x4: warp S126 = 1, S127 = 0 set_active M1\n\
+             0x8: R1 = select(and(shr(S126, 5), 1), from_lane(R2, 5), 0)\n"
+                .to_owned(),
+        ),
+    ];
+    for (number, (right, wrong)) in cases.iter().enumerate() {
+        assert_ne!(lanes(right, "R1"), lanes(wrong, "R1"), "{number}");
+    }
+}
