@@ -22,7 +22,7 @@ use domain::MaskState;
 pub use domain::{MaskClaim, MaskSite};
 
 /// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
-const MAX_SITES: usize = 20_000;
+const MAX_SITES: usize = 4_000;
 
 /// Facts about masks in a kernel.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl<'a> Masks<'a> {
     /// active lanes, in the lanes that are active then: those that were written while some of these lanes may have been
     /// inactive. Ascending.
     pub fn stale_cells(&self, node: NodeId, at: OpIndex) -> Vec<Cell> {
-        regions::stale_cells(self, node, at)
+        regions::stale_cells(self, node, at, self.before(node, at))
     }
 
     /// The claims about words of the warp before an operation of a node.
@@ -261,24 +261,35 @@ impl<'a> Masks<'a> {
 
     /// The code as one lane executes it: operations that activate lanes write an unknown value to the cells that may be
     /// stale in these ([`Masks::stale_cells`]).
-    pub fn lane_view(&self) -> Code {
+    ///
+    /// # Errors
+    ///
+    /// A refusal after the time limit.
+    pub fn lane_view(&self) -> Result<Code, Refusal> {
         let mut code = self.code.clone();
         for node in self.thread.space.ids() {
             if !self.thread.is_reached(node) {
                 continue;
             }
-            for at in self.thread.space.block(node).ops() {
-                let stale = self.stale_cells(node, at);
-                if let Some(op) = code.ops.get_mut(at.index()) {
-                    for cell in stale {
-                        if !op.writes.contains(&cell) {
-                            op.writes.push(cell);
-                        }
+            let block = self.thread.space.block(node);
+            let mut state = self.before(node, block.first);
+            for at in block.ops() {
+                let writes_active = self.number(MaskSite::Active(node, at)).is_some();
+                if writes_active {
+                    check(self.thread.deadline, self.code, at)?;
+                    let stale = regions::stale_cells(self, node, at, state.clone());
+                    if let Some(op) = code.ops.get_mut(at.index()) {
+                        let new = stale.into_iter().filter(|cell| !op.writes.contains(cell));
+                        let new: Vec<Cell> = new.collect();
+                        op.writes.extend(new);
                     }
+                }
+                if let Some(state) = &mut state {
+                    flow::apply(self, node, at, state);
                 }
             }
         }
-        code
+        Ok(code)
     }
 }
 

@@ -127,7 +127,8 @@ impl ThreadCfg {
             cfg.rank_reached_nodes();
             cfg.check_exits(code)?;
             let masks = Masks::compute(code, &cfg)?;
-            cfg.lane_code = masks.map(|masks| masks.lane_view());
+            let lane_code = masks.map(|masks| masks.lane_view()).transpose()?;
+            cfg.lane_code = lane_code;
             return Ok(cfg);
         }
     }

@@ -340,6 +340,23 @@ impl MaskState {
         self.is_below(Cell::EXEC_WORDS, site, false)
     }
 
+    /// Numbers of the sites of whose masks the active lanes are a subset; `sites` is the number of all.
+    pub(super) fn sites_around_active(&self, sites: usize) -> impl Iterator<Item = usize> {
+        let [low, _] = Cell::EXEC_WORDS;
+        let found: Vec<usize> = match self.words.get(&low).map(|word| &word.above) {
+            None => Vec::new(),
+            Some(Literals::All) => (0..sites).collect(),
+            Some(Literals::Some(set)) => set
+                .iter()
+                .filter(|literal| literal % 4 == 0)
+                .map(|literal| literal / 4)
+                .collect(),
+        };
+        found
+            .into_iter()
+            .filter(|&number| self.active_is_below(number as u32))
+    }
+
     /// Whether the active lanes are among those that were active before, in another state; no site of which that state has
     /// facts may have been executed since.
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {

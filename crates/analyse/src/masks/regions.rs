@@ -5,19 +5,28 @@ use std::collections::BTreeSet;
 use warpbound_ir::{Cell, ControlEffect, Op, OpIndex};
 use warpbound_simt::NodeId;
 
-use super::Masks;
-use super::domain::MaskSite;
+use super::domain::{MaskSite, MaskState};
+use super::{Masks, flow};
 
-/// [`Masks::stale_cells`].
-pub(super) fn stale_cells(masks: &Masks<'_>, node: NodeId, at: OpIndex) -> Vec<Cell> {
+/// Most sites from which the cells written since are collected for one operation; the nearest ones are the best.
+const MAX_CANDIDATES: usize = 4;
+
+/// [`Masks::stale_cells`], from the state before the operation.
+pub(super) fn stale_cells(
+    masks: &Masks<'_>,
+    node: NodeId,
+    at: OpIndex,
+    before: Option<MaskState>,
+) -> Vec<Cell> {
     let activates = |op: &Op| matches!(op.control, ControlEffect::SetActive(_));
     if !masks.code.get(at).is_some_and(activates) {
         return Vec::new();
     }
-    let states = (masks.before(node, at), masks.before(node, at.next()));
-    let (Some(mut before), Some(after)) = states else {
+    let Some(mut before) = before else {
         return all_cells(masks);
     };
+    let mut after = before.clone();
+    flow::apply(masks, node, at, &mut after);
     // In the state after, these sites are those of this execution, in the state before those of the last one.
     for site in [
         MaskSite::Active(node, at),
@@ -31,17 +40,51 @@ pub(super) fn stale_cells(masks: &Masks<'_>, node: NodeId, at: OpIndex) -> Vec<C
     if after.active_is_within(&before) {
         return Vec::new();
     }
-    // Lanes that were active at a site miss only what was written since. Any site is right; the fewest cells are best.
-    let candidates = masks.numbers.iter().filter(|(site, number)| {
-        let is_place = matches!(
-            site,
-            MaskSite::Entry | MaskSite::Join(_) | MaskSite::Active(..) | MaskSite::Compared(..)
-        );
-        is_place && **site != MaskSite::Active(node, at) && after.active_is_below(**number)
-    });
-    let found = candidates.map(|(site, _)| written_since(masks, *site, node, at));
-    let fewest = found.min_by_key(Vec::len);
-    fewest.unwrap_or_else(|| all_cells(masks))
+    // Lanes that were active at a site miss only what was written since: any site is right.
+    let sites = after.sites_around_active(masks.sites.len());
+    let sites = sites.filter_map(|number| masks.sites.get(number).copied());
+    let mut candidates: Vec<_> = sites
+        .filter(|site| {
+            let is_place = !matches!(site, MaskSite::Holds(..));
+            is_place && *site != MaskSite::Active(node, at)
+        })
+        .map(|site| (distance(masks, site, node, at), site))
+        .collect();
+    candidates.sort_unstable();
+    let nearest = candidates.iter().take(MAX_CANDIDATES);
+    let found = nearest.map(|(_, site)| written_since(masks, *site, node, at));
+    found
+        .min_by_key(Vec::len)
+        .unwrap_or_else(|| all_cells(masks))
+}
+
+/// Estimate of the way from a site to an operation: by the order of the nodes, then of the operations. Places after the
+/// operation in this order come last.
+fn distance(masks: &Masks<'_>, site: MaskSite, node: NodeId, at: OpIndex) -> (bool, u64, u32) {
+    let (place, after) = place(masks, site);
+    let (from, to) = (
+        masks.thread.rank(place.index()),
+        masks.thread.rank(node.index()),
+    );
+    let is_later = place == node && after > at || from > to;
+    let ops = match place == node {
+        true => at.0.abs_diff(after.0),
+        false => u32::MAX - after.0,
+    };
+    (is_later, from.abs_diff(to), ops)
+}
+
+/// Node of a site, and the first operation after it.
+fn place(masks: &Masks<'_>, site: MaskSite) -> (NodeId, OpIndex) {
+    let block = |node: NodeId| masks.thread.space.block(node);
+    match site {
+        MaskSite::Entry => (masks.thread.entry, block(masks.thread.entry).first),
+        MaskSite::Join(node) => (node, block(node).first),
+        MaskSite::Branch(node) => (node, block(node).last.next()),
+        MaskSite::Active(node, at) | MaskSite::Compared(node, at) | MaskSite::Holds(node, at) => {
+            (node, at.next())
+        }
+    }
 }
 
 /// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents that
@@ -64,18 +107,9 @@ fn written_in<'o>(ops: impl Iterator<Item = &'o Op>) -> Vec<Cell> {
 /// Cells of the lanes written on paths from the last execution of a site to an operation of a node, without that
 /// operation.
 fn written_since(masks: &Masks<'_>, site: MaskSite, node: NodeId, at: OpIndex) -> Vec<Cell> {
-    // Place of the site: its node, and the first operation after it.
-    let (place, first) = match site {
-        MaskSite::Entry => (masks.thread.entry, None),
-        MaskSite::Join(node) => (node, None),
-        MaskSite::Branch(node) => (node, Some(masks.thread.space.block(node).last.next())),
-        MaskSite::Active(node, at) | MaskSite::Compared(node, at) | MaskSite::Holds(node, at) => {
-            (node, Some(at.next()))
-        }
-    };
+    let (place, start) = place(masks, site);
     let block = |node: NodeId| masks.thread.space.block(node);
     let mut ops: BTreeSet<OpIndex> = BTreeSet::new();
-    let start = first.unwrap_or(block(place).first);
     // The entry is executed once, whatever leads back to its node.
     let is_entry = site == MaskSite::Entry;
     let runs_once = !is_entry || masks.predecessors[place.index()].is_empty();
