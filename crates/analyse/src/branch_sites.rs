@@ -44,7 +44,8 @@ impl Named for BranchSite {
     ];
 }
 
-/// Classifies the conditional branches of a kernel; that of the first context stands for a branch in several. None if no
+/// Classifies the conditional branches of a kernel; of the kinds that one has in several contexts, the last in the order of
+/// [`BranchSite`]. None if no
 /// operation writes the mask of active lanes, or after the time limit.
 pub fn classify(
     code: &Code,
@@ -58,7 +59,9 @@ pub fn classify(
     for node in thread.space.ids() {
         let at = thread.space.block(node).last;
         if let Some(site) = classify_end(code, thread, dependence, &masks, node) {
-            sites.entry(at).or_insert(site);
+            // A side that is never taken in one context may be in another.
+            let known = sites.entry(at).or_insert(site);
+            *known = site.max(*known);
         }
     }
     sites

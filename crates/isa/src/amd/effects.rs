@@ -9,7 +9,7 @@ use super::program::GcnInstr;
 use super::{REGISTERS, scalar};
 use crate::instr::{BranchTarget, MemoryEffect};
 use crate::{Reg, RegisterKind};
-use warpbound_base::Named;
+use warpbound_base::{Bits, Named};
 
 /// Condition of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -144,10 +144,18 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
     }
     // GCN3 has no offset of flat addresses, although disassemblers print one.
     let has_flat_offset = form.encoding == Encoding::Flat && modifiers.offset != 0;
+    // Loads with a status dword, where the form has none.
+    const STATUS_DWORD: u8 = 55;
+    let is_memory = matches!(
+        form.encoding,
+        Encoding::Flat | Encoding::Mubuf | Encoding::Mtbuf
+    );
+    let has_status = is_memory && u128::from(instr.word).bit(STATUS_DWORD) && !modifiers.tfe;
     let is_aligned = |item| operand::is_aligned(item, instr);
     let is_defined = operands.iter().all(is_defined)
         && form.operands.iter().all(is_aligned)
         && !has_flat_offset
+        && !has_status
         && !modifiers.gds
         && modifiers.dpp.is_none_or(|dpp| dpp.is_defined());
     out.flow = match is_defined {

@@ -21,9 +21,7 @@ fn launch_files(stem: &str) -> Vec<PathBuf> {
         .map(|file| file.expect("a file").path())
         .filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| {
-                name.ends_with(".toml") && name.split('.').next() == Some(stem)
-            })
+            name.is_some_and(|name| name.ends_with(".toml") && name.split('.').next() == Some(stem))
         })
         .collect();
     files.sort();
@@ -93,10 +91,17 @@ fn launches_leave_the_contents_of_their_references() {
         })
         .collect();
     let (mut same, mut different, mut unknown) = (0, Vec::new(), BTreeSet::new());
-    for stem in stems.iter().filter(|stem| only.as_ref().is_none_or(|only| only == *stem)) {
+    for stem in stems
+        .iter()
+        .filter(|stem| only.as_ref().is_none_or(|only| only == *stem))
+    {
         let image = image(stem);
         for file in launch_files(stem) {
-            let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or("?").to_owned();
+            let name = file
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .unwrap_or("?")
+                .to_owned();
             match open(&image, &file) {
                 Ok(None) => {}
                 Err(error) => different.push(format!("{name}: {error}")),

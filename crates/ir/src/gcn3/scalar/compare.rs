@@ -108,11 +108,12 @@ impl HardwareField {
     }
 }
 
-/// Whether s_setreg writes bits of MODE that change how later instructions address registers, or whether they execute.
+/// Whether s_setreg writes bits of MODE that change how later instructions address registers, or whether they execute; or
+/// another register of the hardware, whose bits may be those of SCC or EXEC (STATUS).
 pub(super) fn writes_addressing(o: &Operands<'_>) -> bool {
     let field = o.immediate(0).map(HardwareField::of);
     // Without a field it could be any.
-    field.is_none_or(|field| field.is_mode() && field.reaches_addressing())
+    field.is_none_or(|field| !field.is_mode() || field.reaches_addressing())
 }
 
 /// s_setreg: a field of MODE gets the lowest bits of a value.
