@@ -182,6 +182,34 @@ impl<'a> Masks<'a> {
             false if state.is_active => Cell::EXEC_WORDS,
             false => return Vec::new(),
         };
+        self.passed_by(&state, words, lanes, some)
+    }
+
+    /// Comparisons that all lanes have passed that are active on entry to a node.
+    pub(crate) fn passed_on_entry(&self, node: NodeId) -> Vec<PassedComparison> {
+        match self.on_entry(node) {
+            Some(state) => self.passed_by(&state, Cell::EXEC_WORDS, Cell::EXEC_WORDS, true),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether some lane is active on entry to a node, in every run.
+    pub(crate) fn is_active_on_entry(&self, node: NodeId) -> bool {
+        self.on_entry(node).is_some_and(|state| state.is_active)
+    }
+
+    fn on_entry(&self, node: NodeId) -> Option<MaskState> {
+        self.before(node, self.thread.space.block(node).first)
+    }
+
+    /// [`Masks::passed`] for words of a mask, in a state.
+    fn passed_by(
+        &self,
+        state: &MaskState,
+        words: [Cell; 2],
+        lanes: [Cell; 2],
+        some: bool,
+    ) -> Vec<PassedComparison> {
         let mut passed = Vec::new();
         for (&site, &number) in &self.numbers {
             let MaskSite::Holds(node, at) = site else {

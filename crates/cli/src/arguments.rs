@@ -490,7 +490,7 @@ impl Input {
     pub(crate) fn selection(&self) -> ImageSelection {
         ImageSelection {
             image: self.image,
-            arch: self.arch,
+            isa: self.arch,
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let kernel = kernel.as_deref();
     let library = input::library(&input.file)?;
     let selection = input.selection();
-    let is_all = selection.image.is_none() && selection.arch.is_none() && kernel.is_none();
+    let is_all = selection.image.is_none() && selection.isa.is_none() && kernel.is_none();
     let mut code = 0;
     let found_reports = match is_all && !library.is_single() {
         true => None,

@@ -49,7 +49,8 @@ impl AccessFindings {
 }
 
 impl Session {
-    /// Returns the classes of the accesses of a kernel in one launch.
+    /// Returns the classes of the accesses of a kernel in one launch: those of NVIDIA's memory, so none of other machines'
+    /// code.
     ///
     /// # Errors
     ///
@@ -60,6 +61,9 @@ impl Session {
         flow: &KernelFlow,
         launch: &LaunchFile,
     ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+        if !matches!(prepared.program, Program::Nvidia(_)) {
+            return Ok(BTreeMap::new());
+        }
         let options = BoundOptions {
             block: Some(launch.block),
             launches: StatedLaunches {
@@ -84,8 +88,10 @@ impl Session {
     ) -> Result<AccessReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
         if !matches!(prepared.program, Program::Nvidia(_)) {
-            let message =
-                Diagnostic::new("only accesses of GPU kernels have classes, this is mini-SIMT");
+            let isa = self.image.isa();
+            let message = Diagnostic::new(format!(
+                "classes of accesses are those of NVIDIA's memory, the code is {isa}"
+            ));
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         }
         let knowledge = self.launch(kernel, options)?;

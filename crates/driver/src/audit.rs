@@ -297,7 +297,7 @@ impl Session {
     /// The kernel is mini-SIMT, or cannot be lifted.
     fn prepare_audited<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if matches!(prepared.program, Program::Mini(_)) {
             let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         }

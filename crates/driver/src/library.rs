@@ -22,7 +22,7 @@ pub struct ImageSelection {
     /// Image with this number, counted from 1 as by `warpbound list`.
     pub image: Option<usize>,
     /// Images for this architecture.
-    pub arch: Option<Isa>,
+    pub isa: Option<Isa>,
 }
 
 /// Failure to use an image or a kernel.
@@ -118,21 +118,21 @@ impl Library {
             }
         }
         let cubins = || (1..).zip(entries).filter(|(_, e)| e.kind.is_code());
-        let chosen = |arch: Option<Isa>| -> Vec<usize> {
+        let chosen = |isa: Option<Isa>| -> Vec<usize> {
             let chosen = cubins().filter(|(number, entry)| {
                 // A single cubin, or an image selected by number, is kept: loading it reports the unsupported
                 // architecture.
                 let is_requested = any || self.is_single() || selection.image.is_some();
                 (is_requested || entry.isa.is_supported())
                     && selection.image.is_none_or(|selected| selected == *number)
-                    && arch.is_none_or(|selected| entry.isa == selected)
+                    && isa.is_none_or(|selected| entry.isa == selected)
             });
             chosen.map(|(number, _)| number).collect()
         };
-        let numbers = match chosen(selection.arch) {
+        let numbers = match chosen(selection.isa) {
             numbers if !numbers.is_empty() => numbers,
             // GPUs of sm_53 run the code of sm_52 if a file has none for them.
-            none => match selection.arch.and_then(Isa::fallback) {
+            none => match selection.isa.and_then(Isa::fallback) {
                 Some(other) => chosen(Some(other)),
                 None => none,
             },
@@ -140,9 +140,9 @@ impl Library {
         if !numbers.is_empty() {
             return Ok(numbers);
         }
-        if let Some(arch) = selection.arch
-            && let Err(unsupported) = arch.check_supported()
-            && cubins().any(|(_, entry)| entry.isa == arch)
+        if let Some(isa) = selection.isa
+            && let Err(unsupported) = isa.check_supported()
+            && cubins().any(|(_, entry)| entry.isa == isa)
         {
             return Err(unsupported.in_file(self.file.as_str()));
         }
@@ -154,8 +154,8 @@ impl Library {
             true => "no machine code at all".to_owned(),
             false => others.join(", "),
         };
-        Err(match selection.arch {
-            Some(arch) => fail(format!("there is no machine code for {arch} in this file")),
+        Err(match selection.isa {
+            Some(isa) => fail(format!("there is no machine code for {isa} in this file")),
             None => {
                 fail("there is no machine code for a supported architecture in this file".into())
             }

@@ -44,7 +44,7 @@ impl Library {
     }
 }
 
-/// Summarizes what a code object states about a kernel.
+/// Summarizes the facts that a code object states about a kernel.
 fn code_object_summary(object: &CodeObjectKernel) -> CodeObjectSummary {
     CodeObjectSummary {
         version: object.version.to_string(),

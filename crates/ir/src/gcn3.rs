@@ -8,6 +8,8 @@ mod memory;
 mod mode;
 mod operands;
 mod scalar;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -92,6 +94,13 @@ pub(super) struct MeaningContext<'a> {
     mode: ModeState,
     /// The instruction.
     instr: &'a GcnInstr,
+}
+
+/// Returns the meaning of a GCN3 instruction before which MODE has these contents; `None` if it is unknown. Instructions
+/// that read the program counter have none, since it is chosen when a kernel is lifted.
+pub fn meaning_with_mode(instr: &GcnInstr, mode: u32) -> Option<Meaning> {
+    let mode = ModeState::of_descriptor(mode);
+    meaning(&instr.view()?, &MeaningContext { mode, instr })
 }
 
 /// Returns the meaning of an instruction; `None` if it is unknown.

@@ -28,6 +28,7 @@ pub use code::{
     OpScope, ValueDependence,
 };
 pub use eval::{ValueDomain, eval};
+pub use gcn3::meaning_with_mode;
 pub use image::{ImageKind, OutOfBounds, SurfaceAccess, SurfaceOp, TextureOp, TextureRead};
 pub use lift::{lift, lift_flow};
 pub use maxwell::{cc_test, meaning as meaning_of};

@@ -1,5 +1,7 @@
 //! Decoded program of one kernel, in any instruction set.
 
+use warpbound_base::Named;
+
 use crate::instr::MemoryEffect;
 use crate::{RegisterFiles, TargetStyle, amd, mini, nvidia};
 
@@ -66,6 +68,15 @@ impl Program {
         match self {
             Program::Nvidia(program) => Some(program.class(program.instrs.get(position)?)),
             Program::Amd(_) | Program::Mini(_) => None,
+        }
+    }
+
+    /// Name of the statistics class of the instruction at a position, or of its unit where the instruction set has units in
+    /// place of classes; `None` if it has neither.
+    pub fn class_name(&self, position: usize) -> Option<&'static str> {
+        match self {
+            Program::Nvidia(_) | Program::Mini(_) => Some(self.class(position)?.name()),
+            Program::Amd(program) => Some(program.instrs.get(position)?.unit()?.name()),
         }
     }
 

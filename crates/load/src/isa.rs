@@ -27,19 +27,11 @@ impl Isa {
         }
     }
 
-    /// The instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
-    pub fn fallback(self) -> Option<Isa> {
-        match self {
-            Isa::Sm(sm) => sm.fallback().map(Isa::Sm),
-            Isa::Gfx(_) | Isa::MiniSimt => None,
-        }
-    }
-
     /// Refuses an unsupported instruction set.
     ///
     /// # Errors
     ///
-    /// A diagnostic with its name and those of the supported ones.
+    /// A diagnostic with the names of the instruction set and of the supported ones.
     pub fn check_supported(self) -> Result<(), Diagnostic> {
         match self {
             Isa::Sm(sm) => sm.check_supported(),
@@ -49,14 +41,25 @@ impl Isa {
     }
 }
 
+impl Isa {
+    /// The instruction set whose code is used if a file has none for this one, see [`Sm::fallback`].
+    pub fn fallback(self) -> Option<Isa> {
+        match self {
+            Isa::Sm(sm) => sm.fallback().map(Isa::Sm),
+            Isa::Gfx(_) | Isa::MiniSimt => None,
+        }
+    }
+}
+
 impl FromStr for Isa {
     type Err = String;
 
-    /// Reads the name of a GPU's instruction set: `sm_61`, `61`, `gfx803`.
+    /// Reads the name of a GPU's instruction set: `sm_61`, `61` or `gfx803`.
     fn from_str(text: &str) -> Result<Isa, String> {
-        let gfx = text.parse().map(Isa::Gfx);
-        gfx.or_else(|_| text.parse().map(Isa::Sm))
-            .map_err(|_: String| format!("{text:?} is no architecture like sm_61 or gfx803"))
+        match text.starts_with("gfx") {
+            true => text.parse().map(Isa::Gfx),
+            false => text.parse().map(Isa::Sm),
+        }
     }
 }
 

@@ -87,7 +87,7 @@ pub struct Kernel {
     pub relocations: Vec<Relocation>,
     /// Attributes that no other field represents: unknown ones, and known ones without a use here.
     pub other_attributes: Vec<Attribute>,
-    /// What a code object of an AMD GPU states about the kernel; `None` for other machines.
+    /// Facts that a code object of an AMD GPU states about the kernel; `None` for other machines.
     pub code_object: Option<CodeObjectKernel>,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
@@ -129,13 +129,20 @@ impl Kernel {
 
     /// Digest of the kernel's code and compiler constants (bank 2), sixteen hexadecimal digits: flow facts
     /// stated for one digest do not hold for another. 64-bit FNV-1a over the length of the code, the code, and
-    /// the contents of bank 2.
+    /// the contents of bank 2; of a code object the words of the descriptor, which state float modes and registers at the
+    /// start, in place of bank 2.
     pub fn code_digest(&self) -> String {
         let mut hasher = fnv::FnvHasher::default();
         hasher.write(&(self.code.len() as u64).to_le_bytes());
         hasher.write(&self.code);
         if let Some(literals) = self.bank(2) {
             hasher.write(literals.bytes());
+        }
+        if let Some(object) = &self.code_object {
+            let descriptor = &object.descriptor;
+            for word in [descriptor.rsrc1, descriptor.rsrc2, descriptor.properties] {
+                hasher.write(&word.to_le_bytes());
+            }
         }
         format!("{:016x}", hasher.finish())
     }

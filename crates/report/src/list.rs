@@ -80,12 +80,12 @@ pub struct KernelSummary {
     pub required_block: Option<[u32; 3]>,
     /// Reason why the control flow cannot be followed.
     pub refused: Option<String>,
-    /// What a code object of an AMD GPU states; absent for other kernels.
+    /// Facts that a code object of an AMD GPU states; absent for other kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_object: Option<CodeObjectSummary>,
 }
 
-/// What a code object states about a kernel.
+/// Facts that a code object states about a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct CodeObjectSummary {
     /// `v2` to `v6`.

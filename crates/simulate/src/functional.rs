@@ -10,6 +10,7 @@ mod access;
 mod barrier;
 mod block;
 mod buffer;
+mod checks;
 mod compile;
 mod counts;
 mod fault;
@@ -25,6 +26,7 @@ mod surface;
 mod texture;
 mod warp;
 mod wave_access;
+mod wave_shared;
 #[cfg(test)]
 mod waves;
 #[cfg(test)]
@@ -39,6 +41,7 @@ use warpbound_simt::ExecutionModel;
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::exec_mask::ExecMask;
 
+pub use checks::{Hazard, launch_checked};
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
 pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};

@@ -2,5 +2,7 @@
 //! meanings in `warpbound_ir`.
 
 pub mod census;
+pub mod gcn3;
+pub mod gcn3_campaign;
 pub mod reference;
 pub mod variants;

@@ -17,7 +17,7 @@ use warpbound_testkit::kernels::{self, KernelReference};
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- audit-kernels [--runs COUNT] [--gfx803] [NAME...]
 
 Runs every kernel that has a reference (only those of kernels/cuda/NAME.cu, if names are given), as built for each chip, in
 COUNT launches, with the sides of branches in both orders, on all cores, and compares
@@ -31,6 +31,7 @@ Prints a row for each kernel, with the launch in which a warp issued the most, a
 them: how many were executed, and how many had all numbers of their class in some execution. Fails on any contradiction.
 
   --runs COUNT   launches of each kernel (100): the first three are fixed, the others random
+  --gfx803       kernels of kernels/gcn3 in place of those of kernels/cuda; they have no classes of memory accesses
 
 With --cycles: simulates single warps of all launches in kernels/launches (whose names begin with a NAME, if any are given) on
 four machines and compares each run with the bound in cycles for the loop counts that the warp shows, with and without
@@ -54,20 +55,27 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         rest.remove(at);
         return crate::audit_cycles::run(repository, &rest);
     }
-    let (mut runs, mut names) = (100u64, Vec::new());
+    let (mut runs, mut names, mut extension) = (100u64, Vec::new(), "cubin");
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--runs" => runs = rest.next().context("--runs without a number")?.parse()?,
+            "--gfx803" => extension = "co",
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
     }
-    let mut references = kernels::all();
-    references.extend(kernels::of_nvrtc_11_8());
+    let references = match extension {
+        "cubin" => {
+            let mut references = kernels::all();
+            references.extend(kernels::of_nvrtc_11_8());
+            references
+        }
+        _ => kernels::gcn3(),
+    };
     let wanted = |r: &&KernelReference| names.is_empty() || names.contains(&r.source);
     let mut tasks = Vec::new();
-    for path in files_with_extension(&repository.built_kernels(), "cubin")? {
+    for path in files_with_extension(&repository.built_kernels(), extension)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let source = name.split('.').next().unwrap_or_default();
         for reference in references.iter().filter(wanted) {

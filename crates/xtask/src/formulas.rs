@@ -39,7 +39,7 @@ const SMALL: u64 = 8;
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let mut files = Vec::new();
     let mut selection = ImageSelection {
-        arch: Some("sm_61".parse::<Isa>().map_err(anyhow::Error::msg)?),
+        isa: Some("sm_61".parse::<Isa>().map_err(anyhow::Error::msg)?),
         ..ImageSelection::default()
     };
     let mut comparison = Comparison {
@@ -56,7 +56,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--launches" => comparison.parameters = ParameterComparison::new(value()?.parse()?),
             "--seed" => seed = value()?.parse()?,
             "--arch" | "--sm" => {
-                selection.arch = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
             }
             "--text" => comparison.text = true,
             flag if flag.starts_with('-') => bail!("formulas does not know {flag:?}"),

@@ -31,8 +31,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         match argument.as_str() {
             "--count" => count = true,
             "--arch" | "--sm" => {
-                let arch = rest.next().context("--arch without a value")?;
-                selection.arch = Some(arch.parse::<Isa>().map_err(anyhow::Error::msg)?);
+                let sm = rest.next().context("--arch without a value")?;
+                selection.isa = Some(sm.parse::<Isa>().map_err(anyhow::Error::msg)?);
             }
             flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),
             file => files.push(PathBuf::from(file)),

@@ -61,7 +61,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--turns" => turns = Some(value()?.parse()?),
             "--every" => every = value()?.parse()?,
             "--arch" | "--sm" => {
-                selection.arch = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
             }
             "--time-limit" => {
                 let limit = Duration::try_from_secs_f64(value()?.parse()?)?;

@@ -55,7 +55,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         match argument.as_str() {
             "--every" => every = value()?.parse()?,
             "--arch" | "--sm" => {
-                selection.arch = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
             }
             flag if flag.starts_with('-') => bail!("tables does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),

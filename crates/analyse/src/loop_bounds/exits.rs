@@ -24,6 +24,8 @@ pub(super) struct Exit {
     pub(super) goes_on: bool,
     /// Whether the loop goes on for certain by that side: all its targets are in the loop.
     pub(super) is_only_way_out: bool,
+    /// Whether the word is that of a lane which is active whenever the loop goes on.
+    pub(super) is_of_lane: bool,
 }
 
 /// Sides of a branch: successors where its condition holds, and where not.
@@ -126,6 +128,7 @@ pub(super) fn find(symbolic: &mut Symbolic<'_>, index: LoopIndex, header: usize)
             word: symbolic.before(node, at, guard),
             goes_on: goes_on != sides.condition.negated,
             is_only_way_out,
+            is_of_lane: false,
         });
     }
     exits
@@ -175,6 +178,7 @@ impl MaskExit<'_> {
                     word,
                     goes_on: passed.holds,
                     is_only_way_out: false,
+                    is_of_lane: keeps_lanes,
                 });
             }
         }
@@ -203,6 +207,37 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
     // Outer conditions first: they may show that words of inner ones do not wrap.
     for holding in found.into_iter().rev().flatten() {
         add_fact(symbolic, integers, &holding, &mut facts);
+    }
+    integers.limit_atoms(&symbolic.atoms, &mut facts);
+    facts
+}
+
+/// Conditions that hold, when a loop is entered, in the lanes that are active then: those of [`facts_at`], and those of
+/// comparisons that these lanes have passed (SOUNDNESS 12.4). Only where some lane is active do they say anything.
+pub(super) fn facts_of_lanes(
+    symbolic: &mut Symbolic<'_>,
+    integers: &mut Integers,
+    header: usize,
+) -> Facts {
+    let mut facts = facts_at(symbolic, integers, header);
+    let Some(masks) = symbolic.masks else {
+        return facts;
+    };
+    let dependence = symbolic.dependence;
+    for passed in masks.passed_on_entry(NodeId(header as u32)) {
+        let place = passed.node.index();
+        // Every path to the header leads through the comparison, which is the last one of its kind (as for branches).
+        if place == header || !dependence.dominators.dominates(place, header) {
+            continue;
+        }
+        let predicate = masks.predicate(passed.at);
+        let word = predicate.and_then(|p| symbolic.expression(passed.node, passed.at, p));
+        let Some(word) = word else {
+            continue;
+        };
+        for holding in conditions(&symbolic.atoms, &word, passed.holds).all {
+            add_fact(symbolic, integers, &holding, &mut facts);
+        }
     }
     integers.limit_atoms(&symbolic.atoms, &mut facts);
     facts

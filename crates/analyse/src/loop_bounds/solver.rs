@@ -121,14 +121,23 @@ impl<'a> LoopSolver<'a> {
         }
         self.settle();
         let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
-        let counted = CountedLoop {
-            index,
-            header,
-            facts: &facts,
-        };
+        let of_lanes = exits::facts_of_lanes(&mut self.symbolic, &mut self.integers, header);
+        let node = NodeId(header as u32);
+        let is_active = self
+            .symbolic
+            .masks
+            .is_some_and(|masks| masks.is_active_on_entry(node));
         let mut best: Option<Candidate> = None;
         let mut why: Option<WhyUnknown> = None;
         for exit in &found {
+            let counted = CountedLoop {
+                index,
+                header,
+                facts: match exit.is_of_lane || is_active {
+                    true => &of_lanes,
+                    false => &facts,
+                },
+            };
             for candidate in self.candidates(exit, counted) {
                 match candidate {
                     Ok(candidate) => {

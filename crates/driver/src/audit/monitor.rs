@@ -112,14 +112,14 @@ impl MonitoredModel for ExecMask<u32> {
         contexts: &mut Contexts,
         claims: &Claims<'_>,
         op: &Op,
-        taken: Mask,
+        _taken: Mask,
     ) -> bool {
         let Some(top) = stack.top().copied() else {
             return false;
         };
         let now = self.running().map(|(at, _)| at);
         let transfer = match (&op.control, now) {
-            (ControlEffect::SetActive(_), _) => ControlTransfer::Next,
+            (ControlEffect::Next | ControlEffect::SetActive(_), _) => ControlTransfer::Next,
             (ControlEffect::Jump(ControlTarget::Op(target)), Some(now)) => {
                 // Only a jump with a condition may go on at the next operation.
                 let goes_on = !op.condition.is_always() && now == top.next.op.0 + 1;
@@ -137,7 +137,7 @@ impl MonitoredModel for ExecMask<u32> {
             }
             _ => {
                 let unused = ActivationStack::new(now.unwrap_or_default(), WAVE, ORDER);
-                return taken != 0 && apply_control(stack, contexts, claims, op, WAVE, &unused);
+                return apply_control(stack, contexts, claims, op, WAVE, &unused);
             }
         };
         let next = Point {

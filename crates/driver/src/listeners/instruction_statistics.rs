@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Named;
-use warpbound_ir::{ControlEffect, Op, OpIndex};
+use warpbound_ir::{ControlEffect, Meaning, Op, OpIndex, Width};
 use warpbound_isa::MemoryEffect;
 use warpbound_isa::nvidia::InstrClass;
 use warpbound_report::functional::{
@@ -65,13 +65,14 @@ impl<'a> InstructionStatistics<'a> {
     /// Returns the counts by class, most frequent first.
     pub(crate) fn classes(&self) -> Vec<ClassCount> {
         let class = |at| {
-            let class = self.prepared.program.class(at);
-            let class = class.unwrap_or(InstrClass::Other);
-            match (class, self.prepared.program.access(at)) {
-                (InstrClass::LoadStore | InstrClass::Atomic, Some((access, _))) => {
-                    format!("{} {}", class.name(), access.space.name())
+            let program = &self.prepared.program;
+            let name = program.class_name(at);
+            let name = name.unwrap_or(InstrClass::Other.name());
+            match (program.class(at), program.access(at)) {
+                (Some(InstrClass::LoadStore | InstrClass::Atomic), Some((access, _))) => {
+                    format!("{name} {}", access.space.name())
                 }
-                _ => class.name().to_owned(),
+                _ => name.to_owned(),
             }
         };
         let groups = self.group_by(class);
@@ -148,8 +149,14 @@ impl<'a> InstructionStatistics<'a> {
     /// Returns the accesses by memory space and kind.
     pub(crate) fn memory(&self) -> Vec<MemoryCount> {
         let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
-        for (at, _, issued) in self.issued_operations() {
-            let Some((access, bytes)) = self.prepared.program.access(at) else {
+        for (at, op, issued) in self.issued_operations() {
+            let program = &self.prepared.program;
+            // Instruction sets without classes have no sizes of accesses either.
+            let access = match program.class(at) {
+                Some(_) => program.access(at),
+                None => access_of(op),
+            };
+            let Some((access, bytes)) = access else {
                 continue;
             };
             let key = (access.space.name(), access_name(access));
@@ -167,6 +174,40 @@ impl<'a> InstructionStatistics<'a> {
         }
         groups.into_values().collect()
     }
+}
+
+/// Memory effect of an operation, by its meaning, and the bytes that each lane accesses, or the warp if it is executed
+/// once; `None` if memory is not addressed in bytes (mini-SIMT).
+fn access_of(op: &Op) -> Option<(MemoryEffect, u32)> {
+    let (space, width, words, [loads, stores]) = match op.meaning.as_ref()? {
+        Meaning::Load {
+            dests,
+            width,
+            space,
+            ..
+        } => (*space, *width, dests.len(), [true, false]),
+        Meaning::Store {
+            values,
+            width,
+            space,
+            ..
+        } => (*space, *width, values.len(), [false, true]),
+        Meaning::Atomic { kind, space, .. } => {
+            (*space, Width::Words, kind.size() / 4, [true, true])
+        }
+        _ => return None,
+    };
+    let bytes = match width {
+        Width::U8 | Width::S8 => 1,
+        Width::U16 | Width::S16 => 2,
+        Width::Words => 4 * u32::try_from(words).ok()?,
+    };
+    let access = MemoryEffect {
+        space,
+        loads,
+        stores,
+    };
+    Some((access, bytes))
 }
 
 fn access_name(access: MemoryEffect) -> &'static str {

@@ -1,5 +1,6 @@
 //! Notes: suspicious behaviour of a kernel that does not end the run.
 
+use warpbound_base::Named;
 use warpbound_report::functional::RunNote;
 use warpbound_simulate::functional::{Counts, Note, NoteKind};
 
@@ -21,6 +22,21 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
                     "byte {address} is past the end of shared memory: reads give 0, writes are dropped"
                 ),
                 format!("thread {} of ", size(thread)),
+            ),
+            NoteKind::Undefined { cell, lane } => (
+                match lane {
+                    Some(lane) => format!("{cell} is read in lane {lane}, where it is undefined"),
+                    None => format!("{cell} is read, but it is undefined"),
+                },
+                String::new(),
+            ),
+            NoteKind::Hazard(hazard) => (
+                format!(
+                    "{}: {} wait states are needed between them",
+                    hazard.name(),
+                    hazard.wait_states()
+                ),
+                String::new(),
             ),
             NoteKind::ExitedThreads(threads) => (
                 format!(

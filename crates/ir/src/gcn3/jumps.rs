@@ -64,42 +64,48 @@ pub(super) struct Jumps {
 }
 
 impl Jumps {
-    /// Follows constants from the entries of all functions through direct branches.
+    /// Follows constants from the entries of all functions through direct branches and known calls.
     pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
-        let is_jump = |instr: &GcnInstr| {
-            matches!(
-                instr.effects().flow,
-                GcnFlow::Call { .. } | GcnFlow::Indirect { .. }
-            )
-        };
         let mut jumps = Jumps::default();
-        if !program.instrs.iter().any(is_jump) {
+        if !program
+            .instrs
+            .iter()
+            .any(|instr| through_registers(instr).is_some())
+        {
             return jumps;
         }
-        let mut states: BTreeMap<usize, KnownWords> = BTreeMap::new();
+        // A call whose target is known keeps what the callee does not write, which may show further targets.
+        loop {
+            let found = jumps.follow(kernel, program);
+            if found.len() == jumps.targets.len() {
+                return jumps;
+            }
+            jumps.targets = found;
+        }
+    }
+
+    /// Targets that follow with those known so far.
+    fn follow(&self, kernel: &Kernel, program: &GcnProgram) -> BTreeMap<usize, CodeAddr> {
+        let clobbers = Clobbers {
+            kernel,
+            program,
+            jumps: self,
+        };
         let starts = kernel.functions.iter().map(|function| function.start);
         let starts = starts.chain([kernel.entry]);
         let mut open: BTreeSet<usize> = starts.filter_map(|a| program.index_of(a)).collect();
-        for &at in &open {
-            states.insert(at, KnownWords::new());
-        }
+        let known = |at: usize| (at, KnownWords::new());
+        let mut states: BTreeMap<usize, KnownWords> = open.iter().copied().map(known).collect();
         while let Some(at) = open.pop_first() {
             let (Some(instr), Some(before)) = (program.instrs.get(at), states.get(&at)) else {
                 continue;
             };
             let mut words = before.clone();
             let flow = apply(instr, &mut words);
-            let to = |target: BranchTarget| match target {
-                BranchTarget::Code(addr) => program.index_of(addr),
-                _ => None,
-            };
-            let successors = match flow {
-                GcnFlow::Next | GcnFlow::Call { .. } => [Some(at + 1), None],
-                GcnFlow::Jump(target) => [to(target), None],
-                GcnFlow::Branch(_, target) => [Some(at + 1), to(target)],
-                GcnFlow::Indirect { .. } | GcnFlow::Exit | GcnFlow::Unsupported => [None, None],
-            };
-            for next in successors.into_iter().flatten() {
+            if matches!(flow, GcnFlow::Call { .. }) {
+                clobbers.apply(self.target(at), &mut words);
+            }
+            for next in successors(program, at, flow) {
                 let changed = match states.get_mut(&next) {
                     None => {
                         states.insert(next, words.clone());
@@ -116,25 +122,103 @@ impl Jumps {
                 }
             }
         }
-        for (&at, words) in &states {
-            let Some(instr) = program.instrs.get(at) else {
-                continue;
-            };
-            let (GcnFlow::Call { to: pair, .. } | GcnFlow::Indirect { from: pair }) =
-                instr.effects().flow
-            else {
-                continue;
-            };
-            if let Some(target) = code_address(words, pair) {
-                jumps.targets.insert(at, target);
-            }
-        }
-        jumps
+        let target = |(at, words): (&usize, &KnownWords)| {
+            let pair = through_registers(program.instrs.get(*at)?)?;
+            Some((*at, code_address(words, pair)?))
+        };
+        states.iter().filter_map(target).collect()
     }
 
     /// Target of the jump through registers at an index, if it is known.
     pub(super) fn target(&self, at: usize) -> Option<CodeAddr> {
         self.targets.get(&at).copied()
+    }
+}
+
+/// First register of the pair to whose address an instruction jumps.
+fn through_registers(instr: &GcnInstr) -> Option<u8> {
+    match instr.effects().flow {
+        GcnFlow::Call { to: pair, .. } | GcnFlow::Indirect { from: pair } => Some(pair),
+        _ => None,
+    }
+}
+
+/// Instructions at which the wave may go on within the function; after a call, that at which it returns.
+fn successors(
+    program: &GcnProgram,
+    at: usize,
+    flow: GcnFlow,
+) -> impl Iterator<Item = usize> + use<> {
+    let to = |target: BranchTarget| match target {
+        BranchTarget::Code(addr) => program.index_of(addr),
+        _ => None,
+    };
+    let found = match flow {
+        GcnFlow::Next | GcnFlow::Call { .. } => [Some(at + 1), None],
+        GcnFlow::Jump(target) => [to(target), None],
+        GcnFlow::Branch(_, target) => [Some(at + 1), to(target)],
+        GcnFlow::Indirect { .. } | GcnFlow::Exit | GcnFlow::Unsupported => [None, None],
+    };
+    found.into_iter().flatten()
+}
+
+/// Registers that callees write.
+struct Clobbers<'a> {
+    kernel: &'a Kernel,
+    program: &'a GcnProgram,
+    jumps: &'a Jumps,
+}
+
+impl Clobbers<'_> {
+    /// Removes the words that a call of a function may write: all, if not all of its code is known.
+    fn apply(&self, callee: Option<CodeAddr>, words: &mut KnownWords) {
+        let mut visited = BTreeSet::new();
+        let written = callee.and_then(|callee| self.written(callee, &mut visited));
+        match written {
+            Some(written) => words.retain(|register, _| !written.contains(register)),
+            None => words.clear(),
+        }
+    }
+
+    /// Scalar registers that a function writes, and its callees; `None` if it may leave the code that is known.
+    fn written(&self, entry: CodeAddr, visited: &mut BTreeSet<CodeAddr>) -> Option<BTreeSet<u8>> {
+        let mut written = BTreeSet::new();
+        if !visited.insert(entry) {
+            // What recursion writes, the function itself writes.
+            return Some(written);
+        }
+        let mut seen = BTreeSet::new();
+        let mut open = vec![self.program.index_of(entry)?];
+        while let Some(at) = open.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            let effects = self.program.instrs.get(at)?.effects();
+            let scalars = effects.writes.iter();
+            let scalars = scalars.filter(|register| register.kind == RegisterKind::Scalar);
+            written.extend(scalars.map(|register| register.number));
+            match effects.flow {
+                GcnFlow::Call { link: LINK, .. } => {
+                    let callee = self.jumps.target(at)?;
+                    written.extend(self.written(callee, visited)?);
+                    open.push(at + 1);
+                }
+                GcnFlow::Indirect { from: LINK } if self.jumps.target(at).is_none() => {}
+                GcnFlow::Next | GcnFlow::Jump(_) | GcnFlow::Branch(..) => {
+                    let count = open.len();
+                    open.extend(successors(self.program, at, effects.flow));
+                    if open.len() == count {
+                        return None;
+                    }
+                }
+                GcnFlow::Exit => {}
+                GcnFlow::Call { .. } | GcnFlow::Indirect { .. } | GcnFlow::Unsupported => {
+                    return None;
+                }
+            }
+        }
+        // A kernel is not called.
+        (entry != self.kernel.entry).then_some(written)
     }
 }
 
@@ -152,11 +236,6 @@ fn code_address(words: &KnownWords, pair: u8) -> Option<CodeAddr> {
 fn apply(instr: &GcnInstr, words: &mut KnownWords) -> GcnFlow {
     let effects = instr.effects();
     let results = instr.view().map(|view| results(instr, &view, words));
-    // A callee may write any register.
-    if matches!(effects.flow, GcnFlow::Call { .. }) {
-        words.clear();
-        return effects.flow;
-    }
     for Reg { kind, number } in effects.writes {
         if kind == RegisterKind::Scalar {
             words.remove(&number);

@@ -7,6 +7,8 @@ mod atomic;
 mod buffer;
 mod lanes;
 mod lds;
+#[cfg(test)]
+pub(super) mod tests;
 
 use smallvec::SmallVec;
 use warpbound_isa::amd::{Encoding, GcnView};

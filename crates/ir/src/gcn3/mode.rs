@@ -3,6 +3,9 @@
 //! A wave begins with the modes of its kernel's descriptor; s_setreg changes them. Assumption: a function returns with the
 //! modes with which it is called (LLVM's calling convention for AMDGPU).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::CodeAddr;

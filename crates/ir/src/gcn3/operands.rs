@@ -2,12 +2,12 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::amd::{GcnOperand, GcnValue, GcnView, OperandAccess, scalar};
-use warpbound_isa::{Reg, RegisterKind};
+use warpbound_isa::{Reg, RegisterKind, SpecialReg};
 
-use super::expressions::{WordPair, constant, eq, or};
+use super::expressions::{WordPair, constant, eq, low_bits, or, shr64, unary};
 use super::vector::lanes::Exchange;
 use super::vector::sdwa;
-use crate::{Cell, Expr, Meaning};
+use crate::{Cell, Expr, Meaning, UnaryOp};
 
 /// Operands of an instruction, destinations and sources apart. An operand that is both is in both lists.
 #[derive(Debug)]
@@ -49,13 +49,18 @@ impl<'a> Operands<'a> {
         let operand = self.source(index)?;
         let value = word_of(operand, word)?;
         let modifiers = &self.view.modifiers;
-        if operand.access != OperandAccess::Read || word != 0 {
+        if operand.access != OperandAccess::Read {
             return Some(value);
         }
+        // Instructions with such modifiers have no values of 64 bits but masks, which are later sources.
+        let single = || (word == 0).then(|| value.clone());
         match (modifiers.sdwa, modifiers.dpp, self.position(index)) {
-            (Some(sdwa), _, 0) => sdwa::selected(value, sdwa.src0_sel, operand.sext),
-            (Some(sdwa), _, 1) => sdwa::selected(value, sdwa.src1_sel, operand.sext),
-            (_, Some(dpp), 0) => Exchange::of(&dpp)?.source(register(operand, word)?),
+            (Some(sdwa), _, 0) => sdwa::selected(single()?, sdwa.src0_sel, operand.sext),
+            (Some(sdwa), _, 1) => sdwa::selected(single()?, sdwa.src1_sel, operand.sext),
+            (_, Some(dpp), 0) => {
+                single()?;
+                Exchange::of(&dpp)?.source(register(operand, word)?)
+            }
             _ => Some(value),
         }
     }
@@ -71,6 +76,39 @@ impl<'a> Operands<'a> {
     /// Both words of a source of 64 bits.
     pub(super) fn pair(&self, index: usize) -> Option<WordPair> {
         Some([self.word(index, 0)?, self.word(index, 1)?])
+    }
+
+    /// Low half of a source, extended to a word. Inline floating-point constants have no defined value there.
+    pub(super) fn half(&self, index: usize, is_signed: bool) -> Option<Expr> {
+        if matches!(self.source(index)?.value, GcnValue::InlineFloat(_)) {
+            return None;
+        }
+        let word = self.word(index, 0)?;
+        Some(match is_signed {
+            true => unary(UnaryOp::SignExtend16, word),
+            false => low_bits(word, 16),
+        })
+    }
+
+    /// Bit in the own lane of a source that is a mask.
+    pub(super) fn mask_bit(&self, index: usize) -> Option<Expr> {
+        let source = self.source(index)?;
+        if let (Some(low), Some(high)) = (register(source, 0), register(source, 1)) {
+            return (!low.is_per_lane()).then(|| Expr::own_bit([low, high]));
+        }
+        let [bit, _] = shr64(self.pair(index)?, Expr::Special(SpecialReg::LaneId));
+        Some(low_bits(bit, 1))
+    }
+
+    /// Whether no source is negated or an absolute value.
+    pub(super) fn has_plain_sources(&self) -> bool {
+        self.sources.iter().all(|source| !source.neg && !source.abs)
+    }
+
+    /// Whether no modifier changes sources or results but by selecting parts and lanes.
+    pub(super) fn is_plain(&self) -> bool {
+        let modifiers = &self.view.modifiers;
+        !modifiers.clamp && modifiers.omod == 0 && self.has_plain_sources()
     }
 
     /// Constant in a field of its own.
@@ -172,7 +210,7 @@ pub(super) fn inline_single(number: u8) -> Option<u32> {
 /// Inline floating-point constant in double precision.
 fn inline_double(number: u8) -> Option<u64> {
     Some(match number {
-        // 1/(2 pi), rounded (LLVM, `AMDGPU::OPERAND_REG_INLINE_C_FP64`).
+        // 1/(2 pi), rounded down (LLVM, `isInlinableLiteral64`).
         248 => 0x3fc4_5f30_6dc9_c882,
         _ => f64::from(f32::from_bits(inline_single(number)?)).to_bits(),
     })

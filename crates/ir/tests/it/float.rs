@@ -5,6 +5,8 @@
 mod arithmetic;
 mod conversions;
 mod division;
+mod gcn;
+mod gcn_division;
 mod halves;
 mod order;
 mod reference;

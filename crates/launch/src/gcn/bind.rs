@@ -104,7 +104,8 @@ fn check_file(file: &LaunchFile) -> Result<(), String> {
 
 /// Bytes of scratch of a lane.
 fn lane_scratch(descriptor: &GcnDescriptor, file: &LaunchFile) -> Result<u32, String> {
-    let bytes = file.stack.unwrap_or(descriptor.private_segment);
+    // Less than the kernel states would make lanes share their scratch.
+    let bytes = file.stack.unwrap_or(0).max(descriptor.private_segment);
     match bytes.checked_next_multiple_of(SCRATCH_ALIGNMENT) {
         Some(aligned) if aligned <= MAX_SCRATCH => Ok(aligned),
         _ => Err(format!(

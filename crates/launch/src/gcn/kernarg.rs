@@ -73,6 +73,9 @@ pub(super) fn segment(
     shared: &DynamicShared,
     hidden: &HiddenValues,
 ) -> Result<Vec<u8>, String> {
+    if object.args.is_empty() && object.kernarg_size > 0 {
+        return Err("the code object does not state what the kernel's arguments are".to_owned());
+    }
     if file.params.len() != kernel.params.len() {
         return Err(format!(
             "the kernel has {} parameters, the launch {}",

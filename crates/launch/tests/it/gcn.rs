@@ -140,6 +140,20 @@ fn workgroup_ids_follow_the_user_registers() {
     assert_eq!((launch.shared, launch.local), (12, 32));
 }
 
+/// The stack of a launch file is scratch, but no less than the kernel needs.
+#[test]
+fn scratch_of_a_launch() {
+    let image = image("state.v5.co");
+    for (stack, expected) in [(16, 32), (100, 112)] {
+        let text = format!("stack = {stack}\n{EVERYTHING}");
+        let (launch, _) = launched(&image, "everything", &text);
+        assert_eq!(
+            (launch.local, entry(&launch).lane_scratch()),
+            (expected, expected)
+        );
+    }
+}
+
 /// A kernel without user SGPRs and block ids has defined EXEC and MODE only, and v0.
 #[test]
 fn nothing_enabled() {
@@ -264,7 +278,7 @@ fn object_version(image: &Image) -> warpbound_load::CodeObjectVersion {
     object(image, "hidden").version
 }
 
-/// Arguments at their offsets, and dynamic LDS behind the static one.
+/// Arguments at their offsets, and dynamic LDS after the static one.
 #[test]
 fn explicit_arguments() {
     let image = image("kernels.v4.co");
@@ -304,6 +318,20 @@ fn launches_that_are_refused() {
         "{error}"
     );
     let image = self::image("kernels.v5.co");
+    let mut unknown = image.kernel("hidden").expect("it is there").clone();
+    unknown
+        .code_object
+        .as_mut()
+        .expect("it is one")
+        .args
+        .clear();
+    let (code, order) = (Code::default(), PathOrder::TakenFirst);
+    let error = bind(&file(HIDDEN), &image, &unknown, &code, order, 1000).expect_err("unknown");
+    let text = error.to_string();
+    assert!(
+        text.contains("does not state what the kernel's arguments are"),
+        "{text}"
+    );
     let large = HIDDEN.replace("grid = [6, 5, 4]", "grid = [2000000000]");
     let error = bound(&image, "hidden", &large, &Code::default()).expect_err("too large");
     assert!(error.contains("2^32 work-items or more along x"), "{error}");

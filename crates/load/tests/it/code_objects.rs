@@ -368,6 +368,23 @@ fn files_are_refused_with_place_and_cause() {
     );
 }
 
+/// Facts about a kernel do not hold for the same code with other float modes.
+#[test]
+fn digests_depend_on_float_modes() {
+    let file = "gcn/state.v5.co";
+    let bytes = data(file);
+    let registers = [4, 0x11, 0x8f, 0];
+    let at = bytes
+        .windows(4)
+        .position(|w| w == registers)
+        .expect("rsrc1");
+    let other = Image::parse(&changed(file, &[(at + 1, 0x01)])).expect("a mode");
+    let (own, other) = (image(file), other);
+    let (own, other) = (kernel(&own, "everything"), kernel(&other, "everything"));
+    assert_eq!(own.code(), other.code());
+    assert_ne!(own.code_digest(), other.code_digest());
+}
+
 /// Contradictions within one kernel refuse that kernel only.
 #[test]
 fn kernels_are_refused_with_place_and_cause() {

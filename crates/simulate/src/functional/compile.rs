@@ -405,6 +405,7 @@ impl<const W: usize> Compiler<'_, W> {
                 },
             },
             buffer,
+            second_half: address.second_half,
             is_limited: steps.reads_m0,
         })
     }

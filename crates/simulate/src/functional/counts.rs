@@ -1,9 +1,10 @@
 //! Execution counts of a launch, and notes on probable mistakes of the kernel.
 
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Cell, OpIndex};
 use warpbound_simt::Mask;
 
 use super::Size;
+use super::checks::Hazard;
 use super::lanes::count_lanes;
 
 /// Execution counts of a launch, summed over its warps. Each list has one number per operation.
@@ -51,6 +52,15 @@ pub enum NoteKind {
         /// The byte address.
         address: u64,
     },
+    /// A read of a register that has no defined value (AMD's machines).
+    Undefined {
+        /// The register.
+        cell: Cell,
+        /// The lane, if each lane has one.
+        lane: Option<u32>,
+    },
+    /// Two instructions without the wait states that they need (AMD's machines).
+    Hazard(Hazard),
     /// Warps pass a barrier of the whole block after this number of threads has exited. Pascal does not wait for exited
     /// threads; CUDA forbids such a barrier.
     ExitedThreads(u32),
@@ -147,7 +157,7 @@ impl Counts {
     }
 
     /// Adds a note, or increments the count of one of the same kind at the same operation.
-    fn note(&mut self, new: Note) {
+    pub(super) fn note(&mut self, new: Note) {
         // Without the numbers of the kind, so that an operation has few notes.
         let same = |note: &&mut Note| {
             note.at == new.at

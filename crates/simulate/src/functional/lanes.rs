@@ -193,6 +193,20 @@ pub(super) fn blend<const W: usize>(old: &mut LaneValues<W>, new: &LaneValues<W>
     }
 }
 
+/// Bits that some value of the taken lanes has, and the largest of these values; 0 without lanes.
+#[inline(always)]
+pub(super) fn bits_and_most<const W: usize>(row: &LaneValues<W>, taken: Mask) -> (u32, u32) {
+    let (mut bits, mut most) = (0, 0);
+    for (values, taken) in row.as_chunks::<PART>().0.iter().zip(parts_of(taken)) {
+        for (lane, &value) in values.iter().enumerate() {
+            let value = if taken >> lane & 1 == 1 { value } else { 0 };
+            bits |= value;
+            most = most.max(value);
+        }
+    }
+    (bits, most)
+}
+
 /// Iterates over the lanes of a mask, ascending.
 #[inline]
 pub(super) fn lanes_of<const W: usize>(mask: Mask) -> impl Iterator<Item = usize> {

@@ -79,6 +79,12 @@ impl SharedMemory {
         }
     }
 
+    /// Whether all bytes of the memory have been written.
+    #[inline]
+    pub(super) fn is_all_written(&self) -> bool {
+        self.unwritten == 0
+    }
+
     /// Whether all bytes of an access have been written.
     #[inline]
     pub(super) fn is_written(&self, address: u64, size: usize) -> bool {

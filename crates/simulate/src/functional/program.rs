@@ -274,6 +274,8 @@ pub(super) struct WaveAccess {
     pub(super) operand: MemoryOperand,
     /// Buffer in which the low word of the address is an offset.
     pub(super) buffer: Option<BufferSlots>,
+    /// Distance in bytes from the first half of the words to the second; `None` if one follows the other.
+    pub(super) second_half: Option<u32>,
     /// Whether the word M0 limits addresses of shared memory.
     pub(super) is_limited: bool,
 }

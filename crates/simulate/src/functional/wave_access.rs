@@ -13,7 +13,7 @@ use super::access::Request;
 use super::block::{Block, ExecContext};
 use super::buffer::BufferLayout;
 use super::fault::{Fault, FaultKind};
-use super::lanes::{LaneValues, lanes_of};
+use super::lanes::{LaneValues, bits_and_most, lanes_of};
 use super::listen::{AccessKind, ExecutionListener, MemoryAccess};
 use super::memory::{GlobalAccess, access_size, read_word, write_word};
 use super::program::{BufferSlots, Dest, MemoryOperand, ValueSlot, WaveAccess, WaveOperation};
@@ -55,8 +55,12 @@ enum Addresses<const W: usize> {
 
 impl<const W: usize> Addresses<W> {
     /// Address of a byte of the access of a lane; `None` if it is out of range of its buffer.
-    fn get(&self, lane: usize, byte: u32) -> Option<u64> {
+    fn get(&self, lane: usize, byte: u32, is_short: bool) -> Option<u64> {
         match self {
+            // Short addresses have 32 bits.
+            Addresses::Plain(addresses) if is_short => {
+                Some((addresses[lane] as u32).wrapping_add(byte).into())
+            }
             Addresses::Plain(addresses) => Some(addresses[lane].wrapping_add(byte.into())),
             Addresses::Buffer {
                 layout,
@@ -75,23 +79,37 @@ struct AccessByWords<'a, const W: usize> {
 }
 
 impl<const W: usize> AccessByWords<'_, W> {
-    /// Reports the access to a listener, without lanes that are out of range of a buffer.
+    /// Address of a word of the access of a lane; `None` if it is out of range of its buffer.
+    fn address(&self, lane: usize, word: usize) -> Option<u64> {
+        let is_short = self.access.operand.high.is_none();
+        self.addresses
+            .get(lane, self.access.byte_of(word), is_short)
+    }
+
+    /// Reports the access to a listener, without lanes that are out of range of a buffer: one for each of its halves if
+    /// they are apart.
     fn report<E>(&self, listener: &mut impl ExecutionListener<E>) {
-        let mut taken: Mask = 0;
-        let mut addresses = [0; W];
-        for lane in lanes_of::<W>(self.request.taken) {
-            if let Some(address) = self.addresses.get(lane, 0) {
-                addresses[lane] = address;
-                taken |= 1 << lane;
+        let halves = match self.access.second_half {
+            None => &[0][..],
+            Some(_) => &[0, self.access.words() / 2],
+        };
+        for &first in halves {
+            let mut taken: Mask = 0;
+            let mut addresses = [0; W];
+            for lane in lanes_of::<W>(self.request.taken) {
+                if let Some(address) = self.address(lane, first) {
+                    addresses[lane] = address;
+                    taken |= 1 << lane;
+                }
             }
+            listener.access(&MemoryAccess {
+                space: self.access.operand.space,
+                kind: self.access.kind(),
+                size: self.access.part_size() as u32,
+                addresses: &addresses,
+                taken,
+            });
         }
-        listener.access(&MemoryAccess {
-            space: self.access.operand.space,
-            kind: self.access.kind(),
-            size: self.access.size() as u32,
-            addresses: &addresses,
-            taken,
-        });
     }
 }
 
@@ -99,8 +117,8 @@ impl<const W: usize> AccessByWords<'_, W> {
 #[derive(Clone, Copy)]
 struct Unit {
     lane: usize,
-    /// First byte in the access.
-    byte: u32,
+    /// Number of the word in the access.
+    word: usize,
     width: Width,
 }
 
@@ -112,7 +130,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         access: &WaveAccess,
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
-        if request.taken == 0 {
+        if request.taken == 0 || self.access_shared(request, access, context) {
             return Ok(());
         }
         if let Some(space) = self.plain_space(request, access) {
@@ -156,42 +174,35 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// The memory to which all taken lanes of an access go at addresses that are multiples of its size: global or
     /// existing shared memory; `None` for all other accesses.
     fn plain_space(&self, request: Request<'_>, access: &WaveAccess) -> Option<MemorySpace> {
-        let size = access.size();
-        if access.buffer.is_some() || !size.is_power_of_two() || size > 16 {
+        let size = access.part_size();
+        let is_plain = access.buffer.is_none() && access.second_half.is_none();
+        if !is_plain || !size.is_power_of_two() || size > 16 {
             return None;
         }
-        let is_aligned = |bits: u64| bits & (size as u64 - 1) == 0;
+        let is_aligned = |bits: u32| bits & (size as u32 - 1) == 0;
         let rows = self.rows(request.warp_index);
         let low = rows.get(access.operand.low);
-        let mut bits = 0;
         match access.operand.space {
             MemorySpace::Shared => {
-                let mut last = 0;
-                for lane in lanes_of::<W>(request.taken) {
-                    bits |= low[lane];
-                    last = last.max(low[lane]);
-                }
-                let end = u64::from(last) + size as u64;
+                let (bits, most) = bits_and_most(low, request.taken);
+                let end = u64::from(most) + size as u64;
                 let limit = self.shared_limit(request.warp_index, access.is_limited);
-                (is_aligned(bits.into()) && end <= limit).then_some(MemorySpace::Shared)
+                (is_aligned(bits) && end <= limit).then_some(MemorySpace::Shared)
             }
             MemorySpace::Global | MemorySpace::Generic => {
-                let mut highest = 0;
+                let (bits, _) = bits_and_most(low, request.taken);
                 let high = rows.get(access.operand.high?);
-                for lane in lanes_of::<W>(request.taken) {
-                    bits |= low[lane];
-                    highest = highest.max(high[lane]);
-                }
+                let (_, most) = bits_and_most(high, request.taken);
                 // The windows lie above global memory.
-                let is_global = highest < (aperture::SCRATCH >> 32) as u32;
-                (is_aligned(bits.into()) && is_global).then_some(MemorySpace::Global)
+                let is_global = most < (aperture::SCRATCH >> 32) as u32;
+                (is_aligned(bits) && is_global).then_some(MemorySpace::Global)
             }
             _ => None,
         }
     }
 
     /// Bytes of shared memory that an access can reach.
-    fn shared_limit(&self, warp_index: usize, is_limited: bool) -> u64 {
+    pub(super) fn shared_limit(&self, warp_index: usize, is_limited: bool) -> u64 {
         let most = match is_limited {
             true => self.warps[warp_index].word(M0),
             false => u32::MAX,
@@ -223,15 +234,15 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Place of a unit of an access.
     fn place(&self, whole: &AccessByWords<'_, W>, unit: Unit) -> Result<Place, Fault> {
         let (request, access) = (whole.request, whole.access);
-        let Unit { lane, byte, width } = unit;
+        let Unit { lane, word, width } = unit;
         let unit = access_size(width);
-        let Some(address) = whole.addresses.get(lane, byte) else {
+        let Some(address) = whole.address(lane, word) else {
             return Ok(Place::OutOfRange);
         };
         // Words are accessed at multiples of their size, and shared memory at multiples of the size of the access.
         let is_shared = access.operand.space == MemorySpace::Shared;
         let align = match is_shared {
-            true if byte == 0 => access.size().next_power_of_two(),
+            true if word == 0 => access.part_size().next_power_of_two(),
             _ => unit,
         };
         if !address.is_multiple_of(align as u64) {
@@ -398,8 +409,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
         let mut rows = [[0; W]; MAX_WORDS];
         for lane in lanes_of::<W>(request.taken) {
-            for (row, byte) in rows.iter_mut().zip((0..).step_by(4)).take(dests.len()) {
-                let unit = Unit { lane, byte, width };
+            for (word, row) in rows.iter_mut().enumerate().take(dests.len()) {
+                let unit = Unit { lane, word, width };
                 row[lane] = self.read_unit(whole, unit, context)?;
             }
         }
@@ -419,9 +430,9 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     ) -> Result<(), Fault> {
         let (request, width) = (whole.request, whole.access.operand.width);
         for lane in lanes_of::<W>(request.taken) {
-            for (&value, byte) in values.iter().zip((0..).step_by(4)) {
+            for (word, &value) in values.iter().enumerate() {
                 let value = self.rows(request.warp_index).get(value)[lane];
-                self.write_unit(whole, Unit { lane, byte, width }, value, context)?;
+                self.write_unit(whole, Unit { lane, word, width }, value, context)?;
             }
         }
         Ok(())
@@ -436,10 +447,10 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
     ) -> Result<(), Fault> {
         let request = whole.request;
-        let words = kind.size() as u32 / 4;
-        let unit = |lane, word: u32| Unit {
+        let words = kind.size() / 4;
+        let unit = |lane, word| Unit {
             lane,
-            byte: 4 * word,
+            word,
             width: Width::Words,
         };
         let mut rows = [[0; W]; MAX_WORDS];
@@ -500,7 +511,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         context.listener.access(&MemoryAccess {
             space: access.operand.space,
             kind: access.kind(),
-            size: access.size() as u32,
+            size: access.part_size() as u32,
             addresses: addresses.as_slice(),
             taken: addresses.is_some().into(),
         });
@@ -609,17 +620,34 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 }
 
 impl WaveAccess {
-    /// Bytes that each lane accesses.
-    fn size(&self) -> usize {
-        let each = access_size(self.operand.width);
+    /// Number of words of each lane.
+    pub(super) fn words(&self) -> usize {
         match &self.operation {
-            WaveOperation::Load(dests) => each * dests.len(),
-            WaveOperation::Store(values) => each * values.len(),
-            WaveOperation::Atomic { kind, .. } => kind.size(),
+            WaveOperation::Load(dests) => dests.len(),
+            WaveOperation::Store(values) => values.len(),
+            WaveOperation::Atomic { kind, .. } => kind.size() / 4,
         }
     }
 
-    fn kind(&self) -> AccessKind {
+    /// Bytes that each lane accesses one after the other: all, or a half of them.
+    pub(super) fn part_size(&self) -> usize {
+        let all = access_size(self.operand.width) * self.words();
+        match self.second_half {
+            None => all,
+            Some(_) => all / 2,
+        }
+    }
+
+    /// Distance of a word from the first one in bytes, modulo 2^32.
+    pub(super) fn byte_of(&self, word: usize) -> u32 {
+        let half = self.words() / 2;
+        match self.second_half {
+            Some(distance) if word >= half => distance.wrapping_add(4 * (word - half) as u32),
+            _ => 4 * word as u32,
+        }
+    }
+
+    pub(super) fn kind(&self) -> AccessKind {
         match self.operation {
             WaveOperation::Load(_) => AccessKind::Load,
             WaveOperation::Store(_) => AccessKind::Store,

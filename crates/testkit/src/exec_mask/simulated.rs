@@ -145,10 +145,16 @@ fn op(scope: OpScope, meaning: Meaning, control: ControlEffect) -> Op {
         Meaning::Load { dests, .. } => dests.iter().flatten().copied().collect(),
         _ => SmallVec::new(),
     };
+    let mut reads = SmallVec::new();
+    if let Meaning::Set(values) = &meaning {
+        for (_, value) in values {
+            value.for_each_cell(&|_| true, &mut |cell| reads.push(cell));
+        }
+    }
     Op {
         addr: CodeAddr(0),
         condition: ExecCondition::ALWAYS,
-        reads: SmallVec::new(),
+        reads,
         writes,
         // Addresses depend on the lane.
         value: match &meaning {

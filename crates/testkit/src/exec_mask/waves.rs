@@ -416,21 +416,21 @@ impl<'a> WaveClaims<'a> {
         }
         for claim in &point.masks {
             let word = issue.cell(claim.word).get(0);
-            let other = match claim.site {
-                None => 0,
+            // A claim about a site that was not executed holds for any mask.
+            let others = match claim.site {
+                None => [0, 0],
                 Some(site) => match self.sites.get(&site) {
-                    Some(mask) => (mask >> (32 * claim.half)) as u32,
-                    None => {
-                        self.report(issue.at, "a claim speaks of a site before it was executed");
-                        continue;
-                    }
+                    Some(mask) => [(mask >> (32 * claim.half)) as u32; 2],
+                    None => [0, u32::MAX],
                 },
             };
-            let other = if claim.complement { !other } else { other };
-            let holds = match claim.is_within {
-                true => word & !other == 0,
-                false => other & !word == 0,
-            };
+            let holds = others.into_iter().all(|other| {
+                let other = if claim.complement { !other } else { other };
+                match claim.is_within {
+                    true => word & !other == 0,
+                    false => other & !word == 0,
+                }
+            });
             self.mask_claims += 1;
             if !holds {
                 self.report(issue.at, &format!("{claim:?} does not hold"));

@@ -1,6 +1,6 @@
 //! Comparisons of integers (VOPC).
 
-use warpbound_isa::amd::{GcnModifiers, GcnView};
+use warpbound_isa::amd::GcnView;
 
 use crate::gcn3::expressions::*;
 use crate::gcn3::operands::{Operands, assign};
@@ -14,16 +14,14 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     };
     let (relation, format) = name.split_once('_')?;
     let is_signed = format.starts_with('i');
-    if !(is_signed || format.starts_with('u')) || !has_plain_operands(view, o) {
+    if !(is_signed || format.starts_with('u')) || !o.is_plain() {
         return None;
     }
     let holds = match format.get(1..)? {
-        "16" => word_relation(
-            relation,
-            half(o, 0, is_signed)?,
-            half(o, 1, is_signed)?,
-            is_signed,
-        ),
+        "16" => {
+            let [a, b] = [o.half(0, is_signed)?, o.half(1, is_signed)?];
+            word_relation(relation, a, b, is_signed)
+        }
         "32" => word_relation(relation, o.word(0, 0)?, o.word(1, 0)?, is_signed),
         "64" => pair_relation(relation, o.pair(0)?, o.pair(1)?, is_signed),
         _ => None,
@@ -39,31 +37,6 @@ fn masks(o: &Operands<'_>, holds: Expr, writes_exec: bool) -> Option<Meaning> {
     let dests = [o.dest_cell(0, 0)?, o.dest_cell(0, 1)?];
     let dests = dests.into_iter().zip(words);
     assign(dests.chain(exec.filter(|_| writes_exec)))
-}
-
-/// Whether no modifier changes the operands of integers or results, except for the selection of parts and lanes.
-pub(super) fn has_plain_operands(view: &GcnView, o: &Operands<'_>) -> bool {
-    let GcnModifiers { clamp, omod, .. } = view.modifiers;
-    !clamp && omod == 0 && has_plain_sources(o)
-}
-
-/// Whether no source is negated or an absolute value.
-pub(super) fn has_plain_sources(o: &Operands<'_>) -> bool {
-    let mut sources = (0..).map_while(|index| o.source(index));
-    sources.all(|source| !source.neg && !source.abs)
-}
-
-/// Low half of a source, extended to a word. Inline floating-point constants have no defined value there.
-pub(super) fn half(o: &Operands<'_>, index: usize, is_signed: bool) -> Option<Expr> {
-    use warpbound_isa::amd::GcnValue;
-    if matches!(o.source(index)?.value, GcnValue::InlineFloat(_)) {
-        return None;
-    }
-    let word = o.word(index, 0)?;
-    Some(match is_signed {
-        true => unary(crate::UnaryOp::SignExtend16, word),
-        false => low_bits(word, 16),
-    })
 }
 
 fn word_relation(relation: &str, a: Expr, b: Expr, is_signed: bool) -> Option<Expr> {

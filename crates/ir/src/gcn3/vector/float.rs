@@ -9,6 +9,8 @@ mod compare;
 mod convert;
 mod divide;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use warpbound_isa::amd::GcnView;
 

@@ -6,8 +6,6 @@ mod halves;
 use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::{GcnOpcode, GcnView};
 
-use super::compare::has_plain_operands;
-use super::sums::mask_bit;
 use crate::gcn3::expressions::*;
 use crate::gcn3::operands::Operands;
 use crate::{Expr, Meaning, TernaryOp, UnaryOp};
@@ -24,7 +22,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     if let Some(value) = halves::word(view, o) {
         return o.set([value], []);
     }
-    if !has_plain_operands(view, o) {
+    if !o.is_plain() {
         return None;
     }
     if let Some(words) = shift64(opcode, o) {
@@ -56,7 +54,7 @@ fn choice(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
             false => word,
         })
     };
-    o.set([select(mask_bit(o, 2)?, word(1)?, word(0)?)], [])
+    o.set([select(o.mask_bit(2)?, word(1)?, word(0)?)], [])
 }
 
 /// Instructions with one source.

@@ -2,16 +2,14 @@
 
 use warpbound_isa::amd::{GcnOpcode, GcnView};
 
-use super::compare::has_plain_sources;
 use crate::gcn3::expressions::*;
-use crate::gcn3::operands::{Operands, register};
+use crate::gcn3::operands::Operands;
 use crate::{Cell, Expr, Meaning, WordHalf};
 use GcnOpcode as Op;
-use warpbound_isa::SpecialReg;
 
 /// Returns the meaning; `None` if it is unknown or no such instruction.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
-    if view.modifiers.omod != 0 || !has_plain_sources(o) {
+    if view.modifiers.omod != 0 || !o.has_plain_sources() {
         return None;
     }
     match view.opcode {
@@ -42,20 +40,10 @@ fn terms(opcode: GcnOpcode, o: &Operands<'_>) -> Option<[Expr; 3]> {
         _ => [a, b],
     };
     let c = match opcode {
-        Op::VAddcU32 | Op::VSubbU32 | Op::VSubbrevU32 => mask_bit(o, 2)?,
+        Op::VAddcU32 | Op::VSubbU32 | Op::VSubbrevU32 => o.mask_bit(2)?,
         _ => constant(0),
     };
     Some([a, b, c])
-}
-
-/// Bit of a source in the own lane, where the source is a mask.
-pub(super) fn mask_bit(o: &Operands<'_>, index: usize) -> Option<Expr> {
-    let source = o.source(index)?;
-    if let (Some(low), Some(high)) = (register(source, 0), register(source, 1)) {
-        return (!low.is_per_lane()).then(|| Expr::own_bit([low, high]));
-    }
-    let [bit, _] = shr64(o.pair(index)?, Expr::Special(SpecialReg::LaneId));
-    Some(low_bits(bit, 1))
 }
 
 /// Result and mask of carries. With clamp, the result is `limit` where there is a carry; whether the mask then has the

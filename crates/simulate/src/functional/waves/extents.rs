@@ -230,3 +230,37 @@ fn launches_of_other_machines_are_refused() {
     let refused = launch_waves(&run.code, &run.launch, &mut run.memory, &mut NoListener);
     assert_eq!(refused.expect_err("refused").kind, FaultKind::OtherMachine);
 }
+
+/// Reads of registers that nothing has written are noted, by lane; words of the warp as a whole.
+#[test]
+fn reads_of_undefined_registers() {
+    use warpbound_ir::Cell;
+    let program = "\
+        0x0: R1 = add(R0, R2)\n\
+        0x4: warp S126 = 0xff, S127 = 0 set_active M1\n\
+        0x8: R3 = R0\n\
+        0xc: R4 = R3\n\
+        0x10: warp S126 = 0x1ff set_active M1\n\
+        0x14: R4 = R3\n\
+        0x18: warp S10 = add(S0, S106)\n\
+        0x1c: if !S128 warp jump 0x20\n\
+        0x20: warp exit\n";
+    let mut run = WaveRun::new(program, 64, 1);
+    let program = warpbound_isa::amd::GcnProgram::decode(&[]).expect("no code");
+    let counts = launch_checked(&run.code, &program, &run.launch, &mut run.memory);
+    let notes = counts.expect("no fault").notes;
+    let found: Vec<_> = notes
+        .iter()
+        .map(|note| (note.at.0, note.kind.clone()))
+        .collect();
+    let undefined = |cell, lane| NoteKind::Undefined { cell, lane };
+    assert_eq!(
+        found,
+        [
+            (0, undefined(Cell::gpr(2), Some(0))),
+            (5, undefined(Cell::gpr(3), Some(8))),
+            (6, undefined(Cell::scalar(106), None)),
+            (7, undefined(Cell::scalar(128), None)),
+        ]
+    );
+}

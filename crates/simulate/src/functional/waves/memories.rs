@@ -206,3 +206,17 @@ fn barriers_without_ended_waves() {
     assert_eq!(result.words(), expected);
     assert_eq!(result.counts.notes[0].kind, NoteKind::ExitedThreads(64));
 }
+
+/// Two halves of an access at a distance (`ds_read2`, `ds_write2`).
+#[test]
+fn accesses_in_two_halves() {
+    let program = "\
+        0x0: warp S124 = 0xffffffff\n\
+        0x4: store shared [shl(R0, 3) second_half(512)] = R0, add(R0, 1), add(R0, 2), add(R0, 3) reads(R0, S124)\n\
+        0x8: R1, R2 = load shared [add(shl(R0, 3), 516) second_half(0xfffffe00)] reads(R0, S124)\n\
+        0xc: store global [S1:add(S0, shl(R0, 3))] = R1, R2\n\
+        0x10: warp exit\n";
+    let words = WaveRun::new(program, 64, 128).shared(1024).words();
+    let expected: Vec<u32> = (0..64).flat_map(|lane| [lane + 3, lane + 1]).collect();
+    assert_eq!(words, expected);
+}

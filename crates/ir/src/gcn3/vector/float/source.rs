@@ -76,10 +76,10 @@ impl FloatInstr<'_> {
         }
     }
 
-    /// Word of a source that is an integer.
+    /// Word of a source that is an integer; SDWA selects and extends it.
     pub(super) fn integer(&self, index: usize) -> Option<Expr> {
         let source = self.o.source(index)?;
-        match source.neg || source.abs || source.sext {
+        match source.neg || source.abs {
             true => None,
             false => self.o.word(index, 0),
         }

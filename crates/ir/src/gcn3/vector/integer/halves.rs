@@ -5,18 +5,17 @@ use warpbound_isa::amd::{GcnOpcode, GcnView};
 use crate::Expr;
 use crate::gcn3::expressions::*;
 use crate::gcn3::operands::Operands;
-use crate::gcn3::vector::compare::{half, has_plain_operands, has_plain_sources};
 use GcnOpcode as Op;
 
 /// Result; `None` if it is unknown or that of another instruction.
 pub(super) fn word(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
     let limited = limited(view, o);
-    if limited.is_some() || !has_plain_operands(view, o) {
+    if limited.is_some() || !o.is_plain() {
         return limited;
     }
-    let unsigned = |index| half(o, index, false);
-    let signed = |index| half(o, index, true);
-    let amount = || Some(low_bits(half(o, 0, false)?, 4));
+    let unsigned = |index| o.half(index, false);
+    let signed = |index| o.half(index, true);
+    let amount = || Some(low_bits(o.half(0, false)?, 4));
     let value = match view.opcode {
         Op::VAddU16 => add(unsigned(0)?, unsigned(1)?),
         Op::VSubU16 => sub(unsigned(0)?, unsigned(1)?),
@@ -41,11 +40,11 @@ pub(super) fn word(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
 /// Sums and differences that are limited to the numbers of 16 bits (clamp).
 fn limited(view: &GcnView, o: &Operands<'_>) -> Option<Expr> {
     let modifiers = &view.modifiers;
-    let is_plain = modifiers.omod == 0 && modifiers.sdwa.is_none() && has_plain_sources(o);
+    let is_plain = modifiers.omod == 0 && modifiers.sdwa.is_none() && o.has_plain_sources();
     if !modifiers.clamp || !is_plain {
         return None;
     }
-    let [a, b] = [half(o, 0, false)?, half(o, 1, false)?];
+    let [a, b] = [o.half(0, false)?, o.half(1, false)?];
     // At least 0.
     let difference = |a: Expr, b: Expr| sub(max_u(a, b.clone()), b);
     match view.opcode {
