@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 
-/// s_nop that stands before each word, so that the lines of the output can be told apart.
+/// s_nop that stands before each word, so that the lines of the output can be separated.
 const MARKER: (&str, &str) = ("[0x55,0x12,0x80,0xbf]", "s_nop 0x1255");
 
 /// Words per run, of which each processor has one at a time.

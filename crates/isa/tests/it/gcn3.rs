@@ -186,7 +186,7 @@ fn scalar_operations_write_scc_but_for_those_that_leave_it() {
         let (Some(opcode), Some(GcnUnit::Scalar)) = (instr.opcode(), instr.unit()) else {
             continue;
         };
-        // The product with a constant: sources differ, and whoever reads SCC behind it must not rely on its value.
+        // The product with a constant: sources differ, and whoever reads SCC after it must not rely on its value.
         let is_disputed = opcode == GcnOpcode::SMulkI32;
         let writes = instr.effects().writes.contains(&scc);
         assert_eq!(
