@@ -32,7 +32,7 @@ impl Session {
             .filter_map(|(at, op)| {
                 let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
                 let here = here.ok().and_then(|index| relocated.get(index));
-                let (text, control) = instr_text(&prepared, &labels, at, here)?;
+                let (text, words, control) = instr_text(&prepared, &labels, at, here)?;
                 let source = prepared.source(op.addr);
                 let changed = source != last_source;
                 last_source.clone_from(&source);
@@ -40,6 +40,7 @@ impl Session {
                     at: op.addr.to_string(),
                     labels: labels.get(&at).cloned().unwrap_or_default(),
                     text,
+                    words,
                     control,
                     source: source.filter(|_| changed),
                 })
@@ -105,29 +106,37 @@ fn relocated(kernel: &Kernel, program: &nvidia::SassProgram) -> Vec<Relocated> {
     relocated.collect()
 }
 
-/// Returns the text of an instruction, with labels as targets, and its control word.
+/// Returns the text of an instruction, with labels as targets, its dwords and its control word.
 fn instr_text(
     prepared: &Prepared<'_>,
     labels: &BTreeMap<OpIndex, Vec<String>>,
     at: OpIndex,
     relocated: Option<&Relocated>,
-) -> Option<(String, Option<ControlColumns>)> {
-    let program = match &prepared.program {
-        Program::Nvidia(program) => program,
-        Program::Amd(_) | Program::Mini(_) => {
-            return Some((prepared.program.text(at.index())?, None));
-        }
-    };
-    let instr = program.instrs.get(at.index())?;
+) -> Option<(String, Option<String>, Option<ControlColumns>)> {
     let label = |addr: CodeAddr| {
         let at = prepared.code.at(addr)?;
         labels.get(&at)?.first().cloned()
     };
+    let program = match &prepared.program {
+        Program::Nvidia(program) => program,
+        Program::Amd(program) => {
+            let instr = program.instrs.get(at.index())?;
+            let (first, second) = (instr.word as u32, instr.word >> 32);
+            let words = match instr.bytes {
+                8 => format!("{first:08x} {second:08x}"),
+                _ => format!("{first:08x}"),
+            };
+            let text = instr.text(TargetStyle::Labels(&label));
+            return Some((text.unwrap_or_else(|| "???".to_owned()), Some(words), None));
+        }
+        Program::Mini(_) => return Some((prepared.program.text(at.index())?, None, None)),
+    };
+    let instr = program.instrs.get(at.index())?;
     let mut text = String::new();
     if !program.write_text(instr, TargetStyle::Labels(&label), relocated, &mut text) {
         text = format!("??? 0x{:016x}", instr.word);
     }
-    Some((format!("{text} ;"), Some(columns(instr.control))))
+    Some((format!("{text} ;"), None, Some(columns(instr.control))))
 }
 
 /// Returns the labels by operation: names of functions, and numbered targets of jumps and pushes by address.

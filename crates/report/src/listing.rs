@@ -18,6 +18,8 @@ pub struct ListingLine {
     pub labels: Vec<String>,
     /// Text of the instruction, with labels as targets.
     pub text: String,
+    /// Dwords of the instruction in hexadecimal, if instructions have different numbers of them.
+    pub words: Option<String>,
     /// Control word of the instruction, if the instruction set has one.
     pub control: Option<ControlColumns>,
     /// Source line, if it differs from that of the previous line.
@@ -57,7 +59,12 @@ impl Listing {
             }
             let addr = line.at.trim_start_matches("0x");
             let Some(c) = &line.control else {
-                out.push_str(&format!("{addr:>7}    {}\n", line.text));
+                match &line.words {
+                    Some(words) => {
+                        out.push_str(&format!("{addr:>7}  {words:<17}    {}\n", line.text))
+                    }
+                    None => out.push_str(&format!("{addr:>7}    {}\n", line.text)),
+                }
                 continue;
             };
             let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));

@@ -15,7 +15,7 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- formulas [--points N] [--launches N] [--seed N] [--sm SM] [--text] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- formulas [--points N] [--launches N] [--seed N] [--arch ARCH] [--text] [FILE...]
 
 For each kernel with loops (cubins of kernels/built for sm_61), with the count of every loop as a symbol: searches the
 formula of its bound and compares it with the bound itself at N random points, half of them small numbers, the others up
@@ -25,7 +25,7 @@ the bound of random launches. Prints one line per kernel and the sums. Fails if 
   --points N   points per kernel (1000)
   --launches N launches per kernel (20)
   --seed N     seed of the points (1)
-  --sm SM      only images for this architecture (sm_61)
+  --arch ARCH   only images for this architecture (sm_61)
   --text       print the formulas";
 
 use self::parameters::ParameterComparison;
@@ -55,7 +55,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--points" => comparison.points = value()?.parse()?,
             "--launches" => comparison.parameters = ParameterComparison::new(value()?.parse()?),
             "--seed" => seed = value()?.parse()?,
-            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
+            "--arch" | "--sm" => {
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+            }
             "--text" => comparison.text = true,
             flag if flag.starts_with('-') => bail!("formulas does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
 
-/// s_nop that stands before each word, so that the lines of the output can be told apart.
+/// s_nop that stands before each word, so that the lines of the output can be separated.
 const MARKER: (&str, &str) = ("[0x55,0x12,0x80,0xbf]", "s_nop 0x1255");
 
 /// Words per run, of which each processor has one at a time.
@@ -94,7 +94,6 @@ impl LlvmMc {
                 words.len()
             );
         }
-        // After a word that it rejects, it goes on with the second half.
         for (text, line) in texts.iter_mut().zip((2u64..).step_by(2)) {
             if rejected.contains(&line) {
                 *text = None;
@@ -105,7 +104,8 @@ impl LlvmMc {
 
     /// Returns the texts of all instructions of a code section, without the dwords that are none.
     pub(crate) fn code(&self, code: &[u8]) -> anyhow::Result<Vec<String>> {
-        let (output, _) = self.run(&group(code))?;
+        // In brackets, the tool would stop at a dword that is no instruction.
+        let (output, _) = self.run(group(code).trim_matches(['[', ']', '\n']))?;
         let lines = output.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && *line != ".text");
         Ok(lines.map(|line| line.replace('\t', " ")).collect())
@@ -126,7 +126,8 @@ impl LlvmMc {
             .context("cannot start llvm-mc");
         let _ = fs::remove_file(&path);
         let output = output?;
-        if !output.status.success() {
+        // 1 stands for words that are no instruction.
+        if !matches!(output.status.code(), Some(0 | 1)) {
             bail!("llvm-mc failed: {}", output.status);
         }
         let messages = String::from_utf8_lossy(&output.stderr);

@@ -13,13 +13,13 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask meanings
-       cargo run --release -p warpbound-xtask -- meanings --count [--sm SM] [FILE...]
+       cargo run --release -p warpbound-xtask -- meanings --count [--arch ARCH] [FILE...]
 
 Writes docs/instructions.md: for each instruction the share of its modifiers with a meaning, and its reference.
 
   --count     write nothing; count the instructions and kernels of the files (kernels/built) that have a meaning, and list
               the instructions without one
-  --sm SM     only images for this architecture";
+  --arch ARCH  only images for this architecture";
 
 /// Number of instructions without a meaning that are named.
 const SHOWN: usize = 40;
@@ -30,8 +30,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--count" => count = true,
-            "--sm" => {
-                let sm = rest.next().context("--sm without a value")?;
+            "--arch" | "--sm" => {
+                let sm = rest.next().context("--arch without a value")?;
                 selection.isa = Some(sm.parse::<Isa>().map_err(anyhow::Error::msg)?);
             }
             flag if flag.starts_with('-') => bail!("unknown argument {flag:?}"),

@@ -19,8 +19,8 @@ use crate::loops;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--sm SM] [--every N] [--time-limit SECONDS] [FILE...]
-       cargo run --release -p warpbound-xtask -- survey --cycles [--sm SM] [--every N] [--time-limit SECONDS] [--record FILE] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- survey [--turns N] [--arch ARCH] [--every N] [--time-limit SECONDS] [FILE...]
+       cargo run --release -p warpbound-xtask -- survey --cycles [--arch ARCH] [--every N] [--time-limit SECONDS] [--record FILE] [FILE...]
 
 Bounds every kernel of the files (cubins of kernels/built) with a bound of 10 for each loop and compares the
 targets of SYNC, BRK and BRX with those that the compiler recorded. Derives the bounds of the loops, parameters as
@@ -32,7 +32,7 @@ oracle/libraries/cu1[12]/*. With --cycles: how many of the kernels with a bound 
 gtx1080, with any caches and without a launch; the reasons why others have none, and the processor time of these bounds.
 
   --turns N   measure each kernel N times and take the median (9; 1 where files are given)
-  --sm SM     only images for this architecture
+  --arch ARCH  only images for this architecture
   --every N   only each Nth kernel
   --time-limit SECONDS   give a kernel up after this time; the result depends on the machine
   --record FILE   (with --cycles) write the bound of each kernel and its terms";
@@ -60,7 +60,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--record" => record = Some(PathBuf::from(value()?)),
             "--turns" => turns = Some(value()?.parse()?),
             "--every" => every = value()?.parse()?,
-            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
+            "--arch" | "--sm" => {
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+            }
             "--time-limit" => {
                 let limit = Duration::try_from_secs_f64(value()?.parse()?)?;
                 options.time_limit = Some(limit);

@@ -13,14 +13,14 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- tables [--every N] [--sm SM] [FILE...]
+usage: cargo run --release -p warpbound-xtask -- tables [--every N] [--arch ARCH] [FILE...]
 
 For the kernels of the files (cubins of kernels/built), each loop bounded by 10: the share of kernels whose bound
 grows by a factor of ten or more, or is lost, when a domain is switched off, for both readings of loop facts; the
 number of divergence edges; the time of the construction of the warp-level graph, on one core.
 
   --every N   only each Nth kernel (1)
-  --sm SM     only images for this architecture";
+  --arch ARCH  only images for this architecture";
 
 /// Factor by which a bound must grow to count as severely degraded (section 4.2).
 const SEVERE: u128 = 10;
@@ -54,7 +54,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
             "--every" => every = value()?.parse()?,
-            "--sm" => selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?),
+            "--arch" | "--sm" => {
+                selection.isa = Some(value()?.parse::<Isa>().map_err(anyhow::Error::msg)?)
+            }
             flag if flag.starts_with('-') => bail!("tables does not know {flag:?}"),
             file => files.push(PathBuf::from(file)),
         }

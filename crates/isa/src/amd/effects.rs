@@ -59,7 +59,7 @@ pub enum GcnFlow {
     Jump(BranchTarget),
     /// s_cbranch_*: jumps if the condition holds.
     Branch(GcnCondition, BranchTarget),
-    /// s_swappc_b64: the address behind it goes to the pair `link`, the wave goes on at the address in the pair `to`.
+    /// s_swappc_b64: the address after it goes to the pair `link`, the wave goes on at the address in the pair `to`.
     Call {
         /// First register of the pair that is written.
         link: u8,

@@ -172,7 +172,7 @@ pub(crate) struct GcnForm {
     pub(crate) encoding: Encoding,
     pub(crate) extension: Option<VectorExtension>,
     pub(crate) unit: GcnUnit,
-    /// Printed behind the mnemonic: `_e32`.
+    /// Printed after the mnemonic: `_e32`.
     pub(crate) suffix: &'static str,
     pub(crate) effects: FormEffects,
     pub(crate) operands: Vec<FormOperand>,

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! opcodes {
     ($($variant:ident = $name:literal;)+) => {
-        /// Opcode of an instruction of GCN3: its mnemonic, without the suffix that tells encodings apart.
+        /// Opcode of an instruction of GCN3: its mnemonic, without the suffix of its encoding.
         ///
         /// Each mnemonic of `gfx803.forms` is one of these, and each of these has a row.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

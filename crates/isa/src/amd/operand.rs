@@ -32,7 +32,7 @@ pub enum GcnValue {
     /// Inline float by its source number: 240 to 247 are 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 248 is 1/(2 pi), in the
     /// operand's format.
     InlineFloat(u8),
-    /// Dword behind the instruction.
+    /// Dword after the instruction.
     Literal(u32),
     /// 1 if VCC is 0, else 0.
     Vccz,
@@ -303,7 +303,7 @@ fn data_size(form: &GcnForm, item: &FormOperand, bits: u32, word: u128) -> u8 {
         false => field("dmask").count_ones().max(1) as u8,
     };
     let dwords = components + field("tfe") as u8;
-    // Atomic operations have one size and its double; other masks, and data behind v255, leave the size of the row.
+    // Atomic operations have one size and its double; other masks, and data after v255, leave the size of the row.
     let is_atomic = form.opcode.name().starts_with("image_atomic");
     let exists = !is_atomic || dwords == item.dwords || dwords == 2 * item.dwords;
     match vector(bits, dwords) {

@@ -151,7 +151,7 @@ fn scalar_register(number: u8) -> Reg {
 /// and SOPK): moves, selections, products, masks, reversals, searches, extensions, single bits, transfers of control
 /// and state.
 fn leaves_scc(name: &str) -> bool {
-    const PREFIXES: [&str; 21] = [
+    const PREFIXES: [&str; 20] = [
         "s_mov",
         "s_cmov",
         "s_cselect",
@@ -172,7 +172,6 @@ fn leaves_scc(name: &str) -> bool {
         "s_getreg",
         "s_setreg",
         "s_set_gpr",
-        "s_setvskip",
     ];
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
@@ -187,7 +186,7 @@ fn scalar_operations_write_scc_but_for_those_that_leave_it() {
         let (Some(opcode), Some(GcnUnit::Scalar)) = (instr.opcode(), instr.unit()) else {
             continue;
         };
-        // The product with a constant: sources differ, and whoever reads SCC behind it must not rely on its value.
+        // The product with a constant: sources differ, and whoever reads SCC after it must not rely on its value.
         let is_disputed = opcode == GcnOpcode::SMulkI32;
         let writes = instr.effects().writes.contains(&scc);
         assert_eq!(

@@ -31,7 +31,10 @@ pub(super) fn run(repository: &Repository, options: &GcnOptions<'_>) -> anyhow::
     let first = LlvmMc::find(&oracle, "14")?;
     let first = first.context("oracle/bin/llvm-mc-14 is missing; `cargo xtask oracle` makes it")?;
     if options.record {
-        return record(repository, &first, options.seed);
+        let second = LlvmMc::find(&oracle, "22")?;
+        let second = second
+            .context("oracle/bin/llvm-mc-22 is missing; `cargo xtask oracle --llvm-22` makes it")?;
+        return record(repository, &first, &second, options.seed);
     }
     let mut tally = GcnTally {
         second: LlvmMc::find(&oracle, "22")?,
@@ -271,7 +274,12 @@ fn defined_selection(mut word: u64) -> u64 {
 }
 
 /// Writes the answers for words of each form, and for those of own code objects.
-fn record(repository: &Repository, first: &LlvmMc, seed: u64) -> anyhow::Result<()> {
+fn record(
+    repository: &Repository,
+    first: &LlvmMc,
+    second: &LlvmMc,
+    seed: u64,
+) -> anyhow::Result<()> {
     let mut own: BTreeSet<(u64, u8)> = BTreeSet::new();
     for file in code_objects(repository)? {
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
@@ -303,10 +311,14 @@ fn record(repository: &Repository, first: &LlvmMc, seed: u64) -> anyhow::Result<
     let halves: Vec<SizedWord> = words.iter().map(|(word, _)| (*word, 4)).collect();
     let short = first.words(&halves)?;
     let answers = words.iter().zip(texts).zip(short);
-    let answers: Vec<_> = answers
-        // Of words on which versions of LLVM disagree, no answer is recorded.
-        .filter(|((word, text), _)| decode(**word).text(TargetStyle::Hex) == *text)
-        .collect();
+    let (mut answers, doubtful): (Vec<_>, Vec<_>) =
+        answers.partition(|((word, text), _)| decode(**word).text(TargetStyle::Hex) == *text);
+    // Of words on which versions of LLVM disagree, no answer is recorded.
+    let asked: Vec<SizedWord> = doubtful.iter().map(|((word, _), _)| **word).collect();
+    let agrees = |((_, text), _): &((_, Option<String>), _), other: &Option<String>| text == other;
+    let others = second.words(&asked)?;
+    let disputed = doubtful.into_iter().zip(&others);
+    answers.extend(disputed.filter_map(|(answer, other)| agrees(&answer, other).then_some(answer)));
     out.push('\n');
     for (((word, _), text), short) in &answers {
         let bytes = if short.is_some() || text.is_none() {
