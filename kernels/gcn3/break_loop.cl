@@ -1,5 +1,5 @@
 // Linear search with two ways out of the loop: found, or a sentinel was met.
-// Control flow: divergent loop left by break; the masks of the two exits are joined behind it.
+// Control flow: divergent loop left by break; the masks of the two exits are joined after it.
 // Launch: 1-D, one work-item per key.
 // Options: -gline-tables-only
 #include "device.h"

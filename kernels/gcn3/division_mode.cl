@@ -1,5 +1,5 @@
 // Single-precision division with full rounding, where denormal numbers are flushed otherwise.
-// Control flow: straight line. s_setreg keeps denormals on within the division, and sets MODE back behind it.
+// Control flow: straight line. s_setreg keeps denormals on within the division, and sets MODE back after it.
 // Launch: 1-D, one work-item an element; normal numbers.
 // Options: -cl-fp32-correctly-rounded-divide-sqrt
 #include "device.h"

@@ -50,7 +50,7 @@ kernel void mum_match(global const uchar *text, global const int *sorted, int le
     places[at] = place;
 }
 
-// A node of the tree: children by letter (0 is none: nobody's child is the root), the letters of the edge that leads to it,
+// A node of the tree: children by letter (0 is none: no node has the root as a child), the letters of the edge that leads to it,
 // and how often what leads to it occurs.
 typedef struct {
     int child[4];

@@ -1,5 +1,5 @@
 // Groups that have nothing to do end at once, others after a loop that a word of memory ends.
-// Control flow: several s_endpgm behind scalar branches, a loop on SCC; all lanes agree everywhere.
+// Control flow: several s_endpgm that scalar branches lead to, a loop on SCC; all lanes agree everywhere.
 // Launch: 1-D.
 // Options: -mcode-object-version=5
 #include "device.h"
