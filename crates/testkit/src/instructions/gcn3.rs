@@ -43,6 +43,10 @@ pub struct WaveChanges {
     pub vectors: BTreeMap<u8, [u32; LANES]>,
     /// Comparison of the first vector register with another result.
     pub compare: Comparison,
+    /// First of the two registers of the wave that receive a bit of each lane.
+    pub mask: Option<u8>,
+    /// Lanes whose result is not documented, or differs between documents.
+    pub unknown: u64,
 }
 
 /// Comparison of a result with that of the reference.
@@ -55,6 +59,8 @@ pub enum Comparison {
     AnyNan(FloatKind),
     /// Results may differ by this number of units in the last place; infinities and zeros by their rank.
     Ulps(FloatKind, u32),
+    /// Floats of 32 bits may differ by 2^-21.
+    Absolute,
 }
 
 /// Format of floats.

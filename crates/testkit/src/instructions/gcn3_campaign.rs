@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use warpbound_base::CodeAddr;
 use warpbound_ir::{Cell, Expr, Meaning, WordHalf, meaning_with_mode};
-use warpbound_isa::amd::GcnInstr;
-use warpbound_isa::{RegisterKind, SpecialReg, TargetStyle};
+use warpbound_isa::amd::{GcnEffects, GcnInstr};
+use warpbound_isa::{Reg, RegisterKind, SpecialReg, TargetStyle};
 
 use super::gcn3::{Comparison, FloatKind, LANES, MODE, SCC, WaveChanges, WaveState, execute};
 
@@ -41,107 +41,188 @@ pub struct Compared {
 /// Compared instructions, by encoding and mnemonic.
 pub type Comparisons = BTreeMap<(&'static str, String), Compared>;
 
-/// Compares all opcodes, each with at least `inputs` inputs where it has a meaning and a reference.
-pub fn compare_all(seed: u64, inputs: u64) -> Comparisons {
+/// Names of the encodings with scalar and vector operations.
+pub fn encodings() -> impl Iterator<Item = &'static str> {
+    ENCODINGS.into_iter().map(|(name, _, _, _)| name)
+}
+
+/// Compares all opcodes of an encoding, each with at least `inputs` inputs where it has a meaning and a reference.
+/// `change` may change meanings and effects: a planted fault that tests use.
+pub fn compare_encoding(
+    encoding: &str,
+    seed: u64,
+    inputs: u64,
+    change: &dyn Fn(&str, &mut Meaning, &mut GcnEffects),
+) -> Comparisons {
     let mut all = Comparisons::new();
-    for (encoding, base, at, count) in ENCODINGS {
+    let chosen = ENCODINGS
+        .into_iter()
+        .filter(|(name, _, _, _)| *name == encoding);
+    for (encoding, base, at, count) in chosen {
         for opcode in 0..count {
             let seed = seed ^ u64::from(base | opcode);
-            let mut random = Random(fastrand::Rng::with_seed(seed));
-            compare_opcode(encoding, base | opcode << at, inputs, &mut random, &mut all);
+            let mut campaign = Campaign {
+                random: Random(fastrand::Rng::with_seed(seed)),
+                change,
+            };
+            campaign.compare_opcode(encoding, base | opcode << at, inputs, &mut all);
         }
     }
     all
 }
 
-fn compare_opcode(
-    encoding: &'static str,
-    base: u32,
-    inputs: u64,
-    random: &mut Random,
-    all: &mut Comparisons,
-) {
-    // Operands and modifiers are parts of the words, so there are many words, each with several waves.
-    let words = inputs.div_ceil(100).max(4);
-    let mut fruitless = 0;
-    let mut compared = 0;
-    while compared < inputs && fruitless < 4 * words {
-        let Some(instr) = random.instr(encoding, base) else {
-            fruitless += 1;
-            continue;
-        };
-        let Some(text) = instr.text(TargetStyle::default()) else {
-            fruitless += 1;
-            continue;
-        };
-        let mnemonic = text.split(['\t', ' ']).next().unwrap_or_default();
-        let name = mnemonic.trim_end_matches("_e32").trim_end_matches("_e64");
-        let name = name.trim_end_matches("_sdwa").trim_end_matches("_dpp");
-        let entry = all.entry((encoding, name.to_owned())).or_default();
-        let mode = random.mode();
-        let done = compare_word(&instr, &text, mode, random, entry);
-        match done {
-            0 => fruitless += 1,
-            n => compared += n,
+/// Source of instructions and waves, and what happens to meanings before they are compared.
+struct Campaign<'a> {
+    random: Random,
+    change: &'a dyn Fn(&str, &mut Meaning, &mut GcnEffects),
+}
+
+impl Campaign<'_> {
+    fn compare_opcode(
+        &mut self,
+        encoding: &'static str,
+        base: u32,
+        inputs: u64,
+        all: &mut Comparisons,
+    ) {
+        // Operands and modifiers are parts of the words, so there are many words, each with several waves.
+        let words = inputs.div_ceil(100).max(4);
+        let mut fruitless = 0;
+        let mut compared = 0;
+        while compared < inputs && fruitless < 20 * words {
+            let Some(instr) = self.random.instr(encoding, base) else {
+                fruitless += 1;
+                continue;
+            };
+            let Some(text) = instr.text(TargetStyle::default()) else {
+                fruitless += 1;
+                continue;
+            };
+            let mnemonic = text.split(['\t', ' ']).next().unwrap_or_default();
+            let name = mnemonic.trim_end_matches("_e32").trim_end_matches("_e64");
+            let name = name.trim_end_matches("_sdwa").trim_end_matches("_dpp");
+            let entry = all.entry((encoding, name.to_owned())).or_default();
+            match self.compare_word(&instr, &text, entry) {
+                0 => fruitless += 1,
+                n => compared += n,
+            }
         }
+    }
+
+    /// Compares a word on some waves; returns the number of inputs.
+    fn compare_word(&mut self, instr: &GcnInstr, text: &str, entry: &mut Compared) -> u64 {
+        let random = &mut self.random;
+        let mode = random.mode();
+        let mut effects = instr.effects();
+        let mut meaning = meaning_with_mode(instr, mode);
+        if let Some(meaning) = &mut meaning {
+            (self.change)(text, meaning, &mut effects);
+        }
+        let writes = match meaning {
+            Some(Meaning::Set(writes)) => Some(writes),
+            _ => None,
+        };
+        let mut inputs = 0;
+        let waves = if effects.is_warp_scope { 20 } else { 3 };
+        for number in 0..waves {
+            let state = random.wave(mode);
+            let Some(expected) = execute(text, &state) else {
+                entry.without_reference += u64::from(writes.is_some());
+                return inputs;
+            };
+            let mut note = |difference: String| {
+                if entry.differences.len() < 3 {
+                    let difference = format!("{text} (mode {mode:#x}): {difference}");
+                    entry.differences.push(difference);
+                }
+            };
+            if number == 0 {
+                let other = random.wave(mode);
+                let unstated = unstated_effect(text, &effects, (&state, &expected), other);
+                unstated.into_iter().for_each(&mut note);
+            }
+            let Some(writes) = &writes else {
+                entry.without_meaning += 1;
+                return inputs;
+            };
+            let mut found = evaluate(writes, effects.is_warp_scope, &state);
+            // Registers that the instruction writes, and the meaning does not, are unknown: they have any value.
+            for register in &effects.writes {
+                let number = register.number;
+                if writes.iter().any(|(cell, _)| cell.register() == *register) {
+                    continue;
+                }
+                match register.kind {
+                    RegisterKind::Scalar => {
+                        let known = expected.scalars.get(&number);
+                        found.scalars.extend(known.map(|&value| (number, value)));
+                    }
+                    _ => {
+                        let known = expected.vectors.get(&number);
+                        found.vectors.extend(known.map(|&row| (number, row)));
+                    }
+                }
+            }
+            inputs += match effects.is_warp_scope {
+                true => 1,
+                false => u64::from(lanes_of(&state).count_ones()),
+            };
+            difference(&state, &expected, &found)
+                .into_iter()
+                .for_each(&mut note);
+        }
+        entry.inputs += inputs;
+        inputs
     }
 }
 
-/// Compares a word on some waves; returns the number of inputs.
-fn compare_word(
-    instr: &GcnInstr,
+/// Describes a register that the instruction changes without stating it among its writes, or on which its results depend
+/// without stating it among its reads: registers that are not read are those of `other` in a second execution.
+fn unstated_effect(
     text: &str,
-    mode: u32,
-    random: &mut Random,
-    entry: &mut Compared,
-) -> u64 {
-    let meaning = meaning_with_mode(instr, mode);
-    let Some(Meaning::Set(writes)) = meaning else {
-        if execute(text, &random.wave(mode)).is_some() {
-            entry.without_meaning += 1;
-        }
-        return 0;
+    effects: &GcnEffects,
+    (state, expected): (&WaveState, &WaveChanges),
+    mut other: WaveState,
+) -> Option<String> {
+    let is_among = |all: &[Reg], kind, number: u8| {
+        let is_it = |register: &Reg| (register.kind, register.number) == (kind, number);
+        all.iter().any(is_it)
     };
-    let effects = instr.effects();
-    let mut inputs = 0;
-    for _ in 0..3 {
-        let state = random.wave(mode);
-        let Some(expected) = execute(text, &state) else {
-            entry.without_reference += 1;
-            return inputs;
-        };
-        let mut found = evaluate(&writes, effects.is_warp_scope, &state);
-        // Registers that the instruction writes, and the meaning does not, are unknown: they have any value.
-        for register in &effects.writes {
-            let number = u8::try_from(register.number).expect("registers have 8 bits");
-            if writes.iter().any(|(cell, _)| cell.register() == *register) {
-                continue;
-            }
-            match register.kind {
-                RegisterKind::Scalar => {
-                    let known = expected.scalars.get(&number);
-                    found.scalars.extend(known.map(|&value| (number, value)));
-                }
-                _ => {
-                    let known = expected.vectors.get(&number);
-                    found.vectors.extend(known.map(|&row| (number, row)));
-                }
-            }
-        }
-        inputs += match effects.is_warp_scope {
-            true => 1,
-            false => u64::from(lanes_of(&state).count_ones()),
-        };
-        if let Some(difference) = difference(&state, &expected, &found)
-            && entry.differences.len() < 3
-        {
-            entry
-                .differences
-                .push(format!("{text} (mode {mode:#x}): {difference}"));
+    let unwritten = expected.scalars.keys();
+    let unwritten = unwritten.map(|&n| (RegisterKind::Scalar, n));
+    let vectors = expected.vectors.keys().map(|&n| (RegisterKind::Vector, n));
+    let mut unwritten = unwritten.chain(vectors);
+    let unwritten = unwritten.find(|&(kind, n)| !is_among(&effects.writes, kind, n));
+    if let Some((kind, n)) = unwritten {
+        return Some(format!("{kind:?} {n} is written, and not among the writes"));
+    }
+    for n in 0..=MODE {
+        if n == MODE || is_among(&effects.reads, RegisterKind::Scalar, n) {
+            other.scalars[usize::from(n)] = state.scalars[usize::from(n)];
         }
     }
-    entry.inputs += inputs;
-    inputs
+    for n in 0..VECTORS {
+        if is_among(&effects.reads, RegisterKind::Vector, n) {
+            other.vectors[usize::from(n)] = state.vectors[usize::from(n)];
+        }
+    }
+    let again = execute(text, &other)?;
+    let lanes = match effects.is_warp_scope {
+        // A lane is written whatever EXEC is; the others keep their values, so the register is among the reads.
+        true => u64::MAX,
+        false => lanes_of(state),
+    };
+    for (n, row) in &expected.vectors {
+        let second = again.vectors.get(n)?;
+        if let Some(lane) = (0..LANES).find(|&l| lanes >> l & 1 == 1 && row[l] != second[l]) {
+            return Some(format!(
+                "lane {lane} of v{n} depends on a register that is not among the reads"
+            ));
+        }
+    }
+    let mut scalars = expected.scalars.iter();
+    let found = scalars.find(|(n, value)| again.scalars.get(n) != Some(value));
+    found.map(|(n, _)| format!("scalar {n} depends on a register that is not among the reads"))
 }
 
 fn lanes_of(state: &WaveState) -> u64 {
@@ -155,7 +236,12 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
             let value = changes.scalars.get(n).copied();
             value.unwrap_or(state.scalars[usize::from(*n)])
         };
-        if of(expected) != of(found) {
+        let ignored = match expected.mask.map(|first| n.wrapping_sub(first)) {
+            Some(0) => WordHalf::Low.of(expected.unknown),
+            Some(1) => WordHalf::High.of(expected.unknown),
+            _ => 0,
+        };
+        if (of(expected) ^ of(found)) & !ignored != 0 {
             return Some(format!(
                 "scalar {n} is {:#x}, not {:#x}",
                 of(found),
@@ -179,7 +265,8 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
         };
         return (0..LANES).find_map(|lane| {
             let (expected_bits, bits) = (pair(expected, lane), pair(found, lane));
-            (!is_near(expected.compare, expected_bits, bits))
+            let differs = !is_near(expected.compare, expected_bits, bits);
+            (differs && expected.unknown >> lane & 1 == 0)
                 .then(|| format!("lane {lane} is {bits:#x}, not {expected_bits:#x}"))
         });
     }
@@ -187,7 +274,8 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
         let (expected_row, row) = (of(expected, n), of(found, n));
         (0..LANES).find_map(|lane| {
             let (wanted, bits) = (expected_row[lane], row[lane]);
-            (!is_near(expected.compare, wanted.into(), bits.into()))
+            let differs = !is_near(expected.compare, wanted.into(), bits.into());
+            (differs && expected.unknown >> lane & 1 == 0)
                 .then(|| format!("v{n} in lane {lane} is {bits:#x}, not {wanted:#x}"))
         })
     })
@@ -200,6 +288,11 @@ fn is_near(compare: Comparison, expected: u64, found: u64) -> bool {
         Comparison::Exact => return false,
         Comparison::AnyNan(kind) => (kind, 0),
         Comparison::Ulps(kind, ulps) => (kind, ulps),
+        Comparison::Absolute => {
+            let number = |bits: u64| f64::from(f32::from_bits(bits as u32));
+            let (a, b) = (number(expected), number(found));
+            return a.is_nan() && b.is_nan() || (a - b).abs() <= 2f64.powi(-21);
+        }
     };
     let (bits, fraction) = match kind {
         FloatKind::F16 => (16, 10),
@@ -225,7 +318,7 @@ fn evaluate(writes: &[(Cell, Expr)], is_of_wave: bool, state: &WaveState) -> Wav
     let exec = lanes_of(state);
     for (cell, value) in writes {
         let register = cell.register();
-        let number = u8::try_from(register.number).expect("registers have 8 bits");
+        let number = register.number;
         if register.kind == RegisterKind::Scalar {
             let word = match value {
                 Expr::Ballot(bit, half) => {
@@ -337,7 +430,11 @@ impl Random {
         let first = match encoding {
             "SOP2" | "SOPC" => base | self.scalar_source() | self.scalar_source() << 8,
             "SOP1" => base | self.scalar_source(),
-            "SOPK" => base | u32::from(self.0.u16(..)),
+            // Half of the numbers name MODE where they name a hardware register.
+            "SOPK" => match self.0.bool() {
+                true => base | u32::from(self.0.u16(..)),
+                false => base | u32::from(self.0.u16(..) & !0x3f | 1),
+            },
             _ => base,
         };
         let first = match encoding {
@@ -406,7 +503,13 @@ impl Random {
                 };
                 self.register() | control << 8 | self.0.u32(..2) << 19 | masks
             }
-            _ => self.word(),
+            _ => loop {
+                // The text of a double is the same for small literals, which are its high half, and for inline constants.
+                let word = self.word();
+                if !(-16..=64).contains(&(word as i32)) {
+                    return word;
+                }
+            },
         }
     }
 
@@ -496,23 +599,3 @@ impl Random {
 
 /// Registers of the lanes in a wave: few, so that operands are often the same.
 const VECTORS: u8 = 12;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn print_all() {
-        let inputs = std::env::var("INPUTS")
-            .ok()
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(2_000);
-        let all = compare_all(1, inputs);
-        for ((encoding, name), found) in &all {
-            println!(
-                "{encoding} {name} inputs {} noref {} nomeaning {} diffs {:?}",
-                found.inputs, found.without_reference, found.without_meaning, found.differences
-            );
-        }
-    }
-}

@@ -15,6 +15,7 @@ mod encoded;
 mod exec_mask;
 mod expressions;
 mod gcn3_kernels;
+mod gcn3_meanings;
 mod guarded_jump;
 mod ir_files;
 mod kernel_audit;

@@ -42,10 +42,15 @@ impl FloatMode {
     }
 
     fn input(self, bits: u64) -> Number {
-        self.kind.decode(match self.keeps_inputs {
+        self.kind.decode(self.operand(bits))
+    }
+
+    /// The operand, or a zero in place of a subnormal one.
+    fn operand(self, bits: u64) -> u64 {
+        match self.keeps_inputs {
             true => bits,
             false => self.kind.flushed(bits),
-        })
+        }
     }
 
     fn result(self, x: Exact) -> u64 {
@@ -142,7 +147,10 @@ impl FloatMode {
             _ => Exact::new(false, 0, 0),
         };
         let one = self.kind.round(Exact::new(false, 1, 0), Rounding::Even);
-        self.result(part).min(one - 1)
+        match part.mantissa {
+            0 => 0,
+            _ => self.result(part).min(one - 1),
+        }
     }
 
     fn scale(self, bits: u64, by: i64) -> u64 {
@@ -198,6 +206,8 @@ pub(super) fn clamp(kind: FloatKind, bits: u64, mode: u32) -> u64 {
     match kind.decode(bits) {
         Number::Nan(_) if mode >> 8 & 1 == 1 => 0,
         Number::Nan(_) => bits,
+        // -0 is not below 0, so it stays.
+        _ if bits == kind.sign(true) => bits,
         _ if bits & kind.sign(true) != 0 => 0,
         _ => bits.min(one),
     }
@@ -233,13 +243,13 @@ fn of_one(
 fn to_other(
     inputs: &[Kind],
     output: Kind,
-    compute: impl Fn(u32, &[u64]) -> u64 + 'static,
+    compute: impl Fn(&LaneEnv, &[u64]) -> u64 + 'static,
 ) -> Option<LaneRule> {
     Some(LaneRule {
         inputs: inputs.to_vec(),
         output: LaneOutput::Value(output),
         reads_destination: false,
-        compute: Box::new(move |env: &LaneEnv, x: &[u64]| Some((compute(env.mode, x), false))),
+        compute: Box::new(move |env: &LaneEnv, x: &[u64]| Some((compute(env, x), false))),
         compare: output.float().map_or(Comparison::Exact, Comparison::of),
     })
 }
@@ -306,8 +316,8 @@ fn arithmetic(stem: &str, kind: FloatKind) -> Option<LaneRule> {
 fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
     let operand = kind_of(kind);
     let exponent = |output| {
-        to_other(&[operand], output, move |mode, x| {
-            match FloatMode::of(kind, mode).input(x[0]) {
+        to_other(&[operand], output, move |env, x| {
+            match FloatMode::of(kind, env.mode).input(x[0]) {
                 Number::Finite(x) if !x.is_zero() => {
                     let top = 128 - x.mantissa.leading_zeros() as i32;
                     i64::from(x.exponent + top) as u64
@@ -335,22 +345,26 @@ fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         }),
         "v_ldexp" => {
             let by = if kind == F16 { Kind::U16 } else { Kind::U32 };
-            let compute = move |mode, x: &[u64]| {
+            let compute = move |env: &LaneEnv, x: &[u64]| {
                 let by = match by {
                     Kind::U16 => i64::from(x[1] as u16 as i16),
                     _ => i64::from(x[1] as u32 as i32),
                 };
-                FloatMode::of(kind, mode).scale(x[0], by)
+                FloatMode::of(kind, env.mode).scale(x[0], by)
             };
             to_other(&[operand, by], operand, compute)
         }
         "v_div_fmas" => {
-            let by = if kind == F32 { 32 } else { 64 };
+            let by = if kind == F64 { 128 } else { 64 };
             of_one(kind, 3, |m, x| m.fma(x[0], x[1], x[2])).map(|rule| LaneRule {
                 compute: Box::new(move |env: &LaneEnv, x: &[u64]| {
                     let m = FloatMode::of(kind, env.mode);
                     let product = times(m.input(x[0]), m.input(x[1]));
                     let sum = plus(product, m.input(x[2]), m.rounding);
+                    // Up for a large addend, else down (CLRX documentation; the manual names one direction only, with
+                    // which the divisions of compilers would be wrong).
+                    let is_large = kind.field(x[2]) as i32 > kind.bias();
+                    let by = if is_large { by } else { -by };
                     let scaled = match sum {
                         Number::Finite(sum) if env.vcc => Number::Finite(Exact {
                             exponent: sum.exponent + by,
@@ -363,11 +377,22 @@ fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
                 ..rule
             })
         }
-        "v_div_fixup" => of_one(kind, 3, fixup),
+        "v_div_fixup" => of_one(kind, 3, |_, _| 0).map(|rule| LaneRule {
+            compute: Box::new(move |env: &LaneEnv, x: &[u64]| {
+                let m = FloatMode::of(kind, env.mode);
+                env.is_unknown.set(is_unusual_quotient(kind, x));
+                Some((fixup(m, x), false))
+            }),
+            ..rule
+        }),
         "v_div_scale" if kind != F16 => of_one(kind, 3, |_, _| 0).map(|rule| LaneRule {
             output: LaneOutput::Both(operand),
             compute: Box::new(move |env: &LaneEnv, x: &[u64]| {
-                Some(scaled_for_division(FloatMode::of(kind, env.mode), x))
+                let m = FloatMode::of(kind, env.mode);
+                let x = [0, 1, 2].map(|n| m.operand(x[n]));
+                let (result, flag, is_unknown) = scaled_for_division(m, x);
+                env.is_unknown.set(is_unknown);
+                Some((result, flag))
             }),
             ..rule
         }),
@@ -376,10 +401,9 @@ fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
 }
 
 /// Scales the first operand, which is the second or the third, for the division of the third by the second, and whether
-/// the quotient has to be scaled back.
-fn scaled_for_division(m: FloatMode, x: &[u64]) -> (u64, bool) {
+/// the quotient has to be scaled back; then whether the case is not documented.
+fn scaled_for_division(m: FloatMode, [of, bottom, top]: [u64; 3]) -> (u64, bool, bool) {
     let kind = m.kind;
-    let (of, bottom, top) = (x[0], x[1], x[2]);
     let (far, by, tiny) = match kind {
         F32 => (96, 64, 23),
         _ => (768, 128, 53),
@@ -388,30 +412,49 @@ fn scaled_for_division(m: FloatMode, x: &[u64]) -> (u64, bool) {
         F32 => f64::from(f32::from_bits(bits as u32)),
         _ => f64::from_bits(bits),
     };
-    let is_subnormal = |quotient: f64| match kind {
-        F32 => quotient.abs() < f64::from(f32::MIN_POSITIVE),
-        _ => quotient.abs() < f64::MIN_POSITIVE,
+    let is_subnormal = |a: f64, b: f64| {
+        let least = match kind {
+            F32 => f64::from(f32::MIN_POSITIVE),
+            _ => f64::MIN_POSITIVE,
+        };
+        a.is_finite() && b.is_finite() && a != 0.0 && (a / b).abs() < least
     };
     let (field_top, field_bottom) = (kind.field(top) as i64, kind.field(bottom) as i64);
-    let inverse_is_subnormal = is_subnormal(1.0 / number(bottom));
-    let quotient_is_subnormal = is_subnormal(number(top) / number(bottom));
+    let inverse_is_subnormal = is_subnormal(1.0, number(bottom));
+    let quotient_is_subnormal = is_subnormal(number(top), number(bottom));
     let up = |is_scaled: bool| if is_scaled { m.scale(of, by) } else { of };
-    let (is_bottom, is_top) = (number(of) == number(bottom), number(of) == number(top));
-    if number(top) == 0.0 || number(bottom) == 0.0 {
+    let (is_bottom, is_top) = (of == bottom, of == top);
+    let (result, flag) = if number(top) == 0.0 || number(bottom) == 0.0 {
         (kind.quiet_nan(), false)
     } else if field_top - field_bottom >= far {
         (up(is_bottom), true)
     } else if field_bottom == 0 {
         (up(true), false)
-    } else if inverse_is_subnormal && quotient_is_subnormal {
-        (up(is_bottom), true)
     } else if inverse_is_subnormal {
         (m.scale(of, -by), false)
     } else if quotient_is_subnormal {
         (up(is_top), true)
     } else {
         (up(field_top <= tiny), false)
-    }
+    };
+    // The first operand has to be one of the others; documents differ where both tests hold.
+    let is_unknown = !is_bottom && !is_top || inverse_is_subnormal && quotient_is_subnormal;
+    (result, flag, is_unknown)
+}
+
+/// Whether the quotient of a division is beyond the format, or its approximation is no normal number: documents differ.
+fn is_unusual_quotient(kind: FloatKind, x: &[u64]) -> bool {
+    let lowest = match kind {
+        F16 => -15,
+        F32 => -150,
+        F64 => -1075,
+    };
+    let gap = kind.field(x[2]) as i64 - kind.field(x[1]) as i64;
+    is_nan(kind, x[0]) || kind.is_subnormal(x[0]) || gap < lowest
+}
+
+pub(super) fn is_nan(kind: FloatKind, bits: u64) -> bool {
+    matches!(kind.decode(bits), Number::Nan(_))
 }
 
 /// Repairs a quotient: the first operand, of the third by the second.
@@ -442,8 +485,17 @@ fn approximate(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         "v_sqrt" => f64::sqrt,
         "v_exp" | "v_exp_legacy" => f64::exp2,
         "v_log" | "v_log_legacy" => f64::log2,
-        "v_sin" => |x| turns(x).sin(),
-        "v_cos" => |x| turns(x).cos(),
+        // The operand is in turns; beyond 256 of them the result is a constant.
+        "v_sin" => |x| match x.abs() {
+            f64::INFINITY => f64::NAN,
+            size if size > 256.0 => 0.0,
+            _ => turns(x).sin(),
+        },
+        "v_cos" => |x| match x.abs() {
+            f64::INFINITY => f64::NAN,
+            size if size > 256.0 => 1.0,
+            _ => turns(x).cos(),
+        },
         _ => return None,
     };
     let ulps = match stem {
@@ -451,6 +503,8 @@ fn approximate(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         _ => 2,
     };
     let rule = of_one(kind, 1, move |m, x| {
+        // Those of 32 bits have no subnormal numbers (LLVM, "AMDGPU backend").
+        let m = if kind == F32 { m.flushing() } else { m };
         let wide = match m.input(x[0]) {
             Number::Nan(_) => f64::NAN,
             Number::Infinite(true) => f64::NEG_INFINITY,
@@ -463,7 +517,11 @@ fn approximate(stem: &str, kind: FloatKind) -> Option<LaneRule> {
         }
     })?;
     Some(LaneRule {
-        compare: Comparison::Ulps(kind, ulps),
+        // The sine of an angle near a multiple of half a turn is as exact as the angle.
+        compare: match (stem, kind) {
+            ("v_sin" | "v_cos", F32) => Comparison::Absolute,
+            _ => Comparison::Ulps(kind, ulps),
+        },
         ..rule
     })
 }
@@ -476,14 +534,18 @@ fn turns(x: f64) -> f64 {
 /// Conversions, by the whole name.
 fn conversion(name: &str) -> Option<LaneRule> {
     let to_float = |input: Kind, output: FloatKind, number: fn(u64) -> i128| {
-        to_other(&[input], kind_of(output), move |mode, x| {
-            FloatMode::of(output, mode).result(Exact::integer(number(x[0])))
+        to_other(&[input], kind_of(output), move |env, x| {
+            FloatMode::of(output, env.mode).result(Exact::integer(number(x[0])))
         })
     };
     let to_integer = |input: FloatKind, output: Kind, least: i128, most: i128, half: bool, to| {
-        to_other(&[kind_of(input)], output, move |mode, x| {
-            let value = match FloatMode::of(input, mode).input(x[0]) {
-                Number::Nan(_) => 0,
+        to_other(&[kind_of(input)], output, move |env, x| {
+            let value = match FloatMode::of(input, env.mode).input(x[0]) {
+                Number::Nan(_) => {
+                    // With another rounding than to zero, documents differ on NaN.
+                    env.is_unknown.set(to != Rounding::Zero);
+                    0
+                }
                 Number::Infinite(true) => least,
                 Number::Infinite(false) => most,
                 Number::Finite(x) => {
@@ -500,10 +562,13 @@ fn conversion(name: &str) -> Option<LaneRule> {
         })
     };
     let between = |input: FloatKind, output: FloatKind| {
-        to_other(&[kind_of(input)], kind_of(output), move |mode, x| {
-            let (from, to) = (FloatMode::of(input, mode), FloatMode::of(output, mode));
+        to_other(&[kind_of(input)], kind_of(output), move |env, x| {
+            let (from, to) = (
+                FloatMode::of(input, env.mode),
+                FloatMode::of(output, env.mode),
+            );
             // Narrowing rounds as the formats of 16 and 64 bits do.
-            let rounding = FloatMode::of(F64, mode).rounding;
+            let rounding = FloatMode::of(F64, env.mode).rounding;
             FloatMode { rounding, ..to }.encode(from.input(x[0]))
         })
     };
@@ -541,13 +606,16 @@ fn conversion(name: &str) -> Option<LaneRule> {
             };
             F32.round(scaled, Rounding::Even)
         }),
-        "v_cvt_pkrtz_f16_f32" => to_other(&[Kind::F32, Kind::F32], Kind::U32, |mode, x| {
+        "v_cvt_pkrtz_f16_f32" => to_other(&[Kind::F32, Kind::F32], Kind::U32, |env, x| {
             let half = |bits| {
-                let from = FloatMode::of(F32, mode);
+                let from = FloatMode::of(F32, env.mode);
                 let to = FloatMode {
                     rounding: Rounding::Zero,
-                    ..FloatMode::of(F16, mode)
+                    ..FloatMode::of(F16, env.mode)
                 };
+                // The bits of NaN are not documented.
+                env.is_unknown
+                    .set(env.is_unknown.get() || is_nan(F32, bits));
                 to.encode(from.input(bits))
             };
             half(x[0]) | half(x[1]) << 16

@@ -1,5 +1,7 @@
 //! Instructions of the vector unit: operands in lanes, SDWA, DPP, masks, and the instructions that cross lanes.
 
+use std::cell::Cell;
+
 use super::syntax::{AsmInstr, AsmOperand, AsmValue};
 use super::{
     Comparison, EXEC, FloatKind, Kind, LANES, VCC, WaveChanges, WaveState, float, integer,
@@ -36,6 +38,8 @@ pub(super) struct LaneEnv {
     pub(super) mode: u32,
     /// Bit of VCC.
     pub(super) vcc: bool,
+    /// Set where the result is not documented, or differs between documents.
+    pub(super) is_unknown: Cell<bool>,
 }
 
 pub(super) fn execute(instr: &AsmInstr, state: &WaveState) -> Option<WaveChanges> {
@@ -91,8 +95,10 @@ struct Wave<'a> {
     clamps: bool,
 }
 
-const MODIFIERS: [&str; 20] = [
+const MODIFIERS: [&str; 21] = [
     "clamp",
+    "mul",
+    "div",
     "dst_sel",
     "dst_unused",
     "src0_sel",
@@ -111,12 +117,16 @@ const MODIFIERS: [&str; 20] = [
     "row_mask",
     "bank_mask",
     "bound_ctrl",
-    "",
 ];
 
 impl<'a> Wave<'a> {
     fn new(instr: &'a AsmInstr, state: &'a WaveState, rule: &'a LaneRule) -> Option<Wave<'a>> {
         if !instr.has_only(&MODIFIERS) {
+            return None;
+        }
+        // Output modifiers have no effect with IEEE; else they have no reference.
+        let has_scale = instr.modifier("mul").or(instr.modifier("div")).is_some();
+        if has_scale && state.mode() >> 9 & 1 == 0 {
             return None;
         }
         let mut operands = instr.operands.iter();
@@ -182,7 +192,16 @@ impl<'a> Wave<'a> {
                 Source::Zero => None,
                 Source::NotWritten => continue,
             };
-            let (value, bit) = self.lane(lane, from)?;
+            let env = LaneEnv {
+                lane: lane as u32,
+                mode: self.state.mode(),
+                vcc: self.state.pair(VCC) >> lane & 1 == 1,
+                is_unknown: Cell::new(false),
+            };
+            let (value, bit) = self.lane(&env, lane, from)?;
+            if env.is_unknown.get() || self.is_uncertain_part(value) {
+                changes.unknown |= 1 << lane;
+            }
             mask |= u64::from(bit) << lane;
             if let Some(row) = rows.first_mut()
                 && words == 1
@@ -200,6 +219,7 @@ impl<'a> Wave<'a> {
             }
         }
         if let Some(first) = self.mask {
+            changes.mask = Some(first);
             changes.set_pair(first, mask);
             if self.instr.name.starts_with("v_cmpx_") {
                 changes.set_pair(EXEC, mask);
@@ -209,7 +229,7 @@ impl<'a> Wave<'a> {
     }
 
     /// Computes the result of a lane; `from` is the lane of the first source, `None` if that reads as 0.
-    fn lane(&self, lane: usize, from: Option<usize>) -> Option<(u64, bool)> {
+    fn lane(&self, env: &LaneEnv, lane: usize, from: Option<usize>) -> Option<(u64, bool)> {
         let mut inputs = Vec::with_capacity(4);
         for (number, (operand, &kind)) in self.sources.iter().zip(&self.rule.inputs).enumerate() {
             let from = if number == 0 { from } else { Some(lane) };
@@ -231,17 +251,26 @@ impl<'a> Wave<'a> {
             };
             inputs.push(self.state.value(&operand, kind, lane)?);
         }
-        let env = LaneEnv {
-            lane: lane as u32,
-            mode: self.state.mode(),
-            vcc: self.state.pair(VCC) >> lane & 1 == 1,
-        };
-        let (value, bit) = (self.rule.compute)(&env, &inputs)?;
+        let (value, bit) = (self.rule.compute)(env, &inputs)?;
         let value = match (self.clamps, self.rule.output) {
             (true, LaneOutput::Value(kind)) => float::clamp(kind.float()?, value, env.mode),
             _ => value,
         };
         Some((value, bit))
+    }
+
+    /// Whether a part of a NaN, whose bits are not documented, or of an approximation is written.
+    fn is_uncertain_part(&self, value: u64) -> bool {
+        let is_uncertain = match self.rule.compare {
+            Comparison::AnyNan(kind) => float::is_nan(kind, value),
+            Comparison::Ulps(..) | Comparison::Absolute => true,
+            Comparison::Exact => false,
+        };
+        let is_part = self
+            .instr
+            .modifier("dst_sel")
+            .is_some_and(|part| part != "DWORD");
+        is_part && is_uncertain
     }
 
     /// Applies the selection of SDWA and the modifiers of a source.

@@ -241,7 +241,8 @@ fn binary(name: &str, a: u64, b: u64, state: &WaveState) -> Option<Outcome> {
             })
         }
         "s_absdiff_i32" => {
-            let value = low((sa - sb).unsigned_abs());
+            // The difference has 32 bits before its sign is taken.
+            let value = i64::from((sa - sb) as i32).unsigned_abs();
             with_scc(value, value != 0)
         }
         "s_bitcmp0_b32" => only_scc(a >> (b % 32) & 1 == 0),

@@ -68,6 +68,9 @@ pub fn parse(text: &str) -> Option<AsmInstr> {
         }
     }
     let pieces = pieces.into_iter().map(str::trim);
+    // Comparisons with SDWA have no suffix in the text.
+    let selects = modifiers.iter().any(|(name, _)| name == "src0_sel");
+    let suffix = if selects { "sdwa" } else { suffix };
     let operands: Option<Vec<AsmOperand>> = pieces
         .filter(|piece| !piece.is_empty())
         .map(operand)
