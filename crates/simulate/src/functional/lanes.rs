@@ -143,20 +143,6 @@ pub(super) fn float<const W: usize>(
             .into());
         }
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
-        FloatOp::Gcn(GcnFloat {
-            function: GcnFunction::Compare(comparison),
-            format: Format::Single,
-            mode,
-        }) => {
-            let flush = match mode.flush_operands {
-                true => Flush::Ftz,
-                false => Flush::Keep,
-            };
-            each_flush!(flush, |lane, KNOWN| single::compare(
-                comparison, a[lane], b[lane], KNOWN
-            )
-            .into());
-        }
         _ => {
             let [a, b, c, d, e, f] = words;
             let mut unwanted = [0; W];
@@ -189,6 +175,21 @@ fn gcn_single<const W: usize>(
                 *low = std::array::from_fn(|$lane| $value);
             }
         };
+    }
+    if let GcnFloat {
+        function: GcnFunction::Compare(comparison),
+        format: Format::Single,
+        mode,
+    } = operation
+    {
+        let row = |flush| {
+            std::array::from_fn(|lane| single::compare(comparison, a[lane], b[lane], flush).into())
+        };
+        *low = match mode.flush_operands {
+            true => row(Flush::Ftz),
+            false => row(Flush::Keep),
+        };
+        return true;
     }
     let GcnFloat {
         function,
