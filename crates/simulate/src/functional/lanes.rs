@@ -164,7 +164,7 @@ fn gcn_single<const W: usize>(
     [a, b, c]: [&LaneValues<W>; 3],
     low: &mut LaneValues<W>,
 ) -> bool {
-    use gcn::single::{add_nearest, fma_nearest, mul_nearest};
+    use gcn::single::{add_number, fma_number, is_nan, mul_number};
     macro_rules! each_mode {
         ($mode:ident, |$lane:ident, $known:ident| $value:expr) => {
             if $mode == GcnMode::FLUSH {
@@ -201,24 +201,32 @@ fn gcn_single<const W: usize>(
     };
     match function {
         GcnFunction::Add => {
-            each_mode!(mode, |lane, KNOWN| add_nearest(a[lane], b[lane], KNOWN));
+            each_mode!(mode, |lane, KNOWN| add_number(a[lane], b[lane], KNOWN));
         }
         GcnFunction::Mul => {
-            each_mode!(mode, |lane, KNOWN| mul_nearest(a[lane], b[lane], KNOWN));
+            each_mode!(mode, |lane, KNOWN| mul_number(a[lane], b[lane], KNOWN));
         }
         GcnFunction::Mad => {
-            each_mode!(mode, |lane, KNOWN| add_nearest(
-                mul_nearest(a[lane], b[lane], KNOWN),
+            each_mode!(mode, |lane, KNOWN| add_number(
+                mul_number(a[lane], b[lane], KNOWN),
                 c[lane],
                 KNOWN
             ));
         }
         GcnFunction::Fma => {
-            each_mode!(mode, |lane, KNOWN| fma_nearest(
+            each_mode!(mode, |lane, KNOWN| fma_number(
                 a[lane], b[lane], c[lane], KNOWN
             ));
         }
         _ => return false,
+    }
+    // Which NaN it is depends on the operands.
+    if low.iter().fold(false, |any, &x| any | is_nan(x)) {
+        for lane in 0..W {
+            if is_nan(low[lane]) {
+                low[lane] = operation.apply([a[lane], b[lane], c[lane], 0, 0, 0]) as u32;
+            }
+        }
     }
     true
 }
