@@ -143,20 +143,6 @@ pub(super) fn float<const W: usize>(
             .into());
         }
         FloatOp::SaturateSingle => *low = a.map(single::saturated),
-        FloatOp::Gcn(GcnFloat {
-            function: GcnFunction::Compare(comparison),
-            format: Format::Single,
-            mode,
-        }) => {
-            let flush = match mode.flush_operands {
-                true => Flush::Ftz,
-                false => Flush::Keep,
-            };
-            each_flush!(flush, |lane, KNOWN| single::compare(
-                comparison, a[lane], b[lane], KNOWN
-            )
-            .into());
-        }
         _ => {
             let [a, b, c, d, e, f] = words;
             let mut unwanted = [0; W];
@@ -178,7 +164,7 @@ fn gcn_single<const W: usize>(
     [a, b, c]: [&LaneValues<W>; 3],
     low: &mut LaneValues<W>,
 ) -> bool {
-    use gcn::single::{add_nearest, fma_nearest, mul_nearest};
+    use gcn::single::{add_number, fma_number, is_nan, mul_number};
     macro_rules! each_mode {
         ($mode:ident, |$lane:ident, $known:ident| $value:expr) => {
             if $mode == GcnMode::FLUSH {
@@ -190,6 +176,21 @@ fn gcn_single<const W: usize>(
             }
         };
     }
+    if let GcnFloat {
+        function: GcnFunction::Compare(comparison),
+        format: Format::Single,
+        mode,
+    } = operation
+    {
+        let row = |flush| {
+            std::array::from_fn(|lane| single::compare(comparison, a[lane], b[lane], flush).into())
+        };
+        *low = match mode.flush_operands {
+            true => row(Flush::Ftz),
+            false => row(Flush::Keep),
+        };
+        return true;
+    }
     let GcnFloat {
         function,
         format: Format::Single,
@@ -200,24 +201,32 @@ fn gcn_single<const W: usize>(
     };
     match function {
         GcnFunction::Add => {
-            each_mode!(mode, |lane, KNOWN| add_nearest(a[lane], b[lane], KNOWN));
+            each_mode!(mode, |lane, KNOWN| add_number(a[lane], b[lane], KNOWN));
         }
         GcnFunction::Mul => {
-            each_mode!(mode, |lane, KNOWN| mul_nearest(a[lane], b[lane], KNOWN));
+            each_mode!(mode, |lane, KNOWN| mul_number(a[lane], b[lane], KNOWN));
         }
         GcnFunction::Mad => {
-            each_mode!(mode, |lane, KNOWN| add_nearest(
-                mul_nearest(a[lane], b[lane], KNOWN),
+            each_mode!(mode, |lane, KNOWN| add_number(
+                mul_number(a[lane], b[lane], KNOWN),
                 c[lane],
                 KNOWN
             ));
         }
         GcnFunction::Fma => {
-            each_mode!(mode, |lane, KNOWN| fma_nearest(
+            each_mode!(mode, |lane, KNOWN| fma_number(
                 a[lane], b[lane], c[lane], KNOWN
             ));
         }
         _ => return false,
+    }
+    // Which NaN it is depends on the operands.
+    if low.iter().fold(false, |any, &x| any | is_nan(x)) {
+        for lane in 0..W {
+            if is_nan(low[lane]) {
+                low[lane] = operation.apply([a[lane], b[lane], c[lane], 0, 0, 0]) as u32;
+            }
+        }
     }
     true
 }

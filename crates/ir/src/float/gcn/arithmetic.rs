@@ -11,7 +11,7 @@ impl Arithmetic {
         let (a, b) = (self.operand(a), self.operand(b));
         let sum = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
-                return single::add_nearest(a as u32, b as u32, self.mode).into();
+                single_number(single::add_number(a as u32, b as u32, self.mode))
             }
             (Format::Double, Rounding::Nearest) => double(f64::from_bits(a) + f64::from_bits(b)),
             (format, rounding) => exact::add(format, format, a, b, rounding),
@@ -25,7 +25,7 @@ impl Arithmetic {
         let (a, b) = (self.operand(a), self.operand(b));
         let product = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
-                return single::mul_nearest(a as u32, b as u32, self.mode).into();
+                single_number(single::mul_number(a as u32, b as u32, self.mode))
             }
             (Format::Double, Rounding::Nearest) => double(f64::from_bits(a) * f64::from_bits(b)),
             (format, rounding) => exact::mul(format, format, (a, b), 0, rounding),
@@ -48,7 +48,7 @@ impl Arithmetic {
         let sum = match (self.format, self.mode.rounding) {
             (Format::Single, Rounding::Nearest) => {
                 let [a, b, c] = operands.map(|x| x as u32);
-                return single::fma_nearest(a, b, c, self.mode).into();
+                single_number(single::fma_number(a, b, c, self.mode))
             }
             (format, rounding) => exact::fma(format, format, operands, rounding),
         };
@@ -176,6 +176,10 @@ impl Arithmetic {
             Unpacked::Finite(number) => target.round(number),
         }
     }
+}
+
+fn single_number(x: u32) -> Option<u64> {
+    (!single::is_nan(x)).then(|| x.into())
 }
 
 fn double(x: f64) -> Option<u64> {

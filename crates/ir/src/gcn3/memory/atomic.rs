@@ -6,7 +6,7 @@ use super::{dests, words};
 use crate::gcn3::operands::Operands;
 use crate::{Address, AtomicKind, AtomicOp, Expr, Meaning};
 
-/// Operation on a memory behind the caches, by the name after `atomic_`. It has a destination if it returns the old value.
+/// Operation on global memory, by the name after `atomic_`. It has a destination if it returns the old value.
 pub(super) fn in_memory(
     name: &str,
     o: &Operands<'_>,

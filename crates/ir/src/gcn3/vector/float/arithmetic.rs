@@ -78,7 +78,7 @@ fn without_rounding(mode: GcnMode) -> GcnMode {
 }
 
 /// Modes of a product and a sum that are rounded each: v_mad and v_mac do not know subnormal singles (LLVM, `v_mad_f32`).
-/// What they do with subnormal halves where MODE keeps them is not known.
+/// Their results for subnormal halves that MODE keeps are not known.
 fn unfused(instr: &FloatInstr<'_>, format: Format) -> Option<GcnMode> {
     let mode = instr.mode(format)?;
     let flushed = GcnMode {
