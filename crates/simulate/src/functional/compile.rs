@@ -15,9 +15,9 @@ use warpbound_simt::{ControlTransfer, Tag};
 use super::Launch;
 use super::lanes::LaneValues;
 use super::program::{
-    BarrierEffect, BufferSlots, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister,
-    Flow, Guard, MemoryOperand, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation,
-    TextureEffect, ValueSlot, VoteEffect, WaveAccess, WaveOperation,
+    BarrierEffect, ClockRegister, CompiledOp, Dest, Effect, Extent, ExtraRegister, Flow, Guard,
+    MemoryOperand, ShuffleEffect, Step, SurfaceEffect, SurfaceOperation, TextureEffect, ValueSlot,
+    VoteEffect,
 };
 use super::steps::{Operand, Steps};
 
@@ -340,88 +340,6 @@ impl<const W: usize> Compiler<'_, W> {
         Some(())
     }
 
-    /// Compiles a load, store or atomic operation of a wave.
-    fn compile_wave_access(&mut self, meaning: &Meaning, steps: &mut Steps) -> Option<WaveAccess> {
-        let (operation, (space, width, address)) = match meaning {
-            Meaning::Load {
-                dests,
-                width,
-                space,
-                address,
-            } => (
-                WaveOperation::Load(self.wave_dests(dests, steps)?),
-                (*space, *width, address),
-            ),
-            Meaning::Store {
-                values,
-                width,
-                space,
-                address,
-            } => (
-                WaveOperation::Store(self.compile_exprs(values, steps)?),
-                (*space, *width, address),
-            ),
-            Meaning::Atomic {
-                dests,
-                op,
-                kind,
-                space,
-                address,
-                operands,
-            } => (
-                WaveOperation::Atomic {
-                    dests: self.wave_dests(dests, steps)?,
-                    op: *op,
-                    kind: *kind,
-                    operands: self.compile_exprs(operands, steps)?,
-                },
-                (*space, Width::Words, address),
-            ),
-            _ => return None,
-        };
-        let buffer = match &address.buffer {
-            None => None,
-            Some(buffer) => {
-                let descriptor = self.compile_exprs(&buffer.descriptor, steps)?;
-                Some(BufferSlots {
-                    descriptor: descriptor.try_into().ok()?,
-                    index: match &buffer.index {
-                        None => None,
-                        Some(index) => Some(self.compile_slot(index, steps)?),
-                    },
-                    scalar_offset: self.compile_slot(&buffer.scalar_offset, steps)?,
-                })
-            }
-        };
-        Some(WaveAccess {
-            operation,
-            operand: MemoryOperand {
-                space,
-                width,
-                low: self.compile_slot(&address.low, steps)?,
-                high: match &address.high {
-                    None => None,
-                    Some(high) => Some(self.compile_slot(high, steps)?),
-                },
-            },
-            buffer,
-            second_half: address.second_half,
-            is_limited: steps.reads_m0,
-        })
-    }
-
-    /// Indices of destinations of an access: registers, or words of the warp if it is executed once.
-    fn wave_dests(&self, cells: &[Option<Cell>], steps: &Steps) -> Option<Vec<Option<u16>>> {
-        if steps.extent != Extent::Once {
-            return self.register_rows(cells);
-        }
-        let number = |cell: &Option<Cell>| match cell {
-            None => Some(None),
-            Some(cell) => word_number(*cell).map(|number| Some(number.into())),
-        };
-        cells.iter().map(number).collect()
-    }
-
     /// Slot of a cell in an operation: of a word of the warp only where the operation is executed once.
     fn cell_slot(&self, cell: Cell, steps: &Steps) -> Option<ValueSlot> {
         match steps.extent {
@@ -477,13 +395,17 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Compiles an expression to a slot; `None` if it is not modelled.
-    fn compile_slot(&mut self, expr: &Expr, steps: &mut Steps) -> Option<ValueSlot> {
+    pub(super) fn compile_slot(&mut self, expr: &Expr, steps: &mut Steps) -> Option<ValueSlot> {
         let operand = self.compile_expr(expr, steps)?;
         Some(self.slot_of(operand))
     }
 
     /// Compiles a list of expressions to slots.
-    fn compile_exprs(&mut self, values: &[Expr], steps: &mut Steps) -> Option<Vec<ValueSlot>> {
+    pub(super) fn compile_exprs(
+        &mut self,
+        values: &[Expr],
+        steps: &mut Steps,
+    ) -> Option<Vec<ValueSlot>> {
         let slots = values.iter().map(|value| self.compile_slot(value, steps));
         slots.collect()
     }
@@ -511,7 +433,7 @@ impl<const W: usize> Compiler<'_, W> {
     }
 
     /// Indices of destination registers; `None` elements are discarded results.
-    fn register_rows(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
+    pub(super) fn register_rows(&self, cells: &[Option<Cell>]) -> Option<Vec<Option<u16>>> {
         let row = |cell: &Option<Cell>| match cell {
             None => Some(None),
             Some(cell) => match self.register_slot(*cell) {

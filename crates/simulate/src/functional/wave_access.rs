@@ -27,7 +27,7 @@ const MAX_WORDS: usize = 4;
 
 /// Place of a word of an access.
 #[derive(Clone, Copy)]
-enum Place {
+pub(super) enum Place {
     Global(u64),
     Shared(usize),
     /// Past the end of shared memory: reads give 0, writes are dropped.
@@ -302,7 +302,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     }
 
     /// Bytes at a place from which an access reads; `None` if they are outside.
-    fn bytes_at<'m>(
+    pub(super) fn bytes_at<'m>(
         &'m mut self,
         place: Place,
         unit: usize,
@@ -320,7 +320,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     }
 
     /// Bytes at a place to which an access writes; `None` if they are outside.
-    fn bytes_at_mut<'m>(
+    pub(super) fn bytes_at_mut<'m>(
         &'m mut self,
         place: Place,
         unit: usize,
@@ -486,88 +486,6 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             }
         }
         Ok(())
-    }
-
-    /// Executes an access of the warp as a whole, to words of the warp. The two lowest bits of its address do not count
-    /// (GCN3 ISA manual, 7.3 "Scalar memory reads").
-    pub(super) fn access_once(
-        &mut self,
-        request: Request<'_>,
-        access: &WaveAccess,
-        context: &mut ExecContext<'_, impl GlobalAccess, impl ExecutionListener<E>>,
-    ) -> Result<(), Fault> {
-        let word = |slot: ValueSlot| self.word(request.warp_index, slot);
-        let low = word(access.operand.low) & !3;
-        let high = access.operand.high.map_or(0, word);
-        let plain = u64::from(low) | u64::from(high) << 32;
-        let buffer = access.buffer.map(|buffer| {
-            BufferLayout::new(buffer.descriptor.map(word), word(buffer.scalar_offset))
-        });
-        let address_of = |byte: u32| match &buffer {
-            None => Some(plain.wrapping_add(byte.into())),
-            Some(layout) => layout.address(low.wrapping_add(byte), 0, 0),
-        };
-        let addresses = address_of(0);
-        context.listener.access(&MemoryAccess {
-            space: access.operand.space,
-            kind: access.kind(),
-            size: access.part_size() as u32,
-            addresses: addresses.as_slice(),
-            taken: addresses.is_some().into(),
-        });
-        let fault = |block: &Self, address: u64, memory: &dyn Fn() -> Option<String>| {
-            let space = MemorySpace::Global;
-            let context = memory();
-            block.fault(
-                request.at,
-                FaultKind::OutOfBounds {
-                    space,
-                    address,
-                    context,
-                },
-            )
-        };
-        match &access.operation {
-            WaveOperation::Load(dests) if access.operand.width == Width::Words => {
-                let mut values = Vec::with_capacity(dests.len());
-                for byte in (0..).step_by(4).take(dests.len()) {
-                    let Some(address) = address_of(byte) else {
-                        values.push(0);
-                        continue;
-                    };
-                    let place = Place::Global(address);
-                    let Some(bytes) = self.bytes_at(place, 4, context.memory) else {
-                        let describe = || context.memory.describe_address(address);
-                        return Err(fault(self, address, &describe));
-                    };
-                    values.push(read_word(Width::Words, bytes));
-                }
-                // Written last: destinations may be words of the address.
-                let warp = &mut self.warps[request.warp_index];
-                for (dest, value) in dests.iter().zip(values) {
-                    if let Some(number) = dest.and_then(|number| u8::try_from(number).ok()) {
-                        warp.set_word(number, value);
-                    }
-                }
-                Ok(())
-            }
-            WaveOperation::Store(values) if access.operand.width == Width::Words => {
-                for (&value, byte) in values.iter().zip((0..).step_by(4)) {
-                    let value = self.word(request.warp_index, value);
-                    let Some(address) = address_of(byte) else {
-                        continue;
-                    };
-                    let place = Place::Global(address);
-                    let Some(bytes) = self.bytes_at_mut(place, 4, context.memory) else {
-                        let describe = || context.memory.describe_address(address);
-                        return Err(fault(self, address, &describe));
-                    };
-                    write_word(bytes, value);
-                }
-                Ok(())
-            }
-            _ => Err(self.fault(request.at, FaultKind::Unsupported)),
-        }
     }
 
     /// Notes an access past the end of shared memory.
