@@ -89,7 +89,7 @@ impl Campaign<'_> {
         let words = inputs.div_ceil(100).max(4);
         let mut fruitless = 0;
         let mut compared = 0;
-        while compared < inputs && fruitless < 20 * words {
+        while compared < inputs && fruitless < 40 * words {
             let Some(instr) = self.random.instr(encoding, base) else {
                 fruitless += 1;
                 continue;
@@ -427,6 +427,7 @@ const EDGES: [u32; 44] = [
 impl Random {
     /// Draws an instruction with an opcode.
     fn instr(&mut self, encoding: &str, base: u32) -> Option<GcnInstr> {
+        let count = self.0.u32(1..4);
         let first = match encoding {
             "SOP2" | "SOPC" => base | self.scalar_source() | self.scalar_source() << 8,
             "SOP1" => base | self.scalar_source(),
@@ -445,20 +446,24 @@ impl Random {
             }
             "VOPC" => first | self.vector_source(true) | self.register() << 9,
             "VOP3" => {
-                let modifiers = match self.0.u8(..3) {
-                    0 => self.0.u32(..) & 0x8700,
+                // Fields that an instruction does not have must be 0: there are one to three sources, a second result or
+                // modifiers.
+                let fields = match self.0.u8(..6) {
+                    0 => self.0.u32(..) & ((1 << count) - 1) << 8 | self.0.u32(..2) << 15,
+                    1 | 2 => self.scalar_target() << 8 & 0x7f00,
                     _ => 0,
                 };
-                first | self.register() | modifiers
+                first | self.register() | fields
             }
             _ => first,
         };
         let second = match encoding {
             "VOP3" => {
-                let sources = (0..3).map(|n| self.vector_source(false) << (9 * n));
+                let sources = (0..count).map(|n| self.vector_source(false) << (9 * n));
                 let sources = sources.fold(0, |all, source| all | source);
-                match self.0.u8(..3) {
-                    0 => sources | self.0.u32(..8) << 29,
+                match self.0.u8(..4) {
+                    0 => sources | (self.0.u32(..) & ((1 << count) - 1)) << 29,
+                    1 => sources | self.0.u32(..4) << 27,
                     _ => sources,
                 }
             }
@@ -544,16 +549,18 @@ impl Random {
             0 => self.scalar_source(),
             1 if is_short => 0xf9,
             2 | 3 if is_short => 0xfa,
+            1..3 => self.scalar_source(),
             _ => 256 + self.register(),
         }
     }
 
     /// Rounding, subnormal numbers, clamping and signalling NaNs.
     fn mode(&mut self) -> u32 {
-        match self.0.u8(..3) {
-            // The modes that compilers set.
+        match self.0.u8(..4) {
+            // The modes that compilers set, and one without subnormal numbers.
             0 => 0x3c0,
             1 => 0x3f0,
+            2 => 0x300,
             _ => self.0.u32(..0x400),
         }
     }

@@ -37,7 +37,7 @@ fn sop2() {
 
 #[test]
 fn sopk() {
-    check("SOPK", 15);
+    check("SOPK", 18);
 }
 
 #[test]
@@ -52,22 +52,22 @@ fn sopc() {
 
 #[test]
 fn vop2() {
-    check("VOP2", 40);
+    check("VOP2", 52);
 }
 
 #[test]
 fn vop1() {
-    check("VOP1", 50);
+    check("VOP1", 71);
 }
 
 #[test]
 fn vopc() {
-    check("VOPC", 190);
+    check("VOPC", 198);
 }
 
 #[test]
 fn vop3() {
-    check("VOP3", 330);
+    check("VOP3", 374);
 }
 
 /// First difference in an encoding with a fault in some instructions.
