@@ -22,6 +22,10 @@ fn check(encoding: &str, least: usize) {
     let with_both: Vec<_> = with_both.collect();
     assert!(with_both.len() >= least, "{encoding}: {}", with_both.len());
     for ((_, name), found) in with_both {
+        // Its meaning is known for few constants only, which random words rarely have.
+        if name == "v_alignbyte_b32" {
+            continue;
+        }
         assert!(
             found.inputs >= INPUTS,
             "{encoding} {name}: {} inputs",
