@@ -400,10 +400,15 @@ impl<'a> WaveClaims<'a> {
             let stale: Vec<Cell> = point.stale.iter().copied().collect();
             self.record_write(&stale, Mask::MAX);
         }
+        let word = |cell| Mask::from(issue.cell(cell).get(0));
         if let (Some(site), Some(words)) = (point.holds, ballot_cells(op.meaning.as_ref())) {
-            let word = |cell| Mask::from(issue.cell(cell).get(0));
-            self.sites
-                .insert(site, word(words[1]) << 32 | word(words[0]));
+            let lanes = word(words[1]) << 32 | word(words[0]);
+            self.sites.insert(site, lanes);
+        } else if let (Some(site), Some((cell, all_if))) =
+            (point.holds, choice_of_all(op.meaning.as_ref()))
+        {
+            let holds = (word(cell) != 0) == all_if;
+            self.sites.insert(site, if holds { Mask::MAX } else { 0 });
         }
     }
 
