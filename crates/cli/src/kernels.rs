@@ -26,7 +26,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     if *words && let Some(arch) = input.arch {
         let mut text = String::new();
         disassemble_words(arch, &input::words(&input.file)?, &mut text)
-            .map_err(|diagnostic| diagnostic.in_file(&input.name()))?;
+            .map_err(|diagnostic| diagnostic.in_file(input.name()))?;
         let mut out = Output::open(output.output.as_deref())?;
         out.write_all(text.as_bytes())?;
         out.finish()?;

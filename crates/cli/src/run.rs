@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
@@ -111,11 +111,21 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         let message = format!("{option} is for mini-SIMT, this is machine code of a GPU");
         return Err(Diagnostic::new(message).hint(*instead));
     }
-    let files = [
+    check_files([
         ("--output", &output.output),
         ("--timeline", timeline),
         ("--events", events),
-    ];
+    ])?;
+    let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses options that name the same file.
+fn check_files(files: [(&str, &Option<PathBuf>); 3]) -> Result<(), Diagnostic> {
     for (nth, (option, file)) in files.iter().enumerate() {
         let other = files[..nth].iter().find(|(_, other)| other == file);
         if let (Some((other, _)), Some(_)) = (other, file) {
@@ -123,12 +133,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
             return Err(Diagnostic::new(message));
         }
     }
-    let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Returns the options of an execution without time.

@@ -83,7 +83,7 @@ pub trait ValueDomain {
     }
 
     /// Value of a cell in another lane.
-    fn from_lane(&mut self, _cell: Cell, _lane: Self::Value) -> Option<Self::Value> {
+    fn value_in_lane(&mut self, _cell: Cell, _lane: Self::Value) -> Option<Self::Value> {
         self.unknown()
     }
 }
@@ -130,7 +130,7 @@ pub fn eval<D: ValueDomain>(expr: &Expr, domain: &mut D) -> Option<D::Value> {
         }
         Expr::FromLane(cell, lane) => {
             let lane = eval(lane, domain)?;
-            domain.from_lane(*cell, lane)
+            domain.value_in_lane(*cell, lane)
         }
     }
 }

@@ -28,7 +28,7 @@
 //! | `agreed R0, P6, CC` | cells that are equal in all lanes when the kernel begins |
 //!
 //! An operation is `ADDRESS: [if CONDITION] [warp] [MEANING] [ATTRIBUTES] [CONTROL EFFECT]`. Cells are `R0` to `R255`,
-//! `P0` to `P7` and `CC`, which each lane has, and those of the warp: masks `M0` to `M7` and scalars `S0` to `S103`. A
+//! `P0` to `P7` and `CC`, which each lane has, and those of the warp: masks `M0` to `M7` and scalars `S0` to `S129`. A
 //! condition is `P0`, `!R3` or another cell, `cc(2)`, both as in `!P0 & cc(2)`, or `never`. With `warp` the operation
 //! has the scope [`OpScope::Warp`](crate::OpScope::Warp), and reads cells that each lane has by `from_lane` only, unless
 //! it writes one. Control effects:

@@ -15,6 +15,9 @@ fn main() {
     divan::main();
 }
 
+/// Number of a buffer, and its words.
+type BufferContents = (usize, Vec<u32>);
+
 /// A kernel of the repository, a launch of it, and contents of its buffers, by the number of the buffer.
 struct Case {
     name: &'static str,
@@ -23,7 +26,7 @@ struct Case {
     /// Contents at the start.
     fill: fn(&mut [Vec<u32>]),
     /// The number of the buffer with the result, and the result.
-    result: fn(&[Vec<u32>]) -> (usize, Vec<u32>),
+    result: fn(&[Vec<u32>]) -> BufferContents,
 }
 
 impl std::fmt::Display for Case {

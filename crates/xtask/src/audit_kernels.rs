@@ -65,14 +65,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
-    let references = match extension {
-        "cubin" => {
-            let mut references = kernels::all();
-            references.extend(kernels::of_nvrtc_11_8());
-            references
-        }
-        _ => kernels::gcn3(),
-    };
+    let references = references(extension);
     let wanted = |r: &&KernelReference| names.is_empty() || names.contains(&r.source);
     let mut tasks = Vec::new();
     for path in files_with_extension(&repository.built_kernels(), extension)? {
@@ -133,6 +126,18 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         );
     }
     Ok(())
+}
+
+/// Returns the references of the kernels in files with an extension.
+fn references(extension: &str) -> Vec<KernelReference> {
+    match extension {
+        "cubin" => {
+            let mut references = kernels::all();
+            references.extend(kernels::of_nvrtc_11_8());
+            references
+        }
+        _ => kernels::gcn3(),
+    }
 }
 
 /// Totals of the runs of one kernel.

@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn cell(&mut self) -> Result<Cell, Problem> {
-        let hint = "cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103";
+        let hint = "cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S129";
         let cell = self.peek_word().and_then(cell);
         let cell = cell.ok_or_else(|| self.expected("a cell", hint))?;
         self.advance();

@@ -443,8 +443,8 @@ const MISTAKES: [(&str, &str); 22] = [
         "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
     ),
     (
-        "0x0: if S104 exit",
-        "x.ir: line 1, column 9: `S104` in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+        "0x0: if S130 exit",
+        "x.ir: line 1, column 9: `S130` in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S129",
     ),
     (
         "0x0: branch 0x0",

@@ -277,7 +277,7 @@ impl<const W: usize> ValueDomain for CompiledValues<'_, '_, W> {
         Some(Operand::Slot(made))
     }
 
-    fn from_lane(&mut self, cell: Cell, lane: Operand) -> Option<Operand> {
+    fn value_in_lane(&mut self, cell: Cell, lane: Operand) -> Option<Operand> {
         if !cell.is_per_lane() {
             return None;
         }

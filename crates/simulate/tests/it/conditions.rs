@@ -7,7 +7,7 @@ use warpbound_ir::{
     Expr, Meaning, Op, OpScope, ValueDependence, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace};
-use warpbound_isa::{Axis, Reg, RegisterKind, SpecialReg};
+use warpbound_isa::{Axis, Reg, SpecialReg};
 use warpbound_launch::{GlobalMemory, Launch, PathOrder};
 use warpbound_simulate::functional::{Fault, FaultKind, launch};
 
@@ -235,37 +235,17 @@ fn tests_of_the_condition_code() {
     assert!(matches!(fault.kind, FaultKind::Unsupported), "{fault}");
 }
 
-/// Registers of the warp do not exist here: an operation that has one faults, and does not take effect lane by lane.
+/// On an activation stack no operation replaces the active lanes.
 #[test]
-fn operations_of_the_warp_are_unsupported() {
-    let scalar = Cell::of(Reg {
-        kind: RegisterKind::Scalar,
-        number: 3,
-    });
-    let guard = ExecCondition {
-        guard: Some(scalar),
-        ..ExecCondition::ALWAYS
-    };
-    let of_lanes = |condition, cell| set(condition, cell, Expr::Const(5));
-    let of_warp = Op {
-        scope: OpScope::Warp,
-        ..of_lanes(ExecCondition::ALWAYS, Cell::gpr(2))
-    };
+fn replaced_active_lanes_are_unsupported() {
     let set_active = op(
         ExecCondition::ALWAYS,
         &[],
-        ControlEffect::SetActive(scalar),
+        ControlEffect::SetActive(Cell::of(Reg::EXEC)),
         Meaning::nothing(),
     );
-    for op in [
-        of_lanes(guard, Cell::gpr(2)),
-        of_lanes(ExecCondition::ALWAYS, scalar),
-        of_warp,
-        set_active,
-    ] {
-        let fault = run(vec![op.clone()]).expect_err("not modelled");
-        assert!(matches!(fault.kind, FaultKind::Unsupported), "{op:?}");
-    }
+    let fault = run(vec![set_active]).expect_err("not modelled");
+    assert!(matches!(fault.kind, FaultKind::Unsupported), "{fault}");
 }
 
 #[test]

@@ -300,7 +300,7 @@ fn is_near(compare: Comparison, expected: u64, found: u64) -> bool {
         FloatKind::F64 => (64, 52),
     };
     let sign = 1u64 << (bits - 1);
-    let infinity = (1u64 << (bits - 1 - fraction)) - 1 << fraction;
+    let infinity = ((1u64 << (bits - 1 - fraction)) - 1) << fraction;
     let is_nan = |x: u64| x & !sign & (u64::MAX >> (64 - bits)) > infinity;
     if is_nan(expected) || is_nan(found) {
         return is_nan(expected) && is_nan(found);

@@ -238,7 +238,7 @@ impl ValueDomain for Lane<'_> {
         Some(op.apply(a, b, c))
     }
 
-    fn from_lane(&mut self, cell: Cell, lane: u32) -> Option<u32> {
+    fn value_in_lane(&mut self, cell: Cell, lane: u32) -> Option<u32> {
         Some(self.wave.vector(cell.register().number, lane % WAVE_LANES))
     }
 }

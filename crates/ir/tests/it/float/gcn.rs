@@ -156,12 +156,12 @@ fn minima_and_maxima_prefer_numbers_to_quiet_nans() {
                     b | quiet(format)
                 } else if is_nan(format, a) {
                     b
-                } else if is_nan(format, b) {
-                    a
-                } else if (key(format, a) < key(format, b)) != larger {
-                    a
                 } else {
-                    b
+                    let takes_first = (key(format, a) < key(format, b)) != larger;
+                    match is_nan(format, b) || takes_first {
+                        true => a,
+                        false => b,
+                    }
                 }
             };
             assert_eq!(got(F::Min, &[a, b]), pair(false), "min {at}");

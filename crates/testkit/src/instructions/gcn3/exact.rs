@@ -171,7 +171,7 @@ impl FloatKind {
                 Rounding::Up => x.negative,
                 Rounding::Down => !x.negative,
             };
-            return sign | self.infinity(false) - u64::from(stays_finite);
+            return sign | (self.infinity(false) - u64::from(stays_finite));
         }
         sign | encoded as u64
     }

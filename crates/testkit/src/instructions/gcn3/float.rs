@@ -313,6 +313,7 @@ fn arithmetic(stem: &str, kind: FloatKind) -> Option<LaneRule> {
 }
 
 /// Exponents, mantissas, division.
+#[allow(clippy::too_many_lines, reason = "a table: one row per instruction")]
 fn parts(stem: &str, kind: FloatKind) -> Option<LaneRule> {
     let operand = kind_of(kind);
     let exponent = |output| {
@@ -532,6 +533,7 @@ fn turns(x: f64) -> f64 {
 }
 
 /// Conversions, by the whole name.
+#[allow(clippy::too_many_lines, reason = "a table: one row per instruction")]
 fn conversion(name: &str) -> Option<LaneRule> {
     let to_float = |input: Kind, output: FloatKind, number: fn(u64) -> i128| {
         to_other(&[input], kind_of(output), move |env, x| {

@@ -63,14 +63,14 @@ fn mixed_bits(x: u32, y: u32, z: u32) -> u32 {
         |word: i32, at: u32, width: u32| (word >> (at & 31)) << (32 - width) >> (32 - width);
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let (mut sad8, mut masked, mut lerp) = (z, z, [0; 4]);
-    for byte in 0..4 {
-        let (p, q) = (bytes(x)[byte], bytes(y)[byte]);
+    let words = bytes(x).into_iter().zip(bytes(y)).zip(bytes(z));
+    for (((p, q), r), lerp) in words.zip(&mut lerp) {
         sad8 = sad8.wrapping_add(p.abs_diff(q).into());
         if q != 0 {
             masked = masked.wrapping_add(p.abs_diff(q).into());
         }
-        let up = u16::from(bytes(z)[byte] & 1);
-        lerp[byte] = ((u16::from(p) + u16::from(q) + up) >> 1) as u8;
+        let up = u16::from(r & 1);
+        *lerp = ((u16::from(p) + u16::from(q) + up) >> 1) as u8;
     }
     let low_half = (y as u16).abs_diff(z as u16);
     let high_half = ((y >> 16) as u16).abs_diff((z >> 16) as u16);
