@@ -38,14 +38,13 @@ pub struct Masks<'a> {
 }
 
 impl<'a> Masks<'a> {
-    /// Analyses a kernel; `None` if no operation writes the mask of active lanes: then all lanes that are active at the
-    /// entry are active until the end.
+    /// Analyses a kernel; `None` if no operation acts on the warp as a whole, so that there are no masks.
     ///
     /// # Errors
     ///
     /// A refusal after the time limit.
     pub fn compute(code: &'a Code, thread: &'a ThreadCfg) -> Result<Option<Masks<'a>>, Refusal> {
-        if !code.writes_active_mask() {
+        if !code.writes_active_mask() && !code.writes_words_of_warp() {
             return Ok(None);
         }
         let reversed = thread.graph().reversed();

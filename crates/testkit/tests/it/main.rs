@@ -4,6 +4,7 @@
 mod access_classes;
 mod attained_bounds;
 mod bandwidth;
+mod branch_kinds;
 mod complementary_writes;
 mod control_words;
 mod counted_loops;
