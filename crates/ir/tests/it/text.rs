@@ -440,7 +440,7 @@ const MISTAKES: [(&str, &str); 22] = [
     ),
     (
         "0x0: set_active",
-        "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S103",
+        "x.ir: line 1, column 16: the end of the line in place of a cell; cells are R0 to R255, P0 to P7, CC, M0 to M7 and S0 to S129",
     ),
     (
         "0x0: if S130 exit",
