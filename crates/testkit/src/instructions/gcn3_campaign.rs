@@ -89,7 +89,7 @@ impl Campaign<'_> {
         let words = inputs.div_ceil(100).max(4);
         let mut fruitless = 0;
         let mut compared = 0;
-        while compared < inputs && fruitless < 40 * words {
+        while compared < inputs && fruitless < 120 * words {
             let Some(instr) = self.random.instr(encoding, base) else {
                 fruitless += 1;
                 continue;
