@@ -128,6 +128,10 @@ impl DataflowProblem for MaskProblem<'_, '_> {
             {
                 // The guard holds if some lane is in the mask.
                 let some = falls(to) == resolved.condition.negated;
+                // A side that no run takes says nothing of what follows.
+                if !some && words == Cell::EXEC_WORDS && state.is_active {
+                    continue;
+                }
                 match some {
                     true if words == Cell::EXEC_WORDS => {
                         state.occupy(masks.sites.len() as u32);
