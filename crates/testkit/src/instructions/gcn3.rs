@@ -42,7 +42,7 @@ pub struct WaveChanges {
     /// Registers of the lanes, with the old values in the lanes that are not written.
     pub vectors: BTreeMap<u8, [u32; LANES]>,
     /// Comparison of the first vector register with another result.
-    pub compare: Comparison,
+    pub compare: ComparedBits,
     /// First of the two registers of the wave that receive a bit of each lane.
     pub mask: Option<u8>,
     /// Lanes whose result is not documented, or differs between documents.
@@ -51,7 +51,7 @@ pub struct WaveChanges {
 
 /// Comparison of a result with that of the reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Comparison {
+pub enum ComparedBits {
     /// All bits are equal.
     #[default]
     Exact,

@@ -1,4 +1,4 @@
-//! Comparison of the meanings of GCN3 instructions with the references: random words of every opcode of the scalar and
+//! ComparedBits of the meanings of GCN3 instructions with the references: random words of every opcode of the scalar and
 //! the vector unit, on random waves.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use warpbound_ir::{Cell, Expr, Meaning, WordHalf, meaning_with_mode};
 use warpbound_isa::amd::{GcnEffects, GcnInstr};
 use warpbound_isa::{Reg, RegisterKind, SpecialReg, TargetStyle};
 
-use super::gcn3::{Comparison, FloatKind, LANES, MODE, SCC, WaveChanges, WaveState, execute};
+use super::gcn3::{ComparedBits, FloatKind, LANES, MODE, SCC, WaveChanges, WaveState, execute};
 
 /// First number of EXEC.
 const EXEC: usize = 126;
@@ -256,7 +256,7 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
     let mut registers = expected.vectors.keys().chain(found.vectors.keys()).copied();
     let is_wide = matches!(
         expected.compare,
-        Comparison::AnyNan(FloatKind::F64) | Comparison::Ulps(FloatKind::F64, _)
+        ComparedBits::AnyNan(FloatKind::F64) | ComparedBits::Ulps(FloatKind::F64, _)
     );
     if let (true, Some(first)) = (is_wide, expected.vectors.keys().next().copied()) {
         let pair = |changes: &WaveChanges, lane: usize| {
@@ -282,13 +282,13 @@ fn difference(state: &WaveState, expected: &WaveChanges, found: &WaveChanges) ->
 }
 
 /// Whether a result is as near to that of the reference as the comparison asks for.
-fn is_near(compare: Comparison, expected: u64, found: u64) -> bool {
+fn is_near(compare: ComparedBits, expected: u64, found: u64) -> bool {
     let (kind, ulps) = match compare {
         _ if expected == found => return true,
-        Comparison::Exact => return false,
-        Comparison::AnyNan(kind) => (kind, 0),
-        Comparison::Ulps(kind, ulps) => (kind, ulps),
-        Comparison::Absolute => {
+        ComparedBits::Exact => return false,
+        ComparedBits::AnyNan(kind) => (kind, 0),
+        ComparedBits::Ulps(kind, ulps) => (kind, ulps),
+        ComparedBits::Absolute => {
             let number = |bits: u64| f64::from(f32::from_bits(bits as u32));
             let (a, b) = (number(expected), number(found));
             return a.is_nan() && b.is_nan() || (a - b).abs() <= 2f64.powi(-21);

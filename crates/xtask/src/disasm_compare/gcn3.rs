@@ -15,7 +15,7 @@ use crate::cubin;
 use crate::llvm_mc::{LlvmMc, SizedWord};
 use crate::repository::Repository;
 
-/// What is compared.
+/// Words that are compared.
 pub(super) struct GcnOptions<'a> {
     /// Number of random words; `None` for code objects.
     pub(super) random: Option<usize>,

@@ -2,11 +2,11 @@
 
 use super::exact::{Exact, Number, Rounding};
 use super::lanes::{LaneEnv, LaneOutput, LaneRule};
-use super::{Comparison, FloatKind, Kind};
+use super::{ComparedBits, FloatKind, Kind};
 
 use FloatKind::{F16, F32, F64};
 
-/// How a format is computed with: rounding, and what happens to subnormal numbers.
+/// Arithmetic of a format: rounding, and what happens to subnormal numbers.
 #[derive(Clone, Copy)]
 struct FloatMode {
     kind: FloatKind,
@@ -235,7 +235,7 @@ fn of_one(
         compute: Box::new(move |env: &LaneEnv, x: &[u64]| {
             Some((compute(FloatMode::of(kind, env.mode), x), false))
         }),
-        compare: Comparison::of(kind),
+        compare: ComparedBits::of(kind),
     })
 }
 
@@ -250,7 +250,7 @@ fn to_other(
         output: LaneOutput::Value(output),
         reads_destination: false,
         compute: Box::new(move |env: &LaneEnv, x: &[u64]| Some((compute(env, x), false))),
-        compare: output.float().map_or(Comparison::Exact, Comparison::of),
+        compare: output.float().map_or(ComparedBits::Exact, ComparedBits::of),
     })
 }
 
@@ -520,8 +520,8 @@ fn approximate(stem: &str, kind: FloatKind) -> Option<LaneRule> {
     Some(LaneRule {
         // The sine of an angle near a multiple of half a turn is as exact as the angle.
         compare: match (stem, kind) {
-            ("v_sin" | "v_cos", F32) => Comparison::Absolute,
-            _ => Comparison::Ulps(kind, ulps),
+            ("v_sin" | "v_cos", F32) => ComparedBits::Absolute,
+            _ => ComparedBits::Ulps(kind, ulps),
         },
         ..rule
     })
@@ -673,7 +673,7 @@ fn comparison(name: &str) -> Option<LaneRule> {
         output: LaneOutput::Mask,
         reads_destination: false,
         compute,
-        compare: Comparison::Exact,
+        compare: ComparedBits::Exact,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Kind::{I64, U16, U32, U64};
 use super::lanes::{Compute, LaneEnv, LaneOutput, LaneRule};
-use super::{Comparison, Kind};
+use super::{ComparedBits, Kind};
 
 fn value(inputs: &[Kind], output: Kind, compute: fn(&[u64]) -> u64) -> LaneRule {
     with(
@@ -18,7 +18,7 @@ fn with(inputs: &[Kind], output: LaneOutput, compute: Compute) -> LaneRule {
         output,
         reads_destination: false,
         compute,
-        compare: Comparison::Exact,
+        compare: ComparedBits::Exact,
     }
 }
 

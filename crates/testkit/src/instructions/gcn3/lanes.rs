@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use super::syntax::{AsmInstr, AsmOperand, AsmValue};
 use super::{
-    Comparison, EXEC, FloatKind, Kind, LANES, VCC, WaveChanges, WaveState, float, integer,
+    ComparedBits, EXEC, FloatKind, Kind, LANES, VCC, WaveChanges, WaveState, float, integer,
 };
 
-/// What a lane computes.
+/// Rule by which a lane computes.
 pub(super) struct LaneRule {
     /// Kinds of the sources.
     pub(super) inputs: Vec<Kind>,
@@ -15,7 +15,7 @@ pub(super) struct LaneRule {
     /// Whether the old value of the destination is a further source, of the kind of the result.
     pub(super) reads_destination: bool,
     pub(super) compute: Compute,
-    pub(super) compare: Comparison,
+    pub(super) compare: ComparedBits,
 }
 
 /// Result of a lane.
@@ -262,9 +262,9 @@ impl<'a> Wave<'a> {
     /// Whether a part of a NaN, whose bits are not documented, or of an approximation is written.
     fn is_uncertain_part(&self, value: u64) -> bool {
         let is_uncertain = match self.rule.compare {
-            Comparison::AnyNan(kind) => float::is_nan(kind, value),
-            Comparison::Ulps(..) | Comparison::Absolute => true,
-            Comparison::Exact => false,
+            ComparedBits::AnyNan(kind) => float::is_nan(kind, value),
+            ComparedBits::Ulps(..) | ComparedBits::Absolute => true,
+            ComparedBits::Exact => false,
         };
         let is_part = self
             .instr
@@ -436,9 +436,9 @@ fn part(name: &str) -> Option<Option<(u32, u32)>> {
     })
 }
 
-impl Comparison {
+impl ComparedBits {
     /// The comparison of arithmetic results of a format.
-    pub(super) fn of(kind: FloatKind) -> Comparison {
-        Comparison::AnyNan(kind)
+    pub(super) fn of(kind: FloatKind) -> ComparedBits {
+        ComparedBits::AnyNan(kind)
     }
 }

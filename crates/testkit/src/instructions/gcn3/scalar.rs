@@ -3,7 +3,7 @@
 use super::syntax::{AsmInstr, AsmValue};
 use super::{EXEC, Kind, MODE, SCC, WaveChanges, WaveState};
 
-/// What a scalar operation computes: a result of 32 or 64 bits, and SCC.
+/// Result of a scalar operation: a value of 32 or 64 bits, and SCC.
 struct Outcome {
     result: Option<u64>,
     scc: Option<bool>,
