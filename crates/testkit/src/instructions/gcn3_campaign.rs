@@ -1,4 +1,4 @@
-//! ComparedBits of the meanings of GCN3 instructions with the references: random words of every opcode of the scalar and
+//! Comparison of the meanings of GCN3 instructions with the references: random words of every opcode of the scalar and
 //! the vector unit, on random waves.
 
 use std::collections::BTreeMap;
