@@ -208,6 +208,7 @@ impl EventListener for CycleStatistics {
                 sm.resident_blocks = sm.resident_blocks.saturating_sub(1);
             }
             Event::Launched
+            | Event::Scalar { .. }
             | Event::BarrierOpens { .. }
             | Event::Split { .. }
             | Event::SplitRefused { .. }

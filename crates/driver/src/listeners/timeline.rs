@@ -399,7 +399,7 @@ impl EventListener for Timeline<'_> {
             Event::WarpEnds { warp } | Event::Merge { from: warp, .. } => {
                 self.end_issue(cycle, warp)
             }
-            Event::Split { .. } | Event::SplitRefused { .. } => {}
+            Event::Scalar { .. } | Event::Split { .. } | Event::SplitRefused { .. } => {}
             &Event::BlockEnds {
                 sm, block: number, ..
             } => self.end_block(cycle, sm, number),
