@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::num::NonZero;
 
 use warpbound_base::{Diagnostic, Named};
-use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{
     BufferComparison, GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers,
     output_files,
@@ -17,7 +16,7 @@ use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, SimulatedWarp, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::{Counts, FaultKind};
-use warpbound_simulate::timed::{EventListener, Interlock, Setup, SingleWarp, TimedResult};
+use warpbound_simulate::timed::{EventListener, Interlock, SingleWarp, TimedResult};
 
 use super::functional::MAX_INSTRUCTIONS;
 use super::notes;
@@ -29,10 +28,13 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
+use setup::TimedSetup;
+
 pub(crate) mod assumptions;
 mod ends;
 mod occupancy;
 mod sensitivities;
+mod setup;
 
 #[cfg(test)]
 mod tests;
@@ -183,7 +185,7 @@ impl Session {
             machine: &options.machine.name,
             time: TraceMetadata::TIME,
         };
-        let slots = timed.setup.machine[Parameter::SmWarps];
+        let slots = timed.setup.machine()[Parameter::SmWarps];
         let events = events.map(|out| EventFile::new(out, &names));
         let timeline = timeline.map(|out| Timeline::new(out, &names, &about, slots));
         let done = BlockProgress::new(&mut *progress);
@@ -241,10 +243,9 @@ impl Session {
 struct TimedLaunch<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
-    program: &'a nvidia::SassProgram,
     grid: &'a LaunchFile,
     options: &'a TimedOptions,
-    setup: Setup,
+    setup: TimedSetup<'a>,
 }
 
 impl<'a> TimedLaunch<'a> {
@@ -254,33 +255,15 @@ impl<'a> TimedLaunch<'a> {
         grid: &'a LaunchFile,
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
-        let Program::Nvidia(program) = &prepared.program else {
-            let isa = session.image.isa();
-            let message = match prepared.program {
-                Program::Mini(_) => {
-                    Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels")
-                }
-                _ => Diagnostic::new(format!("there is no machine with time for {isa}"))
-                    .hint("--functional runs the kernel without time"),
-            };
-            return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
-        };
         let name = &options.machine.name;
         let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
         let machine =
             apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
-        let setup = Setup {
-            machine,
-            policy: options.scheduler.unwrap_or(options.machine.choices.policy),
-            interlock: options.interlock,
-            caches: options.caches.unwrap_or(grid.caches),
-            registers: prepared.kernel.registers.into(),
-            only: options.only,
-        };
+        let setup = TimedSetup::new(session, prepared, grid, options, machine)
+            .map_err(|message| session.locate(message.in_kernel(prepared.kernel.demangled())))?;
         Ok(TimedLaunch {
             session,
             prepared,
-            program,
             grid,
             options,
             setup,
@@ -296,7 +279,7 @@ impl<'a> TimedLaunch<'a> {
         occupancy: &Occupancy,
     ) -> TimedReport {
         let (options, grid) = (self.options, self.grid);
-        let machine = &self.setup.machine;
+        let machine = self.setup.machine();
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
@@ -311,7 +294,7 @@ impl<'a> TimedLaunch<'a> {
             machine: options.machine.name.clone(),
             machine_title: options.machine.title.clone(),
             machine_sms: machine[Parameter::SmCount],
-            scheduler: self.setup.policy.to_string(),
+            scheduler: self.setup.policy().to_string(),
             selection: options.selection.to_string(),
             set: self.parameter_overrides(),
             selection_search: None,
@@ -354,7 +337,7 @@ impl<'a> TimedLaunch<'a> {
         let device = self.options.machine.select(self.options.selection);
         let number = |parameter: Parameter| ParameterOverride {
             name: parameter.name().to_owned(),
-            value: self.setup.machine[parameter],
+            value: self.setup.machine()[parameter],
             instead_of: device[parameter],
         };
         self.options.parameters_set().map(number).collect()
@@ -373,8 +356,8 @@ impl<'a> TimedLaunch<'a> {
     }
 
     /// Computes the theoretical occupancy of the launch.
-    fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
-        let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
+    fn occupancy(&self, setup: &TimedSetup<'_>, launch: &Launch) -> Result<Occupancy, Diagnostic> {
+        let found = setup.occupancy(&self.options.machine.name, launch);
         found.map_err(|message| self.locate(message))
     }
 
@@ -387,14 +370,14 @@ impl<'a> TimedLaunch<'a> {
     /// Simulates the launch on a machine.
     fn run(
         &self,
-        setup: &Setup,
+        setup: &TimedSetup<'_>,
         launch: &Launch,
         memory: &mut GlobalMemory,
         listener: &mut impl EventListener,
     ) -> Result<TimedResult, Diagnostic> {
         self.occupancy(setup, launch)?;
-        let code = &self.prepared.code;
-        warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
+        setup
+            .run(&self.prepared.code, launch, memory, listener)
             .map_err(|fault| match fault.kind {
                 // No instruction is at fault.
                 FaultKind::UnknownWarp { .. } => Diagnostic::new(fault.kind.to_string()),
@@ -441,9 +424,4 @@ fn apply_overrides(
     }
     machine.check()?;
     Ok(machine)
-}
-
-/// Returns a machine with another value of a parameter.
-fn with(machine: &MachineConfig, parameter: Parameter, value: u64) -> MachineConfig {
-    machine.clone().with(parameter, value)
 }
