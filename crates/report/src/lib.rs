@@ -31,6 +31,7 @@ pub mod sandwich;
 mod sandwich_svg;
 mod svg;
 mod table;
+pub mod terms;
 pub mod timed;
 mod timed_text;
 pub mod trace;

@@ -3,12 +3,16 @@
 use serde::{Serialize, Serializer};
 
 use crate::functional::{IssueCounts, RunNote};
+use crate::terms::MachineTerms;
 
 /// Result of simulating a launch of a grid to its end on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimedReport {
     /// Always `warpbound.timed/1`.
     pub schema: &'static str,
+    /// Terms of the machine in the text.
+    #[serde(skip)]
+    pub terms: MachineTerms,
     /// The file.
     pub file: String,
     /// The kernel.

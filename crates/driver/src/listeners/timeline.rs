@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use warpbound_ir::OpIndex;
 use warpbound_launch::Size;
+use warpbound_report::terms::MachineTerms;
 use warpbound_report::trace::{Phase, TraceArgs, TraceEvent, TraceMetadata, TraceWriter};
 use warpbound_simt::Mask;
 use warpbound_simulate::timed::{
@@ -17,6 +18,7 @@ use super::names::{InstrNames, nonzero_stalls};
 pub(crate) struct Timeline<'a> {
     out: TraceWriter<&'a mut dyn Write>,
     names: &'a InstrNames,
+    terms: MachineTerms,
     /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
     slots: u64,
     sms: Vec<Sm>,
@@ -78,11 +80,13 @@ impl<'a> Timeline<'a> {
         out: &'a mut dyn Write,
         names: &'a InstrNames,
         about: &TraceMetadata<'_>,
+        terms: MachineTerms,
         slots: u64,
     ) -> Timeline<'a> {
         Timeline {
             out: TraceWriter::new(out, about),
             names,
+            terms,
             slots,
             sms: Vec::new(),
             id: 0,
@@ -110,7 +114,8 @@ impl<'a> Timeline<'a> {
         }
         if !self.sms[index].is_named {
             self.sms[index].is_named = true;
-            self.out.process(process_id(sm), &format!("SM {sm}"));
+            let name = format!("{} {sm}", self.terms.unit);
+            self.out.process(process_id(sm), &name);
         }
         &mut self.sms[index]
     }
@@ -127,7 +132,11 @@ impl<'a> Timeline<'a> {
             let thread = warp_thread(warp.slot);
             // Warps are shown below blocks and misses.
             let order = self.slots + thread;
-            let name = format!("warp {} (scheduler {})", warp.slot, warp.scheduler);
+            let terms = self.terms;
+            let name = format!(
+                "{} {} ({} {})",
+                terms.warp, warp.slot, terms.scheduler, warp.scheduler
+            );
             self.out.thread(process_id(warp.sm), thread, &name, order);
         }
         &mut self.sms[warp.sm as usize].slots[index]
@@ -324,7 +333,7 @@ impl<'a> Timeline<'a> {
                     transactions: *transactions,
                     conflicts: *conflicts,
                 };
-                let name = format!("shared {}", kind.name());
+                let name = format!("{} {}", self.terms.shared, kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
             Event::Memory {

@@ -185,9 +185,10 @@ impl Session {
             machine: &options.machine.name,
             time: TraceMetadata::TIME,
         };
-        let slots = timed.setup.machine()[Parameter::SmWarps];
+        let slots = timed.setup.warp_slots();
         let events = events.map(|out| EventFile::new(out, &names));
-        let timeline = timeline.map(|out| Timeline::new(out, &names, &about, slots));
+        let timeline =
+            timeline.map(|out| Timeline::new(out, &names, &about, timed.setup.terms(), slots));
         let done = BlockProgress::new(&mut *progress);
         let statistics = CycleStatistics::new(prepared.code.ops.len());
         let mut listener = ((statistics, done), (events, timeline));
@@ -287,13 +288,14 @@ impl<'a> TimedLaunch<'a> {
         let cycles = finished.cycles.0.0;
         TimedReport {
             schema: TimedReport::SCHEMA,
+            terms: self.setup.terms(),
             file: self.session.file.clone(),
             kernel: self.prepared.kernel.demangled(),
             grid: grid.grid,
             block: grid.block,
             machine: options.machine.name.clone(),
             machine_title: options.machine.title.clone(),
-            machine_sms: machine[Parameter::SmCount],
+            machine_sms: self.setup.unit_count(),
             scheduler: self.setup.policy().to_string(),
             selection: options.selection.to_string(),
             set: self.parameter_overrides(),
@@ -312,7 +314,7 @@ impl<'a> TimedLaunch<'a> {
             notes: notes::notes(self.prepared, &finished.counts),
             ipc: tables::ratio(issued.warp_instructions, cycles),
             ipc_active: statistics.ipc_active(),
-            occupancy: statistics.occupancy(machine[Parameter::SmWarps], theoretical),
+            occupancy: statistics.occupancy(occupancy.most_warps, theoretical),
             issued,
             warp_cycles: tables.warp_cycles,
             stalls: tables.stalls,

@@ -76,6 +76,7 @@ fn sample() -> TimedReport {
     let of = 1_234_567;
     TimedReport {
         schema: TimedReport::SCHEMA,
+        terms: MachineTerms::NVIDIA,
         file: "matmul_tiled.sm_61.cubin".to_owned(),
         kernel: "void product::tiled<float, 16, true>(float const*, float const*, float*, int)"
             .to_owned(),

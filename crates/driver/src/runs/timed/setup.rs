@@ -5,7 +5,8 @@ use warpbound_ir::Code;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
-use warpbound_machine::{MachineConfig, Occupancy, SchedulerPolicy};
+use warpbound_machine::{MachineConfig, Occupancy, Parameter, SchedulerPolicy};
+use warpbound_report::terms::MachineTerms;
 use warpbound_simulate::functional::Fault;
 use warpbound_simulate::timed::{EventListener, Setup, TimedResult};
 
@@ -71,6 +72,27 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn policy(&self) -> SchedulerPolicy {
         match self {
             TimedSetup::Warps { setup, .. } => setup.policy,
+        }
+    }
+
+    /// Terms of the machine in texts.
+    pub(super) fn terms(&self) -> MachineTerms {
+        match self {
+            TimedSetup::Warps { .. } => MachineTerms::NVIDIA,
+        }
+    }
+
+    /// SMs or compute units of the machine.
+    pub(super) fn unit_count(&self) -> u64 {
+        match self {
+            TimedSetup::Warps { setup, .. } => setup.machine[Parameter::SmCount],
+        }
+    }
+
+    /// Warp slots of an SM or a compute unit.
+    pub(super) fn warp_slots(&self) -> u64 {
+        match self {
+            TimedSetup::Warps { setup, .. } => setup.machine[Parameter::SmWarps],
         }
     }
 

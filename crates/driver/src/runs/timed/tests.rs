@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simt::lowest_lanes;
@@ -371,7 +372,8 @@ fn timelines_are_well_formed() {
                 time: TraceMetadata::TIME,
             };
             let mut bytes = Vec::new();
-            let mut timeline = Timeline::new(&mut bytes, &names, &about, SLOTS);
+            let mut timeline =
+                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, SLOTS);
             send(&mut timeline, &events);
             timeline.finish().unwrap();
             let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
