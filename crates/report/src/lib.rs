@@ -34,6 +34,7 @@ mod table;
 pub mod terms;
 pub mod timed;
 mod timed_text;
+pub mod timed_waves;
 pub mod trace;
 
 pub use access::AccessReport;

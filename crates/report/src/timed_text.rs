@@ -26,6 +26,9 @@ impl TimedReport {
         let mut out = self.header();
         self.write_stalls(&mut out);
         self.write_memory(&mut out);
+        if let Some(waves) = &self.waves {
+            waves.write(&mut out, stats);
+        }
         if stats {
             self.write_statistics(&mut out);
         }
@@ -484,7 +487,8 @@ fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
     u64::try_from(rounded).unwrap_or(steps)
 }
 
-fn share(part: u64, all: u64) -> String {
+/// Formats `part / all` in percent.
+pub(crate) fn share(part: u64, all: u64) -> String {
     let tenths = rounded_part(part, all, 1000);
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -168,6 +168,7 @@ fn sample() -> TimedReport {
             ipc: 1.79,
             resident_warps: 58.1,
         }],
+        waves: None,
         assumptions: vec![
             UnpublishedNumber {
                 name: "scheduler.policy".to_owned(),

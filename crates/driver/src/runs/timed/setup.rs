@@ -3,14 +3,20 @@
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
 use warpbound_isa::Program;
+use warpbound_isa::amd::GcnProgram;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
-use warpbound_machine::{MachineConfig, Occupancy, Parameter, SchedulerPolicy};
+use warpbound_machine::{
+    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy,
+};
 use warpbound_report::terms::MachineTerms;
 use warpbound_simulate::functional::Fault;
-use warpbound_simulate::timed::{EventListener, Setup, TimedResult};
+use warpbound_simulate::timed::{
+    EventListener, Interlock, Setup, SplitSetup, TimedResult, WaveSetup, run_waves,
+};
 
 use super::TimedOptions;
+use crate::listeners::timeline::WarpSlots;
 use crate::{Prepared, Session};
 
 /// Program and setup of a simulation.
@@ -20,6 +26,11 @@ pub(super) enum TimedSetup<'a> {
     Warps {
         program: &'a SassProgram,
         setup: Setup,
+    },
+    /// Waves on compute units.
+    Waves {
+        program: &'a GcnProgram,
+        setup: WaveSetup,
     },
 }
 
@@ -36,8 +47,10 @@ impl<'a> TimedSetup<'a> {
         options: &TimedOptions,
         machine: MachineConfig,
     ) -> Result<TimedSetup<'a>, Diagnostic> {
+        check_family(session, prepared, options)?;
         let caches = options.caches.unwrap_or(grid.caches);
         let policy = options.scheduler.unwrap_or(options.machine.choices.policy);
+        let only = options.only;
         match &prepared.program {
             Program::Nvidia(program) => Ok(TimedSetup::Warps {
                 program,
@@ -47,13 +60,23 @@ impl<'a> TimedSetup<'a> {
                     interlock: options.interlock,
                     caches,
                     registers: prepared.kernel.registers.into(),
-                    only: options.only,
+                    only,
                 },
             }),
-            Program::Amd(_) => {
-                let isa = session.image.isa();
-                let message = format!("there is no machine with time for {isa}");
-                Err(Diagnostic::new(message).hint("--functional runs the kernel without time"))
+            Program::Amd(program) => {
+                let [vgprs, sgprs] = registers(prepared);
+                Ok(TimedSetup::Waves {
+                    program,
+                    setup: WaveSetup {
+                        machine,
+                        policy,
+                        caches,
+                        vgprs,
+                        sgprs,
+                        only,
+                        splitting: SplitSetup::default(),
+                    },
+                })
             }
             Program::Mini(_) => Err(Diagnostic::new(
                 "mini-SIMT kernels do not run on machines for GPU kernels",
@@ -65,6 +88,7 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn machine(&self) -> &MachineConfig {
         match self {
             TimedSetup::Warps { setup, .. } => &setup.machine,
+            TimedSetup::Waves { setup, .. } => &setup.machine,
         }
     }
 
@@ -72,6 +96,7 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn policy(&self) -> SchedulerPolicy {
         match self {
             TimedSetup::Warps { setup, .. } => setup.policy,
+            TimedSetup::Waves { setup, .. } => setup.policy,
         }
     }
 
@@ -79,6 +104,7 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn terms(&self) -> MachineTerms {
         match self {
             TimedSetup::Warps { .. } => MachineTerms::NVIDIA,
+            TimedSetup::Waves { .. } => MachineTerms::AMD,
         }
     }
 
@@ -86,13 +112,24 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn unit_count(&self) -> u64 {
         match self {
             TimedSetup::Warps { setup, .. } => setup.machine[Parameter::SmCount],
+            TimedSetup::Waves { setup, .. } => setup.machine[Parameter::CuCount],
         }
     }
 
-    /// Warp slots of an SM or a compute unit.
-    pub(super) fn warp_slots(&self) -> u64 {
+    /// Warp slots of an SM, or wave slots of a compute unit.
+    pub(super) fn warp_slots(&self) -> WarpSlots {
         match self {
-            TimedSetup::Warps { setup, .. } => setup.machine[Parameter::SmWarps],
+            TimedSetup::Warps { setup, .. } => WarpSlots {
+                base: setup.machine[Parameter::SmWarps],
+                reserve: 0,
+            },
+            TimedSetup::Waves { setup, .. } => {
+                let simds = setup.machine[Parameter::CuSimds];
+                WarpSlots {
+                    base: simds.saturating_mul(setup.machine[Parameter::SimdWaves]),
+                    reserve: setup.splitting.splits.into(),
+                }
+            }
         }
     }
 
@@ -101,6 +138,7 @@ impl<'a> TimedSetup<'a> {
     pub(super) fn on(mut self, machine: MachineConfig) -> Self {
         match &mut self {
             TimedSetup::Warps { setup, .. } => setup.machine = machine,
+            TimedSetup::Waves { setup, .. } => setup.machine = machine,
         }
         self
     }
@@ -125,7 +163,7 @@ impl<'a> TimedSetup<'a> {
     ///
     /// # Errors
     ///
-    /// See [`warpbound_simulate::timed::run`].
+    /// See [`warpbound_simulate::timed::run`] and [`run_waves`].
     pub(super) fn run(
         &self,
         code: &Code,
@@ -137,6 +175,58 @@ impl<'a> TimedSetup<'a> {
             TimedSetup::Warps { program, setup } => {
                 warpbound_simulate::timed::run(code, program, launch, setup, memory, listener)
             }
+            TimedSetup::Waves { program, setup } => {
+                run_waves(code, program, launch, setup, memory, listener)
+            }
         }
+    }
+}
+
+/// Refuses a machine of another family than the code, and options that do not apply to the family.
+fn check_family(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    options: &TimedOptions,
+) -> Result<(), Diagnostic> {
+    let (model, isa) = (&options.machine, session.image.isa().to_string());
+    let family = match &prepared.program {
+        Program::Nvidia(_) => MachineFamily::Nvidia,
+        Program::Amd(_) => MachineFamily::Gcn3,
+        Program::Mini(_) => return Ok(()),
+    };
+    if model.family() != family {
+        let architectures = model.architectures.join(", ");
+        let message = format!(
+            "machine {} is for {architectures}, the code is for {isa}",
+            model.name
+        );
+        let names: Vec<&str> = GpuModel::names_of(family).collect();
+        let hint = format!("machines for {family}: {}", names.join(", "));
+        return Err(Diagnostic::new(message).hint(hint));
+    }
+    if family == MachineFamily::Gcn3 && options.interlock != Interlock::default() {
+        let message = "--interlock is for NVIDIA GPUs";
+        let hint = "waves of GCN3 wait by s_waitcnt and a scoreboard of registers";
+        return Err(Diagnostic::new(message).hint(hint));
+    }
+    let of_waves = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
+    match options.scheduler {
+        Some(policy) if family == MachineFamily::Gcn3 && !of_waves.contains(&policy) => {
+            let message = format!("SIMDs of GCN3 have no scheduler {policy}");
+            Err(Diagnostic::new(message).hint("there are oldest and lrr"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the vector and scalar registers that are allocated to a wave.
+fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
+    match &prepared.kernel.code_object {
+        Some(facts) => [
+            facts.descriptor.vector_registers(),
+            facts.descriptor.scalar_registers(),
+        ]
+        .map(u32::from),
+        None => [prepared.kernel.registers.into(), 0],
     }
 }

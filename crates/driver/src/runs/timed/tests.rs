@@ -18,7 +18,7 @@ use crate::Session;
 use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::events::EventFile;
 use crate::listeners::names::InstrNames;
-use crate::listeners::timeline::Timeline;
+use crate::listeners::timeline::{Timeline, WarpSlots};
 
 const CUBIN: &str = "../../kernels/built/matmul_int.sm_61.cubin";
 
@@ -373,7 +373,7 @@ fn timelines_are_well_formed() {
             };
             let mut bytes = Vec::new();
             let mut timeline =
-                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, SLOTS);
+                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, slots);
             send(&mut timeline, &events);
             timeline.finish().unwrap();
             let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
