@@ -30,12 +30,14 @@ use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
 use setup::TimedSetup;
+pub use splitting::{SplitMarks, SplitOptions};
 
 pub(crate) mod assumptions;
 mod ends;
 mod occupancy;
 mod sensitivities;
 mod setup;
+mod splitting;
 
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,8 @@ pub struct TimedOptions {
     pub sums: Vec<(ParameterSum, u64)>,
     /// Initial state of the L2 cache; `None` is that of the launch.
     pub caches: Option<StartCaches>,
+    /// Splitting of waves.
+    pub splitting: SplitOptions,
     /// Mechanism that delays dependent instructions.
     pub interlock: Interlock,
     /// The only warp that runs; `None` for all. The buffers are not compared then.
@@ -83,6 +87,7 @@ impl TimedOptions {
             set: Vec::new(),
             sums: Vec::new(),
             caches: None,
+            splitting: SplitOptions::default(),
             interlock: Interlock::default(),
             only: None,
             max_instructions: None,
@@ -290,7 +295,7 @@ impl<'a> TimedLaunch<'a> {
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
-        let theoretical = occupancy::theoretical(occupancy);
+        let theoretical = occupancy::theoretical(occupancy, self.setup.family());
         let cycles = finished.cycles.0.0;
         TimedReport {
             schema: TimedReport::SCHEMA,
@@ -307,7 +312,7 @@ impl<'a> TimedLaunch<'a> {
             set: self.parameter_overrides(),
             selection_search: None,
             caches: options.caches.unwrap_or(grid.caches).name(),
-            interlock: options.interlock.name(),
+            interlock: self.setup.interlock_name(),
             only_warp: options.only.map(|only| SimulatedWarp {
                 block: only.block,
                 warp: only.warp,
@@ -334,6 +339,12 @@ impl<'a> TimedLaunch<'a> {
             lines: tables.lines,
             instructions: tables.instructions,
             sms: tables.sms,
+            waves: self.setup.wave_report(
+                self.prepared,
+                names,
+                &finished.counts,
+                statistics,
+            ),
             assumptions: self.assumptions(&finished.used_parameters),
             spread: None,
             sensitivities: None,

@@ -1,14 +1,14 @@
 //! Theoretical occupancy of a launch.
 
-use warpbound_machine::{Limit, Occupancy};
+use warpbound_machine::{Limit, MachineFamily, Occupancy};
 use warpbound_report::timed::TheoreticalOccupancy;
 
 /// Converts an occupancy to its report.
-pub(super) fn theoretical(occupancy: &Occupancy) -> TheoreticalOccupancy {
+pub(super) fn theoretical(occupancy: &Occupancy, family: MachineFamily) -> TheoreticalOccupancy {
     let names: Vec<&str> = occupancy
         .limits
         .iter()
-        .map(|limit: &Limit| limit.name())
+        .map(|limit: &Limit| limit.name(family))
         .collect();
     TheoreticalOccupancy {
         blocks: occupancy.blocks,

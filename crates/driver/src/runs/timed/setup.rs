@@ -1,22 +1,27 @@
 //! Setup of a simulation on a machine of either family: warps of NVIDIA's GPUs, or waves of AMD's.
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Named as _};
 use warpbound_ir::Code;
 use warpbound_isa::Program;
 use warpbound_isa::amd::GcnProgram;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
 use warpbound_machine::{
-    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy,
+    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
 use warpbound_report::terms::MachineTerms;
-use warpbound_simulate::functional::Fault;
+use warpbound_report::timed_waves::WaveReport;
+use warpbound_simulate::functional::{Counts, Fault};
 use warpbound_simulate::timed::{
-    EventListener, Interlock, Setup, SplitSetup, TimedResult, WaveSetup, run_waves,
+    EventListener, Interlock, Setup, TimedResult, WaveSetup, run_waves,
 };
 
 use super::TimedOptions;
+use super::splitting::SplitPlan;
+use crate::listeners::cycle_statistics::CycleStatistics;
+use crate::listeners::names::InstrNames;
 use crate::listeners::timeline::WarpSlots;
+use crate::listeners::wave_tables::wave_report;
 use crate::{Prepared, Session};
 
 /// Program and setup of a simulation.
@@ -31,6 +36,7 @@ pub(super) enum TimedSetup<'a> {
     Waves {
         program: &'a GcnProgram,
         setup: WaveSetup,
+        splitting: SplitPlan,
     },
 }
 
@@ -64,7 +70,9 @@ impl<'a> TimedSetup<'a> {
                 },
             }),
             Program::Amd(program) => {
-                let [vgprs, sgprs] = registers(prepared);
+                let WaveNeeds { vgprs, sgprs } = registers(prepared);
+                let splitting = SplitPlan::new(session, prepared, program, &options.splitting)?;
+                let [vgprs, sgprs] = [vgprs, sgprs].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
                 Ok(TimedSetup::Waves {
                     program,
                     setup: WaveSetup {
@@ -74,8 +82,9 @@ impl<'a> TimedSetup<'a> {
                         vgprs,
                         sgprs,
                         only,
-                        splitting: SplitSetup::default(),
+                        splitting: splitting.setup.clone(),
                     },
+                    splitting,
                 })
             }
             Program::Mini(_) => Err(Diagnostic::new(
@@ -133,6 +142,45 @@ impl<'a> TimedSetup<'a> {
         }
     }
 
+    /// Family of the machine.
+    pub(super) fn family(&self) -> MachineFamily {
+        match self {
+            TimedSetup::Warps { .. } => MachineFamily::Nvidia,
+            TimedSetup::Waves { .. } => MachineFamily::Gcn3,
+        }
+    }
+
+    /// Name of the mechanism that delays dependent instructions.
+    pub(super) fn interlock_name(&self) -> &'static str {
+        match self {
+            TimedSetup::Warps { setup, .. } => setup.interlock.name(),
+            // Registers of the ALUs have a scoreboard, results of memory counters.
+            TimedSetup::Waves { .. } => "wait-counts",
+        }
+    }
+
+    /// Reports units and splits of a run of waves; `None` for warps of NVIDIA's GPUs.
+    pub(super) fn wave_report(
+        &self,
+        prepared: &Prepared<'_>,
+        names: &InstrNames,
+        counts: &Counts,
+        statistics: &CycleStatistics,
+    ) -> Option<WaveReport> {
+        let TimedSetup::Waves {
+            program,
+            setup,
+            splitting,
+        } = self
+        else {
+            return None;
+        };
+        Some(WaveReport {
+            splitting: splitting.report(names, counts, statistics),
+            ..wave_report(prepared, program, counts, statistics, setup)
+        })
+    }
+
     /// Replaces the configuration of the machine.
     #[must_use]
     pub(super) fn on(mut self, machine: MachineConfig) -> Self {
@@ -155,6 +203,13 @@ impl<'a> TimedSetup<'a> {
             TimedSetup::Warps { setup, .. } => {
                 Occupancy::of(&setup.machine, threads, setup.registers.into(), shared)
             }
+            TimedSetup::Waves { setup, .. } => {
+                let needs = WaveNeeds {
+                    vgprs: setup.vgprs.into(),
+                    sgprs: setup.sgprs.into(),
+                };
+                Occupancy::of_cu(&setup.machine, threads, &needs, shared)
+            }
         };
         found.map_err(|excess| Diagnostic::new(format!("{excess} on machine {name}")))
     }
@@ -175,7 +230,7 @@ impl<'a> TimedSetup<'a> {
             TimedSetup::Warps { program, setup } => {
                 warpbound_simulate::timed::run(code, program, launch, setup, memory, listener)
             }
-            TimedSetup::Waves { program, setup } => {
+            TimedSetup::Waves { program, setup, .. } => {
                 run_waves(code, program, launch, setup, memory, listener)
             }
         }
@@ -210,6 +265,9 @@ fn check_family(
         return Err(Diagnostic::new(message).hint(hint));
     }
     let of_waves = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
+    if family == MachineFamily::Nvidia && options.splitting.splits > 0 {
+        return Err(Diagnostic::new("--splits is for waves of GCN3"));
+    }
     match options.scheduler {
         Some(policy) if family == MachineFamily::Gcn3 && !of_waves.contains(&policy) => {
             let message = format!("SIMDs of GCN3 have no scheduler {policy}");
@@ -220,13 +278,11 @@ fn check_family(
 }
 
 /// Returns the vector and scalar registers that are allocated to a wave.
-fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
-    match &prepared.kernel.code_object {
-        Some(facts) => [
-            facts.descriptor.vector_registers(),
-            facts.descriptor.scalar_registers(),
-        ]
-        .map(u32::from),
-        None => [prepared.kernel.registers.into(), 0],
+fn registers(prepared: &Prepared<'_>) -> WaveNeeds {
+    let stated = prepared.kernel.code_object.as_ref();
+    let descriptor = stated.map(|facts| &facts.descriptor);
+    WaveNeeds {
+        vgprs: descriptor.map_or(0, |facts| facts.vector_registers().into()),
+        sgprs: descriptor.map_or(0, |facts| facts.scalar_registers().into()),
     }
 }
