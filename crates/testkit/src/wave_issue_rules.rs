@@ -643,6 +643,21 @@ impl EventListener for WaveIssueRules<'_> {
                 }
                 self.complete(cycle, warp, at.index(), *done);
             }
+            Event::Scalar {
+                warp,
+                at,
+                done,
+                lines,
+                hits,
+                l2_hits,
+                ..
+            } => {
+                if hits + l2_hits > *lines {
+                    let violation = format!("{event:?} hits too often");
+                    self.report(cycle, (Rule::Memory, violation));
+                }
+                self.complete(cycle, warp, at.index(), *done);
+            }
             Event::Split { parent, .. } => {
                 let violations = self.split(cycle, event);
                 self.report_all(cycle, parent, violations);
