@@ -157,7 +157,9 @@ impl EventListener for CycleAccounting {
             Event::Issue { warp, .. }
             | Event::Shared { warp, .. }
             | Event::Memory { warp, .. }
+            | Event::SplitRefused { warp, .. }
             | Event::WarpEnds { warp } => Some(warp.sm),
+            Event::Split { parent: warp, .. } | Event::Merge { into: warp, .. } => Some(warp.sm),
         };
         if let Some(sm) = sm {
             self.advance(cycle, sm);
