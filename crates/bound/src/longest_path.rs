@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic, Estimated, Observed};
 use warpbound_simt::NodeId;
-use warpbound_simt::counts::{CountKind, CountSystem};
+use warpbound_simt::counts::{CountKind, CountSystem, CountedLoop};
 
 use crate::ipet::Ipet;
 use crate::model::{IntegerProgram, Relation, VarId};
@@ -34,6 +34,45 @@ pub struct MeasuredGraph<'a> {
     pub nodes: &'a [NodeId],
     /// Edges.
     pub edges: &'a [MeasuredEdge],
+    /// Loops; the last operation of a node with an edge to a header of its loop is a point, and so is the first one of the
+    /// header.
+    pub loops: &'a [CountedLoop],
+    /// Most executions of the headers for each entry, by the facts of the loops.
+    pub bounds: &'a [Option<u64>],
+}
+
+impl MeasuredGraph<'_> {
+    /// Node of a point.
+    fn node(&self, point: usize) -> Option<NodeId> {
+        self.nodes.get(point).copied()
+    }
+
+    /// For each edge, whether a path of a query may have it.
+    fn reached(&self, start: PathStart<'_>) -> Vec<bool> {
+        let mut leaving = vec![Vec::new(); self.nodes.len()];
+        for (number, edge) in self.edges.iter().enumerate() {
+            if edge.time.is_some()
+                && let Some(leaving) = leaving.get_mut(edge.from)
+            {
+                leaving.push(number);
+            }
+        }
+        let mut reached = vec![false; self.edges.len()];
+        let mut pending = match start {
+            PathStart::Point(point) => leaving.get(point).cloned().unwrap_or_default(),
+            PathStart::Edge(first) => first.to_vec(),
+        };
+        while let Some(number) = pending.pop() {
+            let (Some(edge), Some(reached)) = (self.edges.get(number), reached.get_mut(number))
+            else {
+                continue;
+            };
+            if edge.time.is_some() && !std::mem::replace(reached, true) {
+                pending.extend(leaving.get(edge.to).into_iter().flatten());
+            }
+        }
+        reached
+    }
 }
 
 /// Beginning of a path.
@@ -133,12 +172,18 @@ impl PathProgram {
             PathStart::Point(_) => &[],
             PathStart::Edge(edges) => edges,
         };
-        for (number, edge) in graph.edges.iter().enumerate() {
-            let vars = program.add_edge(number, edge, first.contains(&number))?;
+        let reached = graph.reached(query.start);
+        for (number, (edge, reached)) in graph.edges.iter().zip(reached).enumerate() {
+            let edge = MeasuredEdge {
+                time: edge.time.filter(|_| reached),
+                ..*edge
+            };
+            let vars = program.add_edge(number, &edge, first.contains(&number))?;
             program.edges.push(vars);
         }
         program.add_flow(graph, query);
         program.add_links(ipet, system, graph, query);
+        program.add_loops(graph, query)?;
         for pair in query.exclusive {
             let arms = program.terms(&pair.arms, 1);
             let all = program.terms(&pair.executions, -1);
@@ -194,7 +239,9 @@ impl PathProgram {
                 }
             }
             if query.ends.contains(&point) {
-                let end = self.model.add_var(format!("end at point {point}"), 0, Some(1));
+                let end = self
+                    .model
+                    .add_var(format!("end at point {point}"), 0, Some(1));
                 terms.push((end, -1));
                 ends.push((end, 1));
             }
@@ -210,15 +257,17 @@ impl PathProgram {
         let reason = "a path has one end";
         self.model.add_row("end", reason, ends, Relation::Eq, 1);
         if let PathStart::Edge(edges) = query.start {
-            let vars = edges.iter().filter_map(|&edge| self.edges.get(edge)?.get(1));
+            let vars = edges
+                .iter()
+                .filter_map(|&edge| self.edges.get(edge)?.get(1));
             let terms: Vec<_> = vars.map(|&var| (var, 1)).collect();
             let reason = "a path has one start";
             self.model.add_row("start", reason, terms, Relation::Eq, 1);
         }
     }
 
-    /// Adds the rows that connect the path with the counts of the kernel: no point is passed, and no step taken, more often
-    /// than on the whole way of a wave, of which the path of a split is a part.
+    /// Adds the rows that connect the path with the counts of the kernel. The path of a launch wave is its whole way; that of a
+    /// split is a part of one, on which no point is passed, and no step taken, more often.
     fn add_links(
         &mut self,
         ipet: &Ipet<Cycles>,
@@ -226,7 +275,10 @@ impl PathProgram {
         graph: MeasuredGraph<'_>,
         query: PathQuery<'_>,
     ) {
-        let reason = "the path is a part of the way of a wave";
+        let (relation, reason) = match query.start {
+            PathStart::Point(_) => (Relation::Eq, "the path is the way of a wave"),
+            PathStart::Edge(_) => (Relation::Le, "the path is a part of the way of a wave"),
+        };
         let mut arriving = vec![Vec::new(); graph.nodes.len()];
         let mut leaving: BTreeMap<(NodeId, NodeId), Vec<(VarId, i64)>> = BTreeMap::new();
         for (edge, vars) in graph.edges.iter().zip(&self.edges) {
@@ -245,7 +297,8 @@ impl PathProgram {
             let begins = query.start == PathStart::Point(point);
             let limit = if begins { -1 } else { 0 };
             let label = format!("executions of point {point}");
-            self.model.add_row(label, reason, terms, Relation::Le, limit);
+            self.model
+                .add_row(label, reason, terms, Relation::Le, limit);
         }
         let mut steps: BTreeMap<(NodeId, NodeId), Vec<VarId>> = BTreeMap::new();
         for (var, kind) in ipet.variables().zip(&system.variables) {
@@ -259,8 +312,56 @@ impl PathProgram {
             let taken = steps.get(&(from, to)).into_iter().flatten();
             terms.extend(taken.map(|&var| (var, -1)));
             let label = format!("steps {} → {}", from.0, to.0);
-            self.model.add_row(label, reason, terms, Relation::Le, 0);
+            self.model.add_row(label, reason, terms, relation, 0);
         }
+    }
+
+    /// Adds the bounds of the loops on the path itself: its rounds of a loop belong to its own entries of it, of which its start
+    /// inside the loop is one.
+    fn add_loops(
+        &mut self,
+        graph: MeasuredGraph<'_>,
+        query: PathQuery<'_>,
+    ) -> Result<(), NoLongestPath> {
+        let start = match query.start {
+            PathStart::Point(point) => graph.node(point),
+            PathStart::Edge(edges) => {
+                let first = edges.first().and_then(|&edge| graph.edges.get(edge));
+                first.and_then(|edge| graph.node(edge.from))
+            }
+        };
+        for counted in graph.loops {
+            let Some(bound) = graph.bounds.get(counted.fact).copied().flatten() else {
+                continue;
+            };
+            let rounds = i64::try_from(bound.saturating_sub(1)).map_err(|_| {
+                NoLongestPath::Failed(Diagnostic::new("a loop bound has more than 63 bits"))
+            })?;
+            let contains = |node: NodeId| counted.body.binary_search(&node).is_ok();
+            let mut terms = Vec::new();
+            for (edge, vars) in graph.edges.iter().zip(&self.edges) {
+                let (Some(from), Some(to)) = (graph.node(edge.from), graph.node(edge.to)) else {
+                    continue;
+                };
+                let is_round = contains(from) && edge.via == Some(to);
+                // A header may have a point at its end as well.
+                let is_entry = !contains(from) && contains(to);
+                if counted.headers.contains(&to) && is_round {
+                    terms.extend(vars.iter().map(|&var| (var, 1)));
+                } else if is_entry {
+                    terms.extend(vars.iter().map(|&var| (var, -rounds)));
+                }
+            }
+            let begins_inside = i128::from(start.is_some_and(contains));
+            self.model.add_row(
+                format!("rounds of loop {}", counted.fact),
+                "stated or derived: executions of the header for each entry",
+                terms,
+                Relation::Le,
+                begins_inside * i128::from(rounds),
+            );
+        }
+        Ok(())
     }
 
     /// Returns the path of a solution.

@@ -23,6 +23,8 @@ pub(crate) struct PathFinder<'a> {
     ipet: Ipet<Cycles>,
     /// Node of each point.
     nodes: Vec<NodeId>,
+    /// Bounds of the loops, by fact.
+    bounds: Vec<Option<u64>>,
     /// Points at which the kernel ends.
     pub(crate) ends: Vec<usize>,
 }
@@ -49,6 +51,7 @@ impl<'a> PathFinder<'a> {
             flow,
             ipet: ipet.map_err(too_large)?,
             nodes: graph.points.iter().map(|point| point.node).collect(),
+            bounds: facts.bounds.clone(),
             ends: (0..graph.points.len()).filter(is_end).collect(),
         })
     }
@@ -98,6 +101,8 @@ impl<'a> PathFinder<'a> {
         let graph = MeasuredGraph {
             nodes: &self.nodes,
             edges,
+            loops: &self.flow.loops.loops,
+            bounds: &self.bounds,
         };
         longest_path(&self.ipet, &self.flow.counts, graph, query, Effort::default())
     }
