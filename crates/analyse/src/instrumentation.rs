@@ -60,8 +60,10 @@ pub struct PointEdge {
     pub via: Option<NodeId>,
     /// Number of the next point.
     pub to: usize,
-    /// Whether no operation lies between the two points.
-    pub is_empty: bool,
+    /// Nodes of which a path of the edge may execute operations between the points.
+    pub may_execute: BTreeSet<NodeId>,
+    /// Nodes of which each path of the edge executes operations between the points.
+    pub executes: BTreeSet<NodeId>,
     /// Whether it leads to the header of a loop from inside the loop.
     pub closes_loop: bool,
 }
@@ -116,11 +118,11 @@ impl PointGraph {
             .enumerate()
             .map(|(number, point)| ((point.node, point.at), number))
             .collect();
-        let mut edges = BTreeSet::new();
+        let mut edges = Vec::new();
         for (from, point) in points.iter().enumerate() {
             flow.add_edges(from, point, &numbers, &mut edges);
         }
-        let edges: Vec<PointEdge> = edges.into_iter().collect();
+        edges.sort_unstable();
         let first = thread.space.block(thread.entry).first;
         let start = *numbers.get(&(thread.entry, first))?;
         let first_edges = (0..=points.len())
@@ -293,31 +295,31 @@ impl<'a> Flow<'a> {
         from: usize,
         point: &InstrumentationPoint,
         numbers: &BTreeMap<(NodeId, OpIndex), usize>,
-        edges: &mut BTreeSet<PointEdge>,
+        edges: &mut Vec<PointEdge>,
     ) {
         let block = self.thread.space.block(point.node);
+        let next = self.graph.successors(point.node.index());
         if point.at == block.last {
-            for &next in self.graph.successors(point.node.index()) {
-                let via = NodeId(next as u32);
-                self.search((from, point.node), Some(via), &[next], numbers, edges);
+            for next in next {
+                let via = NodeId(*next as u32);
+                self.search((from, point.node), Some(via), &[*next], numbers, edges);
             }
             return;
         }
         // A point at the start of a block: the way leads through the block.
         match numbers.get(&(point.node, block.last)) {
             Some(&to) => {
-                edges.insert(PointEdge {
+                let inside = BTreeSet::from([point.node]);
+                edges.push(PointEdge {
                     from,
                     via: None,
                     to,
-                    is_empty: point.at.next() == block.last,
+                    may_execute: inside.clone(),
+                    executes: inside,
                     closes_loop: false,
                 });
             }
-            None => {
-                let next = self.graph.successors(point.node.index());
-                self.search((from, point.node), None, next, numbers, edges);
-            }
+            None => self.search((from, point.node), None, next, numbers, edges),
         }
     }
 
@@ -328,33 +330,74 @@ impl<'a> Flow<'a> {
         via: Option<NodeId>,
         first: &[usize],
         numbers: &BTreeMap<(NodeId, OpIndex), usize>,
-        edges: &mut BTreeSet<PointEdge>,
+        edges: &mut Vec<PointEdge>,
     ) {
-        let mut seen = BTreeSet::new();
+        // No cycle is without a point, so the passed nodes have an order.
+        let mut passed = BTreeSet::new();
+        let mut reached = BTreeMap::new();
         let mut pending: Vec<usize> = first.to_vec();
         while let Some(next) = pending.pop() {
-            if !seen.insert(next) {
-                continue;
-            }
             let node = NodeId(next as u32);
             let block = self.thread.space.block(node);
-            let points = [block.first, block.last];
-            let reached = points
-                .into_iter()
-                .find(|&at| numbers.contains_key(&(node, at)));
-            match reached.and_then(|at| Some((at, *numbers.get(&(node, at))?))) {
-                Some((at, to)) => {
-                    let is_empty = via == Some(node) && at == block.first;
-                    edges.insert(PointEdge {
-                        from,
-                        via,
-                        to,
-                        is_empty,
-                        closes_loop: is_empty && self.back.contains(&(here.index(), next)),
-                    });
+            let points = [block.first, block.last].map(|at| numbers.get(&(node, at)));
+            match points {
+                [Some(&to), _] => {
+                    reached.insert(to, (next, false));
                 }
-                None => pending.extend(self.graph.successors(next)),
+                [None, Some(&to)] => {
+                    reached.insert(to, (next, true));
+                }
+                [None, None] => {
+                    if passed.insert(next) {
+                        pending.extend(self.graph.successors(next));
+                    }
+                }
             }
         }
+        for (to, (last, executes_last)) in reached {
+            let leads_on = |node: &usize| self.passes(&[*node], last, None, &passed);
+            let on_a_way: Vec<usize> = passed.iter().copied().filter(leads_on).collect();
+            let mut own: Vec<NodeId> = Vec::new();
+            own.extend(via.is_none().then_some(here));
+            own.extend(executes_last.then_some(NodeId(last as u32)));
+            let nodes = |nodes: Vec<usize>| {
+                let all = nodes.into_iter().map(|node| NodeId(node as u32));
+                all.chain(own.iter().copied()).collect()
+            };
+            let always = on_a_way
+                .iter()
+                .copied()
+                .filter(|&node| !self.passes(first, last, Some(node), &passed));
+            let executes = nodes(always.collect());
+            edges.push(PointEdge {
+                from,
+                via,
+                to,
+                may_execute: nodes(on_a_way),
+                executes,
+                closes_loop: via.is_some() && self.back.contains(&(here.index(), last)),
+            });
+        }
+    }
+
+    /// Whether a path leads from one of the nodes `first` over `passed` ones to `last`, without the node `without`.
+    fn passes(
+        &self,
+        first: &[usize],
+        last: usize,
+        without: Option<usize>,
+        passed: &BTreeSet<usize>,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut pending: Vec<usize> = first.to_vec();
+        while let Some(node) = pending.pop() {
+            if node == last {
+                return true;
+            }
+            if Some(node) != without && passed.contains(&node) && seen.insert(node) {
+                pending.extend(self.graph.successors(node));
+            }
+        }
+        false
     }
 }

@@ -1,7 +1,7 @@
 //! Longest paths of waves and splits over observed times: for what the runs show about splitting, and for the
 //! configurations of `wavefront-splitting-2022` 5.2.4.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::instrumentation::{ExecBranch, PointGraph, PointKind};
 use warpbound_base::{Cycles, Diagnostic, Observed};
@@ -14,6 +14,9 @@ use warpbound_simt::NodeId;
 use super::traces::{SplitOrigin, Traces};
 use crate::KernelFlow;
 use crate::bound::FlowFacts;
+
+/// Most ways to a point that the search for skipped code follows.
+const MOST_WAYS: usize = 64;
 
 /// Searches for longest paths in the graph of a kernel.
 pub(crate) struct PathFinder<'a> {
@@ -157,8 +160,8 @@ impl<'a> PathFinder<'a> {
     /// Returns the edges that no run has passed, and on which a path from `origin` may lie that could be longer than all
     /// paths over passed edges.
     ///
-    /// An edge without operations that skips code is not among them if the code has been executed: skipping it is taken
-    /// to take no longer (`wavefront-splitting-2022` 5.2.4: c ≤ b and e ≤ d). Nor are edges that the flow facts exclude.
+    /// An edge that skips code is not among them if another way with its code and the skipped one has been passed: that way is
+    /// taken to take no less (`wavefront-splitting-2022` 5.2.4: c ≤ b and e ≤ d). Nor are edges that the flow facts exclude.
     pub(crate) fn missing(
         &self,
         traces: &Traces,
@@ -203,26 +206,33 @@ impl<'a> PathFinder<'a> {
         reached.into_iter().collect()
     }
 
-    /// Whether an edge has no operations, and another way forward between its points has been passed.
+    /// Whether another way forward between the points of an edge has been passed that executes all code which the edge may
+    /// execute.
     pub(crate) fn skips_seen_code(&self, traces: &Traces, edge: usize) -> bool {
-        let Some(skip) = self.graph.edges.get(edge) else {
+        let Some(skip) = self.graph.edges.get(edge).filter(|skip| !skip.closes_loop) else {
             return false;
         };
-        if !skip.is_empty || skip.closes_loop {
-            return false;
-        }
-        let mut seen = BTreeSet::new();
-        let mut pending = vec![skip.from];
-        while let Some(point) = pending.pop() {
+        // The code of the edge that a way to a point lacks; a way that lacks less replaces one that lacks more.
+        let mut lacks: BTreeMap<usize, Vec<BTreeSet<NodeId>>> = BTreeMap::new();
+        let mut pending = vec![(skip.from, skip.may_execute.clone())];
+        while let Some((point, left)) = pending.pop() {
             for (number, next) in self.graph.edges_from(point) {
                 if traces.time(number).is_none() || next.closes_loop {
                     continue;
                 }
+                let left: BTreeSet<NodeId> = left.difference(&next.executes).copied().collect();
                 if next.to == skip.to {
-                    return true;
+                    if left.is_empty() {
+                        return true;
+                    }
+                    continue;
                 }
-                if seen.insert(next.to) {
-                    pending.push(next.to);
+                let known = lacks.entry(next.to).or_default();
+                let is_new = !known.iter().any(|known| known.is_subset(&left));
+                // Without the limit, nested branches could be many ways; a way that is not found makes an edge needed.
+                if is_new && known.len() < MOST_WAYS {
+                    known.push(left.clone());
+                    pending.push((next.to, left));
                 }
             }
         }

@@ -375,7 +375,7 @@ impl ReportInputs<'_> {
         let mut all = vec![
             "no edge between points takes longer than in the runs, and no wave starts later after there is room for its group"
                 .to_owned(),
-            "an edge that skips code takes no longer than the code, where no run has passed it".to_owned(),
+            "an edge that no run has passed takes no longer than a way that runs have passed, if that way executes all code of the edge and more".to_owned(),
         ];
         if self.options.splits.iter().any(|&splits| splits > 0) {
             all.push(
