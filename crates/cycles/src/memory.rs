@@ -6,7 +6,6 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 
 use crate::numbers::{MILLI, MachineNumbers};
@@ -192,6 +191,11 @@ impl MemoryTimes {
         self.evicted_line
     }
 
+    /// Additional latency of a line that is missing in the L2 cache.
+    pub(crate) fn beyond_l2(&self) -> i64 {
+        self.dram_latency - self.l2_hit
+    }
+
     /// Time of a walk of a page table.
     pub(crate) fn walk(&self) -> i64 {
         self.walk
@@ -271,7 +275,7 @@ impl MemoryTimes {
         vector.set(Part::Shared, begin + occupied);
         let served = begin.max(vector.get(Part::SharedServed));
         vector.set(Part::SharedServed, served + atomic);
-        vector.delay_departure(layout, ExecUnit::Lsu, served);
+        vector.delay_memory(layout, served);
         let base = times.base[match bytes {
             16 => 2,
             8 => 1,
@@ -284,7 +288,7 @@ impl MemoryTimes {
     }
 
     /// Advances the times by an access to global or local memory; `most` has the most sectors of any load and store.
-    fn global(
+    pub(crate) fn global(
         &self,
         vector: &mut TimeVector,
         layout: &Layout,
@@ -400,11 +404,11 @@ impl MemoryTimes {
             }
         }
         // Only loads bring lines into the L1 cache; one that misses brings those that others hit.
-        if direction == AccessDirection::Load && layout.hits_l1 {
+        if direction == AccessDirection::Load && layout.shape.hits_l1 {
             vector.raise(Part::Loaded, done);
         }
         vector.enter_window(layout, direction == AccessDirection::Store, done);
-        vector.delay_departure(layout, ExecUnit::Lsu, accepted + MILLI);
+        vector.delay_memory(layout, accepted + MILLI);
         AccessTimes {
             sources: accepted + self.sources,
             done,

@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
-use warpbound_timing::{Distance, InstrFacts};
 
 use crate::kernel::TimedKernel;
-use crate::numbers::{MILLI, MachineNumbers};
+use crate::numbers::MachineNumbers;
 
 /// Ways between the lines of a kernel.
 pub(crate) struct Prefetches {
@@ -44,9 +43,9 @@ impl Prefetches {
             let of_set = (ahead + 1).div_ceil((bytes / line.max(1) / ways).max(1));
             (ways + 1).saturating_sub(of_set).div_ceil(of_set)
         });
-        let facts = kernel.facts.iter();
-        let lines = facts
-            .map(|facts| u64::from(facts.address) / line.max(1))
+        let ops = || (0..kernel.facts.len() as u32).map(OpIndex);
+        let lines = ops()
+            .map(|op| kernel.facts.bytes(op).0 / line.max(1))
             .collect();
         let mut before = vec![BTreeSet::new(); kernel.facts.len()];
         let mut add = |from: OpIndex, to: OpIndex| {
@@ -66,11 +65,7 @@ impl Prefetches {
         Prefetches {
             lines,
             before,
-            least: kernel
-                .facts
-                .iter()
-                .map(|facts| least(facts, numbers))
-                .collect(),
+            least: ops().map(|op| kernel.facts.least(op, numbers)).collect(),
             ahead,
             each,
             second: numbers.milli(Parameter::InstructionL15Hit),
@@ -175,14 +170,3 @@ impl Prefetches {
 
 /// Most numbers of ways that are tried one by one.
 const MOST_WAYS: u64 = 64;
-
-/// Least time from the issue of an instruction to that of the next one of its warp.
-fn least(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
-    let cycles = match facts.distance {
-        Distance::Cycles(cycles) => i64::from(cycles.max(facts.least)),
-        Distance::Parameter(parameter) => numbers.range(parameter).0 as i64,
-        Distance::Pair if numbers.range(Parameter::IssueDual).1 == 0 => 1,
-        Distance::Pair => 0,
-    };
-    cycles * MILLI
-}

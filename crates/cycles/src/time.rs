@@ -7,7 +7,7 @@ use crate::kernel::{OnceCost, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
 use crate::state::Layout;
-use crate::step::Transfer;
+use crate::rules::StepRules;
 use crate::waits::KernelWaits;
 
 /// Limits of the time of the steps of a warp that runs alone.
@@ -42,8 +42,8 @@ pub struct PathTime {
 impl<'a> KernelTime<'a> {
     /// Prepares the limits for a kernel on a machine.
     pub fn new(kernel: &'a TimedKernel<'a>, numbers: &MachineNumbers) -> KernelTime<'a> {
-        let transfer = Transfer::new(kernel.facts, kernel.accesses, numbers);
-        let waits = KernelWaits::compute(kernel, numbers, &transfer);
+        let transfer = StepRules::new(kernel, numbers);
+        let waits = KernelWaits::compute(kernel, numbers, transfer.memory());
         let timing = Timing::new(kernel, transfer, waits);
         let headers = timing.headers();
         let mut time = KernelTime {
@@ -60,7 +60,7 @@ impl<'a> KernelTime<'a> {
     /// Returns the vectors of the nodes.
     pub fn vectors(&self) -> NodeVectors {
         NodeVectors {
-            layout: self.timing.transfer.layout.clone(),
+            layout: self.timing.transfer.layout().clone(),
             paid: self.paid.clone(),
             times: self.times.clone(),
         }
@@ -68,7 +68,7 @@ impl<'a> KernelTime<'a> {
 
     /// Replaces the vectors by those of the same kernel with other limits.
     pub fn use_vectors(&mut self, vectors: &NodeVectors) {
-        let layout = &self.timing.transfer.layout;
+        let layout = self.timing.transfer.layout();
         let convert = |times: &NodeTimes| NodeTimes {
             vector: times.vector.in_layout(&vectors.layout, layout),
             ..times.clone()

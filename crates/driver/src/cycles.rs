@@ -4,6 +4,7 @@ mod assumptions;
 pub(crate) mod bound;
 mod inputs;
 mod launch_memory;
+mod wave_inputs;
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_machine::GpuModel;

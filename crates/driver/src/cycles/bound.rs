@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term};
+use warpbound_isa::Program;
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
@@ -66,7 +67,11 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let classes = AccessFindings::find(prepared, flow, knowledge).classes;
+        // Access classes are those of warps of 32 lanes.
+        let classes = match prepared.program {
+            Program::Amd(_) => BTreeMap::new(),
+            _ => AccessFindings::find(prepared, flow, knowledge).classes,
+        };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
         let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;

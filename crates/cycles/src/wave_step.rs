@@ -1,0 +1,459 @@
+//! Transfer functions of waves of GCN3: the times of a lone wave after an instruction, from those before it
+//! (SOUNDNESS 13).
+//!
+//! A wave issues in the cycles of its SIMD only. The vectors count time from such a cycle, and all shifts are by whole
+//! turns.
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::amd::GcnClass;
+use warpbound_machine::Parameter;
+use warpbound_timing::{IssueKind, WaveFacts};
+
+use crate::account::{Account, Term};
+use crate::kernel::{ScalarLimits, TimedKernel};
+use crate::memory::{AccessDirection, AccessLimits, AccessTimes, MemoryTimes, floor};
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::state::{Layout, LayoutShape, Part, TimeVector};
+use crate::step::{OpWaits, most_sectors};
+
+/// Counters of a wave: vmcnt, expcnt, lgkmcnt.
+const VM: usize = 0;
+const EXP: usize = 1;
+const LGKM: usize = 2;
+
+/// Timing of the instructions of a kernel for waves on a machine.
+pub(crate) struct WaveTransfer<'a> {
+    facts: &'a [WaveFacts],
+    accesses: &'a BTreeMap<OpIndex, AccessLimits>,
+    scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
+    pub(crate) layout: Layout,
+    pub(crate) memory: MemoryTimes,
+    most_sectors: [u32; 2],
+    times: WaveTimes,
+    /// Number of each register that has a time, by cell.
+    registers: Vec<Option<u16>>,
+}
+
+/// Times of the issue and of the units, in thousandths of cycles.
+struct WaveTimes {
+    turn: i64,
+    valu: [i64; 4],
+    valu_latency: i64,
+    valu_to_scalar: i64,
+    salu: i64,
+    salu_latency: i64,
+    salu_slow: i64,
+    branch: i64,
+    not_taken: i64,
+    taken: i64,
+    message: i64,
+    nop_state: i64,
+    sleep_unit: i64,
+    smem: [i64; 3],
+    scalar_hit: i64,
+    scalar_beyond: i64,
+    vmem: i64,
+    lds: i64,
+    lds_latency: i64,
+    lds_conflict: i64,
+    lds_atomic: i64,
+    barrier: i64,
+    end: i64,
+    ends_with_stores: bool,
+}
+
+impl WaveTimes {
+    fn new(numbers: &MachineNumbers) -> WaveTimes {
+        use Parameter as P;
+        let milli = |parameter| numbers.milli(parameter);
+        WaveTimes {
+            turn: numbers.turn(),
+            valu: [P::ValuCycles, P::ValuQuarter, P::ValuF64Add, P::ValuF64Mul].map(milli),
+            valu_latency: milli(P::ValuLatency),
+            valu_to_scalar: milli(P::ValuToScalar),
+            salu: milli(P::SaluCycles),
+            salu_latency: milli(P::SaluLatency),
+            salu_slow: milli(P::SaluSlow),
+            branch: milli(P::BranchCycles),
+            not_taken: milli(P::BranchNotTaken),
+            taken: milli(P::BranchTaken),
+            message: milli(P::MessageLatency),
+            nop_state: milli(P::NopState),
+            sleep_unit: milli(P::SleepUnit),
+            smem: [P::SmemCycles, P::SmemCycles8, P::SmemCycles16].map(milli),
+            scalar_hit: milli(P::ScalarHit),
+            scalar_beyond: milli(P::ScalarBeyond),
+            vmem: milli(P::VmemCycles),
+            lds: milli(P::LdsCycles),
+            lds_latency: milli(P::LdsLatency),
+            lds_conflict: milli(P::LdsConflict),
+            lds_atomic: milli(P::LdsAtomic),
+            barrier: milli(P::BarrierLatency),
+            end: milli(P::LaunchEnd),
+            ends_with_stores: numbers.slow(P::LaunchStores) != 0,
+        }
+    }
+}
+
+impl<'a> WaveTransfer<'a> {
+    pub(crate) fn new(
+        facts: &'a [WaveFacts],
+        kernel: &'a TimedKernel<'a>,
+        numbers: &MachineNumbers,
+    ) -> WaveTransfer<'a> {
+        let memory = MemoryTimes::new(numbers);
+        let most_sectors = most_sectors(kernel.accesses);
+        // One more than any s_waitcnt leaves outstanding.
+        let waits = facts.iter().filter_map(|facts| facts.waits);
+        let counts = waits.flat_map(|waits| [waits.vm, waits.exp, waits.lgkm]);
+        let counted = counts.flatten().map(|most| usize::from(most) + 1);
+        let mut spaces = kernel.accesses.values().flat_map(|limits| &limits.spaces);
+        let hits_l1 = spaces.any(|space| space.may_hit_l1);
+        let (loads, stores) = memory.window_entries(most_sectors);
+        let (registers, count) = timed_registers(facts);
+        let layout = Layout::new(LayoutShape {
+            has_releases: false,
+            registers: count,
+            queues: IssueKind::COUNT,
+            queue: 1,
+            memory_queue: IssueKind::VectorMemory as usize,
+            counted: counted.max().unwrap_or(0),
+            loads,
+            stores,
+            hits_l1,
+        });
+        WaveTransfer {
+            facts,
+            accesses: kernel.accesses,
+            scalar_loads: kernel.scalar_loads,
+            layout,
+            memory,
+            most_sectors,
+            times: WaveTimes::new(numbers),
+            registers,
+        }
+    }
+
+    pub(crate) fn turn(&self) -> i64 {
+        self.times.turn
+    }
+
+    pub(crate) fn branches(&self, at: OpIndex) -> bool {
+        let facts = self.facts.get(at.index());
+        facts.is_some_and(|facts| facts.branches)
+    }
+
+    /// Delays the next instruction by a taken branch.
+    pub(crate) fn jump(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        let until = vector.get(Part::LastIssue) + self.times.taken;
+        account.wait(vector, until, Term::Fetch);
+        self.align(vector, account);
+    }
+
+    /// Delays the next instruction to the next cycle in which the SIMD of the wave may issue.
+    fn align(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        let ready = vector.get(Part::Ready);
+        let turn = self.times.turn;
+        let until = (ready + turn - 1).div_euclid(turn) * turn;
+        account.wait(vector, until, Term::Issue);
+    }
+
+    /// Waits for the registers, counters and the unit of an instruction and issues it, with the worst outcomes.
+    pub(crate) fn issue(
+        &self,
+        vector: &mut TimeVector,
+        at: OpIndex,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let Some(facts) = self.facts.get(at.index()) else {
+            return;
+        };
+        for cell in facts.reads.iter().chain(&facts.writes) {
+            if let Some(number) = self.register(*cell) {
+                let until = vector.register(&self.layout, number);
+                account.wait(vector, until, Term::Dependencies);
+            }
+        }
+        self.wait_for_counters(vector, facts, account);
+        if facts.kind != IssueKind::Internal
+            && let Some((free, _)) = vector.queue(&self.layout, facts.kind as usize)
+        {
+            account.wait(vector, free, Term::Issue);
+        }
+        self.align(vector, account);
+        let now = vector.get(Part::Ready);
+        account.issue(vector, now, at);
+        vector.set(Part::LastIssue, now);
+        vector.set(Part::Requested, now);
+        self.complete(vector, (facts, at), waits, account);
+        let least = match facts.class {
+            GcnClass::Branch => self.times.not_taken.max(self.times.turn),
+            GcnClass::Nop => i64::from(facts.idle) * self.times.nop_state,
+            GcnClass::Sleep => i64::from(facts.idle) * self.times.sleep_unit,
+            _ => self.times.turn,
+        };
+        account.wait(vector, now + self.times.turn, Term::Issue);
+        account.wait(vector, now + least, Term::Dependencies);
+        if facts.arrives {
+            let release = now + self.times.barrier;
+            account.wait(vector, release, Term::Synchronisation);
+            vector.raise(Part::Requested, release);
+        }
+        self.align(vector, account);
+        vector.settle_registers(&self.layout);
+    }
+
+    /// Waits until the counters have the counts that an instruction asks for.
+    fn wait_for_counters(
+        &self,
+        vector: &mut TimeVector,
+        facts: &WaveFacts,
+        account: &mut Account<'_>,
+    ) {
+        let Some(waits) = facts.waits else {
+            return;
+        };
+        for (counter, most) in [(VM, waits.vm), (EXP, waits.exp), (LGKM, waits.lgkm)] {
+            if let Some(most) = most {
+                let until = vector.scoreboard_to(&self.layout, counter, most.into());
+                account.wait_for_scoreboard(vector, until, counter);
+            }
+        }
+    }
+
+    /// Occupies the unit of an instruction, and computes when its results are present.
+    fn complete(
+        &self,
+        vector: &mut TimeVector,
+        (facts, at): (&WaveFacts, OpIndex),
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let times = &self.times;
+        let now = vector.get(Part::LastIssue);
+        let dwords = i64::from(facts.dwords.max(1));
+        match facts.class {
+            GcnClass::Full | GcnClass::Quarter | GcnClass::F64Add | GcnClass::F64Mul => {
+                let occupied = times.valu[match facts.class {
+                    GcnClass::Quarter => 1,
+                    GcnClass::F64Add => 2,
+                    GcnClass::F64Mul => 3,
+                    _ => 0,
+                }];
+                self.occupy(vector, facts.kind, now + occupied);
+                for cell in &facts.writes {
+                    let latency = match cell.is_per_lane() {
+                        true => times.valu_latency,
+                        false => times.valu_to_scalar,
+                    };
+                    self.write(vector, *cell, now + latency.max(occupied));
+                }
+            }
+            GcnClass::Scalar | GcnClass::ScalarSlow => {
+                self.occupy(vector, facts.kind, now + times.salu);
+                let latency = match facts.class {
+                    GcnClass::ScalarSlow => times.salu_slow,
+                    _ => times.salu_latency,
+                };
+                for cell in &facts.writes {
+                    self.write(vector, *cell, now + latency);
+                }
+            }
+            GcnClass::Branch => self.occupy(vector, facts.kind, now + times.branch),
+            GcnClass::Message => {
+                self.raise(vector, facts, now + times.message, Term::Synchronisation, account);
+            }
+            GcnClass::ScalarMemory => self.scalar_memory(vector, (facts, at), account),
+            GcnClass::Lds => {
+                self.occupy(vector, facts.kind, now + dwords * times.lds);
+                self.access(vector, (facts, at), now, waits, account);
+            }
+            GcnClass::Flat | GcnClass::Buffer => {
+                let start = now + dwords * times.vmem;
+                self.occupy(vector, facts.kind, start);
+                self.access(vector, (facts, at), start, waits, account);
+            }
+            GcnClass::Nop
+            | GcnClass::Sleep
+            | GcnClass::Wait
+            | GcnClass::Barrier
+            | GcnClass::End
+            | GcnClass::Internal
+            | GcnClass::None => {}
+        }
+    }
+
+    /// Advances the times by a scalar load.
+    fn scalar_memory(
+        &self,
+        vector: &mut TimeVector,
+        (facts, at): (&WaveFacts, OpIndex),
+        account: &mut Account<'_>,
+    ) {
+        let times = &self.times;
+        let now = vector.get(Part::LastIssue);
+        let occupied = times.smem[match facts.dwords {
+            0..=4 => 0,
+            5..=8 => 1,
+            _ => 2,
+        }];
+        self.occupy(vector, facts.kind, now + occupied);
+        let start = now + occupied;
+        let mut done = start + times.scalar_hit;
+        if let Some(limits) = self.scalar_loads.get(&at) {
+            // Each line is requested, and served after those before it.
+            let lines = i64::from(limits.lines);
+            let (slice, dram) = self.memory.line_service(1, limits.may_miss);
+            let mut free = start.max(vector.get(Part::Slice));
+            if limits.may_miss {
+                free = free.max(vector.get(Part::Dram));
+            }
+            let served = free + lines * (slice + dram);
+            vector.raise(Part::Slice, start.max(vector.get(Part::Slice)) + lines * slice);
+            if limits.may_miss {
+                vector.raise(Part::Dram, served);
+            }
+            done = floor(served) + times.scalar_hit + times.scalar_beyond;
+            if limits.may_miss {
+                done += self.memory.beyond_l2();
+            }
+        }
+        self.raise(vector, facts, done, Term::Constants, account);
+    }
+
+    /// Advances the times by an access to memory or LDS that begins at `start`.
+    fn access(
+        &self,
+        vector: &mut TimeVector,
+        (facts, at): (&WaveFacts, OpIndex),
+        start: i64,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let Some(limits) = self.accesses.get(&at) else {
+            return;
+        };
+        let mut done = start + MILLI;
+        for space in &limits.spaces {
+            let found = match space.space {
+                warpbound_isa::instr::MemorySpace::Shared => {
+                    self.lds(vector, start, limits, space.conflicts)
+                }
+                _ => {
+                    let known = (limits.direction, waits.access);
+                    let memory = &self.memory;
+                    memory.global(
+                        vector,
+                        &self.layout,
+                        start,
+                        known,
+                        space,
+                        self.most_sectors,
+                    )
+                }
+            };
+            done = done.max(found.done);
+        }
+        self.raise(vector, facts, done, Term::of_access(limits), account);
+    }
+
+    /// Advances the times by an access to LDS with some further passes over a bank.
+    fn lds(
+        &self,
+        vector: &mut TimeVector,
+        start: i64,
+        limits: &AccessLimits,
+        passes: u32,
+    ) -> AccessTimes {
+        let times = &self.times;
+        let conflicts = i64::from(passes) * times.lds_conflict;
+        let atomic = match limits.direction {
+            AccessDirection::Atomic => times.lds_atomic,
+            _ => 0,
+        };
+        let begin = start.max(vector.get(Part::Shared));
+        let dwords = i64::from(limits.bytes / 4).max(1);
+        let served = begin + dwords * times.lds + conflicts;
+        vector.set(Part::Shared, served);
+        // LDS accesses are complete in the order of issue.
+        let done = (served + times.lds_latency + atomic).max(vector.get(Part::SharedServed));
+        vector.set(Part::SharedServed, done);
+        AccessTimes {
+            sources: served,
+            done,
+        }
+    }
+
+    /// Raises the counters of an instruction that is complete at a time.
+    fn raise(
+        &self,
+        vector: &mut TimeVector,
+        facts: &WaveFacts,
+        done: i64,
+        term: Term,
+        account: &mut Account<'_>,
+    ) {
+        let raises = [
+            (VM, facts.raises.vm),
+            (EXP, facts.raises.exp),
+            (LGKM, facts.raises.lgkm),
+        ];
+        for (counter, by) in raises {
+            let mut done = done;
+            if counter == VM {
+                // vmcnt falls in the order of issue: a result counts until those before it are complete.
+                done = done.max(vector.scoreboard_to(&self.layout, counter, 0));
+            }
+            for _ in 0..by {
+                vector.count(&self.layout, counter, done);
+            }
+            if by > 0 {
+                account.raise(counter, term);
+            }
+        }
+    }
+
+    fn occupy(&self, vector: &mut TimeVector, kind: IssueKind, until: i64) {
+        vector.depart(&self.layout, kind as usize, until);
+    }
+
+    fn register(&self, cell: Cell) -> Option<usize> {
+        let number = self.registers.get(cell.index()).copied().flatten();
+        number.map(usize::from)
+    }
+
+    fn write(&self, vector: &mut TimeVector, cell: Cell, at: i64) {
+        if let Some(number) = self.register(cell) {
+            vector.set_register(&self.layout, number, at);
+        }
+    }
+
+    /// Time at which a launch ends whose wave has ended.
+    pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
+        let mut end = vector.get(Part::LastIssue) + MILLI;
+        if self.times.ends_with_stores {
+            end = end.max(vector.get(Part::Stored));
+        }
+        end + self.times.end
+    }
+}
+
+/// Numbers the registers that ALUs write, by cell; memory results have no times.
+fn timed_registers(facts: &[WaveFacts]) -> (Vec<Option<u16>>, usize) {
+    let mut numbers = vec![None; Cell::COUNT];
+    let mut count = 0;
+    let of_alus = |facts: &&WaveFacts| matches!(facts.kind, IssueKind::Vector | IssueKind::Scalar);
+    let written = facts.iter().filter(of_alus).flat_map(|facts| &facts.writes);
+    for cell in written {
+        if let Some(number) = numbers.get_mut(cell.index())
+            && number.is_none()
+        {
+            *number = Some(count);
+            count += 1;
+        }
+    }
+    (numbers, count.into())
+}
