@@ -1,6 +1,6 @@
 //! Inputs of the time of a kernel, and refusals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::OpIndex;
@@ -19,6 +19,21 @@ pub struct LoadedConstants {
     pub bytes: u64,
     /// Most distinct words that the lanes of a warp load at once.
     pub words: u32,
+}
+
+/// Splitting of the wave, as far as its time depends on it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WaveSplits {
+    /// Most splits that live beside another one.
+    pub splits: u32,
+    /// Whether splits share the pipelines of the ALUs.
+    pub serialised: bool,
+    /// Branches at which the wave may split.
+    pub sites: BTreeSet<OpIndex>,
+    /// Operations before which splits become one again.
+    pub merge_points: BTreeSet<OpIndex>,
+    /// Whether the splits of each site do so.
+    pub all_merge: bool,
 }
 
 /// Most that one execution of a scalar load causes.
@@ -64,6 +79,8 @@ pub struct TimedKernel<'a> {
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
     /// Scalar loads.
     pub scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
+    /// Splitting of the wave, if it may split.
+    pub splits: Option<&'a WaveSplits>,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
     /// Whether lines of code and constants may replace lines with stored data in the L2 cache.

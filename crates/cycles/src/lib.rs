@@ -18,6 +18,7 @@ mod potentials;
 mod prefetches;
 mod replay;
 mod rules;
+mod siblings;
 mod state;
 mod step;
 mod time;
@@ -27,8 +28,8 @@ mod wave_step;
 pub use account::{Term, TermCycles};
 pub use code::TimedCode;
 pub use kernel::{
-    LoadedConstants, OnceCost, ScalarLimits, TimedKernel, TimedStep, Translations, refusal,
-    wave_refusal,
+    LoadedConstants, OnceCost, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits,
+    refusal, wave_refusal,
 };
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
@@ -38,4 +39,5 @@ pub use replay::{
     TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared, TranslationSource, replay,
     replay_bounded,
 };
+pub use siblings::SiblingCosts;
 pub use time::{KernelTime, NodeVectors, PathTime};

@@ -377,6 +377,40 @@ impl MemoryTimes {
         self.finish(vector, layout, direction, space, (accepted, last, done))
     }
 
+    /// Service of all lines of an access at the tags, the port, a slice and DRAM, one after the other.
+    pub(crate) fn served(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        let (lines, sectors) = (i64::from(space.lines), i64::from(space.sectors));
+        let atomic = match direction {
+            AccessDirection::Atomic => self.atomic_occupancy,
+            _ => 0,
+        };
+        let fetched = match space.may_miss && direction != AccessDirection::Store {
+            true => self.dram,
+            false => 0,
+        };
+        let evicted = match space.may_evict {
+            true => lines * self.evicted_line,
+            false => 0,
+        };
+        let each = self.port.max(MILLI) + self.slice + atomic + fetched;
+        lines.max(space.requests.into()) * MILLI + sectors * each + evicted
+    }
+
+    /// Latency of an access of one line that waits for nothing.
+    pub(crate) fn latency(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        let fetched = space.may_miss && direction != AccessDirection::Store;
+        let latency = match fetched {
+            true => self.dram_latency,
+            false => self.l2_hit,
+        };
+        let walk = if space.may_walk { self.walk } else { 0 };
+        let atomic = match direction {
+            AccessDirection::Atomic => self.atomic_latency,
+            _ => 0,
+        };
+        latency + walk + atomic
+    }
+
     /// Enters the completion of an access to global or local memory.
     fn finish(
         &self,

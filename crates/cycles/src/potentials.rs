@@ -13,8 +13,8 @@ use warpbound_ir::OpIndex;
 use crate::account::{Account, Term, TermCycles};
 use crate::kernel::{TimedKernel, TimedStep};
 use crate::numbers::MILLI;
-use crate::state::{Part, SCOREBOARDS, TimeVector};
 use crate::rules::StepRules;
+use crate::state::{Part, SCOREBOARDS, TimeVector};
 use crate::waits::KernelWaits;
 
 /// Times at a node, relative to the first possible issue of its first instruction, as far as that follows from the

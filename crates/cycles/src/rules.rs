@@ -76,6 +76,9 @@ impl<'a> StepRules<'a> {
         if let Some(until) = wait.arrival(vector) {
             account.wait(vector, until, Term::Fetch);
         }
+        if let StepRules::Waves(transfer) = self {
+            transfer.miss_turn(vector, account);
+        }
     }
 
     /// Issues an instruction, with the worst outcomes.

@@ -12,8 +12,10 @@ use warpbound_machine::Parameter;
 use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::account::{Account, Term};
-use crate::kernel::{ScalarLimits, TimedKernel};
-use crate::memory::{AccessDirection, AccessLimits, AccessTimes, MemoryTimes, floor};
+use crate::kernel::{ScalarLimits, TimedKernel, WaveSplits};
+use crate::memory::{
+    AccessDirection, AccessLimits, AccessTimes, AccessWaits, MemoryTimes, SpaceLimits, floor,
+};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, LayoutShape, Part, TimeVector};
 use crate::step::{OpWaits, most_sectors};
@@ -25,19 +27,20 @@ const LGKM: usize = 2;
 
 /// Timing of the instructions of a kernel for waves on a machine.
 pub(crate) struct WaveTransfer<'a> {
-    facts: &'a [WaveFacts],
-    accesses: &'a BTreeMap<OpIndex, AccessLimits>,
-    scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
+    pub(crate) facts: &'a [WaveFacts],
+    pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
+    pub(crate) scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
+    splits: Option<&'a WaveSplits>,
     pub(crate) layout: Layout,
     pub(crate) memory: MemoryTimes,
     most_sectors: [u32; 2],
-    times: WaveTimes,
+    pub(crate) times: WaveTimes,
     /// Number of each register that has a time, by cell.
     registers: Vec<Option<u16>>,
 }
 
 /// Times of the issue and of the units, in thousandths of cycles.
-struct WaveTimes {
+pub(crate) struct WaveTimes {
     turn: i64,
     valu: [i64; 4],
     valu_latency: i64,
@@ -62,6 +65,8 @@ struct WaveTimes {
     barrier: i64,
     end: i64,
     ends_with_stores: bool,
+    split: i64,
+    merge: i64,
 }
 
 impl WaveTimes {
@@ -93,6 +98,40 @@ impl WaveTimes {
             barrier: milli(P::BarrierLatency),
             end: milli(P::LaunchEnd),
             ends_with_stores: numbers.slow(P::LaunchStores) != 0,
+            split: milli(P::SplitLatency),
+            merge: milli(P::SplitMerge),
+        }
+    }
+}
+
+impl WaveTimes {
+    /// Time for which an instruction occupies its unit.
+    pub(crate) fn occupancy(&self, facts: &WaveFacts) -> i64 {
+        let dwords = i64::from(facts.dwords.max(1));
+        match facts.class {
+            GcnClass::Full => self.valu[0],
+            GcnClass::Quarter => self.valu[1],
+            GcnClass::F64Add => self.valu[2],
+            GcnClass::F64Mul => self.valu[3],
+            GcnClass::Scalar | GcnClass::ScalarSlow => self.salu,
+            GcnClass::Branch => self.branch,
+            GcnClass::ScalarMemory => {
+                self.smem[match facts.dwords {
+                    0..=4 => 0,
+                    5..=8 => 1,
+                    _ => 2,
+                }]
+            }
+            GcnClass::Lds => dwords * self.lds,
+            GcnClass::Flat | GcnClass::Buffer => dwords * self.vmem,
+            GcnClass::Message
+            | GcnClass::Nop
+            | GcnClass::Sleep
+            | GcnClass::Wait
+            | GcnClass::Barrier
+            | GcnClass::End
+            | GcnClass::Internal
+            | GcnClass::None => 0,
         }
     }
 }
@@ -128,6 +167,7 @@ impl<'a> WaveTransfer<'a> {
             facts,
             accesses: kernel.accesses,
             scalar_loads: kernel.scalar_loads,
+            splits: kernel.splits,
             layout,
             memory,
             most_sectors,
@@ -160,6 +200,36 @@ impl<'a> WaveTransfer<'a> {
         account.wait(vector, until, Term::Issue);
     }
 
+    /// Delays the next instruction by a turn, less a cycle: siblings delay a wave by any number of cycles, and it misses its
+    /// turn. Instructions that wait for the issues before them only are delayed by whole turns.
+    pub(crate) fn miss_turn(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        if self.splits.is_some() {
+            let until = vector.get(Part::Ready) + self.times.turn - MILLI;
+            account.wait(vector, until, Term::Issue);
+        }
+    }
+
+    /// Delays an instruction at which splits begin, or become one.
+    fn split(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
+        let Some(splits) = self.splits else {
+            return;
+        };
+        let turn = self.times.turn;
+        if splits.merge_points.contains(&at) {
+            // Both have outstanding results, which count together from now on.
+            for counter in [VM, EXP, LGKM] {
+                vector.level_counter(&self.layout, counter);
+            }
+            let until = vector.get(Part::Ready) + turn + self.times.merge;
+            account.wait(vector, until, Term::Synchronisation);
+        }
+        if splits.sites.contains(&at) {
+            let until = vector.get(Part::Ready) + turn + self.times.split;
+            account.wait(vector, until, Term::Synchronisation);
+        }
+        self.align(vector, account);
+    }
+
     /// Waits for the registers, counters and the unit of an instruction and issues it, with the worst outcomes.
     pub(crate) fn issue(
         &self,
@@ -171,6 +241,7 @@ impl<'a> WaveTransfer<'a> {
         let Some(facts) = self.facts.get(at.index()) else {
             return;
         };
+        self.split(vector, at, account);
         for cell in facts.reads.iter().chain(&facts.writes) {
             if let Some(number) = self.register(*cell) {
                 let until = vector.register(&self.layout, number);
@@ -182,6 +253,9 @@ impl<'a> WaveTransfer<'a> {
             && let Some((free, _)) = vector.queue(&self.layout, facts.kind as usize)
         {
             account.wait(vector, free, Term::Issue);
+        }
+        if facts.waits.is_some() || is_memory(facts.kind) {
+            self.miss_turn(vector, account);
         }
         self.align(vector, account);
         let now = vector.get(Part::Ready);
@@ -234,15 +308,9 @@ impl<'a> WaveTransfer<'a> {
     ) {
         let times = &self.times;
         let now = vector.get(Part::LastIssue);
-        let dwords = i64::from(facts.dwords.max(1));
         match facts.class {
             GcnClass::Full | GcnClass::Quarter | GcnClass::F64Add | GcnClass::F64Mul => {
-                let occupied = times.valu[match facts.class {
-                    GcnClass::Quarter => 1,
-                    GcnClass::F64Add => 2,
-                    GcnClass::F64Mul => 3,
-                    _ => 0,
-                }];
+                let occupied = times.occupancy(facts);
                 self.occupy(vector, facts.kind, now + occupied);
                 for cell in &facts.writes {
                     let latency = match cell.is_per_lane() {
@@ -253,7 +321,7 @@ impl<'a> WaveTransfer<'a> {
                 }
             }
             GcnClass::Scalar | GcnClass::ScalarSlow => {
-                self.occupy(vector, facts.kind, now + times.salu);
+                self.occupy(vector, facts.kind, now + times.occupancy(facts));
                 let latency = match facts.class {
                     GcnClass::ScalarSlow => times.salu_slow,
                     _ => times.salu_latency,
@@ -262,17 +330,23 @@ impl<'a> WaveTransfer<'a> {
                     self.write(vector, *cell, now + latency);
                 }
             }
-            GcnClass::Branch => self.occupy(vector, facts.kind, now + times.branch),
+            GcnClass::Branch => self.occupy(vector, facts.kind, now + times.occupancy(facts)),
             GcnClass::Message => {
-                self.raise(vector, facts, now + times.message, Term::Synchronisation, account);
+                self.raise(
+                    vector,
+                    facts,
+                    now + times.message,
+                    Term::Synchronisation,
+                    account,
+                );
             }
             GcnClass::ScalarMemory => self.scalar_memory(vector, (facts, at), account),
             GcnClass::Lds => {
-                self.occupy(vector, facts.kind, now + dwords * times.lds);
+                self.occupy(vector, facts.kind, now + times.occupancy(facts));
                 self.access(vector, (facts, at), now, waits, account);
             }
             GcnClass::Flat | GcnClass::Buffer => {
-                let start = now + dwords * times.vmem;
+                let start = now + times.occupancy(facts);
                 self.occupy(vector, facts.kind, start);
                 self.access(vector, (facts, at), start, waits, account);
             }
@@ -295,11 +369,7 @@ impl<'a> WaveTransfer<'a> {
     ) {
         let times = &self.times;
         let now = vector.get(Part::LastIssue);
-        let occupied = times.smem[match facts.dwords {
-            0..=4 => 0,
-            5..=8 => 1,
-            _ => 2,
-        }];
+        let occupied = times.occupancy(facts);
         self.occupy(vector, facts.kind, now + occupied);
         let start = now + occupied;
         let mut done = start + times.scalar_hit;
@@ -312,7 +382,10 @@ impl<'a> WaveTransfer<'a> {
                 free = free.max(vector.get(Part::Dram));
             }
             let served = free + lines * (slice + dram);
-            vector.raise(Part::Slice, start.max(vector.get(Part::Slice)) + lines * slice);
+            vector.raise(
+                Part::Slice,
+                start.max(vector.get(Part::Slice)) + lines * slice,
+            );
             if limits.may_miss {
                 vector.raise(Part::Dram, served);
             }
@@ -344,20 +417,43 @@ impl<'a> WaveTransfer<'a> {
                 }
                 _ => {
                     let known = (limits.direction, waits.access);
-                    let memory = &self.memory;
-                    memory.global(
-                        vector,
-                        &self.layout,
-                        start,
-                        known,
-                        space,
-                        self.most_sectors,
-                    )
+                    self.global(vector, start, known, space)
                 }
             };
             done = done.max(found.done);
         }
         self.raise(vector, facts, done, Term::of_access(limits), account);
+    }
+
+    /// Advances the times by an access to global or local memory.
+    fn global(
+        &self,
+        vector: &mut TimeVector,
+        start: i64,
+        known: (AccessDirection, AccessWaits),
+        space: &SpaceLimits,
+    ) -> AccessTimes {
+        const SERVERS: [Part; 4] = [Part::Tags, Part::Port, Part::Slice, Part::Dram];
+        let (memory, layout) = (&self.memory, &self.layout);
+        if self.splits.is_none() {
+            return memory.global(vector, layout, start, known, space, self.most_sectors);
+        }
+        // A request of a sibling may hold the windows until all servers have served it: the servers are one.
+        let free = SERVERS.map(|part| vector.get(part)).into_iter().max();
+        let free = free.unwrap_or(start).max(start);
+        let mut times = memory.global(vector, layout, free, known, space, self.most_sectors);
+        let served = free + memory.served(known.0, space);
+        times.done += served - free;
+        for part in SERVERS {
+            vector.raise(part, served);
+        }
+        times
+    }
+
+    /// Time for which an access with some further passes over a bank takes LDS.
+    pub(crate) fn lds_service(&self, limits: &AccessLimits, passes: u32) -> i64 {
+        let dwords = i64::from(limits.bytes / 4).max(1);
+        dwords * self.times.lds + i64::from(passes) * self.times.lds_conflict
     }
 
     /// Advances the times by an access to LDS with some further passes over a bank.
@@ -369,14 +465,11 @@ impl<'a> WaveTransfer<'a> {
         passes: u32,
     ) -> AccessTimes {
         let times = &self.times;
-        let conflicts = i64::from(passes) * times.lds_conflict;
         let atomic = match limits.direction {
             AccessDirection::Atomic => times.lds_atomic,
             _ => 0,
         };
-        let begin = start.max(vector.get(Part::Shared));
-        let dwords = i64::from(limits.bytes / 4).max(1);
-        let served = begin + dwords * times.lds + conflicts;
+        let served = start.max(vector.get(Part::Shared)) + self.lds_service(limits, passes);
         vector.set(Part::Shared, served);
         // LDS accesses are complete in the order of issue.
         let done = (served + times.lds_latency + atomic).max(vector.get(Part::SharedServed));
@@ -439,6 +532,14 @@ impl<'a> WaveTransfer<'a> {
         }
         end + self.times.end
     }
+}
+
+/// Whether instructions of a kind use a unit that splits share in any case.
+pub(crate) fn is_memory(kind: IssueKind) -> bool {
+    matches!(
+        kind,
+        IssueKind::VectorMemory | IssueKind::Lds | IssueKind::ScalarMemory | IssueKind::Message
+    )
 }
 
 /// Numbers the registers that ALUs write, by cell; memory results have no times.

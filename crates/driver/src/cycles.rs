@@ -4,10 +4,12 @@ mod assumptions;
 pub(crate) mod bound;
 mod inputs;
 mod launch_memory;
+mod split_bound;
 mod wave_inputs;
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_machine::GpuModel;
+use warpbound_simulate::timed::SplitSetup;
 
 use crate::Session;
 
@@ -41,6 +43,8 @@ pub struct CycleOptions {
     pub machine: GpuModel,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
+    /// Splitting of GCN3's waves.
+    pub splitting: SplitSetup,
 }
 
 /// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
@@ -50,6 +54,8 @@ pub struct CycleQuery {
     pub machine: Option<GpuModel>,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
+    /// Splitting of GCN3's waves.
+    pub splitting: SplitSetup,
 }
 
 impl CycleQuery {
@@ -66,6 +72,7 @@ impl CycleQuery {
         Ok(CycleOptions {
             machine,
             caches: self.caches,
+            splitting: self.splitting.clone(),
         })
     }
 }
@@ -75,6 +82,7 @@ impl From<CycleOptions> for CycleQuery {
         CycleQuery {
             machine: Some(options.machine),
             caches: options.caches,
+            splitting: options.splitting,
         }
     }
 }

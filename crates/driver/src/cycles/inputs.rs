@@ -6,7 +6,7 @@ use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, ScalarLimits, SpaceLimits,
-    TimedCode, TimedKernel, TimedStep, Translations, refusal,
+    TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -44,6 +44,10 @@ pub struct CycleInputs {
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
     /// Scalar loads of GCN3 code.
     pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
+    /// Splitting of the wave, if it may split.
+    pub splits: Option<WaveSplits>,
+    /// Cycles by which splits delay each other at most.
+    pub(crate) sibling_delay: u64,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
     /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
@@ -73,12 +77,31 @@ impl CycleInputs {
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
             scalar_loads: &self.scalar_loads,
+            splits: self.splits.as_ref(),
             lines_may_miss: self.lines_may_miss,
             lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
+    }
+
+    /// Lets the wave split: accesses are served by the same servers, whatever they find in the caches.
+    pub(crate) fn split(&mut self, splits: WaveSplits) {
+        let spaces = || self.accesses.values().flat_map(|limits| &limits.spaces);
+        let (misses, evicts, walks) = (
+            spaces().any(|space| space.may_miss),
+            spaces().any(|space| space.may_evict),
+            spaces().any(|space| space.may_walk),
+        );
+        let limits = self.accesses.values_mut();
+        for space in limits.flat_map(|limits| &mut limits.spaces) {
+            space.may_miss = misses;
+            space.may_evict = evicts;
+            space.may_walk = walks;
+        }
+        self.sectors = None;
+        self.splits = Some(splits);
     }
 
     /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.
@@ -130,7 +153,10 @@ impl Session {
         };
         let family = MachineFamily::of_architecture(&self.image.isa().to_string());
         if numbers.family() != family {
-            let message = format!("the code is {}, the machine has other GPUs", self.image.isa());
+            let message = format!(
+                "the code is {}, the machine has other GPUs",
+                self.image.isa()
+            );
             return Err(Diagnostic::new(message));
         }
         if let Some(name) = flow.external_names().first() {
@@ -182,6 +208,8 @@ impl Session {
                 .map(|memory| memory.sectors),
             counted_sectors: None,
             scalar_loads: BTreeMap::new(),
+            splits: None,
+            sibling_delay: 0,
             facts,
             wave_facts,
         };

@@ -118,11 +118,7 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
         ..AccessCounts::default()
     };
     let spaces: &[MemorySpace] = match space {
-        MemorySpace::Generic => &[
-            MemorySpace::Shared,
-            MemorySpace::Local,
-            MemorySpace::Global,
-        ],
+        MemorySpace::Generic => &[MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global],
         MemorySpace::Shared => &[MemorySpace::Shared],
         MemorySpace::Local => &[MemorySpace::Local],
         _ => &[MemorySpace::Local, MemorySpace::Global],
