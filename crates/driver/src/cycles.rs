@@ -7,9 +7,9 @@ mod launch_memory;
 mod split_bound;
 mod wave_inputs;
 
+use crate::SplitOptions;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_machine::GpuModel;
-use warpbound_simulate::timed::SplitSetup;
 
 use crate::Session;
 
@@ -44,7 +44,7 @@ pub struct CycleOptions {
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
-    pub splitting: SplitSetup,
+    pub splitting: SplitOptions,
 }
 
 /// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
@@ -55,7 +55,7 @@ pub struct CycleQuery {
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
-    pub splitting: SplitSetup,
+    pub splitting: SplitOptions,
 }
 
 impl CycleQuery {

@@ -7,7 +7,6 @@ use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{
     KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term, WaveSplits,
 };
-use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
@@ -19,6 +18,7 @@ use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::AccessFindings;
 use crate::prepared::Prepared;
+use crate::runs::timed::splitting::SplitPlan;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 /// Most solutions of the integer program, each with vectors that suit the path of the one before.
@@ -81,9 +81,11 @@ impl<'a> LoneWarp<'a> {
         let known = (&numbers, cycles.caches);
         let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
         let mut inputs = inputs;
-        let splitting = &cycles.splitting;
-        if splitting.splits > 0 && !splitting.sites.is_empty() {
-            inputs.split(wave_splits(splitting));
+        if let Program::Amd(program) = &prepared.program {
+            let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
+            if plan.setup.splits > 0 && !plan.setup.sites.is_empty() {
+                inputs.split(wave_splits(&plan.setup));
+            }
         }
         Ok(LoneWarp {
             flow,
