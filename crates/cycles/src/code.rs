@@ -57,9 +57,11 @@ impl<'a> TimedCode<'a> {
                 let waits = facts.get(at.index()).and_then(|facts| facts.waits);
                 let counts = waits.map_or([None; 3], |waits| [waits.vm, waits.exp, waits.lgkm]);
                 let counts = counts.into_iter().enumerate();
-                counts.fold(0, |mask, (number, count)| {
+                let mask = counts.fold(0, |mask, (number, count)| {
                     mask | u8::from(count.is_some()) << number
-                })
+                });
+                // Flat accesses count in lgkmcnt until those before them are complete in vmcnt.
+                if mask & 4 != 0 { mask | 1 } else { mask }
             }
         }
     }

@@ -36,13 +36,17 @@ pub struct WaveSplits {
     pub all_merge: bool,
 }
 
-/// Most that one execution of a scalar load causes.
+/// Most that one execution of a scalar access causes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScalarLimits {
     /// Lines of the scalar cache.
     pub lines: u32,
     /// Whether they may be missing in the L2 cache.
     pub may_miss: bool,
+    /// Whether a line of the L2 cache may be evicted for each of them.
+    pub may_evict: bool,
+    /// Whether it stores.
+    pub stores: bool,
 }
 
 /// Address translations that are missing at most once each, of the accesses to one memory space.

@@ -196,6 +196,11 @@ impl MemoryTimes {
         self.dram_latency - self.l2_hit
     }
 
+    /// Latency of a hit in the L2 cache.
+    pub(crate) fn l2_hit(&self) -> i64 {
+        self.l2_hit
+    }
+
     /// Time of a walk of a page table.
     pub(crate) fn walk(&self) -> i64 {
         self.walk

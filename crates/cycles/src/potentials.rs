@@ -15,6 +15,7 @@ use crate::kernel::{TimedKernel, TimedStep};
 use crate::numbers::MILLI;
 use crate::rules::StepRules;
 use crate::state::{Part, SCOREBOARDS, TimeVector};
+use crate::step::OpWaits;
 use crate::waits::KernelWaits;
 
 /// Times at a node, relative to the first possible issue of its first instruction, as far as that follows from the
@@ -103,14 +104,11 @@ impl<'a> Timing<'a> {
         let Some(waits) = self.waits.nodes.get(node) else {
             return vector;
         };
-        let mut line = None;
         for (op, waits) in (first.0..=last.0).map(OpIndex).zip(waits) {
-            let own = self.line(op);
-            // The step to the node has fetched the line of its first instruction.
-            if line.is_some_and(|line| line != own) {
-                self.transfer.fetch(&mut vector, &waits.fetch, account);
+            // The step to the node has fetched the lines of its first instruction.
+            if op != first {
+                self.fetch((OpIndex(op.0 - 1), op), &mut vector, waits, account);
             }
-            line = Some(own);
             self.transfer.issue(&mut vector, op, waits, account);
         }
         vector
@@ -133,15 +131,31 @@ impl<'a> Timing<'a> {
         if self.transfer.branches(last) && first.0 != last.0 + 1 {
             self.transfer.jump(vector, account);
         }
-        if self.line(first) != self.line(last)
-            && let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first())
-        {
-            self.transfer.fetch(vector, &waits.fetch, account);
+        if let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first()) {
+            self.fetch((last, first), vector, waits, account);
         }
     }
 
-    fn line(&self, op: OpIndex) -> u64 {
-        self.kernel.facts.bytes(op).0 / self.waits.line
+    /// Delays an instruction by the fetch of its lines, other than that of the end of the one before it.
+    fn fetch(
+        &self,
+        (before, op): (OpIndex, OpIndex),
+        vector: &mut TimeVector,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let lines = |op| {
+            let (first, last) = self.kernel.facts.bytes(op);
+            [first, last].map(|byte| byte / self.waits.line)
+        };
+        let ([_, held], [first, last]) = (lines(before), lines(op));
+        self.transfer.arrive(vector, op, account);
+        if first != held {
+            self.transfer.fetch(vector, &waits.fetch, account);
+        }
+        if last != first {
+            self.transfer.fetch(vector, &waits.fetch_last, account);
+        }
     }
 
     /// Computes vectors for all reached nodes.

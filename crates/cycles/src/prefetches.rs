@@ -10,11 +10,14 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
 
+use crate::code::TimedCode;
 use crate::kernel::TimedKernel;
 use crate::numbers::MachineNumbers;
 
 /// Ways between the lines of a kernel.
 pub(crate) struct Prefetches {
+    /// Lines of waves, whose instructions may be in two lines: any of them may be the latest.
+    lines_of_waves: Option<BTreeSet<u64>>,
     /// Line of each instruction.
     lines: Vec<u64>,
     /// Instructions before each instruction that is reached.
@@ -44,6 +47,14 @@ impl Prefetches {
             (ways + 1).saturating_sub(of_set).div_ceil(of_set)
         });
         let ops = || (0..kernel.facts.len() as u32).map(OpIndex);
+        let both = |op| {
+            let (first, last) = kernel.facts.bytes(op);
+            [first, last].map(|byte| byte / line.max(1))
+        };
+        let lines_of_waves = match kernel.facts {
+            TimedCode::Warps(_) => None,
+            TimedCode::Waves(_) => Some(ops().flat_map(both).collect()),
+        };
         let lines = ops()
             .map(|op| kernel.facts.bytes(op).0 / line.max(1))
             .collect();
@@ -63,6 +74,7 @@ impl Prefetches {
             }
         }
         Prefetches {
+            lines_of_waves,
             lines,
             before,
             least: ops().map(|op| kernel.facts.least(op, numbers)).collect(),
@@ -75,6 +87,10 @@ impl Prefetches {
 
     /// Returns the time by which each line that is entered may arrive later.
     pub(crate) fn late_lines(&self) -> BTreeMap<u64, i64> {
+        if let Some(lines) = &self.lines_of_waves {
+            let most = self.ahead as i64 * self.each;
+            return lines.iter().map(|&line| (line, most)).collect();
+        }
         let mut entered: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for op in (0..self.before.len()).filter(|&op| self.enters(op)) {
             entered.entry(self.lines[op]).or_default().push(op);
@@ -88,6 +104,10 @@ impl Prefetches {
     /// Returns the same for each line that the first cache may have lost since it was prefetched: it is requested again,
     /// and its arrival in the second cache comes first.
     pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
+        if let Some(lines) = &self.lines_of_waves {
+            let most = self.second + self.ahead as i64 * self.each;
+            return lines.iter().map(|&line| (line, most)).collect();
+        }
         let ops = (0..self.before.len()).filter(|&op| self.enters(op));
         let lines: BTreeSet<u64> = ops.map(|op| self.lines[op]).collect();
         lines

@@ -66,6 +66,13 @@ impl<'a> StepRules<'a> {
         }
     }
 
+    /// Delays an instruction at which splits become one, before its lines are requested.
+    pub(crate) fn arrive(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
+        if let StepRules::Waves(transfer) = self {
+            transfer.merge(vector, at, account);
+        }
+    }
+
     /// Delays the next instruction by the fetch of its line.
     pub(crate) fn fetch(
         &self,

@@ -43,7 +43,8 @@ impl SiblingCosts {
             let ops = (first.0..=last.0).map(OpIndex);
             let ops = ops.map(|op| rules.operation(op)).sum::<i64>();
             let fetches = waits.into_iter().flatten();
-            let fetches = fetches.map(|waits| waits.fetch.service.0 + waits.fetch.service.1);
+            let fetches = fetches.flat_map(|waits| [waits.fetch, waits.fetch_last]);
+            let fetches = fetches.map(|fetch| fetch.service.0 + fetch.service.1);
             cycles(ops + fetches.sum::<i64>())
         };
         let once = timing.waits.once.iter();
@@ -76,7 +77,7 @@ impl SiblingRules<'_> {
         let turn = self.transfer.turn();
         let is_free = match facts.kind {
             IssueKind::Internal => true,
-            kind => self.own_pipelines && !is_memory(kind),
+            kind => self.own_pipelines && !is_memory(kind) && self.is_free_each_turn(kind),
         };
         if is_free {
             return 0;
@@ -85,15 +86,27 @@ impl SiblingRules<'_> {
         (occupied + turn - 1) / turn * turn
     }
 
+    /// Whether each instruction of a kind leaves its pipeline before the next turn. If one does not, a split may have several
+    /// pipelines.
+    fn is_free_each_turn(&self, kind: IssueKind) -> bool {
+        let turn = self.transfer.turn();
+        let own = self
+            .transfer
+            .facts
+            .iter()
+            .filter(|facts| facts.kind == kind);
+        own.map(|facts| self.transfer.times.occupancy(facts))
+            .all(|occupied| occupied <= turn)
+    }
+
     /// Time for which its memory access takes servers and windows.
     fn memory(&self, at: OpIndex) -> i64 {
-        let memory = &self.transfer.memory;
         let of_access = |limits: &AccessLimits| {
             let spaces = limits.spaces.iter();
             spaces
                 .map(|space| match space.space {
                     warpbound_isa::instr::MemorySpace::Shared => {
-                        self.transfer.lds_service(limits, space.conflicts)
+                        self.transfer.further_passes(space.conflicts)
                     }
                     _ => self.held(limits.direction, space),
                 })
@@ -101,7 +114,7 @@ impl SiblingRules<'_> {
         };
         let access = self.transfer.accesses.get(&at).map_or(0, of_access);
         let scalar = self.transfer.scalar_loads.get(&at).map_or(0, |limits| {
-            let (slice, dram) = memory.line_service(1, limits.may_miss);
+            let (slice, dram) = self.transfer.scalar_service(limits);
             i64::from(limits.lines) * (slice + dram)
         });
         access + scalar

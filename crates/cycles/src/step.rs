@@ -19,6 +19,8 @@ use crate::state::{Layout, LayoutShape, Part, SCOREBOARDS, TimeVector};
 pub(crate) struct OpWaits {
     /// Wait for its line of code where the instruction before it is in another line.
     pub(crate) fetch: LineWait,
+    /// Wait for the line of its last byte, if that is another one.
+    pub(crate) fetch_last: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
     /// Whether a load from a constant bank may have requested one of their lines.

@@ -260,14 +260,14 @@ impl<'a> Builder<'a> {
         let mut nodes: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
         for (number, range) in self.kernel.nodes.iter().enumerate() {
             if let Some((first, last)) = *range {
-                for own in self.address(first) / line..=self.address(last) / line + ahead {
+                for own in self.address(first) / line..=self.lines(last)[1] + ahead {
                     nodes.entry(own).or_default().insert(number);
                 }
             }
         }
         let sectors = (line / self.sector).max(1) as i64;
         let last = self.kernel.nodes.iter().flatten();
-        let last = last.map(|&(_, last)| self.address(last) / line).max();
+        let last = last.map(|&(_, last)| self.lines(last)[1]).max();
         let nodes = nodes.into_iter();
         nodes
             .map(|(own, nodes)| {
@@ -407,7 +407,7 @@ impl<'a> Builder<'a> {
         let mut start = Requested::default();
         if let Some(Some((first, _))) = kernel.nodes.get(kernel.entry) {
             // A launch loads the first line and those prefetched with it.
-            let line = self.address(*first) / self.code.line[0];
+            let [line, _] = self.lines(*first);
             start.code.extend(line..=line + ahead);
         }
         let mut successors = vec![Vec::new(); kernel.nodes.len()];
@@ -452,7 +452,7 @@ impl<'a> Builder<'a> {
             if let Some(space) = limits.and_then(|limits| self.translates(limits)) {
                 requested.translated[space] = true;
             }
-            requested.code.insert(self.address(op) / self.code.line[0]);
+            requested.code.extend(self.lines(op));
             for address in self.constant_addresses(op) {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
@@ -471,20 +471,13 @@ impl<'a> Builder<'a> {
         let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
         let mut waits = Vec::new();
         for op in (first.0..=last.0).map(OpIndex) {
-            let address = self.address(op);
-            let line = address / self.code.line[0];
-            let known = requested.code.contains(&line);
-            let counted = (node, &mut self.code_counted);
-            let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
-            let lost = match self.code.stays_in_first(line) {
-                true => 0,
-                false => late_of(&self.late_lost),
+            let [line, last] = self.lines(op);
+            let fetch = self.fetch(node, line, &requested, once);
+            // As the line of its first byte is requested with it, it may be the one that is prefetched.
+            let fetch_last = match last == line {
+                true => LineWait::default(),
+                false => self.fetch(node, last, &requested, once),
             };
-            let late = late_of(&self.late).max(lost);
-            let fetch = self
-                .code
-                .wait(address, [known, known], (once, late), counted);
-            let fetch = self.with_refetched(fetch);
             let constants = all(self
                 .constant_addresses(op)
                 .map(|address| {
@@ -505,6 +498,7 @@ impl<'a> Builder<'a> {
             let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
                 fetch,
+                fetch_last,
                 constants,
                 may_be_loaded,
                 from_second: self.from_second,
@@ -512,7 +506,7 @@ impl<'a> Builder<'a> {
                 further_words,
                 access,
             });
-            requested.code.insert(line);
+            requested.code.extend([line, last]);
             for address in self.constant_addresses(op).collect::<Vec<_>>() {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
@@ -520,6 +514,29 @@ impl<'a> Builder<'a> {
             }
         }
         waits
+    }
+
+    /// Wait for a line of code.
+    fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
+        let known = requested.code.contains(&line);
+        let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
+        let lost = match self.code.stays_in_first(line) {
+            true => 0,
+            false => late_of(&self.late_lost),
+        };
+        let late = late_of(&self.late).max(lost);
+        let counted = (node, &mut self.code_counted);
+        let address = line * self.code.line[0];
+        let fetch = self
+            .code
+            .wait(address, [known, known], (once, late), counted);
+        self.with_refetched(fetch)
+    }
+
+    /// Lines of the first and of the last byte of an instruction.
+    fn lines(&self, op: OpIndex) -> [u64; 2] {
+        let (first, last) = self.kernel.facts.bytes(op);
+        [first, last].map(|byte| byte / self.code.line[0])
     }
 
     /// Adds the lines that a fetch may prefetch again to its wait.

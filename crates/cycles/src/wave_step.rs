@@ -209,25 +209,31 @@ impl<'a> WaveTransfer<'a> {
         }
     }
 
-    /// Delays an instruction at which splits begin, or become one.
-    fn split(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
-        let Some(splits) = self.splits else {
+    /// Delays an instruction before which splits become one.
+    pub(crate) fn merge(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
+        if !self
+            .splits
+            .is_some_and(|splits| splits.merge_points.contains(&at))
+        {
             return;
-        };
-        let turn = self.times.turn;
-        if splits.merge_points.contains(&at) {
-            // Both have outstanding results, which count together from now on.
-            for counter in [VM, EXP, LGKM] {
-                vector.level_counter(&self.layout, counter);
-            }
-            let until = vector.get(Part::Ready) + turn + self.times.merge;
-            account.wait(vector, until, Term::Synchronisation);
         }
-        if splits.sites.contains(&at) {
-            let until = vector.get(Part::Ready) + turn + self.times.split;
-            account.wait(vector, until, Term::Synchronisation);
+        // Both have outstanding results, which count together from now on.
+        for counter in [VM, EXP, LGKM] {
+            vector.level_counter(&self.layout, counter);
         }
+        let until = vector.get(Part::Ready) + self.times.turn + self.times.merge;
+        account.wait(vector, until, Term::Synchronisation);
         self.align(vector, account);
+        vector.set(Part::Requested, vector.get(Part::Ready));
+    }
+
+    /// Delays a branch that a child issues after its parent.
+    fn split(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
+        if self.splits.is_some_and(|splits| splits.sites.contains(&at)) {
+            let until = vector.get(Part::Ready) + self.times.turn + self.times.split;
+            account.wait(vector, until, Term::Synchronisation);
+            self.align(vector, account);
+        }
     }
 
     /// Waits for the registers, counters and the unit of an instruction and issues it, with the worst outcomes.
@@ -272,7 +278,7 @@ impl<'a> WaveTransfer<'a> {
         account.wait(vector, now + self.times.turn, Term::Issue);
         account.wait(vector, now + least, Term::Dependencies);
         if facts.arrives {
-            let release = now + self.times.barrier;
+            let release = now + self.times.barrier.max(MILLI);
             account.wait(vector, release, Term::Synchronisation);
             vector.raise(Part::Requested, release);
         }
@@ -342,8 +348,9 @@ impl<'a> WaveTransfer<'a> {
             }
             GcnClass::ScalarMemory => self.scalar_memory(vector, (facts, at), account),
             GcnClass::Lds => {
-                self.occupy(vector, facts.kind, now + times.occupancy(facts));
-                self.access(vector, (facts, at), now, waits, account);
+                let start = now + times.occupancy(facts);
+                self.occupy(vector, facts.kind, start);
+                self.access(vector, (facts, at), start, waits, account);
             }
             GcnClass::Flat | GcnClass::Buffer => {
                 let start = now + times.occupancy(facts);
@@ -376,25 +383,38 @@ impl<'a> WaveTransfer<'a> {
         if let Some(limits) = self.scalar_loads.get(&at) {
             // Each line is requested, and served after those before it.
             let lines = i64::from(limits.lines);
-            let (slice, dram) = self.memory.line_service(1, limits.may_miss);
-            let mut free = start.max(vector.get(Part::Slice));
-            if limits.may_miss {
-                free = free.max(vector.get(Part::Dram));
+            let (slice, dram) = self.scalar_service(limits);
+            let uses_dram = limits.may_miss || limits.may_evict;
+            let sliced = start.max(vector.get(Part::Slice)) + lines * slice;
+            let mut served = sliced;
+            vector.set(Part::Slice, sliced);
+            if uses_dram {
+                let free = sliced.max(vector.get(Part::Dram) + lines * slice);
+                served = free + lines * dram;
+                vector.set(Part::Dram, served);
             }
-            let served = free + lines * (slice + dram);
-            vector.raise(
-                Part::Slice,
-                start.max(vector.get(Part::Slice)) + lines * slice,
-            );
+            let mut latency = times.scalar_hit + times.scalar_beyond;
             if limits.may_miss {
-                vector.raise(Part::Dram, served);
+                latency += self.memory.beyond_l2();
             }
-            done = floor(served) + times.scalar_hit + times.scalar_beyond;
-            if limits.may_miss {
-                done += self.memory.beyond_l2();
+            if limits.stores {
+                latency = latency.max(self.memory.l2_hit());
+            }
+            done = floor(served) + latency;
+            if limits.stores {
+                vector.raise(Part::Stored, done);
             }
         }
         self.raise(vector, facts, done, Term::Constants, account);
+    }
+
+    /// Service of a line of a scalar access at a slice and at DRAM.
+    pub(crate) fn scalar_service(&self, limits: &ScalarLimits) -> (i64, i64) {
+        let (slice, mut dram) = self.memory.line_service(1, limits.may_miss);
+        if limits.may_evict {
+            dram += self.memory.evicted_line();
+        }
+        (slice, dram)
     }
 
     /// Advances the times by an access to memory or LDS that begins at `start`.
@@ -413,7 +433,8 @@ impl<'a> WaveTransfer<'a> {
         for space in &limits.spaces {
             let found = match space.space {
                 warpbound_isa::instr::MemorySpace::Shared => {
-                    self.lds(vector, start, limits, space.conflicts)
+                    let access = (facts.kind, limits.direction);
+                    self.lds(vector, start, access, space.conflicts)
                 }
                 _ => {
                     let known = (limits.direction, waits.access);
@@ -450,30 +471,33 @@ impl<'a> WaveTransfer<'a> {
         times
     }
 
-    /// Time for which an access with some further passes over a bank takes LDS.
-    pub(crate) fn lds_service(&self, limits: &AccessLimits, passes: u32) -> i64 {
-        let dwords = i64::from(limits.bytes / 4).max(1);
-        dwords * self.times.lds + i64::from(passes) * self.times.lds_conflict
+    /// Time for which some further passes over a bank take LDS.
+    pub(crate) fn further_passes(&self, passes: u32) -> i64 {
+        i64::from(passes) * self.times.lds_conflict
     }
 
-    /// Advances the times by an access to LDS with some further passes over a bank.
+    /// Advances the times by an access to LDS with some further passes over a bank. Its unit is free when LDS begins.
     fn lds(
         &self,
         vector: &mut TimeVector,
         start: i64,
-        limits: &AccessLimits,
+        (kind, direction): (IssueKind, AccessDirection),
         passes: u32,
     ) -> AccessTimes {
-        let times = &self.times;
-        let atomic = match limits.direction {
-            AccessDirection::Atomic => times.lds_atomic,
+        let atomic = match direction {
+            AccessDirection::Atomic => self.times.lds_atomic,
             _ => 0,
         };
-        let served = start.max(vector.get(Part::Shared)) + self.lds_service(limits, passes);
-        vector.set(Part::Shared, served);
-        // LDS accesses are complete in the order of issue.
-        let done = (served + times.lds_latency + atomic).max(vector.get(Part::SharedServed));
-        vector.set(Part::SharedServed, done);
+        let served = start.max(vector.get(Part::Shared));
+        let further = self.further_passes(passes);
+        vector.set(Part::Shared, served + further);
+        self.occupy(vector, kind, served);
+        let mut done = served + self.times.lds_latency + further + atomic;
+        if kind == IssueKind::Lds {
+            // Its accesses are complete in the order of issue.
+            done = done.max(vector.get(Part::SharedServed));
+            vector.set(Part::SharedServed, done);
+        }
         AccessTimes {
             sources: served,
             done,
@@ -494,12 +518,12 @@ impl<'a> WaveTransfer<'a> {
             (EXP, facts.raises.exp),
             (LGKM, facts.raises.lgkm),
         ];
+        let mut done = done;
+        if facts.raises.vm > 0 {
+            // Vector memory is complete in the order of issue.
+            done = done.max(vector.scoreboard_to(&self.layout, VM, 0));
+        }
         for (counter, by) in raises {
-            let mut done = done;
-            if counter == VM {
-                // vmcnt falls in the order of issue: a result counts until those before it are complete.
-                done = done.max(vector.scoreboard_to(&self.layout, counter, 0));
-            }
             for _ in 0..by {
                 vector.count(&self.layout, counter, done);
             }

@@ -350,6 +350,11 @@ impl AccessKnowledge {
         self.caches == CacheState::Warm && self.memory.is_some_and(|memory| memory.fits)
     }
 
+    /// Whether a line of the L2 cache may be evicted for each line that is accessed.
+    pub(super) fn may_evict(&self) -> bool {
+        self.memory.is_none_or(|memory| !memory.fits)
+    }
+
     /// Returns the limits of an access.
     pub(super) fn limits(
         &self,
@@ -395,7 +400,7 @@ impl AccessKnowledge {
             // Local memory is not in the cache when a launch begins.
             may_miss: is_local || !self.is_warm(),
             may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
-            may_evict: self.memory.is_none_or(|memory| !memory.fits),
+            may_evict: self.may_evict(),
             // A generic access to local memory looks up the L1 cache as its instruction says.
             may_hit_l1: is_load && (cached || is_local || self.all_loads_cached),
         }

@@ -16,6 +16,9 @@ use crate::prepared::Prepared;
 /// Lanes of a wave.
 const LANES: u32 = warpbound_launch::gcn::LANES;
 
+/// Lanes whose bank conflicts are resolved together (`memory-units`): the first pass of each such group is no conflict.
+const LDS_GROUP: u32 = 32;
+
 /// Bytes of a line of the scalar cache (`memory-units`).
 const SCALAR_LINE: u32 = 64;
 
@@ -47,11 +50,17 @@ impl CycleInputs {
                 }
             }
             IssueKind::ScalarMemory => {
-                let may_miss = !knowledge.is_warm();
-                self.reaches_dram |= may_miss;
-                let lines = scalar_lines(facts);
-                self.scalar_loads
-                    .insert(at, ScalarLimits { lines, may_miss });
+                let limits = ScalarLimits {
+                    lines: scalar_lines(facts),
+                    may_miss: !knowledge.is_warm(),
+                    may_evict: knowledge.may_evict(),
+                    stores: matches!(
+                        meaning,
+                        Some(Meaning::Store { .. } | Meaning::Atomic { .. })
+                    ),
+                };
+                self.reaches_dram |= limits.may_miss || limits.may_evict;
+                self.scalar_loads.insert(at, limits);
             }
             _ => {}
         }
@@ -112,9 +121,17 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
         lines: LANES,
         ..AccessCounts::default()
     };
+    // Scratch is accessed dword by dword.
+    let in_scratch = AccessCounts {
+        requests: dwords,
+        transactions: LANES * dwords,
+        sectors: LANES * dwords,
+        lines: LANES * dwords,
+        ..AccessCounts::default()
+    };
     let in_lds = AccessCounts {
         requests: dwords,
-        conflicts: LANES * dwords,
+        conflicts: (LANES - LANES / LDS_GROUP) * dwords,
         ..AccessCounts::default()
     };
     let spaces: &[MemorySpace] = match space {
@@ -125,6 +142,7 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
     };
     let limit = |&space: &MemorySpace| match space {
         MemorySpace::Shared => (space, in_lds),
+        MemorySpace::Local => (space, in_scratch),
         _ => (space, in_memory),
     };
     Some(AccessClass {
