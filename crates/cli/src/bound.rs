@@ -50,6 +50,7 @@ fn cycle_query(
     Ok(Some(CycleQuery {
         machine: machine.as_deref().map(input::gpu_model).transpose()?,
         caches: caches.unwrap_or_default(),
+        splitting: Default::default(),
     }))
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         ..SandwichOptions::new(CycleOptions {
             machine,
             caches: *caches,
+            splitting: Default::default(),
         })
     };
     let out = Output::open(output.output.as_deref())?;

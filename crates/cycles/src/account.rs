@@ -30,13 +30,15 @@ pub enum Term {
     Translation,
     /// Refreshes of DRAM.
     Refresh,
-    /// Barriers and fences.
+    /// Barriers and fences; begins and merges of splits.
     Synchronisation,
+    /// Other splits of the wave, which take what it waits for.
+    Siblings,
 }
 
 impl Term {
     /// All terms, in the order of reports.
-    pub const ALL: [Term; 11] = [
+    pub const ALL: [Term; 12] = [
         Term::Launch,
         Term::Issue,
         Term::Dependencies,
@@ -48,6 +50,7 @@ impl Term {
         Term::Translation,
         Term::Refresh,
         Term::Synchronisation,
+        Term::Siblings,
     ];
 
     /// Name in reports.
@@ -64,6 +67,7 @@ impl Term {
             Term::Translation => "translation",
             Term::Refresh => "DRAM refresh",
             Term::Synchronisation => "barriers and fences",
+            Term::Siblings => "other splits",
         }
     }
 

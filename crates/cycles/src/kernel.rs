@@ -1,12 +1,13 @@
 //! Inputs of the time of a kernel, and refusals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::ExecUnit;
-use warpbound_timing::{Completion, InstrFacts};
+use warpbound_timing::{Completion, InstrFacts, IssueKind, WaveFacts};
 
+use crate::code::TimedCode;
 use crate::memory::AccessLimits;
 
 /// Words of a constant bank that an instruction loads from computed addresses (LDC).
@@ -18,6 +19,34 @@ pub struct LoadedConstants {
     pub bytes: u64,
     /// Most distinct words that the lanes of a warp load at once.
     pub words: u32,
+}
+
+/// Splitting of the wave, as far as its time depends on it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WaveSplits {
+    /// Most splits that live beside another one.
+    pub splits: u32,
+    /// Whether splits share the pipelines of the ALUs.
+    pub serialised: bool,
+    /// Branches at which the wave may split.
+    pub sites: BTreeSet<OpIndex>,
+    /// Operations before which splits become one again.
+    pub merge_points: BTreeSet<OpIndex>,
+    /// Whether the splits of each site do so.
+    pub all_merge: bool,
+}
+
+/// Most that one execution of a scalar access causes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScalarLimits {
+    /// Lines of the scalar cache.
+    pub lines: u32,
+    /// Whether they may be missing in the L2 cache.
+    pub may_miss: bool,
+    /// Whether a line of the L2 cache may be evicted for each of them.
+    pub may_evict: bool,
+    /// Whether it stores.
+    pub stores: bool,
 }
 
 /// Address translations that are missing at most once each, of the accesses to one memory space.
@@ -41,7 +70,7 @@ pub struct TimedStep {
 /// Kernel as its time depends on it.
 pub struct TimedKernel<'a> {
     /// Facts about its instructions.
-    pub facts: &'a [InstrFacts],
+    pub facts: TimedCode<'a>,
     /// First and last instruction of each node that a warp may execute.
     pub nodes: &'a [Option<(OpIndex, OpIndex)>],
     /// Steps between them.
@@ -52,6 +81,10 @@ pub struct TimedKernel<'a> {
     pub accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: &'a BTreeMap<OpIndex, LoadedConstants>,
+    /// Scalar loads.
+    pub scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
+    /// Splitting of the wave, if it may split.
+    pub splits: Option<&'a WaveSplits>,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
     /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
@@ -97,6 +130,27 @@ pub fn refusal(facts: &InstrFacts, access: Option<&AccessLimits>) -> Option<Diag
     } else if matches!(facts.completion, Completion::Memory { .. }) && access.is_none() {
         "the limits of this memory access are not known"
     } else if facts.unit == ExecUnit::None && access.is_some() {
+        "the access has no unit"
+    } else {
+        return None;
+    };
+    Some(Diagnostic::new(why).at(CodeAddr(facts.address)))
+}
+
+/// Returns why an instruction of a wave has no time; `None` if it has one.
+pub fn wave_refusal(
+    facts: &WaveFacts,
+    access: Option<&AccessLimits>,
+    scalar: Option<&ScalarLimits>,
+) -> Option<Diagnostic> {
+    let is_memory = matches!(facts.kind, IssueKind::VectorMemory | IssueKind::Lds);
+    let why = if !facts.has_class {
+        "the instruction has no timing class"
+    } else if is_memory && access.is_none() {
+        "the limits of this memory access are not known"
+    } else if facts.kind == IssueKind::ScalarMemory && scalar.is_none() {
+        "the limits of this scalar load are not known"
+    } else if access.is_some() && !is_memory {
         "the access has no unit"
     } else {
         return None;

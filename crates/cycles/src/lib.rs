@@ -8,6 +8,7 @@
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
+mod code;
 mod kernel;
 mod lines;
 mod memory;
@@ -16,13 +17,20 @@ mod outcomes;
 mod potentials;
 mod prefetches;
 mod replay;
+mod rules;
+mod siblings;
 mod state;
 mod step;
 mod time;
 mod waits;
+mod wave_step;
 
 pub use account::{Term, TermCycles};
-pub use kernel::{LoadedConstants, OnceCost, TimedKernel, TimedStep, Translations, refusal};
+pub use code::TimedCode;
+pub use kernel::{
+    LoadedConstants, OnceCost, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits,
+    refusal, wave_refusal,
+};
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};
 pub use potentials::StepCost;
@@ -31,4 +39,5 @@ pub use replay::{
     TracedInstr, TracedL2Line, TracedLine, TracedMiss, TracedShared, TranslationSource, replay,
     replay_bounded,
 };
+pub use siblings::SiblingCosts;
 pub use time::{KernelTime, NodeVectors, PathTime};

@@ -92,13 +92,16 @@ pub(crate) fn persistent_lines(
     let (bytes, most_bytes) = numbers.range(bytes);
     let line = numbers.slow(line).max(1);
     let (least, most) = numbers.range(ways);
-    // The sets of sizes between the ends are many; no built-in machine has such a range.
-    if bytes != most_bytes || most - least > 64 {
+    let shapes = (least.max(1)..=most.max(1)).flat_map(|ways| {
+        let sets = |bytes: u64| (bytes / line / ways).max(1);
+        (sets(bytes)..=sets(most_bytes)).map(move |sets| (ways, sets))
+    });
+    let shapes: Vec<(u64, u64)> = shapes.take(MOST_SHAPES + 1).collect();
+    if shapes.len() > MOST_SHAPES {
         return BTreeSet::new();
     }
     let mut persistent = lines.clone();
-    for ways in least.max(1)..=most.max(1) {
-        let sets = (bytes / line / ways).max(1);
+    for (ways, sets) in shapes {
         let mut count: BTreeMap<u64, u64> = BTreeMap::new();
         for line in lines {
             *count.entry(line % sets).or_default() += 1;
@@ -107,6 +110,9 @@ pub(crate) fn persistent_lines(
     }
     persistent
 }
+
+/// Most shapes of a cache that are tried one by one: a cache of more sizes keeps nothing.
+const MOST_SHAPES: usize = 256;
 
 /// Two levels of caches of an SM for code or constants.
 pub(crate) struct LineCaches {

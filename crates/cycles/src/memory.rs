@@ -6,7 +6,6 @@
 
 use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 
 use crate::numbers::{MILLI, MachineNumbers};
@@ -192,6 +191,16 @@ impl MemoryTimes {
         self.evicted_line
     }
 
+    /// Additional latency of a line that is missing in the L2 cache.
+    pub(crate) fn beyond_l2(&self) -> i64 {
+        self.dram_latency - self.l2_hit
+    }
+
+    /// Latency of a hit in the L2 cache.
+    pub(crate) fn l2_hit(&self) -> i64 {
+        self.l2_hit
+    }
+
     /// Time of a walk of a page table.
     pub(crate) fn walk(&self) -> i64 {
         self.walk
@@ -271,7 +280,7 @@ impl MemoryTimes {
         vector.set(Part::Shared, begin + occupied);
         let served = begin.max(vector.get(Part::SharedServed));
         vector.set(Part::SharedServed, served + atomic);
-        vector.delay_departure(layout, ExecUnit::Lsu, served);
+        vector.delay_memory(layout, served);
         let base = times.base[match bytes {
             16 => 2,
             8 => 1,
@@ -284,7 +293,7 @@ impl MemoryTimes {
     }
 
     /// Advances the times by an access to global or local memory; `most` has the most sectors of any load and store.
-    fn global(
+    pub(crate) fn global(
         &self,
         vector: &mut TimeVector,
         layout: &Layout,
@@ -373,6 +382,40 @@ impl MemoryTimes {
         self.finish(vector, layout, direction, space, (accepted, last, done))
     }
 
+    /// Service of all lines of an access at the tags, the port, a slice and DRAM, one after the other.
+    pub(crate) fn served(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        let (lines, sectors) = (i64::from(space.lines), i64::from(space.sectors));
+        let atomic = match direction {
+            AccessDirection::Atomic => self.atomic_occupancy,
+            _ => 0,
+        };
+        let fetched = match space.may_miss && direction != AccessDirection::Store {
+            true => self.dram,
+            false => 0,
+        };
+        let evicted = match space.may_evict {
+            true => lines * self.evicted_line,
+            false => 0,
+        };
+        let each = self.port.max(MILLI) + self.slice + atomic + fetched;
+        lines.max(space.requests.into()) * MILLI + sectors * each + evicted
+    }
+
+    /// Latency of an access of one line that waits for nothing.
+    pub(crate) fn latency(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        let fetched = space.may_miss && direction != AccessDirection::Store;
+        let latency = match fetched {
+            true => self.dram_latency,
+            false => self.l2_hit,
+        };
+        let walk = if space.may_walk { self.walk } else { 0 };
+        let atomic = match direction {
+            AccessDirection::Atomic => self.atomic_latency,
+            _ => 0,
+        };
+        latency + walk + atomic
+    }
+
     /// Enters the completion of an access to global or local memory.
     fn finish(
         &self,
@@ -400,11 +443,11 @@ impl MemoryTimes {
             }
         }
         // Only loads bring lines into the L1 cache; one that misses brings those that others hit.
-        if direction == AccessDirection::Load && layout.hits_l1 {
+        if direction == AccessDirection::Load && layout.shape.hits_l1 {
             vector.raise(Part::Loaded, done);
         }
         vector.enter_window(layout, direction == AccessDirection::Store, done);
-        vector.delay_departure(layout, ExecUnit::Lsu, accepted + MILLI);
+        vector.delay_memory(layout, accepted + MILLI);
         AccessTimes {
             sources: accepted + self.sources,
             done,

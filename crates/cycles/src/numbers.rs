@@ -1,12 +1,13 @@
 //! Numbers of a machine at which a lone warp is slowest.
 
 use warpbound_base::Diagnostic;
-use warpbound_machine::{GpuModel, MachineConfig, Parameter, SlowEnd};
+use warpbound_machine::{GpuModel, MachineConfig, MachineFamily, Parameter, SlowEnd};
 
 /// Values of the parameters of a machine for a bound: the end of each range at which a warp that runs alone is slowest
 /// ([`Parameter::slow_end`]), and both ends of the others, for which the transfer functions take the worse.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineNumbers {
+    family: MachineFamily,
     /// Least and greatest value of each parameter.
     ranges: Vec<(u64, u64)>,
 }
@@ -21,11 +22,30 @@ const PRESUMED: &[(Parameter, u64)] = &[
     (Parameter::SharedPoolThreads, 32),
 ];
 
+/// The same of GCN3.
+const PRESUMED_GCN3: &[(Parameter, u64)] = &[
+    (Parameter::CuSimds, 4),
+    (Parameter::L1Line, 64),
+    (Parameter::L1RequestThreads, 64),
+    (Parameter::L2Line, 64),
+    (Parameter::L2Sector, 64),
+    (Parameter::ScalarLine, 64),
+    (Parameter::LdsBanks, 32),
+    (Parameter::LdsGroup, 32),
+];
+
 /// Parameters that shape caches of lines; their line sizes have to be known.
 const LINES: &[Parameter] = &[
     Parameter::InstructionLine,
     Parameter::ConstantL1Line,
     Parameter::ConstantL15Line,
+    Parameter::TlbL1Page,
+    Parameter::TlbL2Page,
+];
+
+/// The same of GCN3.
+const LINES_GCN3: &[Parameter] = &[
+    Parameter::InstructionLine,
     Parameter::TlbL1Page,
     Parameter::TlbL2Page,
 ];
@@ -41,7 +61,7 @@ impl MachineNumbers {
             let range = model.range(parameter);
             (range.least, range.most)
         };
-        MachineNumbers::checked(Parameter::ALL.iter().map(range).collect())
+        MachineNumbers::checked(model.family(), Parameter::ALL.iter().map(range).collect())
     }
 
     /// Returns the numbers of one configuration.
@@ -51,13 +71,20 @@ impl MachineNumbers {
     /// As [`MachineNumbers::of_ranges`].
     pub fn of_config(config: &MachineConfig) -> Result<MachineNumbers, Diagnostic> {
         let value = |&parameter: &Parameter| (config[parameter], config[parameter]);
-        MachineNumbers::checked(Parameter::ALL.iter().map(value).collect())
+        MachineNumbers::checked(config.family(), Parameter::ALL.iter().map(value).collect())
     }
 
     /// Checks the parameters that access classes and footprints presume.
-    fn checked(ranges: Vec<(u64, u64)>) -> Result<MachineNumbers, Diagnostic> {
-        let numbers = MachineNumbers { ranges };
-        for &(parameter, value) in PRESUMED {
+    fn checked(
+        family: MachineFamily,
+        ranges: Vec<(u64, u64)>,
+    ) -> Result<MachineNumbers, Diagnostic> {
+        let numbers = MachineNumbers { family, ranges };
+        let (presumed, lines) = match family {
+            MachineFamily::Nvidia => (PRESUMED, LINES),
+            MachineFamily::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
+        };
+        for &(parameter, value) in presumed {
             if numbers.range(parameter) != (value, value) {
                 return Err(Diagnostic::new(format!(
                     "bounds in cycles are for machines whose {} is {value}",
@@ -65,7 +92,7 @@ impl MachineNumbers {
                 )));
             }
         }
-        for &parameter in LINES {
+        for &parameter in lines {
             let (least, most) = numbers.range(parameter);
             if least != most || !least.is_power_of_two() {
                 return Err(Diagnostic::new(format!(
@@ -75,6 +102,16 @@ impl MachineNumbers {
             }
         }
         Ok(numbers)
+    }
+
+    /// Family of the machine.
+    pub fn family(&self) -> MachineFamily {
+        self.family
+    }
+
+    /// Time between two cycles in which a wave may issue, in thousandths of cycles.
+    pub(crate) fn turn(&self) -> i64 {
+        self.milli(Parameter::CuSimds).max(MILLI)
     }
 
     /// Least and greatest value of a parameter.

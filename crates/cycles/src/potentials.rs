@@ -13,8 +13,9 @@ use warpbound_ir::OpIndex;
 use crate::account::{Account, Term, TermCycles};
 use crate::kernel::{TimedKernel, TimedStep};
 use crate::numbers::MILLI;
+use crate::rules::StepRules;
 use crate::state::{Part, SCOREBOARDS, TimeVector};
-use crate::step::Transfer;
+use crate::step::OpWaits;
 use crate::waits::KernelWaits;
 
 /// Times at a node, relative to the first possible issue of its first instruction, as far as that follows from the
@@ -46,7 +47,7 @@ const MOST_RAISES: u32 = 128;
 /// Kernel with everything that decides its time.
 pub(crate) struct Timing<'a> {
     pub(crate) kernel: &'a TimedKernel<'a>,
-    pub(crate) transfer: Transfer<'a>,
+    pub(crate) transfer: StepRules<'a>,
     pub(crate) waits: KernelWaits,
     /// Numbers of the steps from each node.
     pub(crate) outgoing: Vec<Vec<usize>>,
@@ -59,7 +60,7 @@ pub(crate) struct Timing<'a> {
 impl<'a> Timing<'a> {
     pub(crate) fn new(
         kernel: &'a TimedKernel<'a>,
-        transfer: Transfer<'a>,
+        transfer: StepRules<'a>,
         waits: KernelWaits,
     ) -> Timing<'a> {
         let mut outgoing = vec![Vec::new(); kernel.nodes.len()];
@@ -83,7 +84,7 @@ impl<'a> Timing<'a> {
     /// Times of a warp that starts.
     fn start(&self) -> NodeTimes {
         NodeTimes {
-            vector: TimeVector::start(&self.transfer.layout, 0),
+            vector: TimeVector::start(self.transfer.layout(), 0),
             raised_by: [Term::Dependencies; SCOREBOARDS],
             raises: 0,
         }
@@ -103,14 +104,11 @@ impl<'a> Timing<'a> {
         let Some(waits) = self.waits.nodes.get(node) else {
             return vector;
         };
-        let mut line = None;
         for (op, waits) in (first.0..=last.0).map(OpIndex).zip(waits) {
-            let own = self.line(op);
-            // The step to the node has fetched the line of its first instruction.
-            if line.is_some_and(|line| line != own) {
-                self.transfer.fetch(&mut vector, &waits.fetch, account);
+            // The step to the node has fetched the lines of its first instruction.
+            if op != first {
+                self.fetch((OpIndex(op.0 - 1), op), &mut vector, waits, account);
             }
-            line = Some(own);
             self.transfer.issue(&mut vector, op, waits, account);
         }
         vector
@@ -133,16 +131,31 @@ impl<'a> Timing<'a> {
         if self.transfer.branches(last) && first.0 != last.0 + 1 {
             self.transfer.jump(vector, account);
         }
-        if self.line(first) != self.line(last)
-            && let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first())
-        {
-            self.transfer.fetch(vector, &waits.fetch, account);
+        if let Some(waits) = self.waits.nodes.get(to).and_then(|waits| waits.first()) {
+            self.fetch((last, first), vector, waits, account);
         }
     }
 
-    fn line(&self, op: OpIndex) -> u64 {
-        let facts = self.kernel.facts.get(op.index());
-        facts.map_or(0, |facts| u64::from(facts.address) / self.waits.line)
+    /// Delays an instruction by the fetch of its lines, other than that of the end of the one before it.
+    fn fetch(
+        &self,
+        (before, op): (OpIndex, OpIndex),
+        vector: &mut TimeVector,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        let lines = |op| {
+            let (first, last) = self.kernel.facts.bytes(op);
+            [first, last].map(|byte| byte / self.waits.line)
+        };
+        let ([_, held], [first, last]) = (lines(before), lines(op));
+        self.transfer.arrive(vector, op, account);
+        if first != held {
+            self.transfer.fetch(vector, &waits.fetch, account);
+        }
+        if last != first {
+            self.transfer.fetch(vector, &waits.fetch_last, account);
+        }
     }
 
     /// Computes vectors for all reached nodes.
@@ -168,7 +181,7 @@ impl<'a> Timing<'a> {
                 let mut vector = after.clone();
                 let mut ignored = Account::new(account.raised_by);
                 self.advance(step, &mut vector, &mut ignored);
-                vector.rebase(&self.transfer.layout);
+                vector.rebase(self.transfer.layout(), self.transfer.turn());
                 self.forget(to, &mut vector);
                 let pays = paid.contains(&to) && self.entering.contains(&(node, to));
                 if self.raise(&mut times[to], &vector, account.raised_by, pays) {
@@ -199,7 +212,7 @@ impl<'a> Timing<'a> {
     /// Lowers the components that no path from a node reads.
     fn forget(&self, node: usize, vector: &mut TimeVector) {
         let live = self.live.get(node).copied().unwrap_or(u8::MAX);
-        vector.forget_scoreboards(&self.transfer.layout, !live);
+        vector.forget_scoreboards(self.transfer.layout(), !live);
     }
 
     /// Raises the vector of a node, without pending results if the step pays for them; returns whether its successors have
@@ -221,12 +234,14 @@ impl<'a> Timing<'a> {
         }
         let mut changed = is_new;
         for (position, (own, other)) in known.vector.0.iter_mut().zip(&vector.0).enumerate() {
-            if other > own && !(pays && self.transfer.layout.is_pending(position)) {
+            if other > own && !(pays && self.transfer.layout().is_pending(position)) {
                 *own = *other;
                 changed = true;
-                let scoreboard = position.wrapping_sub(Part::Scoreboards as usize);
-                if let Some(&term) = raised_by.get(scoreboard) {
-                    known.raised_by[scoreboard] = term;
+                let scoreboard = self.transfer.layout().scoreboard_at(position);
+                if let Some(number) = scoreboard
+                    && let Some(&term) = raised_by.get(number)
+                {
+                    known.raised_by[number] = term;
                 }
             }
         }
@@ -273,7 +288,7 @@ impl<'a> Timing<'a> {
         self.advance(*step, &mut vector, &mut account);
         let Some(to) = step.to else {
             let end = self.transfer.end(&vector);
-            return Some(rounded(account, end));
+            return Some(rounded(account, end, MILLI));
         };
         let target = &times.get(to)?.as_ref()?.vector;
         self.forget(to, &mut vector);
@@ -283,15 +298,13 @@ impl<'a> Timing<'a> {
             .zip(&target.0)
             .map(|(own, other)| own - other);
         let (position, most) = excess.enumerate().max_by_key(|(_, excess)| *excess)?;
-        let term = match account
-            .raised_by
-            .get(position.wrapping_sub(Part::Scoreboards as usize))
-        {
-            Some(term) => *term,
-            None => self.transfer.layout.cause(position),
-        };
+        let layout = self.transfer.layout();
+        let scoreboard = layout.scoreboard_at(position);
+        let term = scoreboard
+            .and_then(|number| account.raised_by.get(number).copied())
+            .unwrap_or_else(|| layout.cause(position));
         account.terms[term as usize] += most - vector.get(Part::Ready);
-        Some(rounded(account, most))
+        Some(rounded(account, most, self.transfer.turn()))
     }
 
     /// Scoreboards that some path from each node waits for.
@@ -319,20 +332,9 @@ impl<'a> Timing<'a> {
         let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
             return 0;
         };
-        let ops = (first.index()..=last.index()).filter_map(|op| self.kernel.facts.get(op));
-        ops.map(|facts| {
-            let depbar = match facts.completion {
-                warpbound_timing::Completion::Depbar {
-                    scoreboard,
-                    most,
-                    zero,
-                } => zero | u8::from(most != u8::MAX) << scoreboard.min(7),
-                _ => 0,
-            };
-            let drained = if facts.drains { u8::MAX } else { 0 };
-            facts.wait_mask | depbar | drained
-        })
-        .fold(0, |all, mask| all | mask)
+        let ops = (first.0..=last.0).map(OpIndex);
+        ops.map(|op| self.kernel.facts.waited(op))
+            .fold(0, |all, mask| all | mask)
     }
 }
 
@@ -355,9 +357,9 @@ fn entering(kernel: &TimedKernel<'_>) -> BTreeSet<(usize, usize)> {
     entering
 }
 
-/// Cost of a time, rounded up to whole cycles.
-fn rounded(mut account: Account<'_>, milli: i64) -> StepCost {
-    let cycles = (milli.max(0) + MILLI - 1) / MILLI;
+/// Cost of a time, rounded up to whole turns.
+fn rounded(mut account: Account<'_>, milli: i64, turn: i64) -> StepCost {
+    let cycles = (milli.max(0) + turn - 1) / turn * turn / MILLI;
     let known: i64 = account.terms.iter().sum();
     account.terms[Term::Issue as usize] += cycles * MILLI - known;
     StepCost {

@@ -9,13 +9,15 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
-use warpbound_timing::{Distance, InstrFacts};
 
+use crate::code::TimedCode;
 use crate::kernel::TimedKernel;
-use crate::numbers::{MILLI, MachineNumbers};
+use crate::numbers::MachineNumbers;
 
 /// Ways between the lines of a kernel.
 pub(crate) struct Prefetches {
+    /// Lines of waves, whose instructions may be in two lines: any of them may be the latest.
+    lines_of_waves: Option<BTreeSet<u64>>,
     /// Line of each instruction.
     lines: Vec<u64>,
     /// Instructions before each instruction that is reached.
@@ -44,9 +46,17 @@ impl Prefetches {
             let of_set = (ahead + 1).div_ceil((bytes / line.max(1) / ways).max(1));
             (ways + 1).saturating_sub(of_set).div_ceil(of_set)
         });
-        let facts = kernel.facts.iter();
-        let lines = facts
-            .map(|facts| u64::from(facts.address) / line.max(1))
+        let ops = || (0..kernel.facts.len() as u32).map(OpIndex);
+        let both = |op| {
+            let (first, last) = kernel.facts.bytes(op);
+            [first, last].map(|byte| byte / line.max(1))
+        };
+        let lines_of_waves = match kernel.facts {
+            TimedCode::Warps(_) => None,
+            TimedCode::Waves(_) => Some(ops().flat_map(both).collect()),
+        };
+        let lines = ops()
+            .map(|op| kernel.facts.bytes(op).0 / line.max(1))
             .collect();
         let mut before = vec![BTreeSet::new(); kernel.facts.len()];
         let mut add = |from: OpIndex, to: OpIndex| {
@@ -64,13 +74,10 @@ impl Prefetches {
             }
         }
         Prefetches {
+            lines_of_waves,
             lines,
             before,
-            least: kernel
-                .facts
-                .iter()
-                .map(|facts| least(facts, numbers))
-                .collect(),
+            least: ops().map(|op| kernel.facts.least(op, numbers)).collect(),
             ahead,
             each,
             second: numbers.milli(Parameter::InstructionL15Hit),
@@ -80,6 +87,10 @@ impl Prefetches {
 
     /// Returns the time by which each line that is entered may arrive later.
     pub(crate) fn late_lines(&self) -> BTreeMap<u64, i64> {
+        if let Some(lines) = &self.lines_of_waves {
+            let most = self.ahead as i64 * self.each;
+            return lines.iter().map(|&line| (line, most)).collect();
+        }
         let mut entered: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for op in (0..self.before.len()).filter(|&op| self.enters(op)) {
             entered.entry(self.lines[op]).or_default().push(op);
@@ -93,6 +104,10 @@ impl Prefetches {
     /// Returns the same for each line that the first cache may have lost since it was prefetched: it is requested again,
     /// and its arrival in the second cache comes first.
     pub(crate) fn late_lost_lines(&self) -> BTreeMap<u64, i64> {
+        if let Some(lines) = &self.lines_of_waves {
+            let most = self.second + self.ahead as i64 * self.each;
+            return lines.iter().map(|&line| (line, most)).collect();
+        }
         let ops = (0..self.before.len()).filter(|&op| self.enters(op));
         let lines: BTreeSet<u64> = ops.map(|op| self.lines[op]).collect();
         lines
@@ -175,14 +190,3 @@ impl Prefetches {
 
 /// Most numbers of ways that are tried one by one.
 const MOST_WAYS: u64 = 64;
-
-/// Least time from the issue of an instruction to that of the next one of its warp.
-fn least(facts: &InstrFacts, numbers: &MachineNumbers) -> i64 {
-    let cycles = match facts.distance {
-        Distance::Cycles(cycles) => i64::from(cycles.max(facts.least)),
-        Distance::Parameter(parameter) => numbers.range(parameter).0 as i64,
-        Distance::Pair if numbers.range(Parameter::IssueDual).1 == 0 => 1,
-        Distance::Pair => 0,
-    };
-    cycles * MILLI
-}

@@ -14,7 +14,6 @@ mod trace;
 use std::collections::BTreeMap;
 
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 use warpbound_timing::{Distance, InstrFacts};
 
@@ -184,7 +183,7 @@ impl TracedOutcomes<'_> {
         let now = (vector.get(Part::LastIssue), start);
         let memory = &mut *self.memory;
         let times = memory.path.access(now, access, &mut memory.levels);
-        vector.delay_departure(layout, ExecUnit::Lsu, times.accepted + MILLI);
+        vector.delay_memory(layout, times.accepted + MILLI);
         // Atomic operations write as well.
         if access.direction != AccessDirection::Load {
             vector.raise(Part::Stored, times.done);

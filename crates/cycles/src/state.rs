@@ -4,16 +4,10 @@
 //! advances. Transfer functions are monotone, and a delay of all components by whole cycles delays their results by as
 //! many (SOUNDNESS 11.1).
 
-use warpbound_isa::nvidia::ExecUnit;
-use warpbound_machine::Parameter;
+use crate::numbers::MILLI;
 
-use crate::numbers::{MILLI, MachineNumbers};
-
-/// Scoreboards of a warp.
+/// Scoreboards of a warp. The counters of a wave take the place of the first ones.
 pub(crate) const SCOREBOARDS: usize = 6;
-
-/// Units with a queue.
-const QUEUED: [ExecUnit; 4] = [ExecUnit::Xu, ExecUnit::Fp64, ExecUnit::Fp16, ExecUnit::Lsu];
 
 /// Cycles before the next possible issue at which older times are taken to be: later than they are, and early enough to
 /// delay nothing.
@@ -58,71 +52,103 @@ pub(crate) enum Part {
     Atomic,
     /// The L2 cache has accepted all stores.
     Stored,
-    /// First of the scoreboards.
+    /// First of the scoreboards, or of the registers of a wave.
     Scoreboards,
 }
 
 /// Parts before the scoreboards.
 const FIXED: usize = Part::Scoreboards as usize;
 
-/// Positions of the components of a kernel's time vectors.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Layout {
-    /// Entries of an instruction queue.
-    queue: usize,
-    /// Outstanding results kept for each scoreboard; 0 without `DEPBAR` for counts above 0.
+/// Numbers of the components of a time vector that differ between kernels, machines and kinds of code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LayoutShape {
+    /// Whether each counter of outstanding results has a release time of its own, as scoreboards do.
+    pub(crate) has_releases: bool,
+    /// Registers with times of their own.
+    pub(crate) registers: usize,
+    /// Units with departures, the entries of each, and the unit of memory accesses.
+    pub(crate) queues: usize,
+    pub(crate) queue: usize,
+    pub(crate) memory_queue: usize,
+    /// Outstanding results kept for each scoreboard or counter.
     pub(crate) counted: usize,
     /// Accesses kept in the windows of loads and stores.
     pub(crate) loads: usize,
     pub(crate) stores: usize,
-    len: usize,
-    /// Oldest time of a vector, relative to the next possible issue, in thousandths of cycles.
-    pub(crate) horizon: i64,
     /// Whether some load may hit the L1 cache, and wait for a line in flight.
     pub(crate) hits_l1: bool,
 }
 
+/// Positions of the components of a kernel's time vectors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    pub(crate) shape: LayoutShape,
+    len: usize,
+    /// Oldest time of a vector, relative to the next possible issue, in thousandths of cycles.
+    pub(crate) horizon: i64,
+}
+
 impl Layout {
-    pub(crate) fn new(
-        numbers: &MachineNumbers,
-        counted: usize,
-        (loads, stores): (usize, usize),
-        hits_l1: bool,
-    ) -> Layout {
-        let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
-        let len =
-            FIXED + SCOREBOARDS + QUEUED.len() * queue + SCOREBOARDS * counted + loads + stores;
-        Layout {
-            queue,
-            counted,
-            loads,
-            stores,
-            len,
+    pub(crate) fn new(shape: LayoutShape) -> Layout {
+        let mut layout = Layout {
+            shape,
+            len: 0,
             horizon: -HORIZON * MILLI,
-            hits_l1,
-        }
+        };
+        layout.len = layout.window(true).end;
+        layout
     }
 
-    /// Position of the departures from a queued unit, latest first.
-    fn departures(&self, unit: ExecUnit) -> Option<std::ops::Range<usize>> {
-        let number = QUEUED.iter().position(|queued| *queued == unit)?;
-        let first = FIXED + SCOREBOARDS + number * self.queue;
-        Some(first..first + self.queue)
+    /// Position of the release times of scoreboards.
+    fn releases(&self) -> std::ops::Range<usize> {
+        let count = if self.shape.has_releases {
+            SCOREBOARDS
+        } else {
+            0
+        };
+        FIXED..FIXED + count
     }
 
-    /// Position of the outstanding results of a scoreboard, latest first.
+    /// Position of the times of registers.
+    fn registers(&self) -> std::ops::Range<usize> {
+        let first = self.releases().end;
+        first..first + self.shape.registers
+    }
+
+    /// Position of the departures from a unit, latest first.
+    fn departures(&self, unit: usize) -> std::ops::Range<usize> {
+        let first = self.registers().end + unit * self.shape.queue;
+        first..first + self.shape.queue
+    }
+
+    /// Position of the outstanding results of a scoreboard or counter, latest first.
     fn outstanding(&self, scoreboard: usize) -> std::ops::Range<usize> {
-        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + scoreboard * self.counted;
-        first..first + self.counted
+        let first = self.departures(self.shape.queues).start + scoreboard * self.shape.counted;
+        first..first + self.shape.counted
     }
 
     /// Position of the completions of the last accesses of a window, latest first.
     fn window(&self, stores: bool) -> std::ops::Range<usize> {
-        let first = FIXED + SCOREBOARDS + QUEUED.len() * self.queue + SCOREBOARDS * self.counted;
+        let first = self.outstanding(SCOREBOARDS).start;
+        let LayoutShape {
+            loads, stores: all, ..
+        } = self.shape;
         match stores {
-            false => first..first + self.loads,
-            true => first + self.loads..first + self.loads + self.stores,
+            false => first..first + loads,
+            true => first + loads..first + loads + all,
         }
+    }
+
+    /// Scoreboard or counter that a position belongs to.
+    pub(crate) fn scoreboard_at(&self, position: usize) -> Option<usize> {
+        let releases = self.releases();
+        if releases.contains(&position) {
+            return Some(position - releases.start);
+        }
+        let lists = self.outstanding(0).start..self.outstanding(SCOREBOARDS).start;
+        // Where scoreboards have release times, those are what instructions are charged for.
+        (!self.shape.has_releases && lists.contains(&position))
+            .then(|| (position - lists.start) / self.shape.counted.max(1))
     }
 
     /// Whether a position is of a result that is on its way for long: a scoreboard, the results that it counts, a
@@ -130,7 +156,7 @@ impl Layout {
     pub(crate) fn is_pending(&self, position: usize) -> bool {
         let parts = [Part::Arrived, Part::Translated, Part::Loaded, Part::Atomic];
         parts.iter().any(|&part| part as usize == position)
-            || (FIXED..FIXED + SCOREBOARDS).contains(&position)
+            || self.releases().contains(&position)
             || (self.outstanding(0).start..self.window(false).start).contains(&position)
     }
 
@@ -161,6 +187,7 @@ impl TimeVector {
     /// Returns the vector of a warp that starts at a time; nothing else has happened.
     pub(crate) fn start(layout: &Layout, at: i64) -> TimeVector {
         let mut vector = TimeVector(vec![at + layout.horizon; layout.len]);
+        vector.0[layout.registers()].fill(at);
         vector.set(Part::LastIssue, at);
         vector.set(Part::Ready, at);
         vector.set(Part::Requested, at);
@@ -193,6 +220,42 @@ impl TimeVector {
         insert_latest(&mut self.0[layout.outstanding(number)], at);
     }
 
+    /// Adds an outstanding result of a counter, which is complete at a time.
+    pub(crate) fn count(&mut self, layout: &Layout, counter: usize, at: i64) {
+        insert_latest(&mut self.0[layout.outstanding(counter)], at);
+    }
+
+    /// Raises all outstanding results of a counter to the latest of them.
+    pub(crate) fn level_counter(&mut self, layout: &Layout, counter: usize) {
+        let kept = &mut self.0[layout.outstanding(counter)];
+        if let Some(&latest) = kept.first() {
+            kept.fill(latest);
+        }
+    }
+
+    /// Time of a register.
+    pub(crate) fn register(&self, layout: &Layout, number: usize) -> i64 {
+        self.0
+            .get(layout.registers().start + number)
+            .copied()
+            .unwrap_or(i64::MIN / 2)
+    }
+
+    /// Sets the time of a register.
+    pub(crate) fn set_register(&mut self, layout: &Layout, number: usize, at: i64) {
+        if let Some(known) = self.0[layout.registers()].get_mut(number) {
+            *known = at;
+        }
+    }
+
+    /// Raises the times of all registers that delay nothing to the next possible issue.
+    pub(crate) fn settle_registers(&mut self, layout: &Layout) {
+        let ready = self.get(Part::Ready);
+        for known in &mut self.0[layout.registers()] {
+            *known = (*known).max(ready);
+        }
+    }
+
     /// Time at which the count of a scoreboard is at most `most`.
     pub(crate) fn scoreboard_to(&self, layout: &Layout, number: usize, most: usize) -> i64 {
         let kept = &self.0[layout.outstanding(number)];
@@ -201,27 +264,24 @@ impl TimeVector {
     }
 
     /// Time at which a queued unit accepts an instruction into its queue, and at which it has finished all.
-    pub(crate) fn queue(&self, layout: &Layout, unit: ExecUnit) -> Option<(i64, i64)> {
-        let departures = &self.0[layout.departures(unit)?];
+    pub(crate) fn queue(&self, layout: &Layout, unit: usize) -> Option<(i64, i64)> {
+        let departures = &self.0[layout.departures(unit)];
         Some((*departures.last()?, *departures.first()?))
     }
 
     /// Adds the departure of an instruction from a queued unit.
-    pub(crate) fn depart(&mut self, layout: &Layout, unit: ExecUnit, at: i64) {
-        if let Some(range) = layout.departures(unit) {
-            let departures = &mut self.0[range];
-            departures.rotate_right(1);
-            if let Some(first) = departures.first_mut() {
-                *first = at;
-            }
+    pub(crate) fn depart(&mut self, layout: &Layout, unit: usize, at: i64) {
+        let departures = &mut self.0[layout.departures(unit)];
+        departures.rotate_right(1);
+        if let Some(first) = departures.first_mut() {
+            *first = at;
         }
     }
 
-    /// Delays the departure of the last instruction of a queued unit.
-    pub(crate) fn delay_departure(&mut self, layout: &Layout, unit: ExecUnit, until: i64) {
-        if let Some(range) = layout.departures(unit)
-            && let Some(first) = self.0[range].first_mut()
-        {
+    /// Delays the departure of the last memory access from its unit.
+    pub(crate) fn delay_memory(&mut self, layout: &Layout, until: i64) {
+        let range = layout.departures(layout.shape.memory_queue);
+        if let Some(first) = self.0[range].first_mut() {
             *first = (*first).max(until);
         }
     }
@@ -244,14 +304,17 @@ impl TimeVector {
     pub(crate) fn forget_scoreboards(&mut self, layout: &Layout, mask: u8) {
         let never = self.get(Part::Ready) + layout.horizon;
         for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
-            self.0[FIXED + number] = never;
+            if layout.shape.has_releases {
+                self.0[FIXED + number] = never;
+            }
             self.0[layout.outstanding(number)].fill(never);
         }
     }
 
-    /// Moves the origin of time to the next possible issue. Times that are too old to matter become equal.
-    pub(crate) fn rebase(&mut self, layout: &Layout) {
-        let origin = self.get(Part::Ready);
+    /// Moves the origin of time to the next possible issue, a whole number of turns. Times that are too old to matter become
+    /// equal.
+    pub(crate) fn rebase(&mut self, layout: &Layout, turn: i64) {
+        let origin = (self.get(Part::Ready) + turn - 1).div_euclid(turn) * turn;
         for time in &mut self.0 {
             *time = (*time - origin).max(layout.horizon);
         }
@@ -262,10 +325,10 @@ impl TimeVector {
     /// Returns the vector in another layout. Lists that are longer there go on with their last time.
     pub(crate) fn in_layout(&self, own: &Layout, other: &Layout) -> TimeVector {
         let mut converted = TimeVector::start(other, 0);
-        let fixed = FIXED + SCOREBOARDS;
+        let fixed = own.registers().end;
         converted.0[..fixed].copy_from_slice(&self.0[..fixed]);
         let lists = |layout: &Layout| -> Vec<std::ops::Range<usize>> {
-            let queues = QUEUED.iter().filter_map(|&unit| layout.departures(unit));
+            let queues = (0..layout.shape.queues).map(|unit| layout.departures(unit));
             let outstanding = (0..SCOREBOARDS).map(|number| layout.outstanding(number));
             let windows = [false, true].map(|stores| layout.window(stores));
             queues.chain(outstanding).chain(windows).collect()

@@ -12,13 +12,15 @@ use crate::lines::LineWait;
 use crate::memory::{AccessLimits, AccessTimes, AccessWaits, MemoryTimes, floor};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outcomes::{StepOutcomes, WorstOutcomes};
-use crate::state::{Layout, Part, SCOREBOARDS, TimeVector};
+use crate::state::{Layout, LayoutShape, Part, SCOREBOARDS, TimeVector};
 
 /// Waits of an instruction for lines of code and constants.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OpWaits {
     /// Wait for its line of code where the instruction before it is in another line.
     pub(crate) fetch: LineWait,
+    /// Wait for the line of its last byte, if that is another one.
+    pub(crate) fetch_last: LineWait,
     /// Wait for its constant operands.
     pub(crate) constants: LineWait,
     /// Whether a load from a constant bank may have requested one of their lines.
@@ -91,6 +93,14 @@ impl CoreTimes {
     }
 }
 
+/// Units with a queue.
+const QUEUED: [ExecUnit; 4] = [ExecUnit::Xu, ExecUnit::Fp64, ExecUnit::Fp16, ExecUnit::Lsu];
+
+/// Number of the queue of a unit.
+fn queue_of(unit: ExecUnit) -> Option<usize> {
+    QUEUED.iter().position(|queued| *queued == unit)
+}
+
 /// Times of the completion of an instruction.
 struct CompletionTimes {
     times: AccessTimes,
@@ -116,7 +126,18 @@ impl<'a> Transfer<'a> {
         let mut spaces = accesses.values().flat_map(|limits| &limits.spaces);
         let hits_l1 = spaces.any(|space| space.may_hit_l1);
         let entries = memory.window_entries(most_sectors);
-        let layout = Layout::new(numbers, counted, entries, hits_l1);
+        let queue = numbers.slow(Parameter::OccupancyQueue).clamp(1, 64) as usize;
+        let layout = Layout::new(LayoutShape {
+            has_releases: true,
+            registers: 0,
+            queues: QUEUED.len(),
+            queue,
+            memory_queue: queue_of(ExecUnit::Lsu).unwrap_or(0),
+            counted,
+            loads: entries.0,
+            stores: entries.1,
+            hits_l1,
+        });
         let distances = facts.iter().map(|facts| distance(facts, numbers)).collect();
         Transfer {
             facts,
@@ -129,21 +150,6 @@ impl<'a> Transfer<'a> {
             latencies: Parameter::ALL.iter().map(|&p| numbers.milli(p)).collect(),
             occupancies: occupancies(numbers),
         }
-    }
-
-    /// Time by which a sector that is missing in the L2 cache delays an access at most.
-    pub(crate) fn missing_sector(&self) -> i64 {
-        self.memory.missing_sector()
-    }
-
-    /// Time of a walk of a page table.
-    pub(crate) fn walk(&self) -> i64 {
-        self.memory.walk()
-    }
-
-    /// Service of the write-back of a line at DRAM.
-    pub(crate) fn evicted_line(&self) -> i64 {
-        self.memory.evicted_line()
     }
 
     /// Service of a line of `sectors` sectors at a slice and at DRAM.
@@ -162,18 +168,6 @@ impl<'a> Transfer<'a> {
     pub(crate) fn jump(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
         let until = vector.get(Part::Ready) + self.times.jump;
         account.wait(vector, until, Term::Fetch);
-    }
-
-    /// Delays the next instruction by the fetch of its line.
-    pub(crate) fn fetch(
-        &self,
-        vector: &mut TimeVector,
-        wait: &LineWait,
-        account: &mut Account<'_>,
-    ) {
-        if let Some(until) = wait.arrival(vector) {
-            account.wait(vector, until, Term::Fetch);
-        }
     }
 
     /// Waits for the scoreboards and constants of an instruction and issues it, with the worst outcomes.
@@ -279,8 +273,8 @@ impl<'a> Transfer<'a> {
             ExecUnit::Math if O::KNOWS_PIPE => vector.get(Part::Fxu).min(vector.get(Part::Fmai)),
             // Both pipes are busy only for two different instructions.
             ExecUnit::Math => vector.get(Part::SecondLastPipe),
-            unit => vector
-                .queue(&self.layout, unit)
+            unit => queue_of(unit)
+                .and_then(|unit| vector.queue(&self.layout, unit))
                 .map_or(i64::MIN / 2, |(accepts, _)| accepts),
         }
     }
@@ -301,12 +295,10 @@ impl<'a> Transfer<'a> {
             unit => unit,
         };
         let occupancy = self.occupancies[unit as usize];
-        if unit.is_queued() {
-            let idle = vector
-                .queue(&self.layout, unit)
-                .map_or(now, |(_, idle)| idle);
-            let start = now.max(idle);
-            vector.depart(&self.layout, unit, start + occupancy * words);
+        if let Some(queue) = queue_of(unit) {
+            let idle = vector.queue(&self.layout, queue);
+            let start = now.max(idle.map_or(now, |(_, idle)| idle));
+            vector.depart(&self.layout, queue, start + occupancy * words);
             return start;
         }
         if matches!(unit, ExecUnit::Fxu | ExecUnit::Fmai | ExecUnit::Math) {
@@ -412,7 +404,7 @@ impl<'a> Transfer<'a> {
 }
 
 /// Returns the most sectors of any load (atomic operations included) and of any store.
-fn most_sectors(accesses: &BTreeMap<OpIndex, AccessLimits>) -> [u32; 2] {
+pub(crate) fn most_sectors(accesses: &BTreeMap<OpIndex, AccessLimits>) -> [u32; 2] {
     let mut most = [0; 2];
     for limits in accesses.values() {
         let is_store = limits.direction == crate::memory::AccessDirection::Store;

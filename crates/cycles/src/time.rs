@@ -6,8 +6,9 @@ use crate::account::{Account, Term, TermCycles};
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
+use crate::rules::StepRules;
+use crate::siblings::SiblingCosts;
 use crate::state::Layout;
-use crate::step::Transfer;
 use crate::waits::KernelWaits;
 
 /// Limits of the time of the steps of a warp that runs alone.
@@ -42,8 +43,8 @@ pub struct PathTime {
 impl<'a> KernelTime<'a> {
     /// Prepares the limits for a kernel on a machine.
     pub fn new(kernel: &'a TimedKernel<'a>, numbers: &MachineNumbers) -> KernelTime<'a> {
-        let transfer = Transfer::new(kernel.facts, kernel.accesses, numbers);
-        let waits = KernelWaits::compute(kernel, numbers, &transfer);
+        let transfer = StepRules::new(kernel, numbers);
+        let waits = KernelWaits::compute(kernel, numbers, transfer.memory());
         let timing = Timing::new(kernel, transfer, waits);
         let headers = timing.headers();
         let mut time = KernelTime {
@@ -60,7 +61,7 @@ impl<'a> KernelTime<'a> {
     /// Returns the vectors of the nodes.
     pub fn vectors(&self) -> NodeVectors {
         NodeVectors {
-            layout: self.timing.transfer.layout.clone(),
+            layout: self.timing.transfer.layout().clone(),
             paid: self.paid.clone(),
             times: self.times.clone(),
         }
@@ -68,7 +69,7 @@ impl<'a> KernelTime<'a> {
 
     /// Replaces the vectors by those of the same kernel with other limits.
     pub fn use_vectors(&mut self, vectors: &NodeVectors) {
-        let layout = &self.timing.transfer.layout;
+        let layout = self.timing.transfer.layout();
         let convert = |times: &NodeTimes| NodeTimes {
             vector: times.vector.in_layout(&vectors.layout, layout),
             ..times.clone()
@@ -79,6 +80,11 @@ impl<'a> KernelTime<'a> {
             .map(|times| times.as_ref().map(convert));
         self.times = times.collect();
         self.paid = vectors.paid.clone();
+    }
+
+    /// Returns the times by which operations of one split delay another at most; `None` unless the wave may split.
+    pub fn sibling_costs(&self, numbers: &MachineNumbers) -> Option<SiblingCosts> {
+        SiblingCosts::of(&self.timing, numbers)
     }
 
     /// Returns the costs of all steps.
@@ -158,7 +164,8 @@ const MOST_CHOICES: usize = 12;
 impl Timing<'_> {
     /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
-        let milli = self.start_excess(times);
+        // A wave starts at any time of a turn.
+        let milli = self.start_excess(times) + self.transfer.turn() - MILLI;
         let cycles = (milli + MILLI - 1).div_euclid(MILLI);
         let mut terms: TermCycles = [0; Term::ALL.len()];
         terms[Term::Issue as usize] = cycles * MILLI;

@@ -10,16 +10,13 @@ use warpbound_machine::Parameter;
 use crate::account::Term;
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
-use crate::memory::{AccessLimits, AccessWaits};
+use crate::memory::{AccessLimits, AccessWaits, MemoryTimes};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
-use crate::step::{OpWaits, Transfer};
+use crate::step::OpWaits;
 
 /// Distance of constant banks in the addresses of their caches.
 const BANK_STRIDE: u64 = 0x1_0000;
-
-/// Sectors of a line of code or constants in the L2 cache.
-const SECTOR: u64 = 32;
 
 /// Most lines of a constant bank whose first misses are counted one by one.
 const MOST_COUNTED: u64 = 8;
@@ -101,6 +98,8 @@ struct Builder<'a> {
     code_counted: FirstMisses,
     constants_counted: FirstMisses,
     in_bank: (i64, i64),
+    /// Bytes of a sector of the L2 cache.
+    sector: u64,
     /// Time from the second constant cache to the first.
     from_second: i64,
     /// Service of the lines that any fetch may prefetch again, if the second cache may lose lines.
@@ -122,9 +121,9 @@ impl KernelWaits {
     pub(crate) fn compute(
         kernel: &TimedKernel<'_>,
         numbers: &MachineNumbers,
-        transfer: &Transfer<'_>,
+        memory: &MemoryTimes,
     ) -> KernelWaits {
-        let mut builder = Builder::new(kernel, numbers, transfer);
+        let mut builder = Builder::new(kernel, numbers, memory);
         let ahead = numbers.range(Parameter::InstructionAhead);
         let requested = builder.requested(ahead.0);
         builder.walk_at = builder.first_accesses(&requested);
@@ -135,12 +134,12 @@ impl KernelWaits {
             }
         }
         let mut code = builder.code.first_misses(&builder.code_counted);
-        code.extend(builder.prefetches(ahead.1, transfer));
+        code.extend(builder.prefetches(ahead.1, memory));
         let constants = builder.constants.first_misses(&builder.constants_counted);
         let mut once = once_costs(code, Term::Fetch);
         once.extend(once_costs(constants, Term::Constants));
-        once.extend(builder.translations(numbers, transfer));
-        once.extend(builder.missing_sectors(transfer));
+        once.extend(builder.translations(numbers, memory));
+        once.extend(builder.missing_sectors(memory));
         KernelWaits {
             nodes,
             once,
@@ -161,7 +160,7 @@ impl Refill {
     fn new(
         kernel: &TimedKernel<'_>,
         numbers: &MachineNumbers,
-        transfer: &Transfer<'_>,
+        memory: &MemoryTimes,
         (line, latency): (u64, Parameter),
         may_miss: bool,
     ) -> Refill {
@@ -169,10 +168,10 @@ impl Refill {
         // a line with stored data.
         let of_l2 = numbers.slow(Parameter::L2Line).max(1);
         let parts = line.div_ceil(of_l2).max(1) as i64;
-        let sectors = (line.min(of_l2) / SECTOR).max(1) as i64;
-        let (slice, mut dram) = transfer.line_service(sectors, may_miss);
+        let sectors = (line.min(of_l2) / sector(numbers)).max(1) as i64;
+        let (slice, mut dram) = memory.line_service(sectors, may_miss);
         if kernel.lines_may_evict {
-            dram += transfer.evicted_line();
+            dram += memory.evicted_line();
         }
         let mut beyond = numbers.milli(latency) + (parts - 1) * (slice + dram);
         if may_miss {
@@ -189,11 +188,11 @@ impl<'a> Builder<'a> {
     fn new(
         kernel: &'a TimedKernel<'a>,
         numbers: &MachineNumbers,
-        transfer_of: &Transfer<'_>,
+        memory: &MemoryTimes,
     ) -> Builder<'a> {
         let milli = |parameter| numbers.milli(parameter);
         let refill = |(line, latency), may_miss| {
-            Refill::new(kernel, numbers, transfer_of, (line, latency), may_miss)
+            Refill::new(kernel, numbers, memory, (line, latency), may_miss)
         };
         let line = numbers.slow(Parameter::InstructionLine).max(1);
         let (_, ahead) = numbers.range(Parameter::InstructionAhead);
@@ -239,6 +238,7 @@ impl<'a> Builder<'a> {
             code_counted: FirstMisses::default(),
             constants_counted: FirstMisses::default(),
             in_bank: of_bank.service,
+            sector: sector(numbers),
             from_second: milli(Parameter::ConstantL15Beyond),
             refetched,
             late: prefetches.late_lines(),
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
 
     /// Service of the lines that are prefetched: each occupies a slice and DRAM once. Lines that the second cache loses may
     /// be prefetched again; their requests are part of each wait.
-    fn prefetches(&self, ahead: u64, transfer: &Transfer<'_>) -> Vec<(Vec<usize>, i64)> {
+    fn prefetches(&self, ahead: u64, memory: &MemoryTimes) -> Vec<(Vec<usize>, i64)> {
         if ahead == 0 {
             return Vec::new();
         }
@@ -260,22 +260,22 @@ impl<'a> Builder<'a> {
         let mut nodes: BTreeMap<u64, BTreeSet<usize>> = BTreeMap::new();
         for (number, range) in self.kernel.nodes.iter().enumerate() {
             if let Some((first, last)) = *range {
-                for own in self.address(first) / line..=self.address(last) / line + ahead {
+                for own in self.address(first) / line..=self.lines(last)[1] + ahead {
                     nodes.entry(own).or_default().insert(number);
                 }
             }
         }
-        let sectors = (line / SECTOR).max(1) as i64;
+        let sectors = (line / self.sector).max(1) as i64;
         let last = self.kernel.nodes.iter().flatten();
-        let last = last.map(|&(_, last)| self.address(last) / line).max();
+        let last = last.map(|&(_, last)| self.lines(last)[1]).max();
         let nodes = nodes.into_iter();
         nodes
             .map(|(own, nodes)| {
                 // What is after the code is in no cache.
                 let may_miss = self.kernel.lines_may_miss || last.is_none_or(|last| own > last);
-                let service = transfer.line_service(sectors, may_miss);
+                let service = memory.line_service(sectors, may_miss);
                 let evicted = match self.kernel.lines_may_evict {
-                    true => sectors * transfer.evicted_line(),
+                    true => sectors * memory.evicted_line(),
                     false => 0,
                 };
                 (nodes.into_iter().collect(), service.0 + service.1 + evicted)
@@ -284,12 +284,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Translations that are counted.
-    fn translations(&self, numbers: &MachineNumbers, transfer: &Transfer<'_>) -> Vec<OnceCost> {
+    fn translations(&self, numbers: &MachineNumbers, memory: &MemoryTimes) -> Vec<OnceCost> {
         let mut costs = Vec::new();
         for (space, pages) in self.kernel.translations.iter().enumerate() {
             let first_level = numbers.milli(Parameter::TlbL1Miss);
             let counted = [
-                (transfer.walk(), pages.walks, &self.walks_counted[space]),
+                (memory.walk(), pages.walks, &self.walks_counted[space]),
                 (first_level, pages.first_level, &self.translated[space]),
             ];
             for (each, most, nodes) in counted {
@@ -307,11 +307,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Sectors that are missing in the L2 cache and counted.
-    fn missing_sectors(&self, transfer: &Transfer<'_>) -> Option<OnceCost> {
+    fn missing_sectors(&self, memory: &MemoryTimes) -> Option<OnceCost> {
         let most = self.kernel.counted_sectors?;
         let nodes = self.misses_counted.iter();
         Some(OnceCost {
-            cycles: cycles(transfer.missing_sector()),
+            cycles: cycles(memory.missing_sector()),
             most,
             nodes: nodes.map(|(&node, &times)| (node, times)).collect(),
             term: Term::GlobalMemory,
@@ -407,7 +407,7 @@ impl<'a> Builder<'a> {
         let mut start = Requested::default();
         if let Some(Some((first, _))) = kernel.nodes.get(kernel.entry) {
             // A launch loads the first line and those prefetched with it.
-            let line = self.address(*first) / self.code.line[0];
+            let [line, _] = self.lines(*first);
             start.code.extend(line..=line + ahead);
         }
         let mut successors = vec![Vec::new(); kernel.nodes.len()];
@@ -452,7 +452,7 @@ impl<'a> Builder<'a> {
             if let Some(space) = limits.and_then(|limits| self.translates(limits)) {
                 requested.translated[space] = true;
             }
-            requested.code.insert(self.address(op) / self.code.line[0]);
+            requested.code.extend(self.lines(op));
             for address in self.constant_addresses(op) {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
@@ -471,20 +471,13 @@ impl<'a> Builder<'a> {
         let banks: BTreeSet<u64> = loads.map(|loaded| loaded.bank.into()).collect();
         let mut waits = Vec::new();
         for op in (first.0..=last.0).map(OpIndex) {
-            let address = self.address(op);
-            let line = address / self.code.line[0];
-            let known = requested.code.contains(&line);
-            let counted = (node, &mut self.code_counted);
-            let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
-            let lost = match self.code.stays_in_first(line) {
-                true => 0,
-                false => late_of(&self.late_lost),
+            let [line, last] = self.lines(op);
+            let fetch = self.fetch(node, line, &requested, once);
+            // As the line of its first byte is requested with it, it may be the one that is prefetched.
+            let fetch_last = match last == line {
+                true => LineWait::default(),
+                false => self.fetch(node, last, &requested, once),
             };
-            let late = late_of(&self.late).max(lost);
-            let fetch = self
-                .code
-                .wait(address, [known, known], (once, late), counted);
-            let fetch = self.with_refetched(fetch);
             let constants = all(self
                 .constant_addresses(op)
                 .map(|address| {
@@ -505,6 +498,7 @@ impl<'a> Builder<'a> {
             let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
             waits.push(OpWaits {
                 fetch,
+                fetch_last,
                 constants,
                 may_be_loaded,
                 from_second: self.from_second,
@@ -512,7 +506,7 @@ impl<'a> Builder<'a> {
                 further_words,
                 access,
             });
-            requested.code.insert(line);
+            requested.code.extend([line, last]);
             for address in self.constant_addresses(op).collect::<Vec<_>>() {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
@@ -520,6 +514,29 @@ impl<'a> Builder<'a> {
             }
         }
         waits
+    }
+
+    /// Wait for a line of code.
+    fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
+        let known = requested.code.contains(&line);
+        let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
+        let lost = match self.code.stays_in_first(line) {
+            true => 0,
+            false => late_of(&self.late_lost),
+        };
+        let late = late_of(&self.late).max(lost);
+        let counted = (node, &mut self.code_counted);
+        let address = line * self.code.line[0];
+        let fetch = self
+            .code
+            .wait(address, [known, known], (once, late), counted);
+        self.with_refetched(fetch)
+    }
+
+    /// Lines of the first and of the last byte of an instruction.
+    fn lines(&self, op: OpIndex) -> [u64; 2] {
+        let (first, last) = self.kernel.facts.bytes(op);
+        [first, last].map(|byte| byte / self.code.line[0])
     }
 
     /// Adds the lines that a fetch may prefetch again to its wait.
@@ -566,18 +583,21 @@ impl<'a> Builder<'a> {
     }
 
     fn address(&self, op: OpIndex) -> u64 {
-        let facts = self.kernel.facts.get(op.index());
-        facts.map_or(0, |facts| facts.address.into())
+        self.kernel.facts.bytes(op).0
     }
 
     /// Addresses of the constant operands of an instruction.
     fn constant_addresses(&self, op: OpIndex) -> impl Iterator<Item = u64> + use<'a> {
-        let facts = self.kernel.facts.get(op.index());
-        let constants = facts.map_or(&[][..], |facts| &facts.constants);
+        let constants = self.kernel.facts.constants(op);
         constants
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
     }
+}
+
+/// Bytes of a sector of the L2 cache.
+fn sector(numbers: &MachineNumbers) -> u64 {
+    numbers.slow(Parameter::L2Sector).max(1)
 }
 
 /// Number of a space whose addresses are translated.
@@ -612,17 +632,11 @@ fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
 
 /// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
 fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
-    let address = |op: OpIndex| {
-        kernel
-            .facts
-            .get(op.index())
-            .map(|facts| u64::from(facts.address))
-    };
     let nodes = kernel.nodes.iter().flatten();
     nodes
-        .filter_map(|&(first, last)| {
-            let end = (address(last)? / line + 1 + ahead) * line;
-            Some((address(first)? / line * line, end))
+        .map(|&(first, last)| {
+            let end = (kernel.facts.bytes(last).1 / line + 1 + ahead) * line;
+            (kernel.facts.bytes(first).0 / line * line, end)
         })
         .collect()
 }
@@ -630,10 +644,9 @@ fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64
 /// Returns the addresses of constants that the kernel may bring into the caches.
 fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
     let nodes = kernel.nodes.iter().flatten();
-    let ops = nodes.flat_map(|&(first, last)| first.index()..=last.index());
-    let facts = ops.filter_map(|op| kernel.facts.get(op));
-    let operands = facts
-        .flat_map(|facts| &facts.constants)
+    let ops = nodes.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex));
+    let operands = ops
+        .flat_map(|op| kernel.facts.constants(op))
         .map(|&(bank, offset)| {
             let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
             (address, address + 1)

@@ -4,7 +4,10 @@ mod assumptions;
 pub(crate) mod bound;
 mod inputs;
 mod launch_memory;
+mod split_bound;
+mod wave_inputs;
 
+use crate::SplitOptions;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_machine::GpuModel;
 
@@ -40,6 +43,8 @@ pub struct CycleOptions {
     pub machine: GpuModel,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
+    /// Splitting of GCN3's waves.
+    pub splitting: SplitOptions,
 }
 
 /// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
@@ -49,6 +54,8 @@ pub struct CycleQuery {
     pub machine: Option<GpuModel>,
     /// Initial contents of the second-level cache.
     pub caches: CacheState,
+    /// Splitting of GCN3's waves.
+    pub splitting: SplitOptions,
 }
 
 impl CycleQuery {
@@ -65,6 +72,7 @@ impl CycleQuery {
         Ok(CycleOptions {
             machine,
             caches: self.caches,
+            splitting: self.splitting.clone(),
         })
     }
 }
@@ -74,6 +82,7 @@ impl From<CycleOptions> for CycleQuery {
         CycleQuery {
             machine: Some(options.machine),
             caches: options.caches,
+            splitting: options.splitting,
         }
     }
 }

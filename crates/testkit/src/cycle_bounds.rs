@@ -186,6 +186,7 @@ impl<'a> CycleSubject<'a> {
         let cycles = CycleOptions {
             machine: self.machine.clone(),
             caches: self.caches,
+            splitting: Default::default(),
         };
         let mut lone = LoneWarp::new(
             self.session,

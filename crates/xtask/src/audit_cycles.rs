@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -24,6 +25,9 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
     ("titan-x-maxwell", "sm_50"),
 ];
 
+/// Machines of waves.
+const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "gfx803")];
+
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
@@ -40,6 +44,8 @@ struct Extent {
     phases: u64,
     /// State of the caches at the start; `None` is that of each launch.
     caches: Option<CacheState>,
+    /// Whether kernels for GCN3 are audited.
+    is_gcn3: bool,
 }
 
 /// Parses the options, and the beginnings of names of launches.
@@ -50,6 +56,7 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
         warps: 4,
         phases: 16,
         caches: None,
+        is_gcn3: false,
     };
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
@@ -62,6 +69,7 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
             "--contents" => extent.contents = number()?,
             "--warps" => extent.warps = number()?,
             "--phases" => extent.phases = number()?,
+            "--gfx803" => extent.is_gcn3 = true,
             "--warm" => extent.caches = Some(CacheState::Warm),
             "--cold" => extent.caches = Some(CacheState::Cold),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
@@ -74,11 +82,19 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (extent, names) = extent_of(arguments)?;
     let mut machines = Vec::new();
-    for (name, chip) in MACHINES {
+    let of_kind: &[(&str, &str)] = match extent.is_gcn3 {
+        true => &WAVE_MACHINES,
+        false => &MACHINES,
+    };
+    for &(name, chip) in of_kind {
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
         machines.push((machine, chip));
     }
-    let launches = launches(repository, &names)?;
+    let files = match extent.is_gcn3 {
+        true => repository.gcn3_launches()?,
+        false => repository.cuda_launches()?,
+    };
+    let launches = launches(repository, files, &names)?;
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -159,10 +175,11 @@ pub(crate) fn quantiles(numbers: &mut [f64]) -> String {
 /// Returns the launches of kernels whose sources have these names, or of all kernels.
 pub(crate) fn launches(
     repository: &Repository,
+    files: Vec<PathBuf>,
     names: &[&str],
 ) -> anyhow::Result<Vec<(String, LaunchFile)>> {
     let mut launches = Vec::new();
-    for path in repository.cuda_launches()? {
+    for path in files {
         let name = path
             .file_name()
             .unwrap_or_default()
@@ -197,9 +214,10 @@ fn audit(
     extent: Extent,
 ) -> anyhow::Result<Audited> {
     let source = name.split('.').next().unwrap_or_default();
+    let extension = if extent.is_gcn3 { "co" } else { "cubin" };
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
     let cubin = |build: String| {
-        let name = format!("{source}.{build}.cubin");
+        let name = format!("{source}.{build}.{extension}");
         repository.built_kernels().join(name)
     };
     let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
@@ -260,6 +278,7 @@ fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: Extent) -> Lone
                 StartCaches::Warm => CacheState::Warm,
                 StartCaches::Cold => CacheState::Cold,
             }),
+            splitting: Default::default(),
         },
         most_warps: extent.warps,
         searched_warps: extent.warps,

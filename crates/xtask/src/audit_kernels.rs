@@ -41,7 +41,8 @@ the launch overhead. Prints a row for each launch and machine, the ratio of the 
   --contents COUNT  contents of the buffers: the given ones, then random ones (2)
   --warps COUNT     most warps of each launch (4)
   --phases COUNT    runs of each warp at the slow end with refreshes of DRAM at different times (16)
-  --warm, --cold    state of the L2 cache at the start (that of the launch)";
+  --warm, --cold    state of the L2 cache at the start (that of the launch)
+  --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano";
 
 /// Maximum number of warp instructions of a launch.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;

@@ -54,11 +54,20 @@ impl Repository {
     /// Launch files of kernels for NVIDIA's GPUs, sorted by name: those whose source is in `kernels/cuda`. Kernels for GCN3
     /// that compute the same have the same launches.
     pub(crate) fn cuda_launches(&self) -> anyhow::Result<Vec<PathBuf>> {
+        self.launches_of(|source| self.kernel_sources().join(format!("{source}.cu")))
+    }
+
+    /// Launch files of kernels that are built for GCN3, sorted by name.
+    pub(crate) fn gcn3_launches(&self) -> anyhow::Result<Vec<PathBuf>> {
+        self.launches_of(|source| self.built_kernels().join(format!("{source}.gfx803.co")))
+    }
+
+    /// Launch files of the sources for which a file exists.
+    fn launches_of(&self, file_of: impl Fn(&str) -> PathBuf) -> anyhow::Result<Vec<PathBuf>> {
         let mut files = files_with_extension(&self.launches(), "toml")?;
         files.retain(|file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let source = name.split('.').next().unwrap_or_default();
-            self.kernel_sources().join(format!("{source}.cu")).is_file()
+            file_of(name.split('.').next().unwrap_or_default()).is_file()
         });
         Ok(files)
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
         machines.push((machine, chip));
     }
-    let launches = launches(repository, &names)?;
+    let launches = launches(repository, repository.cuda_launches()?, &names)?;
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -66,6 +66,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 StartCaches::Warm => CacheState::Warm,
                 StartCaches::Cold => CacheState::Cold,
             },
+            splitting: Default::default(),
         })
     };
     std::thread::scope(|scope| {

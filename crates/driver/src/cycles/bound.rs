@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
-use warpbound_cycles::{KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term};
+use warpbound_cycles::{
+    KernelTime, MILLI, MachineNumbers, NodeVectors, PathTime, Term, WaveSplits,
+};
+use warpbound_isa::Program;
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 use warpbound_simt::NodeId;
+use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
 
+use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::AccessFindings;
 use crate::prepared::Prepared;
+use crate::runs::timed::splitting::SplitPlan;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 /// Most solutions of the integer program, each with vectors that suit the path of the one before.
@@ -66,10 +72,21 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let classes = AccessFindings::find(prepared, flow, knowledge).classes;
+        // Access classes are those of warps of 32 lanes.
+        let classes = match prepared.program {
+            Program::Amd(_) => BTreeMap::new(),
+            _ => AccessFindings::find(prepared, flow, knowledge).classes,
+        };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
         let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
+        let mut inputs = inputs;
+        if let Program::Amd(program) = &prepared.program {
+            let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
+            if plan.setup.splits > 0 && !plan.setup.sites.is_empty() {
+                inputs.split(wave_splits(&plan.setup));
+            }
+        }
         Ok(LoneWarp {
             flow,
             inputs,
@@ -94,6 +111,19 @@ impl<'a> LoneWarp<'a> {
         effort: Effort,
     ) -> Result<CycleBound, Diagnostic> {
         let of = |inputs| cycle_bound(self.flow, inputs, &self.numbers, stated, effort);
+        if self.inputs.splits.is_some() {
+            let program = SplitProgram {
+                flow: self.flow,
+                inputs: &self.inputs,
+                numbers: &self.numbers,
+                stated,
+                effort,
+            };
+            return of(&CycleInputs {
+                sibling_delay: program.delay()?,
+                ..self.inputs.clone()
+            });
+        }
         let each_misses = of(&self.inputs)?;
         let Some(inputs) = self.inputs.with_counted_sectors() else {
             return Ok(each_misses);
@@ -105,6 +135,20 @@ impl<'a> LoneWarp<'a> {
         } else {
             each_misses
         })
+    }
+}
+
+/// Returns what the time of a wave depends on in its splitting.
+fn wave_splits(splitting: &SplitSetup) -> WaveSplits {
+    let merge_points = splitting.sites.values().map(|site| site.merge_point);
+    let merge_points = merge_points.filter(|_| splitting.merge);
+    let all_merge = splitting.merge && merge_points.clone().all(|point| point.is_some());
+    WaveSplits {
+        splits: splitting.splits,
+        serialised: splitting.pipelines == SplitPipelines::Serialised,
+        sites: splitting.sites.keys().copied().collect(),
+        merge_points: merge_points.flatten().collect(),
+        all_merge,
     }
 }
 
@@ -170,13 +214,13 @@ pub(crate) fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<D
     }
     Ok(Delays {
         before: numbers.range(Parameter::LaunchKernel).1.into(),
-        once: 0,
+        once: inputs.sibling_delay.into(),
         interruptions: interrupts.then_some((interval.into(), refresh.into())),
     })
 }
 
 /// Solves the integer program with the costs of the steps.
-fn solve(
+pub(super) fn solve(
     flow: &KernelFlow,
     inputs: &CycleInputs,
     costs: &PathTime,
@@ -263,6 +307,9 @@ fn account(
     }
     let launch = numbers.range(Parameter::LaunchKernel).1;
     terms[Term::Launch as usize] += milli(launch);
+    terms[Term::Siblings as usize] += i128::try_from(delays.once)
+        .unwrap_or(i128::MAX)
+        .saturating_mul(MILLI.into());
     let without = Delays {
         interruptions: None,
         ..delays
@@ -343,6 +390,7 @@ fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
     Term::ALL
         .iter()
         .zip(cycles)
+        .filter(|(term, cycles)| **term != Term::Siblings || *cycles > 0)
         .map(|(term, cycles)| CycleTerm {
             name: term.name(),
             cycles: u64::try_from(cycles).unwrap_or(u64::MAX),

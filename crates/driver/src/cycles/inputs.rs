@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
-    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, SpaceLimits, TimedKernel,
-    TimedStep, Translations, refusal,
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, ScalarLimits, SpaceLimits,
+    TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_machine::Parameter;
+use warpbound_machine::{MachineFamily, Parameter};
 use warpbound_simt::counts::{CountKind, CountVar};
-use warpbound_timing::{Completion, InstrFacts, instr_facts};
+use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
 use super::launch_memory::{LaunchMemory, PageCount};
@@ -29,8 +29,10 @@ const BANK_BYTES: u64 = 0x1_0000;
 /// Inputs of the time of a kernel.
 #[derive(Clone)]
 pub struct CycleInputs {
-    /// Facts about the instructions.
+    /// Facts about the instructions of NVIDIA's code.
     pub facts: Vec<InstrFacts>,
+    /// Facts about the instructions of GCN3 code.
+    pub wave_facts: Vec<WaveFacts>,
     pub(crate) nodes: Vec<Option<(OpIndex, OpIndex)>>,
     pub(crate) steps: Vec<TimedStep>,
     /// Count variable of each step.
@@ -40,6 +42,12 @@ pub struct CycleInputs {
     pub accesses: BTreeMap<OpIndex, AccessLimits>,
     /// Loads from constant banks.
     pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    /// Scalar loads of GCN3 code.
+    pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
+    /// Splitting of the wave, if it may split.
+    pub splits: Option<WaveSplits>,
+    /// Cycles by which splits delay each other at most.
+    pub(crate) sibling_delay: u64,
     /// Whether lines of code may be missing in the L2 cache.
     pub lines_may_miss: bool,
     /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
@@ -59,18 +67,41 @@ impl CycleInputs {
     /// Returns the inputs as the crate of times reads them.
     pub(crate) fn kernel(&self) -> TimedKernel<'_> {
         TimedKernel {
-            facts: &self.facts,
+            facts: match self.wave_facts.is_empty() {
+                true => TimedCode::Warps(&self.facts),
+                false => TimedCode::Waves(&self.wave_facts),
+            },
             nodes: &self.nodes,
             steps: &self.steps,
             entry: self.entry,
             accesses: &self.accesses,
             loaded_constants: &self.loaded_constants,
+            scalar_loads: &self.scalar_loads,
+            splits: self.splits.as_ref(),
             lines_may_miss: self.lines_may_miss,
             lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
+    }
+
+    /// Lets the wave split: accesses are served by the same servers, whatever they find in the caches.
+    pub(crate) fn split(&mut self, splits: WaveSplits) {
+        let spaces = || self.accesses.values().flat_map(|limits| &limits.spaces);
+        let (misses, evicts, walks) = (
+            spaces().any(|space| space.may_miss),
+            spaces().any(|space| space.may_evict),
+            spaces().any(|space| space.may_walk),
+        );
+        let limits = self.accesses.values_mut();
+        for space in limits.flat_map(|limits| &mut limits.spaces) {
+            space.may_miss = misses;
+            space.may_evict = evicts;
+            space.may_walk = walks;
+        }
+        self.sectors = None;
+        self.splits = Some(splits);
     }
 
     /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.
@@ -87,7 +118,7 @@ impl CycleInputs {
 }
 
 /// Knowledge that decides the limits of accesses.
-struct AccessKnowledge {
+pub(super) struct AccessKnowledge {
     caches: CacheState,
     memory: Option<LaunchMemory>,
     /// Whether loads from global memory may look up the L1 cache.
@@ -111,11 +142,23 @@ impl Session {
         (numbers, caches): (&MachineNumbers, CacheState),
         launch: Option<&warpbound_launch::LaunchFile>,
     ) -> Result<CycleInputs, Diagnostic> {
-        let Program::Nvidia(program) = &prepared.program else {
-            return Err(Diagnostic::new(
-                "mini-SIMT programs have blocks in cycles, no warps",
-            ));
+        let (facts, wave_facts) = match &prepared.program {
+            Program::Nvidia(program) => (instr_facts(&prepared.code, program), Vec::new()),
+            Program::Amd(program) => (Vec::new(), gcn_facts(&prepared.code, program)),
+            Program::Mini(_) => {
+                return Err(Diagnostic::new(
+                    "mini-SIMT programs have blocks in cycles, no warps",
+                ));
+            }
         };
+        let family = MachineFamily::of_architecture(&self.image.isa().to_string());
+        if numbers.family() != family {
+            let message = format!(
+                "the code is {}, the machine has other GPUs",
+                self.image.isa()
+            );
+            return Err(Diagnostic::new(message));
+        }
         if let Some(name) = flow.external_names().first() {
             let message = format!("the time of {name}, which is outside the file, is not known");
             return Err(Diagnostic::new(message));
@@ -141,7 +184,6 @@ impl Session {
                 .is_none_or(|(launch, _)| launch.local > 0),
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
         };
-        let facts = instr_facts(&prepared.code, program);
         let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
         let constants = constants.unwrap_or_default();
         let constants_may_miss =
@@ -165,7 +207,11 @@ impl Session {
                 .filter(|memory| memory.fits)
                 .map(|memory| memory.sectors),
             counted_sectors: None,
+            scalar_loads: BTreeMap::new(),
+            splits: None,
+            sibling_delay: 0,
             facts,
+            wave_facts,
         };
         for (number, counted) in flow.counts.variables.iter().enumerate() {
             if let CountKind::WarpStep(from, step) = counted {
@@ -183,7 +229,11 @@ impl Session {
             .flatten()
             .flat_map(|&(first, last)| first.0..=last.0)
         {
-            inputs.add_op(OpIndex(op), prepared, classes, &access_knowledge, banks)?;
+            let at = OpIndex(op);
+            match prepared.program {
+                Program::Amd(_) => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
+                _ => inputs.add_op(at, prepared, classes, &access_knowledge, banks)?,
+            }
         }
         inputs.translations = access_knowledge.translations();
         Ok(inputs)
@@ -248,12 +298,7 @@ impl CycleInputs {
         match facts.completion {
             Completion::Memory { cached } => {
                 let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());
-                let direction = match meaning {
-                    Some(Meaning::Load { .. }) => Some(AccessDirection::Load),
-                    Some(Meaning::Store { .. }) => Some(AccessDirection::Store),
-                    Some(Meaning::Atomic { .. }) => Some(AccessDirection::Atomic),
-                    _ => None,
-                };
+                let direction = meaning.and_then(direction);
                 if let Some((class, direction)) = class.zip(direction) {
                     let condition = prepared.code.get(at).map(|op| op.condition);
                     let always = condition.is_some_and(|condition| condition.is_always());
@@ -289,14 +334,29 @@ impl CycleInputs {
     }
 }
 
+/// Direction of an access.
+pub(super) fn direction(meaning: &Meaning) -> Option<AccessDirection> {
+    match meaning {
+        Meaning::Load { .. } => Some(AccessDirection::Load),
+        Meaning::Store { .. } => Some(AccessDirection::Store),
+        Meaning::Atomic { .. } => Some(AccessDirection::Atomic),
+        _ => None,
+    }
+}
+
 impl AccessKnowledge {
     /// Whether everything but local memory is in the L2 cache.
-    fn is_warm(&self) -> bool {
+    pub(super) fn is_warm(&self) -> bool {
         self.caches == CacheState::Warm && self.memory.is_some_and(|memory| memory.fits)
     }
 
+    /// Whether a line of the L2 cache may be evicted for each line that is accessed.
+    pub(super) fn may_evict(&self) -> bool {
+        self.memory.is_none_or(|memory| !memory.fits)
+    }
+
     /// Returns the limits of an access.
-    fn limits(
+    pub(super) fn limits(
         &self,
         class: &AccessClass,
         direction: AccessDirection,
@@ -340,7 +400,7 @@ impl AccessKnowledge {
             // Local memory is not in the cache when a launch begins.
             may_miss: is_local || !self.is_warm(),
             may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
-            may_evict: self.memory.is_none_or(|memory| !memory.fits),
+            may_evict: self.may_evict(),
             // A generic access to local memory looks up the L1 cache as its instruction says.
             may_hit_l1: is_load && (cached || is_local || self.all_loads_cached),
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_cycles::MachineNumbers;
 use warpbound_ir::Code;
 use warpbound_launch::{GlobalMemory, Launch};
-use warpbound_machine::Parameter;
+use warpbound_machine::{MachineFamily, Parameter};
 
 /// Addresses that the timing model gives to code, constant banks and local memory in the L2 cache, and the distance of
 /// banks (docs/timing-model.md).
@@ -14,12 +14,6 @@ const CODE_AT: u64 = 0x20_0000_0000;
 const CONSTANTS_AT: u64 = 0x21_0000_0000;
 const BANK_STRIDE: u64 = 0x1_0000;
 const LOCAL_AT: u64 = 0x30_0000_0000;
-
-/// Bytes of a sector (`memory-units`).
-const SECTOR: u64 = 32;
-
-/// Lanes of a warp.
-const LANES: u64 = 32;
 
 /// First address of a range and the one after its last.
 type AddressRange = (u64, u64);
@@ -58,12 +52,13 @@ impl LaunchMemory {
             .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
             .collect();
         // The warp is in a slot of the first row of the first SM.
+        let lanes = lanes(numbers);
         let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
         let slots = match accesses_local {
-            true => threads.div_ceil(LANES).max(1),
+            true => threads.div_ceil(lanes).max(1),
             false => 0,
         };
-        let of_warp = u64::from(launch.local).next_multiple_of(4) * LANES;
+        let of_warp = u64::from(launch.local).next_multiple_of(4) * lanes;
         let local = [(LOCAL_AT, LOCAL_AT + slots * of_warp)];
         let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
         let line = numbers.slow(Parameter::InstructionLine);
@@ -85,11 +80,22 @@ impl LaunchMemory {
         LaunchMemory {
             fits: fits(&all, numbers),
             pages: pages((&buffers, &local), &all, numbers),
-            sectors: buffers
-                .iter()
-                .map(|(first, end)| end.div_ceil(SECTOR) - first / SECTOR)
-                .sum(),
+            sectors: {
+                let sector = numbers.slow(Parameter::L2Sector).max(1);
+                let sectors = buffers
+                    .iter()
+                    .map(|(first, end)| end.div_ceil(sector) - first / sector);
+                sectors.sum()
+            },
         }
+    }
+}
+
+/// Lanes of a warp.
+pub(crate) fn lanes(numbers: &MachineNumbers) -> u64 {
+    match numbers.family() {
+        MachineFamily::Nvidia => warpbound_isa::nvidia::WARP_LANES.into(),
+        MachineFamily::Gcn3 => warpbound_launch::gcn::LANES.into(),
     }
 }
 

@@ -23,7 +23,11 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
     let options = SandwichOptions {
         seeds: 1,
         contents: 1,
-        ..SandwichOptions::new(CycleOptions { machine, caches })
+        ..SandwichOptions::new(CycleOptions {
+            machine,
+            caches,
+            splitting: Default::default(),
+        })
     };
     let plant = |chain: &mut Chain<'_>| change(chain.observed.as_mut().expect("observations"));
     let report = session.sandwich_with(kernel, &grid, &options, |_, _| {}, plant);

@@ -40,6 +40,7 @@ pub(super) fn run(selected: &Selected<'_>, options: &BoundOptions) -> anyhow::Re
     let cycles = CycleOptions {
         machine,
         caches: CacheState::Any,
+        splitting: Default::default(),
     };
     let survey = Mutex::new(CycleSurvey::default());
     for path in selected.files {

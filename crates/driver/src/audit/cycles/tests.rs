@@ -25,6 +25,7 @@ fn lone_warp_runs(caches: CacheState) -> LoneWarpRuns {
     let cycles = CycleOptions {
         machine: GpuModel::built_in("gtx1080").expect("a machine"),
         caches,
+        splitting: Default::default(),
     };
     LoneWarpRuns::of_audit(&cycles, 1, 1, u64::MAX)
 }

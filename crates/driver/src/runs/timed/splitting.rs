@@ -44,8 +44,8 @@ pub enum SplitMarks {
 
 /// Splitting in a run, and the branches that are no sites.
 #[derive(Clone, Debug)]
-pub(super) struct SplitPlan {
-    pub(super) setup: SplitSetup,
+pub(crate) struct SplitPlan {
+    pub(crate) setup: SplitSetup,
     marks: &'static str,
     refused: Vec<RefusedSite>,
 }
@@ -56,7 +56,7 @@ impl SplitPlan {
     /// # Errors
     ///
     /// The control flow of the kernel cannot be followed, or a wave may not split at a site that a file marks.
-    pub(super) fn new(
+    pub(crate) fn new(
         session: &Session,
         prepared: &Prepared<'_>,
         program: &GcnProgram,

@@ -1,0 +1,112 @@
+//! Transfer functions of either kind of code.
+
+use warpbound_ir::OpIndex;
+
+use crate::account::{Account, Term};
+use crate::code::TimedCode;
+use crate::kernel::TimedKernel;
+use crate::lines::LineWait;
+use crate::memory::MemoryTimes;
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::state::{Layout, TimeVector};
+use crate::step::{OpWaits, Transfer};
+use crate::wave_step::WaveTransfer;
+
+/// Transfer functions of the instructions of a kernel.
+pub(crate) enum StepRules<'a> {
+    Warps(Transfer<'a>),
+    Waves(WaveTransfer<'a>),
+}
+
+impl<'a> StepRules<'a> {
+    pub(crate) fn new(kernel: &'a TimedKernel<'a>, numbers: &MachineNumbers) -> StepRules<'a> {
+        match kernel.facts {
+            TimedCode::Warps(facts) => {
+                StepRules::Warps(Transfer::new(facts, kernel.accesses, numbers))
+            }
+            TimedCode::Waves(facts) => StepRules::Waves(WaveTransfer::new(facts, kernel, numbers)),
+        }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        match self {
+            StepRules::Warps(transfer) => &transfer.layout,
+            StepRules::Waves(transfer) => &transfer.layout,
+        }
+    }
+
+    pub(crate) fn memory(&self) -> &MemoryTimes {
+        match self {
+            StepRules::Warps(transfer) => &transfer.memory,
+            StepRules::Waves(transfer) => &transfer.memory,
+        }
+    }
+
+    /// Time between two cycles in which a warp may issue, in thousandths of cycles: shifts of whole turns shift all times.
+    pub(crate) fn turn(&self) -> i64 {
+        match self {
+            StepRules::Warps(_) => MILLI,
+            StepRules::Waves(transfer) => transfer.turn(),
+        }
+    }
+
+    /// Whether an instruction jumps if the next one is not at the next index.
+    pub(crate) fn branches(&self, at: OpIndex) -> bool {
+        match self {
+            StepRules::Warps(transfer) => transfer.branches(at),
+            StepRules::Waves(transfer) => transfer.branches(at),
+        }
+    }
+
+    /// Delays the next instruction by a taken branch.
+    pub(crate) fn jump(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
+        match self {
+            StepRules::Warps(transfer) => transfer.jump(vector, account),
+            StepRules::Waves(transfer) => transfer.jump(vector, account),
+        }
+    }
+
+    /// Delays an instruction at which splits become one, before its lines are requested.
+    pub(crate) fn arrive(&self, vector: &mut TimeVector, at: OpIndex, account: &mut Account<'_>) {
+        if let StepRules::Waves(transfer) = self {
+            transfer.merge(vector, at, account);
+        }
+    }
+
+    /// Delays the next instruction by the fetch of its line.
+    pub(crate) fn fetch(
+        &self,
+        vector: &mut TimeVector,
+        wait: &LineWait,
+        account: &mut Account<'_>,
+    ) {
+        if let Some(until) = wait.arrival(vector) {
+            account.wait(vector, until, Term::Fetch);
+        }
+        if let StepRules::Waves(transfer) = self {
+            transfer.miss_turn(vector, account);
+        }
+    }
+
+    /// Issues an instruction, with the worst outcomes.
+    pub(crate) fn issue(
+        &self,
+        vector: &mut TimeVector,
+        at: OpIndex,
+        waits: &OpWaits,
+        account: &mut Account<'_>,
+    ) {
+        match self {
+            StepRules::Warps(transfer) => transfer.issue(vector, at, waits, account),
+            StepRules::Waves(transfer) => transfer.issue(vector, at, waits, account),
+        }
+    }
+
+    /// Time at which a launch ends whose warp has exited.
+    pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
+        match self {
+            StepRules::Warps(transfer) => transfer.end(vector),
+            StepRules::Waves(transfer) => transfer.end(vector),
+        }
+    }
+}
