@@ -29,11 +29,13 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
+pub(crate) use observe::ObservedLaunch;
 use setup::TimedSetup;
 pub use splitting::{SplitMarks, SplitOptions};
 
 pub(crate) mod assumptions;
 mod ends;
+pub(crate) mod observe;
 mod occupancy;
 mod sensitivities;
 mod setup;
@@ -339,12 +341,9 @@ impl<'a> TimedLaunch<'a> {
             lines: tables.lines,
             instructions: tables.instructions,
             sms: tables.sms,
-            waves: self.setup.wave_report(
-                self.prepared,
-                names,
-                &finished.counts,
-                statistics,
-            ),
+            waves: self
+                .setup
+                .wave_report(self.prepared, names, &finished.counts, statistics),
             assumptions: self.assumptions(&finished.used_parameters),
             spread: None,
             sensitivities: None,
