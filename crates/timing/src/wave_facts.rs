@@ -103,6 +103,10 @@ pub struct WaveFacts {
     pub idle: u32,
     /// Dwords of a lane that it moves between registers and memory; of scalar memory, those of the wave. At least 1.
     pub dwords: u8,
+    /// Whether a load bypasses the L1 cache (modifier glc).
+    pub bypasses: bool,
+    /// Whether it invalidates the L1 cache: buffer_wbinvl1 and buffer_wbinvl1_vol.
+    pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
 }
@@ -140,6 +144,11 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
             _ => 0,
         },
         dwords,
+        bypasses: view.as_ref().is_some_and(|view| view.modifiers.glc),
+        invalidates: matches!(
+            instr.opcode(),
+            Some(GcnOpcode::BufferWbinvl1 | GcnOpcode::BufferWbinvl1Vol)
+        ),
         has_class: class != GcnClass::None,
     }
 }
