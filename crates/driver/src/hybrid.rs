@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::branch_sites;
 use warpbound_analyse::instrumentation::PointGraph;
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_load::Kernel;
 use warpbound_report::HybridReport;
 use warpbound_simulate::timed::SplitPipelines;
 
-use crate::audit::vary::variation;
+use crate::audit::variation;
 use crate::runs::timed::ObservedLaunch;
 use crate::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches, TimedOptions};
 
@@ -184,7 +184,10 @@ impl HybridRuns<'_> {
                 }
                 // Contents that were made up may lead out of a buffer.
                 Err(why) if !is_given => {
-                    notes.insert(format!("a run with other contents is left out: {}", why.message));
+                    notes.insert(format!(
+                        "a run with other contents is left out: {}",
+                        why.message
+                    ));
                 }
                 Err(why) => return Err(why),
             }
@@ -200,7 +203,9 @@ impl HybridRuns<'_> {
     ) -> Result<(ObservedLaunch, traces::RunTrace), Diagnostic> {
         let ops = self.prepared.code.ops.len();
         let mut tracer = PathTracer::new(self.graph, &self.flow.thread, ops);
-        let observed = self.session.observe(self.prepared, launch, timed, &mut tracer)?;
+        let observed = self
+            .session
+            .observe(self.prepared, launch, timed, &mut tracer)?;
         let run = tracer.finish().map_err(|why| {
             let name = self.prepared.kernel.demangled();
             self.session.locate(Diagnostic::new(why).in_kernel(name))

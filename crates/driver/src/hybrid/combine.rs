@@ -124,7 +124,10 @@ impl SplitRuns {
                     origin.merged.insert(point);
                 }
             }
-            let start = starts.get(&batch_of(member.block)).copied().unwrap_or_default();
+            let start = starts
+                .get(&batch_of(member.block))
+                .copied()
+                .unwrap_or_default();
             let delay = self.thesis_delays.entry(member.place).or_default();
             *delay = (*delay).max(member.first - start.min(member.first));
         }

@@ -36,7 +36,8 @@ pub(crate) struct DelayedPath {
 /// late split is not paired with the path of another one. `None` without splits.
 pub(crate) fn parallel_batch(splits: impl IntoIterator<Item = DelayedPath>) -> Option<u64> {
     let sums = splits.into_iter();
-    sums.map(|split| split.delay.saturating_add(split.longest)).max()
+    sums.map(|split| split.delay.saturating_add(split.longest))
+        .max()
 }
 
 /// Largest time of a batch whose splits run one after the other: the maximum in (5.5), from the largest delay of a split

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::instrumentation::{ExecBranch, PointGraph, PointKind};
 use warpbound_base::{Cycles, Diagnostic, Observed};
 use warpbound_bound::{
-    Effort, ExclusiveArms, Ipet, LongestPath, MeasuredEdge, MeasuredGraph, NoLongestPath, PathQuery,
-    PathStart, longest_path,
+    Effort, ExclusiveArms, Ipet, LongestPath, MeasuredEdge, MeasuredGraph, NoLongestPath,
+    PathQuery, PathStart, longest_path,
 };
 use warpbound_simt::NodeId;
 
@@ -107,7 +107,13 @@ impl<'a> PathFinder<'a> {
             loops: &self.flow.loops.loops,
             bounds: &self.bounds,
         };
-        longest_path(&self.ipet, &self.flow.counts, graph, query, Effort::default())
+        longest_path(
+            &self.ipet,
+            &self.flow.counts,
+            graph,
+            query,
+            Effort::default(),
+        )
     }
 
     /// Returns the edges on which a child leaves the branch at which it was split off: no lane of it is active.
@@ -139,7 +145,9 @@ impl<'a> PathFinder<'a> {
     ) -> Vec<ExclusiveArms> {
         let mut all = Vec::new();
         for (number, branch) in self.graph.branches.iter().enumerate() {
-            let other = branch.other_arm.and_then(|other| self.graph.branches.get(other));
+            let other = branch
+                .other_arm
+                .and_then(|other| self.graph.branches.get(other));
             let Some(other) = other else {
                 continue;
             };
@@ -255,7 +263,9 @@ impl<'a> PathFinder<'a> {
             let Some(branch) = self.graph.branches.get(mark) else {
                 continue;
             };
-            let other = branch.other_arm.and_then(|other| self.graph.branches.get(other));
+            let other = branch
+                .other_arm
+                .and_then(|other| self.graph.branches.get(other));
             // The lanes of the child are those of the other arm; all others are those of the first arm.
             let is_child = number + 1 == place;
             let (not_first, not_second) = match is_child {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::{ExclusiveArms, LongestPath, NoLongestPath};
 use warpbound_launch::LaunchFile;
 use warpbound_report::HybridReport;
@@ -265,7 +265,10 @@ impl ReportInputs<'_> {
 
     /// Returns the reason why there is no estimate.
     fn reason(&self, paths: &Paths) -> Option<String> {
-        let failed = paths.by_origin.values().find_map(|(path, _)| path.as_ref().err());
+        let failed = paths
+            .by_origin
+            .values()
+            .find_map(|(path, _)| path.as_ref().err());
         match failed {
             Some(NoLongestPath::Unbounded) => {
                 let names = loop_names(&self.flow.loops);
@@ -282,16 +285,27 @@ impl ReportInputs<'_> {
             Some(NoLongestPath::Failed(why)) => return Some(why.message.clone()),
             None => {}
         }
-        let missing: Vec<String> = paths.missing.iter().map(|&edge| self.edge_name(edge)).collect();
+        let missing: Vec<String> = paths
+            .missing
+            .iter()
+            .map(|&edge| self.edge_name(edge))
+            .collect();
         (!missing.is_empty()).then(|| {
-            format!("no run has passed {}, which a wave may pass", missing.join(", "))
+            format!(
+                "no run has passed {}, which a wave may pass",
+                missing.join(", ")
+            )
         })
     }
 
     fn edge_name(&self, number: usize) -> String {
-        self.finder.graph.edges.get(number).map_or(String::new(), |edge| {
-            format!("P{} → P{}", edge.from, edge.to)
-        })
+        self.finder
+            .graph
+            .edges
+            .get(number)
+            .map_or(String::new(), |edge| {
+                format!("P{} → P{}", edge.from, edge.to)
+            })
     }
 
     fn configurations(&self, runs: &SplitRuns, paths: &Paths) -> Vec<HybridConfiguration> {
@@ -321,7 +335,9 @@ impl ReportInputs<'_> {
             .map(|(number, edge)| HybridEdge {
                 from: edge.from,
                 to: edge.to,
-                via: edge.via.map(|via| self.prepared.location(space.block(via).first)),
+                via: edge
+                    .via
+                    .map(|via| self.prepared.location(space.block(via).first)),
                 time: runs.traces.time(number).map(|time| time.0.0),
                 count: runs.traces.edges.get(number).map_or(0, |times| times.count),
                 missing: paths.missing.contains(&number),
@@ -358,7 +374,9 @@ impl ReportInputs<'_> {
         let numbers = names.iter().zip(numbers);
         let sentence = |(name, (bound, total)): (&warpbound_bound::LoopName, _)| {
             let text = match (bound, total) {
-                (Some(bound), _) => format!("its header is executed at most {bound} times for each entry"),
+                (Some(bound), _) => {
+                    format!("its header is executed at most {bound} times for each entry")
+                }
                 (None, Some(total)) => format!("its header is executed at most {total} times"),
                 (None, None) => "no bound".to_owned(),
             };
@@ -382,7 +400,9 @@ impl ReportInputs<'_> {
                 "at a site at which no run was refused to split, a wave whose lanes disagree splits"
                     .to_owned(),
             );
-            all.push("splits begin at those sites only at which splits of the runs began".to_owned());
+            all.push(
+                "splits begin at those sites only at which splits of the runs began".to_owned(),
+            );
         }
         all
     }

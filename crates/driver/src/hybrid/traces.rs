@@ -187,8 +187,10 @@ impl<'a> PathTracer<'a> {
             if let Some(is_point) = is_point.get_mut(point.at.index()) {
                 *is_point = true;
             }
-            let vias: BTreeSet<NodeId> =
-                graph.edges_from(number).filter_map(|(_, edge)| edge.via).collect();
+            let vias: BTreeSet<NodeId> = graph
+                .edges_from(number)
+                .filter_map(|(_, edge)| edge.via)
+                .collect();
             next[number] = vias
                 .into_iter()
                 .map(|via| (thread.space.block(via).first, via))
@@ -236,7 +238,11 @@ impl<'a> PathTracer<'a> {
         let groups = &self.groups;
         let find = |block: u64| groups.get(&block).copied().unwrap_or_default();
         Ok(RunTrace {
-            groups: self.dispatched.iter().map(|&block| (block, find(block))).collect(),
+            groups: self
+                .dispatched
+                .iter()
+                .map(|&block| (block, find(block)))
+                .collect(),
             traces: self.traces,
             members: self.members,
         })
@@ -252,7 +258,8 @@ impl<'a> PathTracer<'a> {
                 self.fail(warp, at);
                 return;
             }
-            self.walkers.insert(key, Walker::launched(self.graph.start, cycle));
+            self.walkers
+                .insert(key, Walker::launched(self.graph.start, cycle));
             return;
         };
         if walker.first.is_none() {
@@ -287,7 +294,9 @@ impl<'a> PathTracer<'a> {
         let branch = self.branch_at.get(walker.point).copied().flatten();
         if let Some(branch) = branch {
             let first_of = self.first_of.get(branch).copied().flatten();
-            self.traces.both_arms.extend(walker.decide(self.graph, branch, first_of));
+            self.traces
+                .both_arms
+                .extend(walker.decide(self.graph, branch, first_of));
         }
         walker.point = to;
         walker.since = cycle;
@@ -309,7 +318,10 @@ impl<'a> PathTracer<'a> {
                     let mut ahead = walker.clone();
                     let next = self.next.get(walker.point)?;
                     if ahead.via.is_none() {
-                        ahead.via = next.iter().find(|(first, _)| *first == at).map(|(_, via)| *via);
+                        ahead.via = next
+                            .iter()
+                            .find(|(first, _)| *first == at)
+                            .map(|(_, via)| *via);
                     }
                     edge_to(self.graph, &ahead, at).map(|(_, to)| to)
                 }
@@ -366,7 +378,9 @@ impl<'a> PathTracer<'a> {
     }
 
     fn fail(&mut self, warp: &WarpPlace, at: OpIndex) {
-        let WarpPlace { block, warp, slot, .. } = warp;
+        let WarpPlace {
+            block, warp, slot, ..
+        } = warp;
         let number = at.0;
         self.error.get_or_insert_with(|| {
             format!(

@@ -29,11 +29,13 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
+pub(crate) use observe::ObservedLaunch;
 use setup::TimedSetup;
 pub use splitting::{SplitMarks, SplitOptions};
 
 pub(crate) mod assumptions;
 mod ends;
+pub(crate) mod observe;
 mod occupancy;
 mod sensitivities;
 mod setup;
