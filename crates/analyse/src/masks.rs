@@ -253,6 +253,12 @@ impl<'a> Masks<'a> {
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
     }
 
+    /// Whether the lanes that are active after an operation of a node were active before it.
+    pub(crate) fn narrows(&self, node: NodeId, at: OpIndex) -> bool {
+        let states = self.before(node, at).zip(self.before(node, at.next()));
+        states.is_some_and(|(before, after)| after.active_is_within(&before))
+    }
+
     /// Predicate of a comparison.
     pub(crate) fn predicate(&self, at: OpIndex) -> Option<&'a Expr> {
         self.code.get(at).and_then(domain::predicate_of)

@@ -29,6 +29,7 @@ mod prepared;
 mod runs;
 mod sandwich;
 mod session;
+mod splits;
 mod stated_launches;
 mod words;
 

@@ -494,7 +494,7 @@ pub(crate) fn share(part: u64, all: u64) -> String {
 }
 
 /// Formats the hit rate; `-` without lookups.
-fn hit_rate(hits: u64, lookups: u64) -> String {
+pub(crate) fn hit_rate(hits: u64, lookups: u64) -> String {
     match lookups {
         0 => "-".to_owned(),
         lookups => share(hits, lookups),

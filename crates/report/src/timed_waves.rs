@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::table::{Align, counted, section};
-use crate::timed_text::share;
+use crate::timed_text::{hit_rate, share};
 
 use Align::{Left, Right};
 
@@ -14,6 +14,8 @@ pub struct WaveReport {
     pub units: Vec<UnitTime>,
     /// Use of the lanes of the vector ALUs.
     pub lane_cycles: LaneCycles,
+    /// Accesses to scalar memory.
+    pub scalar_memory: ScalarMemoryCount,
     /// Splits of waves; absent if waves do not split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub splitting: Option<SplittingReport>,
@@ -39,6 +41,19 @@ pub struct LaneCycles {
     pub used: u64,
     /// Lane-cycles of all vector pipelines, those of splits included, while their compute unit held blocks.
     pub offered: u64,
+}
+
+/// Accesses to scalar memory.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct ScalarMemoryCount {
+    /// Wave instructions.
+    pub accesses: u64,
+    /// Lines of the scalar cache that they need.
+    pub lines: u64,
+    /// Lines that hit in the scalar cache.
+    pub hits: u64,
+    /// Lines that missed it and hit in the L2 cache.
+    pub l2_hits: u64,
 }
 
 /// Splits of waves in a run.
@@ -108,6 +123,19 @@ pub struct RefusedSite {
 impl WaveReport {
     /// Appends the tables of units and splits.
     pub(crate) fn write(&self, out: &mut String, with_refusals: bool) {
+        let scalar = self.scalar_memory;
+        let rows = (scalar.accesses > 0).then(|| {
+            let missed = scalar.lines - scalar.hits.min(scalar.lines);
+            vec![
+                "scalar".to_owned(),
+                scalar.accesses.to_string(),
+                scalar.lines.to_string(),
+                hit_rate(scalar.hits, scalar.lines),
+                hit_rate(scalar.l2_hits, missed),
+            ]
+        });
+        let head = vec!["memory", "accesses", "lines", "scalar cache hits", "L2 hits"];
+        section(out, &[Left, Right, Right, Right, Right], head, rows.into_iter());
         let rows = self.units.iter().map(|unit| {
             vec![
                 unit.unit.to_owned(),

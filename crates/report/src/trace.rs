@@ -143,6 +143,17 @@ pub enum TraceArgs<'a> {
         /// Sectors transferred to or from DRAM.
         dram: u32,
     },
+    /// Details of an access to scalar memory.
+    Scalar {
+        /// Address of the instruction.
+        address: &'a str,
+        /// Lines of the scalar cache.
+        lines: u32,
+        /// Lines that hit in the scalar cache.
+        hits: u32,
+        /// Lines that missed it and hit in the L2 cache.
+        l2_hits: u32,
+    },
     /// Details of a wave that splits.
     Split {
         /// Address of the branch.

@@ -3,15 +3,20 @@
 //!
 //! All lanes of a wave have one program counter, and there is no stack: programs switch lanes off and on by operations
 //! that write the mask EXEC. A wave walks on while no lane is active; only its end finishes it.
+//!
+//! A wave may split (`wavefront-splitting-2022`, 4.3): both parts go on with program counters of their own, and each has
+//! the lanes of its split mask. A lane is active only in the part that has it.
 
 use crate::warp::DivergenceOrder;
 use crate::{ControlTransfer, ExecutionModel, Mask, TransferError};
 
-/// Next instruction and active lanes of a wave.
+/// Next instruction and active lanes of a wave, or of a split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecMask<P> {
     next: P,
     active: Mask,
+    /// The split mask: all ones unless the wave has split. All active lanes are in it after each write of the mask.
+    own: Mask,
     has_ended: bool,
 }
 
@@ -22,6 +27,7 @@ impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
         ExecMask {
             next: start,
             active,
+            own: Mask::MAX,
             has_ended: false,
         }
     }
@@ -41,7 +47,7 @@ impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
         match *transfer {
             ControlTransfer::Next => self.next = next,
             ControlTransfer::SetActive(active) => {
-                self.active = active;
+                self.active = active & self.own;
                 self.next = next;
             }
             _ if taken == 0 => self.next = next,
@@ -58,7 +64,33 @@ impl<P: Copy> ExecutionModel<P> for ExecMask<P> {
     }
 }
 
-impl<P> ExecMask<P> {
+impl<P: Copy> ExecMask<P> {
+    /// The lanes that this split has; all lanes if the wave has not split.
+    pub fn own(&self) -> Mask {
+        self.own
+    }
+
+    /// Splits: this part keeps the active lanes, the returned one has its other lanes, none of which is active. Both are
+    /// about to execute the same instruction.
+    #[must_use]
+    pub fn split(&mut self) -> Self {
+        let rest = ExecMask {
+            own: self.own & !self.active,
+            active: 0,
+            ..*self
+        };
+        self.own &= self.active;
+        rest
+    }
+
+    /// Merges with a split that is about to execute the same instruction: its lanes become lanes of this one, and it ends
+    /// without lanes.
+    pub fn merge(&mut self, other: &mut Self) {
+        self.own |= std::mem::take(&mut other.own);
+        self.active |= std::mem::take(&mut other.active);
+        other.has_ended = true;
+    }
+
     /// The active lanes; those of the last instruction once the wave has ended.
     pub fn active(&self) -> Mask {
         self.active
@@ -96,6 +128,41 @@ mod tests {
         assert_eq!(wave.running(), Some((10, 8)));
         assert_eq!(wave.apply(&ControlTransfer::Exit, Mask::MAX, 11), Ok(false));
         assert_eq!(wave.running(), None);
+    }
+
+    /// Three parts, the second of which splits again (nested sites): each lane is in one part at any time.
+    #[test]
+    fn parts_share_no_lane() {
+        let mut wave = wave(0b0111);
+        let mut child = wave.split();
+        assert_eq!((wave.own(), wave.active()), (0b0111, 0b0111));
+        assert_eq!((child.own(), child.active()), (!0b0111, 0));
+        // The other side of the branch: all lanes but those of the first.
+        child
+            .apply(&ControlTransfer::SetActive(0b1_1000), 0, 4)
+            .expect("in the model");
+        wave.apply(&ControlTransfer::SetActive(0b1_1000), 0, 4)
+            .expect("in the model");
+        assert_eq!((wave.active(), child.active()), (0, 0b1_1000));
+        child
+            .apply(&ControlTransfer::SetActive(0b1000), 0, 5)
+            .expect("in the model");
+        let grandchild = child.split();
+        assert_eq!((child.own(), grandchild.own()), (0b1000, !0b1111));
+        assert_eq!(wave.own() | child.own() | grandchild.own(), Mask::MAX);
+        // A restored mask has lanes of all parts; each takes its own.
+        let restored = ControlTransfer::SetActive(0b1_1111);
+        let mut parts = [wave, child, grandchild];
+        for part in &mut parts {
+            part.apply(&restored, 0, 6).expect("in the model");
+        }
+        assert_eq!(parts.map(|part| part.active()), [0b0111, 0b1000, 0b1_0000]);
+        let [mut first, mut second, mut third] = parts;
+        first.merge(&mut second);
+        first.merge(&mut third);
+        assert_eq!((second.running(), third.own()), (None, 0));
+        assert_eq!((first.own(), first.active()), (Mask::MAX, 0b1_1111));
+        assert_eq!(first.running(), Some((6, 0b1_1111)));
     }
 
     #[test]

@@ -23,6 +23,8 @@ mod once;
 mod once_access;
 mod parallel;
 mod program;
+mod split_runs;
+mod splits;
 mod steps;
 mod surface;
 mod texture;
@@ -47,6 +49,8 @@ pub use checks::{Hazard, launch_checked};
 pub use counts::{Counts, Note, NoteKind};
 pub use fault::{BarrierWait, Fault, FaultKind};
 pub use listen::{AccessKind, CellValues, ExecutionListener, Issue, MemoryAccess, NoListener};
+pub use split_runs::{SplitCounts, SplitSchedule, UntimedSplits, launch_split};
+pub use splits::SplitFault;
 
 pub(crate) use block::{Block, ExecContext};
 pub(crate) use memory::space_of;
@@ -62,7 +66,7 @@ pub type NvidiaModel = ActivationStack<u32>;
 pub type WaveModel = ExecMask<u32>;
 
 /// Lanes of a wave of AMD's GPUs, as the length of a row of values.
-const WAVE_LANES: usize = gcn::LANES as usize;
+pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 
 /// Executes all blocks of a launch.
 ///

@@ -193,6 +193,7 @@ impl EventListener for CycleAccounting {
             Event::Issue { warp, .. }
             | Event::Shared { warp, .. }
             | Event::Memory { warp, .. }
+            | Event::Scalar { warp, .. }
             | Event::SplitRefused { warp, .. }
             | Event::WarpEnds { warp } => Some(warp.sm),
             Event::Split { parent: warp, .. } | Event::Merge { into: warp, .. } => Some(warp.sm),
@@ -231,7 +232,11 @@ impl EventListener for CycleAccounting {
                 }
             }
             Event::Issue { warp, waited, .. } => self.issue(cycle, warp, waited),
-            Event::Shared { done, .. } | Event::Memory { done, .. } if *done < cycle => {
+            Event::Shared { done, .. }
+            | Event::Memory { done, .. }
+            | Event::Scalar { done, .. }
+                if *done < cycle =>
+            {
                 Err(format!("{event:?} is done before {cycle}"))
             }
             Event::Split { parent, child, .. } => self.split(cycle, parent, child),

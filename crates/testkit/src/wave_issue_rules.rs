@@ -5,15 +5,15 @@ mod spelled;
 mod units;
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
-use warpbound_ir::OpIndex;
 use warpbound_isa::amd::GcnProgram;
 use warpbound_machine::{MachineConfig, Parameter};
 use warpbound_simt::Mask;
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, SplitPipelines, WarpPlace};
 
 use spelled::{SpelledInstr, SpelledKind, SpelledRegister};
-use units::{Turn, UnitPool};
+use units::{Turn, TurnFault, UnitPool};
 
 /// Maximum number of violations that are kept for a rule.
 const MAX_PER_RULE: usize = 5;
@@ -45,7 +45,7 @@ pub struct WaveRuleSetup {
 /// - `capacity`: waves, groups and registers fit on their SIMD and compute unit;
 /// - `memory`: an access hits no more often than it looks up, and ends after it began.
 pub struct WaveIssueRules<'a> {
-    instrs: Vec<Option<SpelledInstr>>,
+    instrs: Rc<[Option<SpelledInstr>]>,
     machine: &'a MachineConfig,
     setup: WaveRuleSetup,
     /// Running splits by compute unit and slot.
@@ -134,7 +134,7 @@ impl<'a> WaveIssueRules<'a> {
         setup: WaveRuleSetup,
     ) -> WaveIssueRules<'a> {
         WaveIssueRules {
-            instrs: SpelledInstr::all(program),
+            instrs: SpelledInstr::all(program).into(),
             machine,
             setup,
             splits: HashMap::new(),
@@ -180,7 +180,8 @@ impl<'a> WaveIssueRules<'a> {
         let Some(mut split) = self.splits.remove(&(place.sm, place.slot)) else {
             return;
         };
-        let Some(instr) = self.instrs.get(at).and_then(Option::as_ref) else {
+        let instrs = Rc::clone(&self.instrs);
+        let Some(instr) = instrs.get(at).and_then(Option::as_ref) else {
             let violation = format!("there is no instruction {at}");
             return self.report(cycle, (Rule::Events, violation));
         };
@@ -638,6 +639,21 @@ impl EventListener for WaveIssueRules<'_> {
                     || *access == AccessKind::Load && l1_hits + l2_lookups != *sectors
                 {
                     let violation = format!("{event:?} loses sectors or hits too often");
+                    self.report(cycle, (Rule::Memory, violation));
+                }
+                self.complete(cycle, warp, at.index(), *done);
+            }
+            Event::Scalar {
+                warp,
+                at,
+                done,
+                lines,
+                hits,
+                l2_hits,
+                ..
+            } => {
+                if hits + l2_hits > *lines {
+                    let violation = format!("{event:?} hits too often");
                     self.report(cycle, (Rule::Memory, violation));
                 }
                 self.complete(cycle, warp, at.index(), *done);

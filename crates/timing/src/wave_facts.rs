@@ -103,6 +103,8 @@ pub struct WaveFacts {
     pub idle: u32,
     /// Dwords of a lane that it moves between registers and memory; of scalar memory, those of the wave. At least 1.
     pub dwords: u8,
+    /// Whether a load bypasses the L1 cache (modifier glc).
+    pub bypasses: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
 }
@@ -140,6 +142,7 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
             _ => 0,
         },
         dwords,
+        bypasses: view.as_ref().is_some_and(|view| view.modifiers.glc),
         has_class: class != GcnClass::None,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::{Misses, OccupancyReport, SmReport, TheoreticalOccupancy};
-use warpbound_report::timed_waves::RefusedSplits;
+use warpbound_report::timed_waves::{RefusedSplits, ScalarMemoryCount};
 use warpbound_simulate::timed::{
     AccessKind, Event, EventListener, HitLevel, SplitRefusal, StallCycles, WarpPlace,
 };
@@ -22,6 +22,8 @@ pub(crate) struct CycleStatistics {
     pub(crate) memory: [[Traffic; 3]; 2],
     pub(crate) constant_misses: Misses,
     pub(crate) fetch_misses: Misses,
+    /// Accesses of waves to scalar memory.
+    pub(crate) scalar: ScalarMemoryCount,
     /// Splits by branch.
     pub(crate) splits: BTreeMap<OpIndex, SplitTally>,
     /// Branch of the split in each reserve slot, by compute unit and slot.
@@ -107,6 +109,7 @@ impl CycleStatistics {
             memory: Default::default(),
             constant_misses: Misses::default(),
             fetch_misses: Misses::default(),
+            scalar: ScalarMemoryCount::default(),
             splits: BTreeMap::new(),
             branches: BTreeMap::new(),
             live_splits: BTreeMap::new(),
@@ -266,6 +269,17 @@ impl EventListener for CycleStatistics {
                 sm.blocks += 1;
                 sm.resident_blocks += 1;
                 sm.warps += u64::from(*warps);
+            }
+            Event::Scalar {
+                lines,
+                hits,
+                l2_hits,
+                ..
+            } => {
+                self.scalar.accesses += 1;
+                self.scalar.lines += u64::from(*lines);
+                self.scalar.hits += u64::from(*hits);
+                self.scalar.l2_hits += u64::from(*l2_hits);
             }
             Event::Split { child, at, .. } => {
                 self.split(cycle, child);

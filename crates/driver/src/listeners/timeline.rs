@@ -447,6 +447,25 @@ impl<'a> Timeline<'a> {
                 let name = format!("{} {}", path_name(*space), kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
+            Event::Scalar {
+                warp,
+                at,
+                access: kind,
+                lines,
+                hits,
+                l2_hits,
+                done,
+            } => {
+                let names = self.names;
+                let args = TraceArgs::Scalar {
+                    address: &names.at(*at).address,
+                    lines: *lines,
+                    hits: *hits,
+                    l2_hits: *l2_hits,
+                };
+                let name = format!("scalar {}", kind.name());
+                self.write_access(cycle, *done, warp, &name, args);
+            }
             _ => {}
         }
     }
@@ -487,7 +506,9 @@ impl EventListener for Timeline<'_> {
                 self.end_issue(cycle, warp);
                 self.slot(warp).issued = Some(slice);
             }
-            Event::Shared { .. } | Event::Memory { .. } => self.write_memory_event(cycle, event),
+            Event::Shared { .. } | Event::Memory { .. } | Event::Scalar { .. } => {
+                self.write_memory_event(cycle, event);
+            }
             &Event::ConstantMiss { sm, found, .. } => self.write_miss(cycle, sm, "constant", found),
             &Event::FetchMiss { sm, found, .. } => self.write_miss(cycle, sm, "instruction", found),
             &Event::BarrierOpens { sm, block, warps } => {

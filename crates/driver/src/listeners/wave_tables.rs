@@ -63,6 +63,7 @@ pub(crate) fn wave_report(
     WaveReport {
         units: units.into(),
         lane_cycles: LaneCycles { used, offered },
+        scalar_memory: statistics.scalar,
         splitting: None,
     }
 }

@@ -295,7 +295,7 @@ impl<'a> TimedLaunch<'a> {
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
-        let theoretical = occupancy::theoretical(occupancy, self.setup.family());
+        let theoretical = occupancy::theoretical(occupancy);
         let cycles = finished.cycles.0.0;
         TimedReport {
             schema: TimedReport::SCHEMA,

@@ -1,7 +1,8 @@
 //! Barriers of a block.
 //!
 //! A barrier opens when the expected number of threads has arrived. Whole warps count, as on Pascal: a warp with
-//! diverged lanes arrives with all its threads.
+//! diverged lanes arrives with all its threads. A split arrives with the threads of its lanes, so a barrier waits for all
+//! splits.
 
 use warpbound_ir::{BarrierReduction, OpIndex};
 use warpbound_simt::ExecutionModel;
@@ -14,7 +15,7 @@ use super::warp::{ArrivedThreads, Warp};
 impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
     /// Counts the threads of a warp that arrives at a barrier without waiting (`barrier.arrive`).
     pub(super) fn arrive(&mut self, warp_index: usize, barrier: u32, threads: Option<u32>) {
-        let own = self.thread_count(&self.warps[warp_index]);
+        let own = self.warps[warp_index].threads;
         let expected = threads.unwrap_or(self.launch.block.iter().product());
         match self.arrived.iter_mut().find(|p| p.barrier == barrier) {
             Some(arrived) => arrived.threads += own,
@@ -29,7 +30,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
             .warps
             .iter()
             .filter(|warp| warp.barrier_wait.is_some_and(|w| w.barrier == barrier))
-            .map(|warp| self.thread_count(warp))
+            .map(|warp| warp.threads)
             .sum();
         if waiting == 0 {
             self.arrived
@@ -73,14 +74,14 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 .warps
                 .iter()
                 .filter(waits_here)
-                .map(|warp| self.thread_count(warp))
+                .map(|warp| warp.threads)
                 .sum::<u32>()
                 + self.arrived_at(wait.barrier);
             let exited: u32 = self
                 .warps
                 .iter()
                 .filter(|warp| warp.model.running().is_none())
-                .map(|warp| self.thread_count(warp))
+                .map(|warp| warp.threads)
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
             // Chips before Volta do not wait for warps that have exited (SOUNDNESS 7).
@@ -89,7 +90,10 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 continue;
             }
             if wait.threads.is_none() && exited != 0 {
-                counts.note_exited_threads(wait.at, self.index, exited);
+                let ended = self.ended_threads();
+                if ended != 0 {
+                    counts.note_exited_threads(wait.at, self.index, ended);
+                }
             }
             let result = self.reduce(wait.barrier);
             self.arrived
@@ -103,20 +107,26 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         }
     }
 
-    /// Number of threads of a warp.
-    fn thread_count(&self, warp: &Warp<E, W>) -> u32 {
-        let all = self.launch.block.iter().product::<u32>();
-        (all - warp.first_thread).min(W as u32)
+    /// Number of threads of the warps that have exited with all their splits: that a split ends before others says nothing
+    /// about the kernel.
+    fn ended_threads(&self) -> u32 {
+        let is_running = |first_thread: u32| {
+            let mut parts = self.warps.iter().filter(|w| w.first_thread == first_thread);
+            parts.any(|part| part.model.running().is_some())
+        };
+        let ended = self.warps.iter().filter(|w| !is_running(w.first_thread));
+        ended.map(|warp| warp.threads).sum()
     }
 
     /// Returns the fault of a block whose warps are all exited or blocked.
     pub(crate) fn deadlock(&self) -> Fault {
-        let waiting = self.warps.iter().zip(0u32..);
-        let waiters: Vec<BarrierWait> = waiting
-            .filter_map(|(warp, warp_index)| {
+        let waiters: Vec<BarrierWait> = self
+            .warps
+            .iter()
+            .filter_map(|warp| {
                 let wait = warp.barrier_wait?;
                 Some(BarrierWait {
-                    warp: warp_index,
+                    warp: warp.first_thread / W as u32,
                     at: OpIndex(wait.at),
                     barrier: wait.barrier,
                     threads: wait.threads,

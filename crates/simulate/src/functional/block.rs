@@ -16,6 +16,7 @@ use super::program::{
     BarrierEffect, ClockRegister, CompiledOp, Effect, Extent, Flow, Guard, Program, ShuffleEffect,
     Step, ValueSlot, VoteEffect,
 };
+use super::splits::SplitFault;
 use super::warp::{ArrivedThreads, Rows, Wait, Warp};
 use super::{Counts, ExecutionListener, Issue};
 
@@ -33,8 +34,13 @@ pub(crate) struct Block<'a, E, const W: usize> {
     pub(super) program: &'a Program<'a, W>,
     pub(super) launch: &'a Launch,
     pub(super) index: Size,
+    /// Its warps, then the splits of waves in the order in which they began.
     pub(crate) warps: Vec<Warp<E, W>>,
+    /// Number of warps without splits.
+    pub(super) waves: usize,
     pub(super) shared: SharedMemory,
+    /// Fault that tests plant in splitting.
+    pub(super) split_fault: Option<SplitFault>,
     /// Arrivals at barriers of threads that do not wait.
     pub(super) arrived: Vec<ArrivedThreads>,
     /// Values of [`ValueSlot::Block`]: the block index, then [`ClockRegister`]s.
@@ -49,10 +55,12 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
     /// Returns the block `index` before its first instruction.
     pub(crate) fn new(program: &'a Program<'a, W>, launch: &'a Launch, index: Size) -> Self {
         let threads = launch.block.iter().product::<u32>();
-        let warps = (0..threads.div_ceil(W as u32))
-            .map(|warp_index| Warp::new(program, launch, index, warp_index));
+        let waves = threads.div_ceil(W as u32);
+        let warps = (0..waves).map(|warp_index| Warp::new(program, launch, index, warp_index));
         Self {
             warps: warps.collect(),
+            waves: waves as usize,
+            split_fault: None,
             arrived: Vec::new(),
             shared: SharedMemory::new(launch.shared),
             block_values: {
@@ -211,7 +219,14 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
             Flow::SetActive(words) => {
                 let mask = self.warps[warp_index].mask(*words) & all_lanes::<W>();
                 let transfer = ControlTransfer::SetActive(mask);
-                return self.apply_transfer(warp_index, at, &transfer, taken, counts);
+                self.apply_transfer(warp_index, at, &transfer, taken, counts)?;
+                let active = self.warps[warp_index].model.running();
+                if let Some((_, active)) = active
+                    && active != mask
+                {
+                    self.restrict_mask(warp_index, *words, active);
+                }
+                return Ok(());
             }
             Flow::Indirect(base, anchor) => {
                 return self.branch_indirect(warp_index, at, (*base, *anchor), taken, counts);

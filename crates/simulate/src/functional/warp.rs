@@ -14,6 +14,8 @@ pub(crate) struct Warp<E, const W: usize> {
     pub(crate) model: E,
     /// Linear index of its first thread in the block.
     pub(super) first_thread: u32,
+    /// Number of its threads; a split has a part of those of its wave, a merged one none.
+    pub(super) threads: u32,
     /// General registers, then [`ExtraRegister`]s.
     pub(super) rows: Vec<LaneValues<W>>,
     pub(super) predicates: [Mask; 8],
@@ -74,6 +76,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
         let mut warp = Self {
             model: E::new(entry, active, program.order),
             first_thread: first,
+            threads: count,
             rows,
             predicates: [0; 8],
             words: vec![0; program.words],
@@ -113,6 +116,13 @@ impl<E: ExecutionModel<u32>, const W: usize> Warp<E, W> {
         if let Some(word) = self.words.get_mut(usize::from(number)) {
             *word = value;
         }
+    }
+
+    /// Writes a mask to two words of the warp.
+    #[inline(always)]
+    pub(super) fn set_mask(&mut self, [low, high]: [u8; 2], mask: Mask) {
+        self.set_word(low, mask as u32);
+        self.set_word(high, (mask >> 32) as u32);
     }
 
     /// Thread index of a lane in its block.

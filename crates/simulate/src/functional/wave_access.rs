@@ -289,10 +289,10 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
         self.scratch((place << 8) + row + 4 * lane as u64 + byte % 4)
     }
 
-    /// Place of a byte of the scratch memory of a block.
+    /// Place of a byte of the scratch memory of a block. Splits have that of their wave.
     fn scratch(&self, offset: u64) -> Place {
         match scratch_place(offset, self.launch.local) {
-            Some(place) if (place.wave as usize) < self.warps.len() => Place::Scratch {
+            Some(place) if (place.wave as usize) < self.waves => Place::Scratch {
                 warp: place.wave as usize,
                 lane: place.lane as usize,
                 byte: place.byte as usize,

@@ -267,6 +267,25 @@ pub enum Event {
         /// Cycle in which the access completes.
         done: u64,
     },
+    /// The last issued instruction of the wave accesses scalar memory.
+    Scalar {
+        /// Wave.
+        #[serde(flatten)]
+        warp: WarpPlace,
+        /// Instruction.
+        #[serde(skip)]
+        at: OpIndex,
+        /// Kind of the access.
+        access: AccessKind,
+        /// Lines of the scalar cache.
+        lines: u32,
+        /// Lines that hit.
+        hits: u32,
+        /// Lines that missed and hit the L2 cache.
+        l2_hits: u32,
+        /// Cycle in which the access completes.
+        done: u64,
+    },
     /// An access misses the first constant cache.
     ConstantMiss {
         /// SM.
@@ -359,6 +378,7 @@ impl Event {
             Event::Issue { at, .. }
             | Event::Shared { at, .. }
             | Event::Memory { at, .. }
+            | Event::Scalar { at, .. }
             | Event::FetchMiss { at, .. }
             | Event::Split { at, .. }
             | Event::SplitRefused { at, .. }

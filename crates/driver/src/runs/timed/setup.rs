@@ -142,14 +142,6 @@ impl<'a> TimedSetup<'a> {
         }
     }
 
-    /// Family of the machine.
-    pub(super) fn family(&self) -> MachineFamily {
-        match self {
-            TimedSetup::Warps { .. } => MachineFamily::Nvidia,
-            TimedSetup::Waves { .. } => MachineFamily::Gcn3,
-        }
-    }
-
     /// Name of the mechanism that delays dependent instructions.
     pub(super) fn interlock_name(&self) -> &'static str {
         match self {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Diagnostic, Named};
-use warpbound_ir::OpIndex;
 use warpbound_isa::amd::{GcnOpcode, GcnProgram, GcnValue};
 use warpbound_report::timed_waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
 use warpbound_simulate::functional::Counts;

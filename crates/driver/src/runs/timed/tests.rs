@@ -23,7 +23,10 @@ use crate::listeners::timeline::{Timeline, WarpSlots};
 const CUBIN: &str = "../../kernels/built/matmul_int.sm_61.cubin";
 
 /// Warp slots of the generated SMs.
-const SLOTS: u64 = 8;
+const SLOTS: WarpSlots = WarpSlots {
+    base: 8,
+    reserve: 0,
+};
 
 /// Totals of a generated run.
 #[derive(Default)]
@@ -373,7 +376,7 @@ fn timelines_are_well_formed() {
             };
             let mut bytes = Vec::new();
             let mut timeline =
-                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, slots);
+                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, SLOTS);
             send(&mut timeline, &events);
             timeline.finish().unwrap();
             let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
