@@ -105,6 +105,8 @@ pub struct WaveFacts {
     pub dwords: u8,
     /// Whether a load bypasses the L1 cache (modifier glc).
     pub bypasses: bool,
+    /// Whether it invalidates the L1 cache: buffer_wbinvl1 and buffer_wbinvl1_vol.
+    pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
 }
@@ -143,6 +145,10 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
         },
         dwords,
         bypasses: view.as_ref().is_some_and(|view| view.modifiers.glc),
+        invalidates: matches!(
+            instr.opcode(),
+            Some(GcnOpcode::BufferWbinvl1 | GcnOpcode::BufferWbinvl1Vol)
+        ),
         has_class: class != GcnClass::None,
     }
 }

@@ -251,6 +251,13 @@ impl L1Path {
         self.ports.get(parameters).len()
     }
 
+    /// Invalidates all lines of the caches. That alone takes no time, so no parameter is marked as used.
+    pub(super) fn invalidate_all(&mut self) {
+        for cache in &mut self.caches.unmarked().units {
+            cache.invalidate_all();
+        }
+    }
+
     /// Occupies a unit for a texture read, whose texels are not simulated; returns the cycle in which it starts.
     pub(super) fn read_texture(
         &mut self,
