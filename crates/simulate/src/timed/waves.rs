@@ -208,15 +208,17 @@ fn resources(
         threads: u64::MAX / 2,
         warps: simds * u64::from(shape.residents),
         blocks: parameters.get(Parameter::CuGroups),
-        registers: parameters.get(Parameter::CuBarriers),
+        registers: 0,
         shared: parameters.get(Parameter::CuLds),
+        barriers: parameters.get(Parameter::CuBarriers),
     };
     let of_group = BlockResources {
         threads,
         warps: waves,
         blocks: 1,
-        registers: u64::from(waves > 1),
+        registers: 0,
         shared: u64::from(launch.shared).div_ceil(step) * step,
+        barriers: u64::from(waves > 1),
     };
     (shape, of_unit, of_group)
 }
