@@ -31,3 +31,4 @@ pub mod targets;
 pub mod wave_issue_rules;
 pub mod wave_splits;
 pub mod wave_programs;
+pub mod wave_runs;

@@ -50,4 +50,5 @@ mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
 mod wave_splits;
+mod wave_rules;
 mod words;
