@@ -470,7 +470,7 @@ pub(crate) struct HybridArguments {
     #[arg(long)]
     pub(crate) parallel_only: bool,
     /// Values of the machine's numbers within their ranges [default: typical]
-    #[arg(long = "select", value_name = "SELECTION", value_parser = Selection::parse)]
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
     pub(crate) selection: Option<Selection>,
     /// Policy of the schedulers [default: that of the machine]
     #[arg(long, value_name = "POLICY", value_parser = named::<SchedulerPolicy>())]
