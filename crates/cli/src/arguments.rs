@@ -474,10 +474,10 @@ pub(crate) struct HybridArguments {
     #[arg(long)]
     pub(crate) parallel_only: bool,
     /// Values of the machine's numbers within their ranges [default: typical]
-    #[arg(long = "select", value_name = "SELECTION", value_parser = value_parser!(Selection))]
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
     pub(crate) selection: Option<Selection>,
     /// Policy of the schedulers [default: that of the machine]
-    #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
+    #[arg(long, value_name = "POLICY", value_parser = named::<SchedulerPolicy>())]
     pub(crate) scheduler: Option<SchedulerPolicy>,
     /// Limit of the warp instructions of a run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
