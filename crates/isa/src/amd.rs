@@ -1,5 +1,6 @@
 //! AMD GCN3 (gfx803: Fiji, Polaris): decoding, printing, reads and writes, by the rows of `isa/amd/`.
 
+mod class;
 mod effects;
 mod encode;
 mod fields;
@@ -12,6 +13,7 @@ mod text;
 
 use crate::RegisterFiles;
 
+pub use class::GcnClass;
 pub use effects::{GcnCondition, GcnEffects, GcnFlow};
 pub use fields::Encoding;
 pub use form::{GcnFormId, GcnUnit};

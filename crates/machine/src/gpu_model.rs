@@ -1,10 +1,10 @@
-//! Models of Maxwell and Pascal GPUs: ranges for all parameters of the timing model.
+//! Models of GPUs: ranges for all parameters of the timing model of their family.
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
 
 use crate::policy::SchedulerPolicy;
-use crate::{Parameter, read};
+use crate::{MachineFamily, Parameter, read};
 
 /// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists
 /// an architecture is the default for its code.
@@ -35,6 +35,11 @@ const BUILT_IN: &[(&str, &str)] = &[
         "gtx980",
         include_str!("../../../machine/nvidia/gtx980.toml"),
     ),
+    (
+        "gem5-apu",
+        include_str!("../../../machine/amd/gem5-apu.toml"),
+    ),
+    ("r9-nano", include_str!("../../../machine/amd/r9-nano.toml")),
 ];
 
 /// Provenance of a parameter.
@@ -83,18 +88,20 @@ pub struct ModelChoices {
     pub policy_provenance: Provenance,
 }
 
-/// Model of a Maxwell or Pascal GPU.
+/// Model of a GPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GpuModel {
     /// Name, as in `--machine`.
     pub name: String,
     /// Name of the product and the chip.
     pub title: String,
-    /// Architectures whose code it executes, such as `sm_62`.
+    /// Architectures whose code it executes, such as `sm_62`; all of one family.
     pub architectures: Vec<String>,
     /// Choices that are not numbers.
     pub choices: ModelChoices,
-    /// Range of each parameter, in the order of [`Parameter::ALL`].
+    /// Family, which decides what parameters it has.
+    pub(crate) family: MachineFamily,
+    /// Range of each parameter, in the order of [`Parameter::ALL`]; those of other families are 0.
     pub(crate) ranges: Vec<ParameterRange>,
 }
 
@@ -105,6 +112,13 @@ impl GpuModel {
     /// Names of the built-in models.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// Names of the built-in models of a family.
+    pub fn names_of(family: MachineFamily) -> impl Iterator<Item = &'static str> {
+        let is_of =
+            move |name: &&str| GpuModel::built_in(name).is_ok_and(|model| model.family() == family);
+        GpuModel::names().filter(is_of)
     }
 
     /// Returns a built-in model.
@@ -157,7 +171,17 @@ impl GpuModel {
         read::parse_gpu_model(file, text)
     }
 
-    /// Range of a parameter.
+    /// Family of the model.
+    pub fn family(&self) -> MachineFamily {
+        self.family
+    }
+
+    /// Parameters of the machines of its family, in the order of [`Parameter::ALL`].
+    pub fn parameters(&self) -> impl Iterator<Item = Parameter> + use<> {
+        Parameter::of_family(self.family)
+    }
+
+    /// Range of a parameter; 0 to 0 if the machines of its family do not have it.
     pub fn range(&self, parameter: Parameter) -> &ParameterRange {
         &self.ranges[parameter as usize]
     }

@@ -1,6 +1,8 @@
-//! Parameters of the timing model of Maxwell and Pascal GPUs: one row each.
+//! Parameters of the timing models: one row each, for the machines of one family or of both.
 
 use warpbound_base::Diagnostic;
+
+use crate::MachineFamily;
 
 /// Unit of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +35,8 @@ pub enum Domain {
     PowerOfTwo,
     /// 0 or 1.
     Switch,
+    /// 0 or 2: banks of bytes or of words.
+    BankShift,
 }
 
 /// End of a parameter's range at which a warp that runs alone is never faster, whatever the other parameters are.
@@ -56,7 +60,8 @@ pub enum SlowEnd {
 
 macro_rules! parameters {
     (
-        $($(#[doc = $doc:literal])+ $id:ident = $name:literal, $unit:ident, $slow:ident $(, $domain:ident)?;)+
+        $($(#[doc = $doc:literal])+ $id:ident = $family:ident $name:literal, $unit:ident, $slow:ident
+            $(, $domain:ident)?;)+
     ) => {
         /// Parameter of a machine; see the rows of this file.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,6 +73,12 @@ macro_rules! parameters {
         impl Parameter {
             /// All parameters, in the order of the rows.
             pub const ALL: &[Parameter] = &[$(Parameter::$id),+];
+
+            /// Parameters of the machines of a family, in the order of [`Parameter::ALL`].
+            pub fn of_family(family: MachineFamily) -> impl Iterator<Item = Parameter> {
+                let all = Parameter::ALL.iter().copied();
+                all.filter(move |parameter| parameter.is_of(family))
+            }
 
             /// Section and key in machine files, `section.key`.
             pub fn name(self) -> &'static str {
@@ -82,6 +93,12 @@ macro_rules! parameters {
             pub fn named(name: &str) -> Result<Parameter, Diagnostic> {
                 let known = Parameter::ALL.iter().find(|parameter| parameter.name() == name);
                 known.copied().ok_or_else(|| unknown_name(name))
+            }
+
+            /// Whether the machines of a family have it.
+            pub fn is_of(self, family: MachineFamily) -> bool {
+                let only = match self { $(Parameter::$id => parameters!(@family $family),)+ };
+                only.is_none_or(|only| only == family)
             }
 
             /// Unit of its values.
@@ -105,6 +122,9 @@ macro_rules! parameters {
             }
         }
     };
+    (@family both) => { None };
+    (@family nvidia) => { Some(MachineFamily::Nvidia) };
+    (@family gcn3) => { Some(MachineFamily::Gcn3) };
     (@slow high) => { SlowEnd::High };
     (@slow low) => { SlowEnd::Low };
     (@slow either) => { SlowEnd::Either };
@@ -131,8 +151,12 @@ fn unknown_name(name: &str) -> Diagnostic {
     if !similar.is_empty() {
         return error.hint(format!("there are {}", similar.join(", ")));
     }
-    let mut sections: Vec<&str> = Parameter::ALL.iter().map(|p| parts(p).0).collect();
-    sections.dedup();
+    let mut sections: Vec<&str> = Vec::new();
+    for section in Parameter::ALL.iter().map(|parameter| parts(parameter).0) {
+        if !sections.contains(&section) {
+            sections.push(section);
+        }
+    }
     error.hint(format!(
         "SECTION.KEY, of the sections {}",
         sections.join(", ")
@@ -148,6 +172,54 @@ impl Parameter {
         Parameter::ConstantReplay,
         Parameter::InstructionAheadBandwidth,
         Parameter::TlbPageTables,
+        Parameter::CuCount,
+        Parameter::CuSimds,
+        Parameter::CuLds,
+        Parameter::CuGroups,
+        Parameter::CuBarriers,
+        Parameter::GroupThreads,
+        Parameter::GroupLds,
+        Parameter::GroupLdsStep,
+        Parameter::SimdWaves,
+        Parameter::SimdVgprs,
+        Parameter::SimdSgprs,
+        Parameter::SimdVgprStep,
+        Parameter::SimdSgprStep,
+        Parameter::IssueKinds,
+        Parameter::ValuCycles,
+        Parameter::ValuQuarter,
+        Parameter::ValuF64Add,
+        Parameter::ValuF64Mul,
+        Parameter::ValuLatency,
+        Parameter::ValuToScalar,
+        Parameter::SaluCycles,
+        Parameter::SaluLatency,
+        Parameter::SaluSlow,
+        Parameter::BranchCycles,
+        Parameter::BranchNotTaken,
+        Parameter::BranchTaken,
+        Parameter::MessageLatency,
+        Parameter::NopState,
+        Parameter::SleepUnit,
+        Parameter::SmemCycles,
+        Parameter::SmemCycles8,
+        Parameter::SmemCycles16,
+        Parameter::ScalarBytes,
+        Parameter::ScalarLine,
+        Parameter::ScalarWays,
+        Parameter::ScalarHit,
+        Parameter::ScalarBeyond,
+        Parameter::VmemCycles,
+        Parameter::LdsCycles,
+        Parameter::LdsLatency,
+        Parameter::LdsConflict,
+        Parameter::LdsAtomic,
+        Parameter::LdsBanks,
+        Parameter::LdsBankShift,
+        Parameter::LdsGroup,
+        Parameter::SplitLatency,
+        Parameter::SplitMerge,
+        Parameter::SplitRegisters,
     ];
 
     /// Number of the parameter for random selections: independent of rows added later, so that a seed selects the same
@@ -164,286 +236,398 @@ impl Parameter {
     }
 }
 
-// A row: description, name in machine files, unit, slow end, and valid values unless all are.
+// A row: description, family of the machines that have it, name in machine files, unit, slow end, and valid values unless all are.
 parameters! {
     /// Streaming multiprocessors (SMs) of the GPU.
-    SmCount = "sm.count", Count, each, Size;
+    SmCount = nvidia "sm.count", Count, each, Size;
     /// Warp schedulers of an SM, one per sub-partition.
-    SmSchedulers = "sm.schedulers", Count, each, Size;
+    SmSchedulers = nvidia "sm.schedulers", Count, each, Size;
     /// Resident warps per SM.
-    SmWarps = "sm.warps", Count, each, Size;
+    SmWarps = nvidia "sm.warps", Count, each, Size;
     /// Resident blocks per SM.
-    SmBlocks = "sm.blocks", Count, each, Size;
+    SmBlocks = nvidia "sm.blocks", Count, each, Size;
     /// Resident threads per SM.
-    SmThreads = "sm.threads", Count, each, Size;
+    SmThreads = nvidia "sm.threads", Count, each, Size;
     /// 32-bit registers per SM.
-    SmRegisters = "sm.registers", Count, each, Size;
+    SmRegisters = nvidia "sm.registers", Count, each, Size;
     /// Shared memory per SM.
-    SmShared = "sm.shared", Bytes, each, Size;
+    SmShared = nvidia "sm.shared", Bytes, each, Size;
     /// Limit of the threads of a block.
-    BlockThreads = "block.threads", Count, each, Size;
+    BlockThreads = nvidia "block.threads", Count, each, Size;
     /// Limit of the registers of a block.
-    BlockRegisters = "block.registers", Count, each, Size;
+    BlockRegisters = nvidia "block.registers", Count, each, Size;
     /// Limit of the shared memory of a block.
-    BlockShared = "block.shared", Bytes, each, Size;
+    BlockShared = nvidia "block.shared", Bytes, each, Size;
     /// Allocation granularity of the registers of a warp.
-    RegisterStep = "block.register_step", Count, each, Size;
+    RegisterStep = nvidia "block.register_step", Count, each, Size;
     /// Allocation granularity of warps: sub-partitions that share the registers of an SM evenly. `block.registers` is
     /// the limit for the warps of a block rounded up to a multiple of it.
-    WarpStep = "block.warp_step", Count, each, Size;
+    WarpStep = nvidia "block.warp_step", Count, each, Size;
     /// Allocation granularity of shared memory.
-    SharedStep = "block.shared_step", Bytes, each, Size;
+    SharedStep = nvidia "block.shared_step", Bytes, each, Size;
     /// Clock frequency of the SMs.
     /// Either: it matters only to code that reads the global timer, in nanoseconds.
-    Clock = "clock.frequency", Kilohertz, either, Positive;
+    Clock = both "clock.frequency", Kilohertz, either, Positive;
 
     /// From the launch of a kernel to the start of its first block, with the first instructions in the instruction
     /// cache.
-    LaunchKernel = "launch.kernel", Cycles, high;
+    LaunchKernel = both "launch.kernel", Cycles, high;
     /// Between the starts of two blocks on one SM.
-    LaunchBlock = "launch.block", Cycles, high;
+    LaunchBlock = both "launch.block", Cycles, high;
     /// From the end of the last warp to the end of the kernel.
-    LaunchEnd = "launch.end", Cycles, high;
+    LaunchEnd = both "launch.end", Cycles, high;
     /// 1: a kernel ends when the L2 cache has accepted all its stores, too. 0: when its last warp has exited.
-    LaunchStores = "launch.stores", Count, high, Switch;
+    LaunchStores = both "launch.stores", Count, high, Switch;
 
     /// 1: dual issue: an instruction with control code 16 issues in the same cycle as the next one. 0: one cycle before
     /// it.
     /// Low: without dual issue, the second of a pair issues a cycle later.
-    IssueDual = "issue.dual", Count, low, Switch;
+    IssueDual = nvidia "issue.dual", Count, low, Switch;
     /// From the issue of an instruction with control code 29 (YIELD6) to the next issue of its warp.
-    IssueYield6 = "issue.yield6", Cycles, high;
+    IssueYield6 = nvidia "issue.yield6", Cycles, high;
     /// From the issue of an instruction with control code 30 (YIELD8) to the next issue of its warp.
-    IssueYield8 = "issue.yield8", Cycles, high;
+    IssueYield8 = nvidia "issue.yield8", Cycles, high;
     /// From the issue of an instruction with control code 31 (OFF_DECK) to the next issue of its warp.
-    IssueOffDeck = "issue.off_deck", Cycles, high;
+    IssueOffDeck = nvidia "issue.off_deck", Cycles, high;
     /// Additional cycles after an instruction with control code 0 (DRAIN), once all scoreboards of its warp are
     /// released.
-    IssueDrain = "issue.drain", Cycles, high;
+    IssueDrain = nvidia "issue.drain", Cycles, high;
     /// Additional cycles after a taken branch, to redirect the fetch.
-    IssueJump = "issue.jump", Cycles, high;
+    IssueJump = nvidia "issue.jump", Cycles, high;
     /// From the release of a scoreboard to the first possible issue of a warp that waits for it.
-    IssueWake = "issue.wake", Cycles, high;
+    IssueWake = nvidia "issue.wake", Cycles, high;
     /// Additional cycles per register bank conflict: each further operand from one bank that is not in the reuse cache.
-    IssueBankConflict = "issue.bank_conflict", Cycles, high;
+    IssueBankConflict = nvidia "issue.bank_conflict", Cycles, high;
     /// Register banks per sub-partition.
-    IssueBanks = "issue.banks", Count, each, Size;
+    IssueBanks = nvidia "issue.banks", Count, each, Size;
 
     /// Fixed latency of results in registers.
-    LatencyAlu = "latency.alu", Cycles, high;
+    LatencyAlu = nvidia "latency.alu", Cycles, high;
     /// Fixed latency of results in predicates.
-    LatencyPredicate = "latency.predicate", Cycles, high;
+    LatencyPredicate = nvidia "latency.predicate", Cycles, high;
     /// Fixed latency of results in the condition code.
-    LatencyCarry = "latency.carry", Cycles, high;
+    LatencyCarry = nvidia "latency.carry", Cycles, high;
     /// Latency of special functions, population count, leading zeros.
-    LatencyXu = "latency.xu", Cycles, high;
+    LatencyXu = nvidia "latency.xu", Cycles, high;
     /// Latency of conversions of at most 32 bits.
-    LatencyConversion = "latency.conversion", Cycles, high;
+    LatencyConversion = nvidia "latency.conversion", Cycles, high;
     /// Latency of double precision, and of conversions of 64 bits.
-    LatencyFp64 = "latency.fp64", Cycles, high;
+    LatencyFp64 = nvidia "latency.fp64", Cycles, high;
     /// Latency of half precision.
-    LatencyFp16 = "latency.fp16", Cycles, high;
+    LatencyFp16 = nvidia "latency.fp16", Cycles, high;
     /// Latency of IMAD and IMUL (compilers use XMAD, which has the fixed latency).
-    LatencyImad = "latency.imad", Cycles, high;
+    LatencyImad = nvidia "latency.imad", Cycles, high;
     /// Latency of reads of special registers (S2R).
-    LatencySpecialRegister = "latency.special_register", Cycles, high;
+    LatencySpecialRegister = nvidia "latency.special_register", Cycles, high;
     /// Latency of shuffles.
-    LatencyShuffle = "latency.shuffle", Cycles, high;
+    LatencyShuffle = nvidia "latency.shuffle", Cycles, high;
     /// Latency of other instructions on the memory path (B2R, AL2P).
-    LatencyOther = "latency.other", Cycles, high;
+    LatencyOther = nvidia "latency.other", Cycles, high;
 
     /// Cycles for which a warp instruction occupies the pipe of comparisons, shifts and moves.
     /// Either: instructions for either pipe take the free one, which depends on the instructions before them.
-    OccupancyFxu = "occupancy.fxu", Cycles, either;
+    OccupancyFxu = nvidia "occupancy.fxu", Cycles, either;
     /// Cycles for which a warp instruction occupies the pipe of multiplications and additions.
     /// Either, as `occupancy.fxu`.
-    OccupancyFmai = "occupancy.fmai", Cycles, either;
+    OccupancyFmai = nvidia "occupancy.fmai", Cycles, either;
     /// Cycles for which a warp instruction occupies the unit of special functions and conversions.
-    OccupancyXu = "occupancy.xu", Cycles, high;
+    OccupancyXu = nvidia "occupancy.xu", Cycles, high;
     /// Cycles for which a warp instruction occupies the double precision lanes of its sub-partition.
-    OccupancyFp64 = "occupancy.fp64", Cycles, high;
+    OccupancyFp64 = nvidia "occupancy.fp64", Cycles, high;
     /// Cycles for which a warp instruction occupies the half precision lanes of its sub-partition.
-    OccupancyFp16 = "occupancy.fp16", Cycles, high;
+    OccupancyFp16 = nvidia "occupancy.fp16", Cycles, high;
     /// Cycles for which a warp instruction occupies the load/store lanes of its sub-partition.
-    OccupancyLsu = "occupancy.lsu", Cycles, high;
+    OccupancyLsu = nvidia "occupancy.lsu", Cycles, high;
     /// Cycles for which a shuffle occupies the exchange network of shared memory, which the SM has once.
-    OccupancyShuffle = "occupancy.shuffle", Cycles, high;
+    OccupancyShuffle = nvidia "occupancy.shuffle", Cycles, high;
     /// Entries of the instruction queue of a unit of a sub-partition.
     /// Low: a warp waits if the queue is full; the unit serves instructions in order in any case.
-    OccupancyQueue = "occupancy.queue", Count, low, Positive;
+    OccupancyQueue = nvidia "occupancy.queue", Count, low, Positive;
 
     /// Latency of a shared memory access without the parts for its width and its conflicts (22 of "22 + base + 2
     /// conflicts").
-    SharedLatency = "shared.latency", Cycles, high;
+    SharedLatency = nvidia "shared.latency", Cycles, high;
     /// Base of an access of at most 32 bits.
-    SharedBase32 = "shared.base_32", Cycles, high;
+    SharedBase32 = nvidia "shared.base_32", Cycles, high;
     /// Base of an access of 64 bits.
-    SharedBase64 = "shared.base_64", Cycles, high;
+    SharedBase64 = nvidia "shared.base_64", Cycles, high;
     /// Base of an access of 128 bits.
-    SharedBase128 = "shared.base_128", Cycles, high;
+    SharedBase128 = nvidia "shared.base_128", Cycles, high;
     /// Additional cycles per bank conflict.
-    SharedConflict = "shared.conflict", Cycles, high;
+    SharedConflict = nvidia "shared.conflict", Cycles, high;
     /// Cycles for which a transaction without conflict occupies the shared memory of the SM.
-    SharedTransaction = "shared.transaction", Cycles, high;
+    SharedTransaction = nvidia "shared.transaction", Cycles, high;
     /// From the issue of an access until its source registers have been read, without conflicts.
-    SharedSources = "shared.sources", Cycles, high;
+    SharedSources = nvidia "shared.sources", Cycles, high;
     /// Additional latency of an atomic operation over a load.
-    SharedAtomic = "shared.atomic", Cycles, high;
+    SharedAtomic = nvidia "shared.atomic", Cycles, high;
     /// Additional cycles of an atomic operation per thread at the same address.
-    SharedAtomicThread = "shared.atomic_thread", Cycles, high;
+    SharedAtomicThread = nvidia "shared.atomic_thread", Cycles, high;
     /// Banks of shared memory, each of 32 bits.
-    SharedBanks = "shared.banks", Count, each, PowerOfTwo;
+    SharedBanks = nvidia "shared.banks", Count, each, PowerOfTwo;
     /// Threads of a pool, whose bank conflicts are resolved together, for accesses of at most 32 bits; half as many for
     /// 64 bits, a quarter for 128.
-    SharedPoolThreads = "shared.pool_threads", Count, each, PowerOfTwo;
+    SharedPoolThreads = nvidia "shared.pool_threads", Count, each, PowerOfTwo;
 
     /// From the last arrival at a barrier to the first possible issue of the waiting warps.
-    BarrierLatency = "barrier.latency", Cycles, high;
+    BarrierLatency = both "barrier.latency", Cycles, high;
     /// Threads per cycle that the barriers of an SM count.
-    BarrierThreads = "barrier.threads", Count, low, Positive;
+    BarrierThreads = nvidia "barrier.threads", Count, low, Positive;
     /// Latency of MEMBAR.CTA, after the completion of the warp's outstanding accesses.
-    FenceBlock = "fence.block", Cycles, high;
+    FenceBlock = nvidia "fence.block", Cycles, high;
     /// Latency of MEMBAR.GL and .SYS, after the completion of the warp's outstanding accesses.
-    FenceDevice = "fence.device", Cycles, high;
+    FenceDevice = nvidia "fence.device", Cycles, high;
 
     /// Size of the first constant cache of an SM.
-    ConstantL1Bytes = "constant.l1_bytes", Bytes, each, Size;
+    ConstantL1Bytes = nvidia "constant.l1_bytes", Bytes, each, Size;
     /// Line of the first constant cache.
-    ConstantL1Line = "constant.l1_line", Bytes, each, PowerOfTwo;
+    ConstantL1Line = nvidia "constant.l1_line", Bytes, each, PowerOfTwo;
     /// Ways of the first constant cache.
-    ConstantL1Ways = "constant.l1_ways", Count, each, Size;
+    ConstantL1Ways = nvidia "constant.l1_ways", Count, each, Size;
     /// Latency of LDC that hits in the first constant cache.
-    ConstantL1Hit = "constant.l1_hit", Cycles, high;
+    ConstantL1Hit = nvidia "constant.l1_hit", Cycles, high;
     /// Additional cycles of LDC for each further address: the cache serves one address at a time.
-    ConstantReplay = "constant.l1_replay", Cycles, high;
+    ConstantReplay = nvidia "constant.l1_replay", Cycles, high;
     /// Additional cycles of an instruction with a constant operand that hits.
-    ConstantOperand = "constant.operand", Cycles, high;
+    ConstantOperand = nvidia "constant.operand", Cycles, high;
     /// Size of the second constant cache of an SM.
-    ConstantL15Bytes = "constant.l15_bytes", Bytes, each, Size;
+    ConstantL15Bytes = nvidia "constant.l15_bytes", Bytes, each, Size;
     /// Line of the second constant cache.
-    ConstantL15Line = "constant.l15_line", Bytes, each, PowerOfTwo;
+    ConstantL15Line = nvidia "constant.l15_line", Bytes, each, PowerOfTwo;
     /// Ways of the second constant cache.
-    ConstantL15Ways = "constant.l15_ways", Count, each, Size;
+    ConstantL15Ways = nvidia "constant.l15_ways", Count, each, Size;
     /// Additional latency of a hit in the second constant cache over one in the first.
-    ConstantL15Beyond = "constant.l15_beyond_l1", Cycles, high;
+    ConstantL15Beyond = nvidia "constant.l15_beyond_l1", Cycles, high;
     /// Additional latency of a hit in the L2 cache over one in the first constant cache.
-    ConstantL2Beyond = "constant.l2_beyond_l1", Cycles, high;
+    ConstantL2Beyond = nvidia "constant.l2_beyond_l1", Cycles, high;
 
     /// Size of the first instruction cache of an SM.
-    InstructionL1Bytes = "instruction.l1_bytes", Bytes, each, Size;
+    InstructionL1Bytes = both "instruction.l1_bytes", Bytes, each, Size;
     /// Line of both instruction caches.
-    InstructionLine = "instruction.line", Bytes, each, PowerOfTwo;
+    InstructionLine = both "instruction.line", Bytes, each, PowerOfTwo;
     /// Ways of the first instruction cache.
-    InstructionL1Ways = "instruction.l1_ways", Count, each, Size;
+    InstructionL1Ways = both "instruction.l1_ways", Count, each, Size;
     /// Size of the second instruction cache of an SM.
-    InstructionL15Bytes = "instruction.l15_bytes", Bytes, each, Size;
+    InstructionL15Bytes = both "instruction.l15_bytes", Bytes, each, Size;
     /// Ways of the second instruction cache.
-    InstructionL15Ways = "instruction.l15_ways", Count, each, Size;
+    InstructionL15Ways = both "instruction.l15_ways", Count, each, Size;
     /// Lines prefetched after the one in use.
     /// Each: a prefetched line saves a miss, but occupies the L2 cache and replaces another line.
-    InstructionAhead = "instruction.ahead", Count, each;
+    InstructionAhead = both "instruction.ahead", Count, each;
     /// Rate at which prefetched lines arrive after the line in use.
-    InstructionAheadBandwidth = "instruction.ahead_bandwidth", BytesPerKilocycle, low, Positive;
+    InstructionAheadBandwidth = both "instruction.ahead_bandwidth", BytesPerKilocycle, low, Positive;
     /// Latency of an instruction fetch that hits in the second instruction cache.
-    InstructionL15Hit = "instruction.l15_hit", Cycles, high;
+    InstructionL15Hit = both "instruction.l15_hit", Cycles, high;
     /// Latency of an instruction fetch that hits in the L2 cache.
-    InstructionL2Hit = "instruction.l2_hit", Cycles, high;
+    InstructionL2Hit = both "instruction.l2_hit", Cycles, high;
 
     /// L1 data caches of an SM.
-    L1Units = "l1.units", Count, each, Size;
+    L1Units = both "l1.units", Count, each, Size;
     /// Size of each L1 cache.
-    L1Bytes = "l1.bytes", Bytes, each, Size;
+    L1Bytes = both "l1.bytes", Bytes, each, Size;
     /// Line of the L1 caches; its sectors are fetched one by one.
-    L1Line = "l1.line", Bytes, each, PowerOfTwo;
+    L1Line = both "l1.line", Bytes, each, PowerOfTwo;
     /// Sets of each L1 cache.
-    L1Sets = "l1.sets", Count, each, Size;
+    L1Sets = both "l1.sets", Count, each, Size;
     /// Latency of a load of one thread that hits in the L1 cache.
-    L1Hit = "l1.hit", Cycles, high;
+    L1Hit = both "l1.hit", Cycles, high;
     /// 1: all loads from global memory look up the L1 cache, 0: only those that allow it (LDG.CI).
     /// Either: a hit is faster, but a load that hits a line in flight waits for the whole line.
-    L1AllLoads = "l1.all_loads", Count, either, Switch;
+    L1AllLoads = both "l1.all_loads", Count, either, Switch;
     /// Threads of a request for accesses of at most 32 bits; half as many for 64 bits, a quarter for 128.
-    L1RequestThreads = "l1.request_threads", Count, each, PowerOfTwo;
+    L1RequestThreads = both "l1.request_threads", Count, each, PowerOfTwo;
     /// Tags looked up per cycle.
-    L1Tags = "l1.tags", Count, low, Positive;
+    L1Tags = both "l1.tags", Count, low, Positive;
     /// Miss-status holding registers (MSHRs) of an SM, one per sector in flight from the L2 cache.
     /// Low: a load that misses waits for a free register.
-    L1Misses = "l1.misses", Count, low, Positive;
+    L1Misses = both "l1.misses", Count, low, Positive;
     /// Entries of the store buffer of an SM, one per sector in flight to the L2 cache.
     /// Low: a store waits for a free entry.
-    L1Stores = "l1.stores", Count, low, Positive;
+    L1Stores = both "l1.stores", Count, low, Positive;
     /// 1: the requests of an instruction share the sectors that they request from the L2 cache. 0: each requests its
     /// own.
     /// Low: a sector requested twice takes time twice.
-    L1Merge = "l1.merge", Count, low, Switch;
+    L1Merge = both "l1.merge", Count, low, Switch;
     /// From the acceptance of a load or store by the L1 cache until its source registers have been read.
-    L1Sources = "l1.sources", Cycles, high;
+    L1Sources = both "l1.sources", Cycles, high;
 
     /// Size of the L2 cache.
-    L2Bytes = "l2.bytes", Bytes, each, Size;
+    L2Bytes = both "l2.bytes", Bytes, each, Size;
     /// Line of the L2 cache.
-    L2Line = "l2.line", Bytes, each, PowerOfTwo;
+    L2Line = both "l2.line", Bytes, each, PowerOfTwo;
     /// Sector of the L1 and L2 caches.
-    L2Sector = "l2.sector", Bytes, each, PowerOfTwo;
+    L2Sector = both "l2.sector", Bytes, each, PowerOfTwo;
     /// Ways of the L2 cache.
-    L2Ways = "l2.ways", Count, each, Size;
+    L2Ways = both "l2.ways", Count, each, Size;
     /// Slices of the L2 cache, each with its own port.
-    L2Slices = "l2.slices", Count, each, Size;
+    L2Slices = both "l2.slices", Count, each, Size;
     /// 1: the slice of a line is a hash of its address. 0: the remainder of its line number.
     /// Either: the lines that share a slice differ.
-    L2Hash = "l2.hash", Count, either, Switch;
+    L2Hash = both "l2.hash", Count, either, Switch;
     /// Latency of a load of one thread that hits in the L2 cache.
-    L2Hit = "l2.hit", Cycles, high;
+    L2Hit = both "l2.hit", Cycles, high;
     /// Bandwidth of an L2 slice.
-    L2Bandwidth = "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
+    L2Bandwidth = both "l2.slice_bandwidth", BytesPerKilocycle, low, Positive;
     /// Bandwidth between an SM and the L2 cache.
-    SmBandwidth = "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
+    SmBandwidth = both "l2.sm_bandwidth", BytesPerKilocycle, low, Positive;
 
     /// Additional latency of a load from DRAM over one that hits in the L2 cache, without address translation.
-    DramBeyond = "dram.beyond_l2", Cycles, high;
+    DramBeyond = both "dram.beyond_l2", Cycles, high;
     /// Peak bandwidth of DRAM.
-    DramBandwidth = "dram.bandwidth", BytesPerKilocycle, low, Positive;
+    DramBandwidth = both "dram.bandwidth", BytesPerKilocycle, low, Positive;
     /// Part of the peak bandwidth that reads reach; the rest is lost to row activations and other overhead of DRAM.
-    DramReads = "dram.read_efficiency", PerMille, low, Positive;
+    DramReads = both "dram.read_efficiency", PerMille, low, Positive;
     /// Part of the peak bandwidth that writes reach.
-    DramWrites = "dram.write_efficiency", PerMille, low, Positive;
+    DramWrites = both "dram.write_efficiency", PerMille, low, Positive;
     /// Bus turnaround: part of a sector's bus time that is lost for each sector written among reads, of at most as many
     /// as are read.
-    DramTurnaround = "dram.turnaround", PerMille, high;
+    DramTurnaround = both "dram.turnaround", PerMille, high;
     /// Cycles of a refresh, in which DRAM serves no requests.
-    DramRefresh = "dram.refresh", Cycles, high;
+    DramRefresh = both "dram.refresh", Cycles, high;
     /// Cycles between the starts of two refreshes.
     /// Either: with another interval, refreshes delay other requests.
-    DramRefreshInterval = "dram.refresh_interval", Cycles, either, Positive;
+    DramRefreshInterval = both "dram.refresh_interval", Cycles, either, Positive;
 
     /// Entries of the L1 TLB of an SM.
-    TlbL1Entries = "tlb.l1_entries", Count, each, Size;
+    TlbL1Entries = both "tlb.l1_entries", Count, each, Size;
     /// Page translated by an entry of the L1 TLB.
-    TlbL1Page = "tlb.l1_page", Bytes, each, PowerOfTwo;
+    TlbL1Page = both "tlb.l1_page", Bytes, each, PowerOfTwo;
     /// Additional latency of a translation that hits in the L2 TLB.
-    TlbL1Miss = "tlb.l1_miss", Cycles, high;
+    TlbL1Miss = both "tlb.l1_miss", Cycles, high;
     /// Entries of the L2 TLB.
-    TlbL2Entries = "tlb.l2_entries", Count, each, Size;
+    TlbL2Entries = both "tlb.l2_entries", Count, each, Size;
     /// Page translated by an entry of the L2 TLB.
-    TlbL2Page = "tlb.l2_page", Bytes, each, PowerOfTwo;
+    TlbL2Page = both "tlb.l2_page", Bytes, each, PowerOfTwo;
     /// Additional latency of a translation from a page table that is cached.
-    TlbL2Miss = "tlb.l2_miss", Cycles, high;
+    TlbL2Miss = both "tlb.l2_miss", Cycles, high;
     /// Additional latency of a translation from a page table that is not cached.
-    TlbWalk = "tlb.walk", Cycles, high;
+    TlbWalk = both "tlb.walk", Cycles, high;
     /// Page tables that caches hold, each for one page of the L2 TLB.
-    TlbPageTables = "tlb.page_tables", Count, each, Size;
+    TlbPageTables = both "tlb.page_tables", Count, each, Size;
 
     /// Additional latency of an atomic operation on global memory over a load.
-    AtomicLatency = "atomic.latency", Cycles, high;
+    AtomicLatency = both "atomic.latency", Cycles, high;
     /// Additional latency if several threads of a warp access the same address.
-    AtomicShared = "atomic.contended", Cycles, high;
+    AtomicShared = both "atomic.contended", Cycles, high;
     /// Cycles for which the atomic operations on a sector occupy their L2 slice.
-    AtomicOccupancy = "atomic.occupancy", Cycles, high;
+    AtomicOccupancy = both "atomic.occupancy", Cycles, high;
 
     /// Latency of a texture read that hits.
-    TextureHit = "texture.hit", Cycles, high;
+    TextureHit = nvidia "texture.hit", Cycles, high;
     /// Cycles for which a texture read occupies its unit.
-    TextureOccupancy = "texture.occupancy", Cycles, high;
+    TextureOccupancy = nvidia "texture.occupancy", Cycles, high;
+
+    /// Compute units (CUs) of the GPU.
+    CuCount = gcn3 "cu.count", Count, each, Size;
+    /// SIMDs of a CU: SIMD n issues in the cycles whose remainder by this number is n.
+    CuSimds = gcn3 "cu.simds", Count, each, Size;
+    /// LDS of a CU.
+    CuLds = gcn3 "cu.lds", Bytes, each, Size;
+    /// Resident workgroups per CU.
+    CuGroups = gcn3 "cu.groups", Count, each, Size;
+    /// Resident workgroups of more than one wave per CU: each has a barrier.
+    CuBarriers = gcn3 "cu.barriers", Count, each, Size;
+    /// Limit of the threads of a workgroup.
+    GroupThreads = gcn3 "group.threads", Count, each, Size;
+    /// Limit of the LDS of a workgroup.
+    GroupLds = gcn3 "group.lds", Bytes, each, Size;
+    /// Allocation granularity of LDS.
+    GroupLdsStep = gcn3 "group.lds_step", Bytes, each, Size;
+    /// Resident waves per SIMD: base slots. Reserve slots of splits come in addition.
+    SimdWaves = gcn3 "simd.waves", Count, each, Size;
+    /// Vector registers of a SIMD, each of 64 lanes with 4 bytes.
+    SimdVgprs = gcn3 "simd.vgprs", Count, each, Size;
+    /// Scalar registers of a SIMD.
+    SimdSgprs = gcn3 "simd.sgprs", Count, each, Size;
+    /// Allocation granularity of vector registers.
+    SimdVgprStep = gcn3 "simd.vgpr_step", Count, each, Size;
+    /// Allocation granularity of scalar registers.
+    SimdSgprStep = gcn3 "simd.sgpr_step", Count, each, Size;
+
+    /// Instructions of different kinds that a SIMD issues in its cycle; internal ones (waits, barriers) do not count.
+    /// Low: a wave issues one of them, but a split may wait for the turn of another one.
+    IssueKinds = gcn3 "issue.kinds", Count, low, Positive;
+
+    /// Cycles for which an instruction occupies the vector ALU of its SIMD, at the full rate.
+    ValuCycles = gcn3 "valu.cycles", Cycles, high;
+    /// Cycles for which an instruction at a quarter of the rate occupies the vector ALU: 32-bit integer
+    /// multiplications, transcendental functions, division steps.
+    ValuQuarter = gcn3 "valu.quarter", Cycles, high;
+    /// Cycles for which an addition of 64-bit floating point occupies the vector ALU.
+    ValuF64Add = gcn3 "valu.f64_add", Cycles, high;
+    /// Cycles for which a multiplication of 64-bit floating point, fused or not, occupies the vector ALU.
+    ValuF64Mul = gcn3 "valu.f64_mul", Cycles, high;
+    /// From the issue of a vector instruction to that of one that reads the vector register it wrote, unless it
+    /// occupies the vector ALU for longer.
+    ValuLatency = gcn3 "valu.latency", Cycles, high;
+    /// From the issue of a vector instruction to that of one that reads the scalar register or VCC it wrote.
+    ValuToScalar = gcn3 "valu.to_scalar", Cycles, high;
+
+    /// Cycles for which an instruction occupies the scalar ALU of the CU.
+    SaluCycles = gcn3 "salu.cycles", Cycles, high;
+    /// From the issue of a scalar instruction to that of one that reads its result.
+    SaluLatency = gcn3 "salu.latency", Cycles, high;
+    /// The same for s_setreg and the instructions that save EXEC (*_saveexec).
+    SaluSlow = gcn3 "salu.slow", Cycles, high;
+    /// Cycles for which a branch occupies the branch unit of the CU.
+    BranchCycles = gcn3 "branch.cycles", Cycles, high;
+    /// From the issue of a branch that is not taken to the next issue of its wave.
+    BranchNotTaken = gcn3 "branch.not_taken", Cycles, high;
+    /// From the issue of a branch that is taken to the next issue of its wave.
+    BranchTaken = gcn3 "branch.taken", Cycles, high;
+    /// From the issue of a message (s_sendmsg) to its completion.
+    MessageLatency = gcn3 "message.latency", Cycles, high;
+    /// Cycles of a wait state of s_nop.
+    NopState = gcn3 "nop.state", Cycles, high;
+    /// Cycles of a unit of s_sleep.
+    SleepUnit = gcn3 "sleep.unit", Cycles, high;
+
+    /// Cycles for which a scalar load of one to four dwords occupies the scalar memory unit of the CU.
+    SmemCycles = gcn3 "smem.cycles", Cycles, high;
+    /// The same for eight dwords.
+    SmemCycles8 = gcn3 "smem.cycles_8", Cycles, high;
+    /// The same for sixteen dwords.
+    SmemCycles16 = gcn3 "smem.cycles_16", Cycles, high;
+    /// Size of the scalar cache, as a CU sees it.
+    ScalarBytes = gcn3 "scalar.bytes", Bytes, each, Size;
+    /// Line of the scalar cache.
+    ScalarLine = gcn3 "scalar.line", Bytes, each, PowerOfTwo;
+    /// Ways of the scalar cache.
+    ScalarWays = gcn3 "scalar.ways", Count, each, Size;
+    /// Latency of a scalar load that hits in the scalar cache.
+    ScalarHit = gcn3 "scalar.hit", Cycles, high;
+    /// Additional latency of a scalar load that hits in the L2 cache over one that hits in the scalar cache.
+    ScalarBeyond = gcn3 "scalar.beyond", Cycles, high;
+
+    /// Cycles for which an access of one dword per lane occupies the vector memory unit of the CU; more dwords as many
+    /// times.
+    VmemCycles = gcn3 "vmem.cycles", Cycles, high;
+    /// Cycles for which an access of one dword per lane without conflict occupies the LDS unit of the CU; more dwords as
+    /// many times.
+    LdsCycles = gcn3 "lds.cycles", Cycles, high;
+    /// Latency of an LDS access without conflict.
+    LdsLatency = gcn3 "lds.latency", Cycles, high;
+    /// Cycles of each further pass over a bank of LDS.
+    LdsConflict = gcn3 "lds.conflict", Cycles, high;
+    /// Additional latency of an atomic operation on LDS over a load.
+    LdsAtomic = gcn3 "lds.atomic", Cycles, high;
+    /// Banks of LDS.
+    LdsBanks = gcn3 "lds.banks", Count, each, PowerOfTwo;
+    /// The bank of an address is the address shifted by this, modulo the banks. 2: banks of words, as the hardware has
+    /// them; two lanes conflict if their words differ. 0: banks of bytes, as in gem5; they conflict if their addresses
+    /// differ.
+    /// Either: other lanes conflict.
+    LdsBankShift = gcn3 "lds.bank_shift", Count, either, BankShift;
+    /// Lanes whose bank conflicts are resolved together.
+    LdsGroup = gcn3 "lds.group", Count, each, PowerOfTwo;
+
+    /// Additional cycles before the first issue of a split.
+    SplitLatency = gcn3 "split.latency", Cycles, high;
+    /// Cycles of a merge of two splits.
+    SplitMerge = gcn3 "split.merge", Cycles, high;
+    /// 1: reserve slots have registers of their own. 0: a split needs free vector and scalar registers of its SIMD.
+    /// Either: a wave splits or does not.
+    SplitRegisters = gcn3 "split.registers", Count, either, Switch;
 }
 
 #[cfg(test)]
@@ -467,6 +651,8 @@ mod tests {
             (Parameter::TextureOccupancy, 115),
             (Parameter::OccupancyShuffle, 116),
             (Parameter::TlbPageTables, 121),
+            (Parameter::CuCount, 122),
+            (Parameter::SplitRegisters, 169),
         ] {
             assert_eq!(parameter.draw_number(), number, "{}", parameter.name());
         }

@@ -7,7 +7,8 @@ use warpbound_base::Diagnostic;
 
 use crate::policy::SchedulerPolicy;
 use crate::{
-    GpuModel, ModelChoices, Parameter, ParameterRange, ParameterSum, Provenance, validity,
+    GpuModel, MachineFamily, ModelChoices, Parameter, ParameterRange, ParameterSum, Provenance,
+    validity,
 };
 
 /// Parses a machine file; `file` is its name in messages.
@@ -18,6 +19,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         Diagnostic::for_text(file, text, error.message(), at)
     })?;
     let base = base_model(file, &raw)?;
+    let family = family_of(&raw.architectures, base.as_ref()).map_err(error)?;
     let mut sections = Sections {
         file,
         text,
@@ -25,23 +27,61 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
     };
     let mut ranges = Vec::with_capacity(Parameter::ALL.len());
     for &parameter in Parameter::ALL {
-        let range = sections.take_parameter(parameter, base.as_ref(), &raw.same, &ranges)?;
+        let range = match parameter.is_of(family) {
+            true => sections.take_parameter(parameter, base.as_ref(), &raw.same, &ranges)?,
+            false => absent(),
+        };
         ranges.push(range);
     }
-    if let Some(name) = sections.first_unknown() {
-        let message = format!("{name} is not known");
+    if let Some(name) = sections.first_unknown(family) {
+        let message = match Parameter::named(&name) {
+            Ok(_) => format!("{name} is not known of {family}"),
+            Err(_) => format!("{name} is not known"),
+        };
         return Err(Diagnostic::for_text(file, text, &message, None));
     }
     let stated: Vec<[u64; 3]> = ranges.iter().map(ParameterRange::stated).collect();
-    validity::check(&stated).map_err(error)?;
+    validity::check(family, &stated).map_err(error)?;
     Ok(GpuModel {
         choices: model_choices(raw.scheduler, base)
             .map_err(|diagnostic| diagnostic.in_file(file))?,
         name: raw.name,
         title: raw.title,
         architectures: raw.architectures,
+        family,
         ranges,
     })
+}
+
+/// Returns the family of a machine, from the architectures whose code it executes; without any, that of the model from
+/// which it inherits.
+fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<MachineFamily, String> {
+    let stated = architectures.iter();
+    let mut families = stated.map(|architecture| MachineFamily::of_architecture(architecture));
+    let inherited = base.map(GpuModel::family);
+    let family = families.next().or(inherited);
+    let family = family.unwrap_or(MachineFamily::Nvidia);
+    if families.any(|other| other != family) {
+        return Err("architectures: they belong to machines of different kinds".to_owned());
+    }
+    match (base, inherited) {
+        (Some(base), Some(inherited)) if inherited != family => Err(format!(
+            "like: {} is one of the {inherited}, but the architectures are of {family}",
+            base.name
+        )),
+        _ => Ok(family),
+    }
+}
+
+/// Returns the range of a parameter that the machines of a family do not have.
+fn absent() -> ParameterRange {
+    ParameterRange {
+        least: 0,
+        most: 0,
+        typical: 0,
+        provenance: Provenance::Published,
+        source: String::new(),
+    }
 }
 
 /// Returns the choices that a file states, or inherits.
@@ -132,15 +172,16 @@ impl Sections<'_> {
         Ok(Some(range))
     }
 
-    /// Returns the first key that no parameter has, or section without parameters; all known keys have been taken.
-    fn first_unknown(&self) -> Option<String> {
+    /// Returns the first key that no parameter of a family has, or section without parameters; all known keys have been
+    /// taken.
+    fn first_unknown(&self, family: MachineFamily) -> Option<String> {
         self.sections.iter().find_map(|(section, keys)| {
-            let is_in = |parameter: &Parameter| section_of(parameter.name()) == Some(section);
-            match keys.as_table() {
-                Some(keys) if Parameter::ALL.iter().any(is_in) => {
-                    let key = keys.keys().next()?;
+            let is_in = |parameter: Parameter| section_of(parameter.name()) == Some(section);
+            match keys.as_table().map(|keys| keys.keys().next()) {
+                Some(Some(key)) if Parameter::ALL.iter().copied().any(is_in) => {
                     Some(format!("{section}.{key}"))
                 }
+                Some(None) if Parameter::of_family(family).any(is_in) => None,
                 _ => Some(section.clone()),
             }
         })

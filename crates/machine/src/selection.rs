@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use warpbound_base::Diagnostic;
 
-use crate::{Domain, GpuModel, Parameter, SlowEnd, validity};
+use crate::{Domain, GpuModel, MachineFamily, Parameter, SlowEnd, validity};
 
 /// Rule that selects one value from the range of each parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,9 +66,11 @@ impl FromStr for Selection {
     }
 }
 
-/// Configuration of a machine: one value for each parameter.
+/// Configuration of a machine: one value for each parameter of its family.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineConfig {
+    family: MachineFamily,
+    /// Values of all parameters; those of other families are 0.
     values: Vec<u64>,
 }
 
@@ -82,6 +84,11 @@ impl Index<Parameter> for MachineConfig {
 }
 
 impl MachineConfig {
+    /// Family of the machine.
+    pub fn family(&self) -> MachineFamily {
+        self.family
+    }
+
     /// Returns the configuration with one value replaced.
     #[must_use]
     pub fn with(mut self, parameter: Parameter, value: u64) -> MachineConfig {
@@ -104,7 +111,7 @@ impl MachineConfig {
             )));
         }
         let values: Vec<[u64; 1]> = self.values.iter().map(|&value| [value]).collect();
-        validity::check(&values).map_err(Diagnostic::new)
+        validity::check(self.family, &values).map_err(Diagnostic::new)
     }
 }
 
@@ -132,13 +139,16 @@ impl GpuModel {
                     match parameter.domain() {
                         // Any combination of stated sizes is valid (`validity::check`); others depend on each other and
                         // are drawn afterwards.
-                        Domain::Size | Domain::PowerOfTwo => range.stated()[(random % 3) as usize],
+                        Domain::Size | Domain::PowerOfTwo | Domain::BankShift => {
+                            range.stated()[(random % 3) as usize]
+                        }
                         _ => range.least + random % (range.most - range.least + 1),
                     }
                 }
             }
         };
         let config = MachineConfig {
+            family: self.family(),
             values: Parameter::ALL.iter().map(value).collect(),
         };
         match selection {

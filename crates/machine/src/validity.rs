@@ -1,7 +1,7 @@
 //! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit
 //! in memory.
 
-use crate::{Domain, Parameter, Unit};
+use crate::{Domain, MachineFamily, Parameter, Unit};
 
 use Parameter as P;
 
@@ -44,6 +44,20 @@ const LIMITS: &[(Parameter, u64, u64)] = &[
     (P::TlbL2Entries, 1, 1 << 16),
     (P::TlbL2Page, 1 << 12, 1 << 40),
     (P::TlbPageTables, 1, 1 << 16),
+    (P::CuCount, 1, 256),
+    (P::CuSimds, 1, 16),
+    // Accesses of four dwords are aligned to banks of words.
+    (P::LdsBanks, 4, 64),
+    (P::LdsGroup, 4, 64),
+    (P::SimdWaves, 1, 64),
+    (P::ScalarBytes, 1, 1 << 24),
+    (P::ScalarLine, 32, 1 << 10),
+];
+
+/// Limits of machines of GCN3 that differ.
+const GCN3_LIMITS: &[(Parameter, u64, u64)] = &[
+    // A request for 128 bits has a quarter of the 64 lanes.
+    (P::L1RequestThreads, 4, 64),
 ];
 
 /// Limit of the lines and translations of all caches together: some hundred megabytes of tables.
@@ -69,6 +83,7 @@ const MULTIPLES: &[(Parameter, &[Parameter])] = &[
     (P::L1Line, &[P::L2Sector]),
     (P::L2Bytes, &[P::L2Line, P::L2Ways, P::L2Slices]),
     (P::L2Line, &[P::L2Sector]),
+    (P::ScalarBytes, &[P::ScalarLine, P::ScalarWays]),
 ];
 
 /// Returns the number of which a parameter must be a multiple, with the others as in `value`; 1 if any value is valid.
@@ -84,19 +99,22 @@ pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) 
         .clamp(1, crate::GpuModel::MAX_VALUE)
 }
 
-/// Whether the numbers describe a machine, whichever values are selected; `stated` has the values of each
-/// parameter.
+/// Whether the numbers describe a machine of a family, whichever values are selected; `stated` has the values of each
+/// parameter, 0 for those of other families.
 ///
 /// # Errors
 ///
 /// The first parameter in error, and its condition.
-pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
+pub(crate) fn check<const N: usize>(
+    family: MachineFamily,
+    stated: &[[u64; N]],
+) -> Result<(), String> {
     for (&parameter, &values) in Parameter::ALL.iter().zip(stated) {
         for value in values {
-            check_value(parameter, value)?;
+            check_value(family, parameter, value)?;
         }
     }
-    for (whole, parts) in MULTIPLES {
+    for (whole, parts) in MULTIPLES.iter().filter(|(whole, _)| whole.is_of(family)) {
         // All combinations, since a selection takes the value of each parameter independently.
         let products = parts.iter().fold(vec![1_u64], |products, part| {
             let factors = stated[*part as usize];
@@ -133,36 +151,53 @@ pub(crate) fn check<const N: usize>(stated: &[[u64; N]]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the greatest number of lines and translations of all caches and TLBs, over all SMs.
+/// Returns the greatest number of lines and translations of all caches and TLBs, over all SMs or CUs.
 fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
     let values = |parameter: Parameter| stated[parameter as usize].into_iter();
     let most = |parameter| values(parameter).max().unwrap_or(0);
     let least = |parameter| values(parameter).min().unwrap_or(0);
     let cache = |bytes, line| most(bytes) / least(line).max(1);
-    let of_sm = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
+    let of_unit = (most(P::L1Units) * cache(P::L1Bytes, P::L1Line))
         + cache(P::ConstantL1Bytes, P::ConstantL1Line)
         + cache(P::ConstantL15Bytes, P::ConstantL15Line)
         + cache(P::InstructionL1Bytes, P::InstructionLine)
         + cache(P::InstructionL15Bytes, P::InstructionLine)
+        + cache(P::ScalarBytes, P::ScalarLine)
         + most(P::TlbL1Entries);
     let shared = [P::TlbL2Entries, P::TlbPageTables].map(most);
-    most(P::SmCount) * of_sm + cache(P::L2Bytes, P::L2Line) + shared[0] + shared[1]
+    // The parameters of the other family are 0.
+    (most(P::SmCount) + most(P::CuCount)) * of_unit
+        + cache(P::L2Bytes, P::L2Line)
+        + shared[0]
+        + shared[1]
 }
 
 /// Checks the value of one parameter on its own.
-fn check_value(parameter: Parameter, value: u64) -> Result<(), String> {
+fn check_value(family: MachineFamily, parameter: Parameter, value: u64) -> Result<(), String> {
     let name = parameter.name();
+    if !parameter.is_of(family) {
+        return match value {
+            0 => Ok(()),
+            _ => Err(format!("{name} is not a number of {family}")),
+        };
+    }
     let condition = match parameter.domain() {
         Domain::Positive | Domain::Size | Domain::PowerOfTwo if value == 0 => "at least 1",
         Domain::PowerOfTwo if !value.is_power_of_two() => "a power of two",
         Domain::Switch if value > 1 => "0 or 1",
+        Domain::BankShift if value != 0 && value != 2 => "0 or 2",
         _ => "",
     };
     if !condition.is_empty() {
         return Err(format!("{name} is {value}, but must be {condition}"));
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
-    let between = LIMITS.iter().copied().find(|(of, ..)| *of == parameter);
+    let own: &[_] = match family {
+        MachineFamily::Nvidia => &[],
+        MachineFamily::Gcn3 => GCN3_LIMITS,
+    };
+    let mut limits = own.iter().chain(LIMITS).copied();
+    let between = limits.find(|(of, ..)| *of == parameter);
     match between.or(cycles) {
         Some((_, least, most)) if !(least..=most).contains(&value) => {
             Err(format!("{name} is {value}, but must be {least} to {most}"))

@@ -66,7 +66,7 @@ pub type NvidiaModel = ActivationStack<u32>;
 pub type WaveModel = ExecMask<u32>;
 
 /// Lanes of a wave of AMD's GPUs, as the length of a row of values.
-const WAVE_LANES: usize = gcn::LANES as usize;
+pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 
 /// Executes all blocks of a launch.
 ///

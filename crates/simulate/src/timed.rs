@@ -35,6 +35,7 @@ mod sm;
 mod streams;
 mod tlb;
 mod warp;
+mod waves;
 
 use warpbound_base::{Cycles, Named, Observed};
 use warpbound_ir::Code;
@@ -49,8 +50,11 @@ pub use l2::LOCAL_BASE;
 pub use outcome::{FetchLevel, Outcome, PendingHit, TranslationLevel};
 
 pub use event::{
-    Event, EventListener, HitLevel, Silent, Stall, StallCycles, WarpPlace, format_mask, path_name,
+    Event, EventListener, HitLevel, Silent, SplitRefusal, Stall, StallCycles, WarpPlace,
+    format_mask, path_name,
 };
+
+pub use waves::{SplitMarking, SplitPipelines, SplitSetup, SplitSite, WaveSetup, run_waves};
 
 /// Setup of a run: machine and policies.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -157,7 +157,10 @@ impl EventListener for CycleAccounting {
             Event::Issue { warp, .. }
             | Event::Shared { warp, .. }
             | Event::Memory { warp, .. }
+            | Event::Scalar { warp, .. }
+            | Event::SplitRefused { warp, .. }
             | Event::WarpEnds { warp } => Some(warp.sm),
+            Event::Split { parent: warp, .. } | Event::Merge { into: warp, .. } => Some(warp.sm),
         };
         if let Some(sm) = sm {
             self.advance(cycle, sm);
@@ -192,7 +195,11 @@ impl EventListener for CycleAccounting {
                 }
             }
             Event::Issue { warp, waited, .. } => self.issue(cycle, warp, waited),
-            Event::Shared { done, .. } | Event::Memory { done, .. } if *done < cycle => {
+            Event::Shared { done, .. }
+            | Event::Memory { done, .. }
+            | Event::Scalar { done, .. }
+                if *done < cycle =>
+            {
                 Err(format!("{event:?} is done before {cycle}"))
             }
             Event::WarpEnds { warp } => self.end_warp(cycle, warp),

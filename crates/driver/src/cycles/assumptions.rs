@@ -1,6 +1,6 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
-use warpbound_machine::{Parameter, Provenance};
+use warpbound_machine::Provenance;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
@@ -65,7 +65,7 @@ impl CycleOptions {
         format!(
             "the numbers of {} are in their ranges; of {}, {} are assumed and {} fitted (--format json lists them)",
             self.machine.name,
-            Parameter::ALL.len(),
+            self.machine.parameters().count(),
             of(Provenance::Assumed),
             of(Provenance::Fitted)
         )
@@ -73,8 +73,8 @@ impl CycleOptions {
 
     /// Lists the ranges that are not published.
     pub(crate) fn unpublished(&self) -> Vec<UnpublishedRange> {
-        let ranges = Parameter::ALL.iter();
-        let ranges = ranges.map(|&parameter| (parameter, self.machine.range(parameter)));
+        let ranges = self.machine.parameters();
+        let ranges = ranges.map(|parameter| (parameter, self.machine.range(parameter)));
         ranges
             .filter(|(_, range)| range.provenance != Provenance::Published)
             .map(|(parameter, range)| UnpublishedRange {

@@ -207,7 +207,13 @@ impl EventListener for CycleStatistics {
                 sm.advance(cycle);
                 sm.resident_blocks = sm.resident_blocks.saturating_sub(1);
             }
-            Event::Launched | Event::BarrierOpens { .. } | Event::Done => {}
+            Event::Launched
+            | Event::Scalar { .. }
+            | Event::BarrierOpens { .. }
+            | Event::Split { .. }
+            | Event::SplitRefused { .. }
+            | Event::Merge { .. }
+            | Event::Done => {}
         }
     }
 }

@@ -396,7 +396,10 @@ impl EventListener for Timeline<'_> {
             &Event::BarrierOpens { sm, block, warps } => {
                 self.write_barrier(cycle, sm, block, warps)
             }
-            Event::WarpEnds { warp } => self.end_issue(cycle, warp),
+            Event::WarpEnds { warp } | Event::Merge { from: warp, .. } => {
+                self.end_issue(cycle, warp)
+            }
+            Event::Scalar { .. } | Event::Split { .. } | Event::SplitRefused { .. } => {}
             &Event::BlockEnds {
                 sm, block: number, ..
             } => self.end_block(cycle, sm, number),

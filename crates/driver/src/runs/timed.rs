@@ -11,7 +11,8 @@ use warpbound_launch::{
 };
 use warpbound_load::Kernel;
 use warpbound_machine::{
-    GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
+    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, ParameterSum, SchedulerPolicy,
+    Selection,
 };
 use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, SimulatedWarp, Spread, TimedReport};
@@ -266,6 +267,11 @@ impl<'a> TimedLaunch<'a> {
             return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
         };
         let name = &options.machine.name;
+        if options.machine.family() != MachineFamily::Nvidia {
+            let isa = session.image.isa();
+            let message = format!("machine {name} does not execute code for {isa}");
+            return Err(session.locate(Diagnostic::new(message)));
+        }
         let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
         let machine =
             apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
@@ -425,6 +431,13 @@ fn apply_overrides(
 ) -> Result<MachineConfig, Diagnostic> {
     if options.parameters_set().next().is_none() {
         return Ok(machine);
+    }
+    let family = machine.family();
+    if let Some(foreign) = options.parameters_set().find(|of| !of.is_of(family)) {
+        let name = foreign.name();
+        return Err(Diagnostic::new(format!(
+            "{name} is not a number of {family}"
+        )));
     }
     for &(parameter, value) in &options.set {
         machine = machine.with(parameter, value);

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_machine::{
-    Domain, GpuModel, Parameter, ParameterSum, Provenance, Selection, SlowEnd, Unit,
+    Domain, GpuModel, MachineFamily, Parameter, ParameterSum, Provenance, Selection, SlowEnd, Unit,
 };
 
 const TX2: &str = include_str!("../../../../machine/nvidia/jetson-tx2.toml");
@@ -63,7 +63,7 @@ fn built_in_models_are_complete() {
         assert_eq!(device.name, name);
         assert!(!device.title.is_empty() && !device.title.contains("draft"));
         assert!(!device.choices.policy_source.contains("draft"));
-        for &parameter in Parameter::ALL {
+        for parameter in device.parameters() {
             let range = device.range(parameter);
             assert!(
                 !range.source.contains("draft"),
@@ -87,6 +87,7 @@ fn each_architecture_has_a_default_model() {
         ("sm_60", "p100"),
         ("sm_52", "titan-x-maxwell"),
         ("sm_50", "titan-x-maxwell"),
+        ("gfx803", "gem5-apu"),
     ] {
         assert_eq!(GpuModel::for_architecture(architecture).unwrap().name, name);
     }
@@ -164,14 +165,14 @@ fn parameters_of_the_publications() {
 fn the_readme_agrees_with_the_files() {
     use Parameter as P;
     let readme = include_str!("../../../../machine/README.md");
-    let names = || GpuModel::names().filter(|name| readme.contains(&format!("\n| `{name}` |")));
+    let names = || GpuModel::names_of(MachineFamily::Nvidia);
     assert!(names().count() >= 8);
     let mut table = String::new();
     for name in names() {
         let device = GpuModel::built_in(name).unwrap();
         let of = device.select(Selection::Typical);
         let standing = |parameter: &Parameter| device.range(*parameter).provenance;
-        let assumed = |parameter: &&Parameter| standing(parameter) == Provenance::Assumed;
+        let assumed = |parameter: &Parameter| standing(parameter) == Provenance::Assumed;
         let row = format!(
             "| `{name}` | {} | {} x {} | {} | {} | {} x {} | {} | {:.1} | {} | {} | {} | {} | {} | {} of {} |\n",
             device.architectures.join(", "),
@@ -188,8 +189,8 @@ fn the_readme_agrees_with_the_files() {
             of[P::L2Hit],
             of[P::L2Hit] + of[P::DramBeyond],
             of[P::LatencyFp64],
-            Parameter::ALL.iter().filter(assumed).count(),
-            Parameter::ALL.len(),
+            device.parameters().filter(assumed).count(),
+            device.parameters().count(),
         );
         table.push_str(&row);
     }
@@ -209,7 +210,7 @@ fn files_inherit_from_built_in_models() {
     let (device, gtx) = (like(text).unwrap(), GpuModel::built_in("gtx1080").unwrap());
     assert_eq!(device.choices.policy, gtx.choices.policy);
     assert_eq!(device.choices.policy_provenance, Provenance::Assumed);
-    for &parameter in Parameter::ALL {
+    for parameter in gtx.parameters() {
         let (own, of) = (device.range(parameter), gtx.range(parameter));
         if parameter == Parameter::SmCount {
             assert_eq!((own.stated(), own.source.as_str()), ([7; 3], "a test"));
@@ -294,7 +295,7 @@ fn sums_are_split() {
 
 #[test]
 fn each_parameter_is_required() {
-    for &parameter in Parameter::ALL {
+    for parameter in Parameter::of_family(MachineFamily::Nvidia) {
         let text = edited(parameter, |_| None);
         let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
         let begin = format!("m.toml: {} is missing; it is: ", parameter.name());
@@ -406,12 +407,13 @@ fn incomplete_ranges_are_refused() {
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table: one row per case")]
 fn invalid_machines_are_refused() {
-    for &parameter in Parameter::ALL {
+    for parameter in Parameter::of_family(MachineFamily::Nvidia) {
         let wrong: &[&str] = match parameter.domain() {
             Domain::Any => &[],
             Domain::Positive | Domain::Size => &["0"],
             Domain::PowerOfTwo => &["0", "3", "96", "12288"],
             Domain::Switch => &["2"],
+            Domain::BankShift => &["1", "3"],
         };
         for wrong in wrong {
             let error = refused_value(parameter, &format!("value = [{wrong}, {wrong}]"));
@@ -541,7 +543,7 @@ fn selections_are_in_range_and_distinct() {
             );
         }
         // Each value of a small range is selected by some seed.
-        for &parameter in Parameter::ALL {
+        for parameter in device.parameters() {
             let range = device.range(parameter);
             if range.most - range.least < 8 && parameter.domain() == Domain::Any {
                 for value in range.least..=range.most {

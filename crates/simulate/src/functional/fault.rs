@@ -95,6 +95,8 @@ pub enum FaultKind {
     PastLastInstruction,
     /// The launch is for a machine of another vendor.
     OtherMachine,
+    /// The order of the warps of a scheduler is none of those that its machine has.
+    UnknownPolicy,
     /// A block needs more resources than an SM has.
     BlockTooLarge,
     /// The launch lacks the warp that is to run alone.
@@ -239,6 +241,9 @@ impl fmt::Display for FaultKind {
                 f.write_str("execution runs past the last instruction")
             }
             FaultKind::OtherMachine => f.write_str("the launch is for another machine"),
+            FaultKind::UnknownPolicy => {
+                f.write_str("the machine has no such scheduling policy: it has oldest and lrr")
+            }
             FaultKind::BlockTooLarge => f.write_str("a block takes more than an SM has"),
             FaultKind::UnknownWarp { block, warp } => write!(f, "there is no warp {block}.{warp}"),
         }

@@ -238,7 +238,7 @@ fn split_by_space(access: &ProbedAccess, addresses: &mut [u64]) -> [(MemorySpace
 }
 
 /// Whether several lanes have the same address.
-fn has_equal_addresses(addresses: &[u64], taken: Mask) -> bool {
+pub(super) fn has_equal_addresses(addresses: &[u64], taken: Mask) -> bool {
     let lanes = || lanes_of(taken);
     lanes().any(|lane| lanes().any(|other| other < lane && addresses[other] == addresses[lane]))
 }

@@ -100,6 +100,13 @@ impl Cache {
         }
     }
 
+    /// Invalidates all sectors of all lines.
+    pub(super) fn invalidate_all(&mut self) {
+        for line in &mut self.lines {
+            line.valid = 0;
+        }
+    }
+
     /// Requests a whole line. Returns the cycle from which it is present, or `None` if it missed: the line is in flight
     /// from now on, and the caller sets its arrival with [`Cache::set_ready`].
     #[inline]

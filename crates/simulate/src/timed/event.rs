@@ -84,7 +84,8 @@ impl<L: EventListener> EventListener for &mut L {
     }
 }
 
-/// Location of a warp.
+/// Location of a warp. A wave of AMD's GPUs is one too: its compute unit is the SM, its SIMD the scheduler. Splits of a
+/// wave differ in the slot only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct WarpPlace {
     /// SM.
@@ -171,6 +172,16 @@ pub enum HitLevel {
     Dram,
 }
 
+/// Reason why a wave does not split where it could.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitRefusal {
+    /// All reserve slots of its launch wave are in use.
+    NoSlot,
+    /// Its SIMD has no free registers for a child.
+    NoRegisters,
+}
+
 /// Event of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -202,7 +213,8 @@ pub enum Event {
         /// Mask of the active lanes in which the condition holds.
         #[serde(serialize_with = "serialize_mask")]
         taken: Mask,
-        /// Cycles since the previous issue of the warp, or since the start of its block, by reason.
+        /// Cycles since the previous issue of the warp, or since its start, by reason: the start of its block, or the
+        /// event [`Event::Split`] of a child.
         #[serde(serialize_with = "serialize_stalls")]
         waited: StallCycles,
     },
@@ -255,6 +267,25 @@ pub enum Event {
         /// Cycle in which the access completes.
         done: u64,
     },
+    /// The last issued instruction of the wave accesses scalar memory.
+    Scalar {
+        /// Wave.
+        #[serde(flatten)]
+        warp: WarpPlace,
+        /// Instruction.
+        #[serde(skip)]
+        at: OpIndex,
+        /// Kind of the access.
+        access: AccessKind,
+        /// Lines of the scalar cache.
+        lines: u32,
+        /// Lines that hit.
+        hits: u32,
+        /// Lines that missed and hit the L2 cache.
+        l2_hits: u32,
+        /// Cycle in which the access completes.
+        done: u64,
+    },
     /// An access misses the first constant cache.
     ConstantMiss {
         /// SM.
@@ -285,6 +316,42 @@ pub enum Event {
         /// Number of warps released.
         warps: u32,
     },
+    /// A wave splits at a branch on EXEC: the child issues the branch as well.
+    Split {
+        /// Wave or split that keeps the lanes in EXEC.
+        parent: WarpPlace,
+        /// The new split, which begins at the branch.
+        child: WarpPlace,
+        /// The branch.
+        #[serde(skip)]
+        at: OpIndex,
+        /// Mask of the lanes of the parent from now on.
+        #[serde(serialize_with = "serialize_mask")]
+        parent_lanes: Mask,
+        /// Mask of the lanes of the child.
+        #[serde(serialize_with = "serialize_mask")]
+        child_lanes: Mask,
+    },
+    /// A wave could split at a branch, but there is no place for a child.
+    SplitRefused {
+        /// Wave or split.
+        warp: WarpPlace,
+        /// The branch.
+        #[serde(skip)]
+        at: OpIndex,
+        /// What is missing.
+        reason: SplitRefusal,
+    },
+    /// Two splits of a wave that have reached their merge point become one.
+    Merge {
+        /// The split that goes on, with the lanes of both.
+        into: WarpPlace,
+        /// The split that ends; it has no event [`Event::WarpEnds`].
+        from: WarpPlace,
+        /// The merge point.
+        #[serde(skip)]
+        at: OpIndex,
+    },
     /// A warp ends.
     WarpEnds {
         /// Warp.
@@ -311,7 +378,11 @@ impl Event {
             Event::Issue { at, .. }
             | Event::Shared { at, .. }
             | Event::Memory { at, .. }
-            | Event::FetchMiss { at, .. } => Some(*at),
+            | Event::Scalar { at, .. }
+            | Event::FetchMiss { at, .. }
+            | Event::Split { at, .. }
+            | Event::SplitRefused { at, .. }
+            | Event::Merge { at, .. } => Some(*at),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! GPU: dispatches blocks to SMs and simulates the SMs in the order of time.
+//! GPU: dispatches blocks to multiprocessors and simulates these in the order of time: SMs, or AMD's compute units.
 //!
 //! The simulation is event-driven: schedulers and block starts are the events of one queue, so that accesses of
 //! different SMs to the L2 cache and DRAM are made in the order of time. Within a cycle, SMs and their schedulers come
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use warpbound_base::{Cycles, Observed};
 use warpbound_ir::Code;
 use warpbound_isa::nvidia;
-use warpbound_launch::{GlobalMemory, Launch, StartCaches};
+use warpbound_launch::{GlobalMemory, Launch, Size, StartCaches};
 use warpbound_machine::{BlockResources, Parameter};
 use warpbound_timing::Completion;
 
@@ -36,8 +36,55 @@ struct PendingBlocks {
     last_start: Option<u64>,
 }
 
-struct Gpu<'r> {
-    sms: Vec<Sm<'r>>,
+/// State of a run that all multiprocessors share, as far as the GPU needs it.
+pub(super) trait RunContext {
+    /// Parameters of the machine.
+    fn parameters(&self) -> &UsedParameters;
+    /// The launch.
+    fn launch(&self) -> &Launch;
+    /// The only warp that runs.
+    fn only(&self) -> Option<SingleWarp>;
+    /// Sets the current cycle of the memory that all share.
+    fn set_now(&mut self, now: u64);
+    /// Cycle in which the L2 cache has accepted all stores so far.
+    fn stores_done(&self) -> u64;
+    /// Passes an event to the listener.
+    fn report(&mut self, cycle: u64, event: &Event);
+    /// Passes the outcomes recorded so far to the listener.
+    fn report_outcomes(&mut self);
+}
+
+/// Multiprocessor of a GPU: schedulers that issue the instructions of resident blocks.
+pub(super) trait Multiprocessor<C> {
+    /// Cycle of the next event of a scheduler in the event queue; earlier entries of the queue are stale.
+    fn wake(&mut self, scheduler: usize) -> &mut u64;
+    /// Returns the first cycle, not before `from`, in which a scheduler may issue; [`NEVER`] if that depends on others.
+    fn earliest_issue(&self, scheduler: usize, from: u64, context: &C) -> u64;
+    /// Issues what a scheduler selects in cycle `now`.
+    fn issue_cycle(
+        &mut self,
+        now: u64,
+        scheduler: usize,
+        context: &mut C,
+    ) -> Result<IssueEffects, Fault>;
+    /// Starts a block, of a number in the grid and an index, in cycle `now`.
+    fn start_block(&mut self, now: u64, block: (u64, Size), context: &mut C);
+    /// Returns the deadlock of a resident block, once no warp can issue.
+    fn deadlock(&self) -> Option<Fault>;
+}
+
+/// Effects of a scheduler's issue on other schedulers and on the GPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IssueEffects {
+    /// Warps of other schedulers may be ready.
+    pub(super) wakes_warps: bool,
+    /// Number of blocks that ended.
+    pub(super) ended_blocks: u32,
+}
+
+/// GPU of equal multiprocessors.
+pub(super) struct Gpu<M> {
+    sms: Vec<M>,
     /// Events of SM n: n * `events_per_sm` plus the number of a scheduler, or plus the number of schedulers for block
     /// starts.
     events: EventQueue,
@@ -85,20 +132,8 @@ pub(super) fn run<L: EventListener>(
         listener,
     };
     context.l2.recorder = Recorder::new(L::RECORDS);
-    let mut gpu = Gpu::new(code, launch, setup, &parameters)?;
-    context.listener.event(0, &Event::Launched);
-    gpu.dispatch_blocks(parameters.get(Parameter::LaunchKernel), &parameters);
-    let end = gpu.run_to_end(&mut context)?;
-    // `launch.stores` is not used if all stores were done before the last warp ended.
-    let waits_for_stores =
-        context.stores_done > end && parameters.get(Parameter::LaunchStores) != 0;
-    let end = if waits_for_stores {
-        context.stores_done
-    } else {
-        end
-    };
-    let end = end + parameters.get(Parameter::LaunchEnd);
-    context.listener.event(end, &Event::Done);
+    let mut gpu = gpu_of(code, launch, setup, &parameters)?;
+    let end = gpu.run(&mut context)?;
     Ok(TimedResult {
         cycles: Observed(Cycles(end)),
         counts: context.counts,
@@ -106,19 +141,9 @@ pub(super) fn run<L: EventListener>(
     })
 }
 
-/// Passes the outcomes recorded so far to the listener.
-#[inline(always)]
-fn report_outcomes<L: EventListener>(context: &mut GpuContext<'_, '_, L>) {
-    if L::RECORDS {
-        for outcome in context.l2.recorder.take() {
-            context.listener.outcome(&outcome);
-        }
-    }
-}
-
 /// Enters the buffers, constant banks and code of a launch into the L2 cache, in this order: what the host wrote last
 /// stays.
-fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
+pub(super) fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMemory) {
     for buffer in memory.buffers() {
         l2.warm(buffer.address, buffer.bytes.len() as u64);
     }
@@ -134,65 +159,105 @@ fn warm_l2(l2: &mut L2Cache<'_>, code: &Code, launch: &Launch, memory: &GlobalMe
     l2.warm(CODE_BASE, bytes);
 }
 
-impl<'r> Gpu<'r> {
-    /// Returns the idle GPU of a machine, with the launch submitted.
+/// Returns the idle GPU of a machine, with the launch submitted.
+///
+/// # Errors
+///
+/// If a block does not fit on an SM.
+fn gpu_of<'r>(
+    code: &Code,
+    launch: &Launch,
+    setup: &Setup,
+    parameters: &UsedParameters,
+) -> Result<Gpu<Sm<'r>>, Fault> {
+    let threads = launch.block.iter().map(|&n| u64::from(n)).product();
+    let (registers, shared) = (setup.registers.into(), launch.shared.into());
+    let mut reader = parameters.reader();
+    let machine = reader.machine(BlockResources::PARAMETERS);
+    let of_sm = BlockResources::of_sm(machine);
+    let of_block = BlockResources::of_block(machine, threads, registers, shared);
+    let resources = reader.track((of_sm, of_block));
+    let (of_sm, of_block) = *resources.get(parameters);
+    let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
+    let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+    let sms = (0..sm_count).map(|number| Sm::new(number, entry, parameters));
+    let dispatcher = Dispatcher::new(sm_count as usize, of_sm);
+    let schedulers = parameters.get(Parameter::SmSchedulers).max(1) as u32;
+    let only = setup.only.map(|only| (only, NVIDIA_LANES as u32));
+    Gpu::new(
+        sms.collect(),
+        schedulers,
+        (dispatcher, of_block),
+        launch,
+        only,
+    )
+}
+
+impl<M> Gpu<M> {
+    /// Returns an idle GPU with a launch submitted, of idle multiprocessors with some schedulers each; with the resources
+    /// that a block needs, and the only warp that runs with its number of lanes.
     ///
     /// # Errors
     ///
-    /// If a block does not fit on an SM.
-    fn new(
-        code: &Code,
+    /// If a block does not fit on a multiprocessor, or if the launch lacks the warp.
+    pub(super) fn new(
+        sms: Vec<M>,
+        schedulers: u32,
+        (mut dispatcher, need): (Dispatcher, BlockResources),
         launch: &Launch,
-        setup: &Setup,
-        parameters: &UsedParameters,
-    ) -> Result<Gpu<'r>, Fault> {
-        let threads = launch.block.iter().map(|&n| u64::from(n)).product();
-        let (registers, shared) = (setup.registers.into(), launch.shared.into());
-        let mut reader = parameters.reader();
-        let machine = reader.machine(BlockResources::PARAMETERS);
-        let of_sm = BlockResources::of_sm(machine);
-        let of_block = BlockResources::of_block(machine, threads, registers, shared);
-        let resources = reader.track((of_sm, of_block));
-        let (of_sm, of_block) = *resources.get(parameters);
-        let sm_count = parameters.get(Parameter::SmCount).max(1) as u32;
-        let mut dispatcher = Dispatcher::new(sm_count as usize, of_sm);
+        only: Option<(SingleWarp, u32)>,
+    ) -> Result<Gpu<M>, Fault> {
         let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
-        if let Some(only) = setup.only {
-            let warps = launch.block.iter().product::<u32>();
-            let warps = warps.div_ceil(NVIDIA_LANES as u32);
-            if only.block >= blocks || only.warp >= warps {
-                let SingleWarp { block, warp } = only;
+        if let Some((SingleWarp { block, warp }, lanes)) = only {
+            let warps = launch.block.iter().product::<u32>().div_ceil(lanes);
+            if block >= blocks || warp >= warps {
                 return Err(Fault::of_launch(FaultKind::UnknownWarp { block, warp }));
             }
         }
         let kernel = dispatcher.submit(KernelLaunch {
             stream: Stream(1),
             priority: Priority::Low,
-            blocks: setup.only.map_or(blocks, |_| 1),
-            need: of_block,
+            blocks: only.map_or(blocks, |_| 1),
+            need,
         });
         let Some(kernel) = kernel else {
             return Err(Fault::of_launch(FaultKind::BlockTooLarge));
         };
-        let events_per_sm = parameters.get(Parameter::SmSchedulers).max(1) as u32 + 1;
-        let entry = code.get(code.entry).map_or(0, |op| op.addr.0.into());
+        let (count, events_per_sm) = (sms.len(), schedulers + 1);
         Ok(Gpu {
-            sms: (0..sm_count)
-                .map(|number| Sm::new(number, entry, parameters))
-                .collect(),
-            events: EventQueue::new(sm_count * events_per_sm),
+            sms,
+            events: EventQueue::new(count as u32 * events_per_sm),
             events_per_sm,
             dispatcher,
             kernel,
-            pending: vec![PendingBlocks::default(); sm_count as usize],
+            pending: vec![PendingBlocks::default(); count],
         })
     }
 
+    /// Runs the launch; returns the cycle in which the kernel ends.
+    pub(super) fn run<C: RunContext>(&mut self, context: &mut C) -> Result<u64, Fault>
+    where
+        M: Multiprocessor<C>,
+    {
+        context.report(0, &Event::Launched);
+        let start = context.parameters().get(Parameter::LaunchKernel);
+        self.dispatch_blocks(start, context.parameters());
+        let end = self.run_to_end(context)?;
+        // `launch.stores` is not used if all stores were done before the last warp ended.
+        let stores_done = context.stores_done();
+        let waits_for_stores =
+            stores_done > end && context.parameters().get(Parameter::LaunchStores) != 0;
+        let end = if waits_for_stores { stores_done } else { end };
+        let end = end + context.parameters().get(Parameter::LaunchEnd);
+        context.report(end, &Event::Done);
+        Ok(end)
+    }
+
     /// Runs until no event is left; returns the cycle after the last issue.
-    fn run_to_end<L: EventListener>(
-        &mut self,
-        context: &mut GpuContext<'_, 'r, L>,
-    ) -> Result<u64, Fault> {
+    fn run_to_end<C: RunContext>(&mut self, context: &mut C) -> Result<u64, Fault>
+    where
+        M: Multiprocessor<C>,
+    {
         let mut end = 0;
         while let Some((now, event)) = self.events.pop() {
             let sm = (event / self.events_per_sm) as usize;
@@ -200,51 +265,55 @@ impl<'r> Gpu<'r> {
             // The queue orders events of a cycle by id: schedulers of an SM issue before its blocks start.
             if scheduler == self.events_per_sm - 1 {
                 self.start_blocks(now, sm, context);
-                report_outcomes(context);
+                context.report_outcomes();
                 continue;
             }
             let scheduler = scheduler as usize;
-            if self.sms[sm].schedulers[scheduler].wake != now {
+            if *self.sms[sm].wake(scheduler) != now {
                 // Stale: it has been woken earlier.
                 continue;
             }
             end = now + 1;
             let issued = self.run_scheduler(now, sm, scheduler, context);
-            report_outcomes(context);
+            context.report_outcomes();
             issued?;
         }
         // Without an event no warp can issue: a block that is still resident waits at a barrier for ever.
-        match self.sms.iter().find_map(Sm::deadlock) {
+        match self.sms.iter().find_map(M::deadlock) {
             Some(fault) => Err(fault),
             None => Ok(end),
         }
     }
 
     /// Runs a scheduler in cycle `now`, and adds the event of its next possible issue.
-    fn run_scheduler<L: EventListener>(
+    fn run_scheduler<C: RunContext>(
         &mut self,
         now: u64,
         sm: usize,
         scheduler: usize,
-        context: &mut GpuContext<'_, 'r, L>,
-    ) -> Result<(), Fault> {
-        let policy = context.setup.policy;
+        context: &mut C,
+    ) -> Result<(), Fault>
+    where
+        M: Multiprocessor<C>,
+    {
         let event = self.event_of(sm, scheduler);
-        context.l2.now = now;
-        let effects = self.sms[sm].issue_cycle(now, scheduler, context)?;
-        let scheduler = &mut self.sms[sm].schedulers[scheduler];
-        // A scheduler selects once in a cycle; `issue_cycle` has issued the second instruction of a pair.
-        let next = scheduler.earliest_issue(policy).max(now + 1);
-        scheduler.wake = next;
-        if scheduler.warps() > 0 && next != NEVER {
+        context.set_now(now);
+        let core = &mut self.sms[sm];
+        let effects = core.issue_cycle(now, scheduler, context)?;
+        // A scheduler selects once in a cycle; `issue_cycle` has issued all that issues together.
+        let next = core.earliest_issue(scheduler, now + 1, context);
+        *core.wake(scheduler) = next;
+        if next != NEVER {
             self.events.push(next, event);
         }
         if effects.wakes_warps {
             self.wake_schedulers(sm, now, context);
         }
-        if effects.ends_block {
-            self.dispatcher.block_finished(self.kernel, sm);
-            self.dispatch_blocks(now + 1, context.parameters);
+        if effects.ended_blocks > 0 {
+            for _ in 0..effects.ended_blocks {
+                self.dispatcher.block_finished(self.kernel, sm);
+            }
+            self.dispatch_blocks(now + 1, context.parameters());
         }
         Ok(())
     }
@@ -255,23 +324,17 @@ impl<'r> Gpu<'r> {
     }
 
     /// Wakes the schedulers of an SM whose warps may be ready before their next event.
-    fn wake_schedulers<L: EventListener>(
-        &mut self,
-        sm: usize,
-        now: u64,
-        context: &GpuContext<'_, 'r, L>,
-    ) {
-        let policy = context.setup.policy;
+    fn wake_schedulers<C>(&mut self, sm: usize, now: u64, context: &C)
+    where
+        M: Multiprocessor<C>,
+    {
         for number in 0..self.events_per_sm as usize - 1 {
-            let scheduler = &mut self.sms[sm].schedulers[number];
-            let next = scheduler.earliest_issue(policy);
-            if next == NEVER {
-                continue;
-            }
-            let next = next.max(now + 1);
+            let core = &mut self.sms[sm];
+            let next = core.earliest_issue(number, now + 1, context);
+            let wake = core.wake(number);
             // The later event stays in the queue; `run_to_end` skips it as stale.
-            if next < scheduler.wake {
-                scheduler.wake = next;
+            if next != NEVER && next < *wake {
+                *wake = next;
                 let event = self.event_of(sm, number);
                 self.events.push(next, event);
             }
@@ -294,20 +357,18 @@ impl<'r> Gpu<'r> {
     }
 
     /// Starts the pending blocks of an SM that are due.
-    fn start_blocks<L: EventListener>(
-        &mut self,
-        now: u64,
-        sm: usize,
-        context: &mut GpuContext<'_, 'r, L>,
-    ) {
-        context.l2.now = now;
+    fn start_blocks<C: RunContext>(&mut self, now: u64, sm: usize, context: &mut C)
+    where
+        M: Multiprocessor<C>,
+    {
+        context.set_now(now);
         while let Some(&(start, block)) = self.pending[sm].blocks.front()
             && start <= now
         {
             self.pending[sm].blocks.pop_front();
             // The dispatcher has one block if one warp runs alone: that of the warp.
-            let block = context.setup.only.map_or(block, |only| only.block);
-            let index = context.launch.block_at(block);
+            let block = context.only().map_or(block, |only| only.block);
+            let index = context.launch().block_at(block);
             self.sms[sm].start_block(now, (block, index), context);
         }
         self.wake_schedulers(sm, now, context);

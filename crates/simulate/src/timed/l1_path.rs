@@ -2,7 +2,7 @@
 //! cache.
 
 use warpbound_machine::Parameter;
-use warpbound_simt::{Mask, lowest_lanes};
+use warpbound_simt::{Mask, lanes_of, lowest_lanes};
 
 use super::cache::Cache;
 use super::l2::{L2Access, L2Cache};
@@ -11,7 +11,7 @@ use super::outcome::{Outcome, TranslationLevel};
 use super::parameters::{Tracked, UsedParameters};
 use super::server::Server;
 use super::tlb::L1Tlb;
-use crate::functional::{AccessKind, NVIDIA_LANES};
+use crate::functional::AccessKind;
 
 /// Parameters of the requests of an access, from section `l1` of the machine file.
 #[derive(Clone, Copy, Debug)]
@@ -33,38 +33,38 @@ impl L1Section {
             sector: reader.get(Parameter::L2Sector).max(1),
             request_threads: reader
                 .get(Parameter::L1RequestThreads)
-                .clamp(1, NVIDIA_LANES as u64) as usize,
+                .clamp(1, Mask::BITS.into()) as usize,
             tags: reader.get(Parameter::L1Tags).max(1),
             merge: reader.get(Parameter::L1Merge) != 0,
         };
         reader.track(section)
     }
 
-    /// Coalesces the accesses of some lanes: returns their lines, each once, with the sectors accessed.
-    fn coalesce<'p>(
-        &self,
-        access: &WarpAccess<'_>,
-        lanes: Mask,
-        lines: &'p mut [LineSectors; NVIDIA_LANES],
-    ) -> &'p [LineSectors] {
-        let mut count = 0;
-        let mut left = lanes;
-        while left != 0 {
-            let lane = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let address = access.addresses[lane];
-            let line = address & !(self.line - 1);
-            let sector = 1 << ((address - line) / self.sector);
-            // Searched backwards: usually the line of the previous lane.
-            let known = lines[..count].iter().rposition(|known| known.line == line);
-            let position = known.unwrap_or(count);
-            if known.is_none() {
-                count += 1;
-                lines[position] = LineSectors { line, sectors: 0 };
+    /// Coalesces the accesses of some lanes: adds their lines, each once, with the sectors accessed.
+    fn coalesce(&self, access: &WarpAccess<'_>, lanes: Mask, lines: &mut Vec<LineSectors>) {
+        for lane in lanes_of(lanes) {
+            let first = access.addresses[lane];
+            // At least the sector of the first byte; more if the access is not aligned to its size.
+            let last = first.wrapping_add(u64::from(access.size.max(1)) - 1);
+            let mut address = first;
+            loop {
+                let line = address & !(self.line - 1);
+                let sector = 1 << ((address - line) / self.sector);
+                // Searched backwards: usually the line of the previous lane.
+                match lines.iter_mut().rev().find(|known| known.line == line) {
+                    Some(known) => known.sectors |= sector,
+                    None => lines.push(LineSectors {
+                        line,
+                        sectors: sector,
+                    }),
+                }
+                let next = (address / self.sector + 1) * self.sector;
+                if next > last || last < first {
+                    break;
+                }
+                address = next;
             }
-            lines[position].sectors |= sector;
         }
-        &lines[..count]
     }
 }
 
@@ -78,6 +78,8 @@ pub(super) struct L1Path {
     /// Sectors that the current instruction has requested from the L2 cache: line, mask, and the cycle of their
     /// arrival.
     requested: Vec<(u64, u32, u64)>,
+    /// Lines of the current request.
+    lines: Vec<LineSectors>,
 }
 
 /// Tags of the L1 caches, one cache per unit.
@@ -240,12 +242,20 @@ impl L1Path {
             caches: L1Caches::read(parameters),
             misses: MissPath::read(parameters),
             requested: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
     /// Returns the number of L1 units.
     pub(super) fn units(&self, parameters: &UsedParameters) -> usize {
         self.ports.get(parameters).len()
+    }
+
+    /// Invalidates all lines of the caches. That alone takes no time, so no parameter is marked as used.
+    pub(super) fn invalidate_all(&mut self) {
+        for cache in &mut self.caches.unmarked().units {
+            cache.invalidate_all();
+        }
     }
 
     /// Occupies a unit for a texture read, whose texels are not simulated; returns the cycle in which it starts.
@@ -286,7 +296,7 @@ impl L1Path {
             cached: access.cached,
             contended: access.contended,
         });
-        for first in (0..NVIDIA_LANES).step_by(threads) {
+        for first in (0..access.addresses.len()).step_by(threads) {
             let lanes = access.taken & lowest_lanes(threads as u32) << first;
             if lanes != 0 {
                 self.request(at, access, lanes, &section, l2, &mut outcome);
@@ -305,8 +315,10 @@ impl L1Path {
         l2: &mut L2Cache<'_>,
         outcome: &mut AccessOutcome,
     ) {
-        let mut lines = [LineSectors::default(); NVIDIA_LANES];
-        let lines = section.coalesce(access, lanes, &mut lines);
+        // Taken out, as lines are looked up in the rest of the path.
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        section.coalesce(access, lanes, &mut lines);
         let cycles = (lines.len() as u64).div_ceil(section.tags);
         let ports = self.ports.get_mut(l2.parameters);
         let unit = access.unit % ports.len();
@@ -316,9 +328,10 @@ impl L1Path {
         });
         outcome.requests += 1;
         outcome.accepted = outcome.accepted.max(start);
-        for line in lines {
-            self.request_line(start, access, *line, section.merge, l2, outcome);
+        for &line in &lines {
+            self.request_line(start, access, line, section.merge, l2, outcome);
         }
+        self.lines = lines;
     }
 
     /// Looks up the sectors of one line in cycle `at` and requests those that miss from the L2 cache.
@@ -399,6 +412,7 @@ impl L1Path {
 
 #[cfg(test)]
 mod tests {
+    use crate::functional::NVIDIA_LANES;
     use warpbound_machine::{GpuModel, Selection};
 
     use super::*;

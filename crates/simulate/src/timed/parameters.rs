@@ -14,26 +14,28 @@ use warpbound_machine::{MachineConfig, Parameter};
 
 /// Set of parameters, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct ParameterSet(u128);
+pub(super) struct ParameterSet([u64; 3]);
 
 const _: () = assert!(
-    Parameter::ALL.len() <= u128::BITS as usize,
+    Parameter::ALL.len() <= 3 * u64::BITS as usize,
     "each parameter has a bit"
 );
 
 impl ParameterSet {
     #[inline(always)]
     fn insert(&mut self, parameter: Parameter) {
-        self.0 |= 1 << parameter as u32;
+        self.0[parameter as usize / 64] |= 1 << (parameter as u32 % 64);
     }
 
     #[inline(always)]
     fn insert_all(&mut self, other: ParameterSet) {
-        self.0 |= other.0;
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            *own |= other;
+        }
     }
 
     fn contains(self, parameter: Parameter) -> bool {
-        self.0 >> parameter as u32 & 1 == 1
+        self.0[parameter as usize / 64] >> (parameter as u32 % 64) & 1 == 1
     }
 }
 

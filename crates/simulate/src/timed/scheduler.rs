@@ -67,11 +67,6 @@ impl Scheduler {
         self.last = self.last.filter(|(last, _)| *last != slot);
     }
 
-    /// Number of its warps.
-    pub(super) fn warps(&self) -> usize {
-        self.warps.len()
-    }
-
     /// Updates the first cycle in which a warp can issue, and the unit of its next instruction.
     pub(super) fn update(&mut self, slot: u32, ready: u64, unit: ExecUnit) {
         if let Some(warp) = self.warps.iter_mut().find(|warp| warp.slot == slot) {

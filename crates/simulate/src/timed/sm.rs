@@ -13,6 +13,7 @@ use warpbound_timing::{Completion, Distance, InstrFacts};
 
 use super::event::{Event, EventListener, Stall, WarpPlace};
 use super::fetch::{ConstantCaches, InstructionCaches};
+use super::gpu::{IssueEffects, Multiprocessor, RunContext};
 use super::instr_timing::InstrTiming;
 use super::l1_path::L1Path;
 use super::l2::L2Cache;
@@ -24,7 +25,7 @@ use super::scoreboard::SCOREBOARDS;
 use super::server::Server;
 use super::shared_memory::SharedSection;
 use super::warp::{Tracking, Warp};
-use super::{Interlock, Setup};
+use super::{Interlock, Setup, SingleWarp};
 use crate::functional::{
     Block, ClockRegister, Counts, ExecContext, Fault, NVIDIA_LANES, NvidiaModel, Program,
 };
@@ -47,6 +48,47 @@ pub(super) struct GpuContext<'a, 'r, L> {
     pub(super) stores_done: u64,
     pub(super) probe: Probe<'a>,
     pub(super) listener: &'a mut L,
+}
+
+impl<L: EventListener> RunContext for GpuContext<'_, '_, L> {
+    #[inline(always)]
+    fn parameters(&self) -> &UsedParameters {
+        self.parameters
+    }
+
+    #[inline(always)]
+    fn launch(&self) -> &Launch {
+        self.launch
+    }
+
+    #[inline(always)]
+    fn only(&self) -> Option<SingleWarp> {
+        self.setup.only
+    }
+
+    #[inline(always)]
+    fn set_now(&mut self, now: u64) {
+        self.l2.now = now;
+    }
+
+    #[inline(always)]
+    fn stores_done(&self) -> u64 {
+        self.stores_done
+    }
+
+    #[inline(always)]
+    fn report(&mut self, cycle: u64, event: &Event) {
+        self.listener.event(cycle, event);
+    }
+
+    #[inline(always)]
+    fn report_outcomes(&mut self) {
+        if L::RECORDS {
+            for outcome in self.l2.recorder.take() {
+                self.listener.outcome(&outcome);
+            }
+        }
+    }
 }
 
 impl<L> GpuContext<'_, '_, L> {
@@ -102,15 +144,6 @@ enum After {
     Exits,
 }
 
-/// Effects of a scheduler's issue on other schedulers and on the GPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct IssueEffects {
-    /// Warps of other schedulers may be ready.
-    pub(super) wakes_warps: bool,
-    /// A block ended.
-    pub(super) ends_block: bool,
-}
-
 /// Times of an instruction after its dispatch, in cycles.
 #[derive(Clone, Copy, Debug)]
 struct InstrTimes {
@@ -141,87 +174,6 @@ impl<'r> Sm<'r> {
             instructions,
             constants: ConstantCaches::new(parameters),
         }
-    }
-
-    /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots
-    /// are assigned to sub-partitions in turn, so its warps are spread evenly.
-    pub(super) fn start_block<L: EventListener>(
-        &mut self,
-        now: u64,
-        (number, index): (u64, Size),
-        gpu: &mut GpuContext<'_, 'r, L>,
-    ) {
-        let mut block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
-        if let Some(only) = gpu.setup.only {
-            block.end_other_warps(only.warp);
-        }
-        let count = block.warps.len();
-        let free = self.residents.iter().position(Option::is_none);
-        let resident = free.unwrap_or(self.residents.len());
-        if free.is_none() {
-            self.residents.push(None);
-        }
-        // All blocks of a launch have the same number of warps, and the dispatcher assigns no more blocks than fit on
-        // the SM.
-        let first = resident * count;
-        let slots: Vec<u32> = (first as u32..).take(count).collect();
-        if self.warps.len() < first + count {
-            self.warps.resize_with(first + count, || None);
-        }
-        let warps = block.warps.iter();
-        let running = warps.filter(|warp| warp.model.running().is_some()).count();
-        let event = Event::BlockBegins {
-            sm: self.number,
-            block: number,
-            index,
-            warps: running as u32,
-        };
-        gpu.listener.event(now, &event);
-        for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
-            let Some(top) = state.model.running() else {
-                continue;
-            };
-            let scheduler = slot % self.schedulers.len() as u32;
-            let place = WarpPlace {
-                sm: self.number,
-                scheduler,
-                slot,
-                block: number,
-                warp,
-            };
-            let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
-            self.compute_ready(&mut warp, now, now, gpu);
-            let unit = gpu.unit_of(warp.at);
-            self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
-            self.warps[slot as usize] = Some(warp);
-        }
-        self.residents[resident] = Some(ResidentBlock {
-            block,
-            number,
-            index,
-            running,
-            slots,
-        });
-    }
-
-    /// Issues the instruction that a scheduler selects in cycle `now`, and the one paired with it (dual issue).
-    pub(super) fn issue_cycle<L: EventListener>(
-        &mut self,
-        now: u64,
-        scheduler: usize,
-        gpu: &mut GpuContext<'_, 'r, L>,
-    ) -> Result<IssueEffects, Fault> {
-        let mut effects = IssueEffects::default();
-        let policy = gpu.setup.policy;
-        let Some(slot) = self.schedulers[scheduler].select(now, policy) else {
-            return Ok(effects);
-        };
-        let pairs = self.issue(now, slot, gpu, &mut effects)?;
-        // The second instruction of a pair waits for its scoreboards, its operands and its unit all the same.
-        if pairs && self.schedulers[scheduler].earliest_issue_of(slot) <= now {
-            self.issue(now, slot, gpu, &mut effects)?;
-        }
-        Ok(effects)
     }
 
     /// Issues the next instruction of a warp; returns whether the instruction after it may issue in the same cycle.
@@ -629,11 +581,105 @@ impl<'r> Sm<'r> {
         gpu.listener.event(now, &event);
         // A block frees its row of warp slots as a whole (docs/timing-model.md, schedulers).
         self.residents[warp.resident] = None;
-        effects.ends_block = true;
+        effects.ended_blocks += 1;
+    }
+}
+
+impl<'r, L: EventListener> Multiprocessor<GpuContext<'_, 'r, L>> for Sm<'r> {
+    #[inline(always)]
+    fn wake(&mut self, scheduler: usize) -> &mut u64 {
+        &mut self.schedulers[scheduler].wake
+    }
+
+    #[inline(always)]
+    fn earliest_issue(&self, scheduler: usize, from: u64, gpu: &GpuContext<'_, 'r, L>) -> u64 {
+        let next = self.schedulers[scheduler].earliest_issue(gpu.setup.policy);
+        next.max(from)
+    }
+
+    /// Starts a block in cycle `now`. Its warps get consecutive slots, which are free again when the block ends; slots
+    /// are assigned to sub-partitions in turn, so its warps are spread evenly.
+    fn start_block(
+        &mut self,
+        now: u64,
+        (number, index): (u64, Size),
+        gpu: &mut GpuContext<'_, 'r, L>,
+    ) {
+        let mut block = Block::<NvidiaModel, _>::new(gpu.program, gpu.launch, index);
+        if let Some(only) = gpu.setup.only {
+            block.end_other_warps(only.warp);
+        }
+        let count = block.warps.len();
+        let free = self.residents.iter().position(Option::is_none);
+        let resident = free.unwrap_or(self.residents.len());
+        if free.is_none() {
+            self.residents.push(None);
+        }
+        // All blocks of a launch have the same number of warps, and the dispatcher assigns no more blocks than fit on
+        // the SM.
+        let first = resident * count;
+        let slots: Vec<u32> = (first as u32..).take(count).collect();
+        if self.warps.len() < first + count {
+            self.warps.resize_with(first + count, || None);
+        }
+        let warps = block.warps.iter();
+        let running = warps.filter(|warp| warp.model.running().is_some()).count();
+        let event = Event::BlockBegins {
+            sm: self.number,
+            block: number,
+            index,
+            warps: running as u32,
+        };
+        gpu.listener.event(now, &event);
+        for (warp, (&slot, state)) in (0..).zip(slots.iter().zip(&block.warps)) {
+            let Some(top) = state.model.running() else {
+                continue;
+            };
+            let scheduler = slot % self.schedulers.len() as u32;
+            let place = WarpPlace {
+                sm: self.number,
+                scheduler,
+                slot,
+                block: number,
+                warp,
+            };
+            let mut warp = Warp::new(place, resident, top, now, gpu.tracking);
+            self.compute_ready(&mut warp, now, now, gpu);
+            let unit = gpu.unit_of(warp.at);
+            self.schedulers[scheduler as usize].add(slot, warp.ready, unit);
+            self.warps[slot as usize] = Some(warp);
+        }
+        self.residents[resident] = Some(ResidentBlock {
+            block,
+            number,
+            index,
+            running,
+            slots,
+        });
+    }
+
+    /// Issues the instruction that a scheduler selects in cycle `now`, and the one paired with it (dual issue).
+    fn issue_cycle(
+        &mut self,
+        now: u64,
+        scheduler: usize,
+        gpu: &mut GpuContext<'_, 'r, L>,
+    ) -> Result<IssueEffects, Fault> {
+        let mut effects = IssueEffects::default();
+        let policy = gpu.setup.policy;
+        let Some(slot) = self.schedulers[scheduler].select(now, policy) else {
+            return Ok(effects);
+        };
+        let pairs = self.issue(now, slot, gpu, &mut effects)?;
+        // The second instruction of a pair waits for its scoreboards, its operands and its unit all the same.
+        if pairs && self.schedulers[scheduler].earliest_issue_of(slot) <= now {
+            self.issue(now, slot, gpu, &mut effects)?;
+        }
+        Ok(effects)
     }
 
     /// Returns the deadlock of a resident block, once no warp can issue.
-    pub(super) fn deadlock(&self) -> Option<Fault> {
+    fn deadlock(&self) -> Option<Fault> {
         let resident = self.residents.iter().flatten().next()?;
         Some(resident.block.deadlock())
     }

@@ -4,3 +4,4 @@
 mod conditions;
 mod dispatch;
 mod gcn3;
+mod timed_waves;

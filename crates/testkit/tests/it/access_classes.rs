@@ -14,7 +14,7 @@ use warpbound_driver::{Session, TimedOptions};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Image;
-use warpbound_machine::{GpuModel, Parameter};
+use warpbound_machine::{GpuModel, MachineFamily, Parameter};
 use warpbound_simt::{Mask, lowest_lanes};
 use warpbound_simulate::functional::{
     AccessKind, ExecutionListener, Issue, MemoryAccess, launch_with_listener,
@@ -509,8 +509,8 @@ fn planted_thread_left_out_of_an_access() {
 /// The numbers of the classes are those of every machine that comes with the tool.
 #[test]
 fn machines_have_the_units_of_access_classes() {
-    assert!(GpuModel::names().count() > 5);
-    for name in GpuModel::names() {
+    assert!(GpuModel::names_of(MachineFamily::Nvidia).count() > 5);
+    for name in GpuModel::names_of(MachineFamily::Nvidia) {
         let machine = GpuModel::built_in(name).expect("it comes with the tool");
         for selection in [
             warpbound_machine::Selection::Least,

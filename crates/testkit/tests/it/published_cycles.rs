@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_driver::{RunHooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{LaunchFile, StartCaches};
-use warpbound_machine::{GpuModel, Parameter, Provenance};
+use warpbound_machine::{GpuModel, Provenance};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener};
 use warpbound_testkit::kernels;
 
@@ -148,9 +148,9 @@ fn durations_of_shared_memory() {
 fn few_parameters_are_fitted() {
     for name in GpuModel::names() {
         let device = GpuModel::built_in(name).expect("it comes with the tool");
-        let fitted = Parameter::ALL
-            .iter()
-            .filter(|&&parameter| device.range(parameter).provenance == Provenance::Fitted);
+        let fitted = device
+            .parameters()
+            .filter(|&parameter| device.range(parameter).provenance == Provenance::Fitted);
         let fitted: Vec<&str> = fitted.map(|parameter| parameter.name()).collect();
         let expected: &[&str] = match name {
             "jetson-tx2" => &["launch.kernel"],

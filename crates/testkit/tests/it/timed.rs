@@ -3,7 +3,7 @@
 use warpbound_driver::{Prepared, RunHooks, Session, TimedOptions, TimedRun};
 use warpbound_isa::Program;
 use warpbound_launch::{LaunchFile, StartCaches};
-use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
+use warpbound_machine::{GpuModel, SchedulerPolicy, Selection, Unit};
 use warpbound_simulate::timed::{Event, EventListener, Interlock, Stall};
 use warpbound_testkit::issue_rules::IssueRules;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -245,7 +245,7 @@ fn unused_parameters_change_nothing() {
         let Ok(first) = session.simulate_with(&prepared, &launch, &options, &mut silent) else {
             continue;
         };
-        for &parameter in Parameter::ALL {
+        for parameter in options.machine.parameters() {
             let figure = options.machine.range(parameter);
             if first.used_parameters.contains(&parameter) || random.u32(0..4) > 0 {
                 continue;

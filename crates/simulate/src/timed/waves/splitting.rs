@@ -1,0 +1,290 @@
+//! Splits of waves, with time (`wavefront-splitting-2022`, 4): reserve slots, the start of a child, merges.
+
+use warpbound_ir::OpIndex;
+use warpbound_machine::Parameter;
+use warpbound_simt::ExecutionModel;
+use warpbound_timing::IssueKind;
+
+use super::super::event::{Event, EventListener, SplitRefusal, Stall, WarpPlace};
+use super::super::scheduler::NEVER;
+use super::SplitMarking;
+use super::compute_unit::{ComputeUnit, WaveContext};
+use super::simd::SimdWave;
+use super::wave::{MergeRecord, Wave};
+
+impl<'r> ComputeUnit<'r> {
+    /// Splits a wave that is about to issue a branch, if it may: the parent issues the branch now, the child from the next
+    /// turn of the SIMD on.
+    pub(super) fn split<L: EventListener>(
+        &mut self,
+        now: u64,
+        wave: &mut Wave,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        let splitting = &gpu.setup.splitting;
+        if splitting.splits == 0 {
+            return;
+        }
+        let at = OpIndex(wave.at);
+        let Some(site) = splitting.sites.get(&at) else {
+            return;
+        };
+        let resident = self.residents.get(wave.resident);
+        let Some(resident) = resident.and_then(Option::as_ref) else {
+            return;
+        };
+        let is_marked = match splitting.marking {
+            SplitMarking::Sites => true,
+            SplitMarking::Mode => resident.block.mode_mark(wave.index),
+        };
+        if !is_marked || !resident.block.may_split(wave.index) {
+            return;
+        }
+        let slot = match self.reserve_slot(wave, gpu) {
+            Ok(slot) => slot,
+            Err(reason) => {
+                let warp = wave.place;
+                let event = Event::SplitRefused { warp, at, reason };
+                return gpu.listener.event(now, &event);
+            }
+        };
+        let merge_point = site.merge_point.filter(|_| splitting.merge);
+        self.start_child(now, wave, slot, merge_point, gpu);
+    }
+
+    /// Returns the lowest free reserve slot of a wave, if its SIMD has registers for a child.
+    fn reserve_slot<L>(
+        &self,
+        wave: &Wave,
+        gpu: &WaveContext<'_, 'r, L>,
+    ) -> Result<u32, SplitRefusal> {
+        let splits = self.shape.splits;
+        let first = self.shape.base_slots() + wave.base * splits;
+        let mut slots = first..first + splits;
+        let is_free = |slot: &u32| {
+            let own = self.waves.get(*slot as usize);
+            own.is_some_and(Option::is_none) && *slot != wave.place.slot
+        };
+        let slot = slots.find(is_free).ok_or(SplitRefusal::NoSlot)?;
+        let has_own = gpu.parameters.get(Parameter::SplitRegisters) != 0;
+        let simd = &self.simds[wave.place.scheduler as usize];
+        match has_own || simd.holders < self.shape.holders {
+            true => Ok(slot),
+            false => Err(SplitRefusal::NoRegisters),
+        }
+    }
+
+    /// Starts the child of a wave in a slot: a copy of its state, which executes the same branch next.
+    fn start_child<L: EventListener>(
+        &mut self,
+        now: u64,
+        wave: &mut Wave,
+        slot: u32,
+        merge_point: Option<OpIndex>,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        let resident = self.residents.get_mut(wave.resident);
+        let Some(resident) = resident.and_then(Option::as_mut) else {
+            return;
+        };
+        let index = resident.block.split(wave.index);
+        resident.running += 1;
+        if resident.slots.len() <= index {
+            resident.slots.resize(index + 1, u32::MAX);
+        }
+        resident.slots[index] = slot;
+        let lanes = [wave.index, index].map(|part| resident.block.existing_lanes(part));
+        let active = resident.block.warps[index].model.running();
+        let mut child = Wave {
+            place: WarpPlace { slot, ..wave.place },
+            index,
+            active: active.map_or(0, |(_, active)| active),
+            records: Default::default(),
+            ..wave.clone()
+        };
+        if let Some(merge_point) = merge_point {
+            self.merges += 1;
+            let record = |sibling, goes_on| MergeRecord {
+                id: self.merges,
+                sibling,
+                at: merge_point.0,
+                goes_on,
+            };
+            wave.records.push(record(slot, true));
+            child.records.push(record(wave.place.slot, false));
+        }
+        let event = Event::Split {
+            parent: wave.place,
+            child: child.place,
+            at: OpIndex(wave.at),
+            parent_lanes: lanes[0],
+            child_lanes: lanes[1],
+        };
+        gpu.listener.event(now, &event);
+        let simd = &mut self.simds[wave.place.scheduler as usize];
+        simd.holders += 1;
+        simd.add(SimdWave {
+            ready: NEVER,
+            kind: IssueKind::Internal,
+            slot,
+            base: wave.base,
+        });
+        child.restart(now);
+        let latency = gpu.parameters.get(Parameter::SplitLatency);
+        child.wait(child.ready + latency, Stall::Dependency);
+        self.prepare(&mut child, now, now, gpu);
+        self.waves[slot as usize] = Some(Box::new(child));
+    }
+
+    /// Parks a split before the instruction at which it merges with its sibling; merges them if the sibling is parked
+    /// there as well.
+    pub(super) fn park<L: EventListener>(
+        &mut self,
+        now: u64,
+        slot: u32,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        let Some(mut wave) = self.waves.get_mut(slot as usize).and_then(Option::take) else {
+            return;
+        };
+        wave.is_parked = true;
+        while let Some(record) = wave.records.last().copied()
+            && record.at == wave.at
+        {
+            let sibling = self.waves.get_mut(record.sibling as usize);
+            let sibling = sibling.and_then(Option::take);
+            let Some(sibling) = sibling else {
+                // It has ended, which forgets the record.
+                wave.records.pop();
+                continue;
+            };
+            let is_there = sibling.is_parked
+                && sibling
+                    .records
+                    .last()
+                    .is_some_and(|own| own.id == record.id);
+            if !is_there {
+                let waits = self.waits_at_barrier(&sibling);
+                let place = sibling.place.slot as usize;
+                self.waves[place] = Some(sibling);
+                if !waits {
+                    // The sibling will come, or end.
+                    self.waves[slot as usize] = Some(wave);
+                    return;
+                }
+                // The barrier waits for this split: they do not merge.
+                self.drop_record(record.sibling, record.id);
+                wave.records.pop();
+                continue;
+            }
+            let (mut into, from) = match record.goes_on {
+                true => (wave, sibling),
+                false => (sibling, wave),
+            };
+            self.merge(now, &mut into, &from, gpu);
+            wave = into;
+        }
+        // Nothing to wait for: it goes on.
+        wave.is_parked = false;
+        let from = wave.ready;
+        self.prepare(&mut wave, now, from, gpu);
+        let place = wave.place.slot as usize;
+        self.waves[place] = Some(wave);
+    }
+
+    /// Merges two splits that are parked before the same instruction.
+    fn merge<L: EventListener>(
+        &mut self,
+        now: u64,
+        into: &mut Wave,
+        from: &Wave,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        into.records.pop();
+        let resident = self.residents.get_mut(into.resident);
+        if let Some(resident) = resident.and_then(Option::as_mut) {
+            resident.block.merge(into.index, from.index);
+            resident.running -= 1;
+            let state = resident.block.warps[into.index].model.running();
+            into.active = state.map_or(0, |(_, active)| active);
+        }
+        for (cell, other) in into.cells.iter_mut().zip(&from.cells) {
+            *cell = (*cell).max(*other);
+        }
+        into.counters.unite(&from.counters);
+        // Not before both are there; and not in the turn in which the last of them issued.
+        into.wait(from.ready, Stall::Barrier);
+        let cycles = gpu.parameters.get(Parameter::SplitMerge);
+        into.wait(into.ready + cycles, Stall::Barrier);
+        self.remove_wave(from);
+        let event = Event::Merge {
+            into: into.place,
+            from: from.place,
+            at: OpIndex(into.at),
+        };
+        gpu.listener.event(now, &event);
+    }
+
+    /// Whether a wave waits at the barrier of its group.
+    fn waits_at_barrier(&self, wave: &Wave) -> bool {
+        let resident = self.residents.get(wave.resident);
+        let resident = resident.and_then(Option::as_ref);
+        let state = resident.and_then(|resident| resident.block.warps.get(wave.index));
+        state.is_some_and(|state| state.barrier_wait.is_some())
+    }
+
+    /// Lets the siblings go on that are parked for a wave, which has arrived at the barrier: it does not open before they
+    /// arrive as well.
+    pub(super) fn release_siblings<L: EventListener>(
+        &mut self,
+        now: u64,
+        slot: u32,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        let Some(Some(wave)) = self.waves.get(slot as usize) else {
+            return;
+        };
+        for record in wave.records.clone() {
+            let sibling = self.waves.get(record.sibling as usize);
+            let is_parked = sibling.and_then(Option::as_ref).is_some_and(|sibling| {
+                sibling.is_parked
+                    && sibling
+                        .records
+                        .last()
+                        .is_some_and(|own| own.id == record.id)
+            });
+            if is_parked {
+                self.drop_record(slot, record.id);
+                self.forget_merge(now, record.sibling, record.id, gpu);
+            }
+        }
+    }
+
+    /// Removes a record of a wave.
+    fn drop_record(&mut self, slot: u32, id: u64) {
+        if let Some(Some(wave)) = self.waves.get_mut(slot as usize) {
+            wave.records.retain(|record| record.id != id);
+        }
+    }
+
+    /// Forgets a merge whose other split does not come: if this one is parked for it, it goes on alone.
+    pub(super) fn forget_merge<L: EventListener>(
+        &mut self,
+        now: u64,
+        slot: u32,
+        id: u64,
+        gpu: &mut WaveContext<'_, 'r, L>,
+    ) {
+        let wave = self.waves.get_mut(slot as usize).and_then(Option::as_mut);
+        let Some(wave) = wave else {
+            return;
+        };
+        let waits = wave.is_parked && wave.records.last().is_some_and(|record| record.id == id);
+        wave.records.retain(|record| record.id != id);
+        if waits {
+            // In the next turn, as it is released in this one.
+            wave.wait(now + 1, Stall::Barrier);
+            self.park(now, slot, gpu);
+        }
+    }
+}
