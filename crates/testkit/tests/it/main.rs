@@ -42,6 +42,7 @@ mod random_programs;
 mod replay;
 mod shapes;
 mod single_warps;
+mod split_sites;
 mod throughput;
 mod timed;
 mod timed_accounting;
