@@ -477,7 +477,7 @@ pub(crate) struct HybridArguments {
     #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
     pub(crate) selection: Option<Selection>,
     /// Policy of the schedulers [default: that of the machine]
-    #[arg(long, value_name = "POLICY", value_parser = named::<SchedulerPolicy>())]
+    #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
     pub(crate) scheduler: Option<SchedulerPolicy>,
     /// Limit of the warp instructions of a run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
