@@ -32,6 +32,7 @@ mod generic_memory;
 mod goto_flow;
 mod heart_wall;
 mod histogram;
+mod host_programs;
 mod hotspot;
 mod hotspot_3d;
 mod huffman;
@@ -92,6 +93,7 @@ mod writes;
 use warpbound_launch::LaunchFile;
 
 pub use gcn3::{gcn3, gcn3_launches};
+pub use host_programs::{ExecuteHostLaunch, HOST_PROGRAMS, HostInput, HostProgram};
 pub use launch::{LaunchNumber, TestLaunch};
 pub use perceptron::DenseLayer;
 pub use rounding::Float;

@@ -15,12 +15,12 @@ pub(super) const KERNELS: &[Row] = &[
 const SLOTS: usize = 32;
 
 /// B+tree in the layout of the kernels.
-struct Tree {
-    keys: Vec<i32>,
-    slots: Vec<i32>,
+pub(super) struct Tree {
+    pub(super) keys: Vec<i32>,
+    pub(super) slots: Vec<i32>,
     /// Successor of each leaf; -1 for the last one.
-    next: Vec<i32>,
-    levels: i32,
+    pub(super) next: Vec<i32>,
+    pub(super) levels: i32,
 }
 
 /// Entries of a node that is not yet laid out: pairs of key and slot.
@@ -29,7 +29,7 @@ type Entries = Vec<(i32, i32)>;
 impl Tree {
     /// Builds a tree over the entries of a map, with nodes of random fill. The root is node 0: nodes are laid out level
     /// by level.
-    fn of(map: &BTreeMap<i32, i32>, rng: &mut fastrand::Rng) -> Tree {
+    pub(super) fn of(map: &BTreeMap<i32, i32>, rng: &mut fastrand::Rng) -> Tree {
         let mut split = |entries: &[(i32, i32)]| -> Vec<Entries> {
             let mut rest = entries;
             let mut nodes = Vec::new();

@@ -11,6 +11,7 @@ mod lanes;
 mod masks;
 mod memory;
 mod programs;
+mod splits;
 mod widths;
 
 use super::KernelReference;
@@ -205,6 +206,7 @@ pub fn gcn3_launches() -> Vec<KernelReference> {
         masks::KERNELS,
         memory::KERNELS,
         programs::KERNELS,
+        splits::KERNELS,
         widths::KERNELS,
     ];
     let own = own.into_iter().flatten().map(KernelReference::of);

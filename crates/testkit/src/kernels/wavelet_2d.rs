@@ -20,7 +20,7 @@ fn reflect(at: i64, length: usize) -> usize {
 
 /// The reversible 5/3 transform (ISO/IEC 15444-1, annex F): d(n) = x(2n+1) - floor((x(2n) + x(2n+2)) / 2),
 /// s(n) = x(2n) + floor((d(n-1) + d(n) + 2) / 4); first all s, then all d.
-fn transform_53(line: &[i32]) -> Vec<i32> {
+pub(super) fn transform_53(line: &[i32]) -> Vec<i32> {
     let at = |position: i64| i64::from(line[reflect(position, line.len())]);
     let detail = |n: i64| at(2 * n + 1) - (at(2 * n) + at(2 * n + 2)).div_euclid(2);
     // A detail outside the line is the reflected one.

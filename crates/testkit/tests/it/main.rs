@@ -18,6 +18,7 @@ mod expressions;
 mod gcn3_kernels;
 mod gcn3_meanings;
 mod guarded_jump;
+mod host_programs;
 mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
