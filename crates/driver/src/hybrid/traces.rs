@@ -132,12 +132,6 @@ impl RunTrace {
     pub(crate) fn first_dispatch(&self) -> u64 {
         self.groups.first().map_or(0, |(_, group)| group.begins)
     }
-
-    /// Cycle at which the last compute unit becomes idle.
-    pub(crate) fn idle(&self) -> u64 {
-        let ends = self.groups.iter().map(|(_, group)| group.ends);
-        ends.max().unwrap_or_default()
-    }
 }
 
 /// Listener that follows waves and splits through the graph of points.
