@@ -30,3 +30,4 @@ pub mod random;
 pub mod targets;
 pub mod wave_issue_rules;
 pub mod wave_programs;
+pub mod wave_runs;
