@@ -1,4 +1,4 @@
-//! Times by which the operations of one split of a wave delay another one (SOUNDNESS 13).
+//! Times by which the operations of one split of a wave delay another one (SOUNDNESS 11.8).
 //!
 //! A split is delayed while a unit, a server or a window of requests is taken by others. All of what an operation takes,
 //! one after the other, is the most by which it delays another split.

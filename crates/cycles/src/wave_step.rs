@@ -1,5 +1,5 @@
 //! Transfer functions of waves of GCN3: the times of a lone wave after an instruction, from those before it
-//! (SOUNDNESS 13).
+//! (SOUNDNESS 11.7).
 //!
 //! A wave issues in the cycles of its SIMD only. The vectors count time from such a cycle, and all shifts are by whole
 //! turns.

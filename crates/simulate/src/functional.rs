@@ -152,21 +152,40 @@ pub struct SingleWarp {
 /// # Errors
 ///
 /// As [`launch_with_listener`].
-pub fn launch_single_warp(
+pub fn launch_single_warp<L>(
     code: &Code,
     launch: &Launch,
     only: SingleWarp,
     memory: &mut GlobalMemory,
-    listener: &mut impl ExecutionListener<NvidiaModel>,
-) -> Result<Counts, Fault> {
-    if launch.wave_entry.is_some() {
-        return Err(Fault::of_launch(FaultKind::OtherMachine));
+    listener: &mut L,
+) -> Result<Counts, Fault>
+where
+    L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
+{
+    match launch.wave_entry {
+        Some(_) => {
+            let program = Program::<WAVE_LANES>::untimed(code, launch);
+            run_single_warp::<WaveModel, WAVE_LANES>(&program, launch, only, memory, listener)
+        }
+        None => {
+            let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+            run_single_warp::<NvidiaModel, NVIDIA_LANES>(&program, launch, only, memory, listener)
+        }
     }
-    let program = Program::<NVIDIA_LANES>::untimed(code, launch);
+}
+
+/// Executes one warp of a compiled launch.
+fn run_single_warp<E: ExecutionModel<u32>, const W: usize>(
+    program: &Program<'_, W>,
+    launch: &Launch,
+    only: SingleWarp,
+    memory: &mut GlobalMemory,
+    listener: &mut impl ExecutionListener<E>,
+) -> Result<Counts, Fault> {
     let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
     let index = launch.block_at(only.block);
-    let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
+    let mut block = Block::<E, W>::new(program, launch, index);
     block.end_other_warps(only.warp);
     block.run(&mut ExecContext {
         memory,

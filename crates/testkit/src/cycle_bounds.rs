@@ -14,6 +14,7 @@ use warpbound_machine::{GpuModel, Parameter, Selection};
 use warpbound_simulate::timed::SingleWarp;
 
 use crate::control_words::{ControlWordProgram, KERNEL};
+use crate::wave_programs::WaveProgram;
 
 /// Machines whose bounds are audited, and the architecture of the code that runs on each.
 pub const MACHINES: [(&str, u8); 4] = [
@@ -344,6 +345,39 @@ pub fn compare_program(
             .iter()
             .map(|fact| (fact.header, fact.per_entry))
             .collect(),
+        machine,
+        caches,
+    };
+    let seeds = [2 * program.seed + 1, 2 * program.seed + 2];
+    let setups: Vec<RunSetup> = starts(caches)
+        .iter()
+        .flat_map(|&start| RunSetup::selections(machine, start, &seeds))
+        .collect();
+    subject.compare(machine, &setups, &|_| {})
+}
+
+/// Machines of GCN3 whose bounds are audited.
+pub const WAVE_MACHINES: [&str; 2] = ["gem5-apu", "r9-nano"];
+
+/// Compares runs of a random program of waves with its bounds on one of some machines, which its seed selects.
+///
+/// # Errors
+///
+/// The reason why there is no bound, or no run.
+pub fn compare_wave_program(
+    program: &WaveProgram,
+    machines: &[GpuModel],
+) -> Result<ComparedCycles, Diagnostic> {
+    let count = machines.len() as u64;
+    let machine = &machines[(program.seed % count) as usize];
+    let session = program.session();
+    let states = [CacheState::Any, CacheState::Warm, CacheState::Cold];
+    let caches = states[(program.seed / count % 3) as usize];
+    let subject = CycleSubject {
+        session: &session,
+        kernel: crate::wave_programs::KERNEL,
+        launches: vec![program.launch(0), program.launch(1)],
+        loops: program.loops.clone(),
         machine,
         caches,
     };

@@ -1,9 +1,9 @@
 //! Bound of a wave with all its splits: the time of the wave on its worst path, and what its other splits delay it by
-//! (SOUNDNESS 13).
+//! (SOUNDNESS 11.8).
 
 use std::collections::{BTreeSet, VecDeque};
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_cycles::{KernelTime, MachineNumbers, PathTime, StepCost};
 use warpbound_ir::OpIndex;
@@ -64,8 +64,10 @@ impl SplitProgram<'_> {
         splits: u32,
     ) -> Result<Others, Diagnostic> {
         let executions = self.most(|node| u64::from(sites.contains(&node)))?;
+        let nodes = graph.reached(sites, &BTreeSet::new());
+        self.check_barriers(nodes.iter().filter(|node| !sites.contains(node)), |_| false)?;
         Ok(Others {
-            nodes: graph.reached(sites, &BTreeSet::new()),
+            nodes,
             paths: births(executions, splits),
         })
     }
@@ -84,6 +86,13 @@ impl SplitProgram<'_> {
         };
         for &site in sites {
             let region = graph.reached(&BTreeSet::from([site]), merging);
+            let inside = || region.iter().filter(|&&node| node != site);
+            self.check_barriers(inside(), |at| self.is_merged(at))?;
+            if inside().any(|node| !merging.contains(node) && graph.ends.contains(node)) {
+                return Err(Diagnostic::new(
+                    "a split may end before it merges, and its sibling waits for it",
+                ));
+            }
             let inner = |node: usize| u64::from(node != site && sites.contains(&node));
             let within = match graph.longest(site, &region, merging, inner) {
                 Some(within) => within,
@@ -95,6 +104,33 @@ impl SplitProgram<'_> {
             others.nodes.extend(region);
         }
         Ok(others)
+    }
+
+    /// Whether splits merge before an operation.
+    fn is_merged(self, at: OpIndex) -> bool {
+        let splits = self.inputs.splits.as_ref();
+        splits.is_some_and(|splits| splits.merge_points.contains(&at))
+    }
+
+    /// Checks that siblings do not wait for each other at barriers: up to the first operation of each node for which
+    /// `is_end` holds.
+    fn check_barriers<'n>(
+        self,
+        nodes: impl Iterator<Item = &'n usize>,
+        is_end: impl Fn(OpIndex) -> bool,
+    ) -> Result<(), Diagnostic> {
+        let ranges = nodes.filter_map(|&node| self.inputs.nodes.get(node).copied().flatten());
+        for (first, last) in ranges {
+            let ops = (first.0..=last.0).map(OpIndex);
+            for at in ops.take_while(|&at| !is_end(at)) {
+                let facts = self.inputs.wave_facts.get(at.index());
+                if let Some(facts) = facts.filter(|facts| facts.arrives) {
+                    let message = "splits wait for each other at this barrier";
+                    return Err(Diagnostic::new(message).at(CodeAddr(facts.address)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Greatest sum of a number of each node over the executions of a path.
@@ -125,7 +161,7 @@ struct Others {
 }
 
 /// Most splits that begin, if each path has at most `executions` executions of sites and at most `splits` splits live
-/// beside another one: the sum of the binomial coefficients of `executions` over 1 to `splits` (SOUNDNESS 13).
+/// beside another one: the sum of the binomial coefficients of `executions` over 1 to `splits` (SOUNDNESS 11.8).
 fn births(executions: u64, splits: u32) -> u64 {
     let mut sum: u64 = 0;
     let mut term: u128 = 1;
@@ -143,6 +179,8 @@ fn births(executions: u64, splits: u32) -> u64 {
 struct StepGraph {
     nodes: Vec<Option<(OpIndex, OpIndex)>>,
     next: Vec<Vec<usize>>,
+    /// Nodes after which a wave may end.
+    ends: BTreeSet<usize>,
 }
 
 impl StepGraph {
@@ -156,6 +194,12 @@ impl StepGraph {
         StepGraph {
             nodes: inputs.nodes.clone(),
             next,
+            ends: inputs
+                .steps
+                .iter()
+                .filter(|step| step.to.is_none())
+                .map(|step| step.from)
+                .collect(),
         }
     }
 
