@@ -18,6 +18,7 @@ pub mod fingerprint;
 pub mod gsa;
 pub mod guarded_lanes;
 pub mod indirect;
+pub mod instrumentation;
 pub mod iterations;
 pub mod launch_profile;
 pub mod launch_ranges;

@@ -199,8 +199,8 @@ impl<'a> Walk<'a> {
 
     /// Operations of a node; none of the exit.
     fn ops(&self, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-        let block = (node < self.thread.space.len())
-            .then(|| self.thread.space.block(NodeId(node as u32)));
+        let block =
+            (node < self.thread.space.len()).then(|| self.thread.space.block(NodeId(node as u32)));
         let (first, end) = block.map_or((0, 0), |block| (block.first.0, block.last.0 + 1));
         (first..end).map(OpIndex)
     }

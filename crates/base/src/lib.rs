@@ -12,6 +12,6 @@ pub use addr::CodeAddr;
 pub use bits::{BitRange, Bits};
 pub use deadline::Deadline;
 pub use diagnostic::{Diagnostic, Location};
-pub use limits::{Observed, UpperBound};
+pub use limits::{Estimated, Observed, UpperBound};
 pub use named::Named;
 pub use quantity::{Cycles, Instructions, Quantity};

@@ -38,3 +38,14 @@ impl<Q: Quantity> UpperBound<Q> {
         self.0
     }
 }
+
+/// Quantity that a method gives for all runs without a proof that no run exceeds it, such as the longest path of observed
+/// times. No conversion makes a bound of it:
+///
+/// ```compile_fail
+/// use warpbound_base::{Cycles, Estimated, UpperBound};
+/// let guess = Estimated(Cycles(7));
+/// let bound: UpperBound<Cycles> = guess.into();
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Estimated<Q>(pub Q);

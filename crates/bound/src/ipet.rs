@@ -217,6 +217,16 @@ impl<Q: Quantity> Ipet<Q> {
         &self.model
     }
 
+    /// Variable of the program for a count variable; `None` for one of another system.
+    pub(crate) fn variable(&self, var: CountVar) -> Option<VarId> {
+        self.vars.get(var.0).copied()
+    }
+
+    /// Variables of the program for the count variables, in their order.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = VarId> {
+        self.vars.iter().copied()
+    }
+
     /// Solves the program.
     ///
     /// # Errors

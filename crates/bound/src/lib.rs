@@ -7,6 +7,7 @@
 //! | count rows and loop facts to an integer program; here a loop fact becomes a row | `ipet` |
 //! | presolve, exact simplex, integer point | `reduce`, `simplex`, `face`, `integer` |
 //! | check of the certificate; no bound leaves this crate without it | `certificate` |
+//! | longest path between instrumentation points, from observed times: an estimate | `longest_path` |
 //! | bounds of warps, as values that only checked solutions become | `warp_bound` |
 //! | abstract warps and CTA simulation (`abstract-cta-2014`) | [`abstract_warp`], [`cta`] |
 //! | bound of a block of warps | [`block`] |
@@ -23,6 +24,7 @@ pub mod formula;
 mod integer;
 mod ipet;
 mod linear;
+mod longest_path;
 mod model;
 mod never;
 mod pricing;
@@ -37,6 +39,10 @@ pub use certificate::{
 };
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
+pub use longest_path::{
+    ExclusiveArms, LongestPath, MeasuredEdge, MeasuredGraph, NoLongestPath, PathQuery, PathStart,
+    longest_path,
+};
 pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};

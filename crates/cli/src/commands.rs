@@ -4,11 +4,11 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, ListArguments, RunArguments, SandwichArguments,
+    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments, SandwichArguments,
     TemplateArguments,
 };
 use crate::later::Deferred;
-use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run, sandwich};
+use crate::{CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, run, sandwich};
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
 #[derive(Subcommand)]
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Bound(Deferred<BoundArguments>),
     /// Compare the bound of a warp in cycles with the worst simulated run, and split the gap into causes
     Sandwich(Deferred<SandwichArguments>),
+    /// Estimate the time of a kernel from observed times of its parts, with waves that split
+    Hybrid(Deferred<HybridArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -54,5 +56,6 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
+        Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
     }
 }

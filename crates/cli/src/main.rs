@@ -10,6 +10,7 @@ mod commands;
 mod cta;
 mod extract;
 mod graph;
+mod hybrid;
 mod input;
 mod kernels;
 mod later;

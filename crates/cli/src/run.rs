@@ -204,14 +204,18 @@ fn split_options(arguments: &RunArguments) -> Result<SplitOptions, Diagnostic> {
     Ok(SplitOptions {
         splits: arguments.splits.unwrap_or(0),
         pipelines: arguments.pipelines.unwrap_or_default(),
-        marks: match arguments.marks.as_deref() {
-            None => SplitMarks::Own,
-            Some("all") => SplitMarks::All,
-            Some("mode") => SplitMarks::Mode,
-            Some(_) => return Err(Diagnostic::new("files of marks are not read yet")),
-        },
+        marks: arguments.marks.as_deref().map_or(Ok(SplitMarks::Own), split_marks)?,
         merge: matches!(arguments.merge, Some(SplitMerge::Join)),
     })
+}
+
+/// Returns the marks that an option names.
+pub(crate) fn split_marks(marks: &str) -> Result<SplitMarks, Diagnostic> {
+    match marks {
+        "all" => Ok(SplitMarks::All),
+        "mode" => Ok(SplitMarks::Mode),
+        _ => Err(Diagnostic::new("files of marks are not read yet")),
+    }
 }
 
 /// Returns the number of host threads.

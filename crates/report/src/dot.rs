@@ -40,7 +40,8 @@ pub(crate) fn dot(graph: &Graph) -> String {
     out
 }
 
-fn quoted(text: &str) -> String {
+/// Quotes a text as DOT has it.
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = text
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

@@ -8,6 +8,7 @@ mod formula_faults;
 mod formula_text;
 mod generate;
 mod known;
+mod longest_path;
 mod networks;
 mod random;
 mod warp_bound;

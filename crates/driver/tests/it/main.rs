@@ -3,6 +3,7 @@
 
 mod figures;
 mod functional;
+mod hybrid;
 mod images;
 mod launch_knowledge;
 mod launches;

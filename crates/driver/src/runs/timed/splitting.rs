@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::{Diagnostic, Named};
+use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_isa::amd::{GcnOpcode, GcnProgram, GcnValue};
 use warpbound_report::timed_waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
 use warpbound_simulate::functional::Counts;
@@ -40,6 +40,8 @@ pub enum SplitMarks {
     All,
     /// Those that find bit 21 of MODE set (`wavefront-splitting-2022`, 4.5).
     Mode,
+    /// Those at these addresses, each of which must be a site.
+    At(Vec<CodeAddr>),
 }
 
 /// Splitting in a run, and the branches that are no sites.
@@ -77,18 +79,61 @@ impl SplitPlan {
             },
             marks: match (&options.marks, marking) {
                 (_, SplitMarking::Mode) => "mode",
+                (SplitMarks::At(_), _) => "file",
                 (_, SplitMarking::Sites) => "all",
             },
             refused: Vec::new(),
         };
         if options.splits > 0 {
-            plan.find_sites(session, prepared)?;
+            plan.find_sites(session, prepared, &options.marks)?;
         }
         Ok(plan)
     }
 
-    fn find_sites(&mut self, session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
-        let _ = (session, prepared, SplitSite::default());
+    /// Keeps the sites at which waves may split on a machine that merges, or on one that does not.
+    fn find_sites(
+        &mut self,
+        session: &Session,
+        prepared: &Prepared<'_>,
+        marks: &SplitMarks,
+    ) -> Result<(), Diagnostic> {
+        let merge = self.setup.merge;
+        let found = session.split_sites(prepared)?;
+        let is_marked = |addr: CodeAddr| match marks {
+            SplitMarks::At(marked) => marked.contains(&addr),
+            _ => true,
+        };
+        if let SplitMarks::At(marked) = marks {
+            let known: Vec<CodeAddr> = found.iter().map(|site| prepared.addr(site.at)).collect();
+            if let Some(addr) = marked.iter().find(|addr| !known.contains(addr)) {
+                let message = "no branch on EXEC that a wave reaches is at this address";
+                return Err(Diagnostic::new(message).at(addr));
+            }
+        }
+        for site in found {
+            let addr = prepared.addr(site.at);
+            if site.may_split(merge) {
+                if is_marked(addr) {
+                    let merge_point = site.merge_point.filter(|_| merge);
+                    self.setup.sites.insert(site.at, SplitSite { merge_point });
+                }
+                continue;
+            }
+            let obstacles = if merge { &site.merged } else { &site.apart };
+            let reasons = obstacles
+                .iter()
+                .map(|obstacle| format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason));
+            let mut reasons: Vec<String> = reasons.collect();
+            reasons.dedup();
+            if matches!(marks, SplitMarks::At(_)) && is_marked(addr) {
+                let message = format!("waves may not split here: {}", reasons.join("; "));
+                return Err(Diagnostic::new(message).at(addr));
+            }
+            self.refused.push(RefusedSite {
+                address: addr.to_string(),
+                reasons,
+            });
+        }
         Ok(())
     }
 

@@ -1,0 +1,65 @@
+//! Simulation of a launch whose events a listener of another module receives, with the sizes that it needs beside them.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::{Cycles, Diagnostic, Observed};
+use warpbound_ir::OpIndex;
+use warpbound_launch::LaunchFile;
+use warpbound_simulate::timed::{EventListener, SplitMarking};
+
+use super::setup::TimedSetup;
+use super::{TimedLaunch, TimedOptions};
+use crate::{Prepared, Session};
+
+/// Simulated launch.
+#[derive(Clone, Debug)]
+pub(crate) struct ObservedLaunch {
+    /// Cycles from the launch to the end of the kernel.
+    pub(crate) cycles: Observed<Cycles>,
+    /// SMs or compute units.
+    pub(crate) units: u64,
+    /// Blocks that each of them holds at a time.
+    pub(crate) resident: u64,
+    /// Warp slots of each, without those for splits.
+    pub(crate) slots: u64,
+    /// Branches at which waves may split.
+    pub(crate) sites: BTreeSet<OpIndex>,
+    /// Whether waves split only where bit 21 of MODE is set.
+    pub(crate) marked_by_mode: bool,
+}
+
+impl Session {
+    /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Session::simulate`].
+    pub(crate) fn observe(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &TimedOptions,
+        listener: &mut impl EventListener,
+    ) -> Result<ObservedLaunch, Diagnostic> {
+        let timed = TimedLaunch::new(self, prepared, grid, options)?;
+        let (launch, mut memory) = timed.start()?;
+        let occupancy = timed.occupancy(&timed.setup, &launch)?;
+        let finished = timed.run(&timed.setup, &launch, &mut memory, listener)?;
+        let (sites, marked_by_mode) = match &timed.setup {
+            TimedSetup::Warps { .. } => (BTreeSet::new(), false),
+            TimedSetup::Waves { setup, .. } => {
+                let splitting = &setup.splitting;
+                let sites = splitting.sites.keys().copied().collect();
+                (sites, splitting.marking == SplitMarking::Mode)
+            }
+        };
+        Ok(ObservedLaunch {
+            cycles: finished.cycles,
+            units: timed.setup.unit_count(),
+            resident: occupancy.blocks,
+            slots: timed.setup.warp_slots().base,
+            sites,
+            marked_by_mode,
+        })
+    }
+}
