@@ -60,7 +60,9 @@ fn a_wrong_result_is_an_error() {
         let mut memory = session
             .execute(kernel, launch, &RunOptions::default(), &mut |_| {})?
             .memory;
-        let scores = memory.buffers().last().expect("a buffer").address;
+        let mut buffers = memory.buffers().iter();
+        let scores = buffers.find(|buffer| buffer.name == "scores");
+        let scores = scores.expect("it is a parameter").address;
         memory.write(scores + 4 * 100, &[0xff; 4]);
         Ok(memory)
     });
