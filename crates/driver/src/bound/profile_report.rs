@@ -35,11 +35,16 @@ impl BoundQuery<'_> {
             return Ok(None);
         };
         let kernel = self.prepared.kernel;
-        if !matches!(self.prepared.program, Program::Nvidia(_)) {
-            let message = Diagnostic::new(
-                "only launches of GPU kernels are profiled, this kernel is mini-SIMT",
-            );
-            return Err(message.in_kernel(kernel.demangled()));
+        match self.prepared.program {
+            Program::Nvidia(_) => {}
+            // Profiles follow the stack of a warp, not masks; the bound rests on the launch as it is stated.
+            Program::Amd(_) => return Ok(None),
+            Program::Mini(_) => {
+                let message = Diagnostic::new(
+                    "only launches of GPU kernels are profiled, this kernel is mini-SIMT",
+                );
+                return Err(message.in_kernel(kernel.demangled()));
+            }
         }
         // The smaller of two bounds is one of the launch only if both are.
         if self
