@@ -11,7 +11,7 @@ use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 use warpbound_simt::NodeId;
 
 use super::{CacheState, CycleInputs, CycleOptions};
-use crate::access::AccessFindings;
+use crate::access::{AccessFindings, memory_units};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
@@ -66,7 +66,10 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let classes = AccessFindings::find(prepared, flow, knowledge).classes;
+        let classes = match memory_units(&prepared.program) {
+            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            None => BTreeMap::new(),
+        };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
         let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;

@@ -47,4 +47,5 @@ mod timed;
 mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
+mod wave_access_classes;
 mod words;
