@@ -7,142 +7,45 @@
 
 mod arrangement;
 mod count;
+mod shape;
 mod span;
+mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Named as _};
-use warpbound_ir::{Expr, Meaning, Op, OpIndex, Width};
+use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::WARP_LANES;
 
 use crate::LaunchContext;
 use crate::addresses::LaneAddresses;
 use arrangement::LaneOffsets;
 use span::LaneMask;
 
-/// Lanes of a warp.
-const LANES: usize = WARP_LANES as usize;
+pub use shape::{AccessMode, AccessShape, constant_address};
+pub use units::{BankRule, MemoryUnits};
 
-/// Bytes of a sector, the unit of a transfer (machine files: `l2.sector`).
-pub const SECTOR_BYTES: u64 = 32;
-
-/// Bytes of a line, the unit of a tag (`l1.line`).
-pub const LINE_BYTES: u64 = 128;
-
-/// Lanes of a request of at most 4 bytes per lane (`l1.request_threads`).
-pub const REQUEST_LANES: u32 = 8;
-
-/// Bytes over which the banks of shared memory are spread: 32 banks of a word (`shared.banks`).
-pub const BANK_ROW_BYTES: u64 = 128;
-
-/// Lanes of a pool of shared memory for at most 4 bytes per lane (`shared.pool_threads`).
-pub const POOL_LANES: u32 = 32;
-
-/// Memory space and width of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AccessShape {
-    /// Memory space that the instruction names.
-    pub space: MemorySpace,
-    /// Bytes per lane: 1, 2, 4, 8 or 16.
-    pub bytes: u32,
-}
-
-impl AccessShape {
-    /// Returns the shape of the access of an operation; `None` if its meaning has no address. An indexed read of a
-    /// constant bank (LDC) counts as an access of a word.
-    pub fn of(op: &Op) -> Option<AccessShape> {
-        let width = |width, words: usize| {
-            Some(match (width, words) {
-                (Width::U8 | Width::S8, _) => 1,
-                (Width::U16 | Width::S16, _) => 2,
-                (Width::Words, 1) => 4,
-                (Width::Words, 2) => 8,
-                (Width::Words, 3 | 4) => 16,
-                (Width::Words, _) => return None,
-            })
-        };
-        Some(match op.meaning.as_ref()? {
-            Meaning::Load { address, .. }
-            | Meaning::Store { address, .. }
-            | Meaning::Atomic { address, .. }
-                if !address.is_plain() =>
-            {
-                return None;
-            }
-            Meaning::Load {
-                dests,
-                width: each,
-                space,
-                ..
-            } => AccessShape {
-                space: *space,
-                bytes: width(*each, dests.len())?,
-            },
-            Meaning::Store {
-                values,
-                width: each,
-                space,
-                ..
-            } => AccessShape {
-                space: *space,
-                bytes: width(*each, values.len())?,
-            },
-            Meaning::Atomic { kind, space, .. } => AccessShape {
-                space: *space,
-                bytes: kind.size() as u32,
-            },
-            Meaning::Set(_) => {
-                constant_address(op)?;
-                AccessShape {
-                    space: MemorySpace::Constant,
-                    bytes: 4,
-                }
-            }
-            _ => return None,
-        })
-    }
-}
-
-/// Returns the address that an indexed read of a constant bank computes from cells: that of its first word.
-pub fn constant_address(op: &Op) -> Option<&Expr> {
-    let Some(Meaning::Set(writes)) = &op.meaning else {
-        return None;
-    };
-    writes.iter().find_map(|(_, value)| indexed_constant(value))
-}
-
-/// Returns the first address of a constant in an expression that is no number.
-fn indexed_constant(value: &Expr) -> Option<&Expr> {
-    match value {
-        Expr::Constant(_, address) => match **address {
-            Expr::Const(_) => None,
-            ref address => Some(address),
-        },
-        Expr::Unary(_, a) => indexed_constant(a),
-        Expr::Binary(_, a, b) => indexed_constant(a).or_else(|| indexed_constant(b)),
-        Expr::Ternary(_, a, b, c) => indexed_constant(a)
-            .or_else(|| indexed_constant(b))
-            .or_else(|| indexed_constant(c)),
-        Expr::Float(_, words, _) => words.iter().find_map(indexed_constant),
-        _ => None,
-    }
-}
+/// Period of the numbers in the base of an access: a multiple of the bytes of a line, of the bytes over which banks of
+/// words are spread, and of those over which banks of bytes are.
+const PERIOD: u64 = 128;
 
 /// Numbers of one execution of an access by a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AccessCounts {
-    /// Requests: groups of 8, 4 or 2 consecutive lanes for 4, 8 or 16 bytes; of shared memory, pools.
+    /// Requests: groups of consecutive lanes ([`MemoryUnits::request_lanes`]); of shared memory, pools, or groups of
+    /// lanes for each word of them.
     pub requests: u32,
-    /// Global and local memory: lines, those of each request counted apart. Shared memory: accesses to the banks.
-    /// Constants: distinct words.
+    /// Global and local memory: lines, those of each request counted apart. Shared memory: accesses to the banks, of
+    /// words. Constants: distinct words.
     pub transactions: u32,
     /// Sectors of global and local memory, those of each request counted apart.
     pub sectors: u32,
     /// Distinct lines of global and local memory.
     pub lines: u32,
-    /// Transactions of shared memory due to bank conflicts.
+    /// Transactions of shared memory due to bank conflicts, with banks of words.
     pub conflicts: u32,
+    /// The same with banks of bytes, for machines that may have such ([`BankRule::Groups`]).
+    pub byte_conflicts: u32,
 }
 
 impl AccessCounts {
@@ -154,6 +57,7 @@ impl AccessCounts {
             sectors: with(self.sectors, other.sectors),
             lines: with(self.lines, other.lines),
             conflicts: with(self.conflicts, other.conflicts),
+            byte_conflicts: with(self.byte_conflicts, other.byte_conflicts),
         }
     }
 
@@ -239,15 +143,22 @@ impl AccessClass {
     }
 }
 
-/// Form that decides the numbers of an affine access: name of the space, bytes, coefficients, modulus and residue of
+/// What decides the numbers of an affine access: name of the space, form, coefficients, modulus and residue of
 /// the base, and the threads that may take part.
-type AffineForm = (&'static str, u32, [i64; 3], u64, u64, Option<Vec<bool>>);
+type AffineForm = (
+    &'static str,
+    CountedForm,
+    [i64; 3],
+    (u64, u64),
+    Option<Vec<bool>>,
+);
 
 /// Knowledge about an access.
 #[derive(Clone, Copy)]
 struct Access<'a> {
-    /// Bytes per lane, of which addresses are multiples.
-    bytes: u32,
+    form: CountedForm,
+    /// Distance of the second of two accesses.
+    second_half: Option<u32>,
     addresses: &'a LaneAddresses,
     /// Threads of the block that may take part; all without an entry.
     executing: Option<&'a [bool]>,
@@ -255,17 +166,29 @@ struct Access<'a> {
     offsets: Option<&'a [LaneOffsets]>,
 }
 
+/// Properties of an access that its numbers depend on beside the addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CountedForm {
+    /// Bytes per lane.
+    bytes: u32,
+    /// Power of two of which addresses are multiples.
+    align: u32,
+    mode: AccessMode,
+}
+
 /// Classification of accesses for one launch; equal forms are counted once.
 pub struct AccessClassifier<'a> {
     launch: &'a LaunchContext,
+    units: MemoryUnits,
     known: BTreeMap<AffineForm, (AccessCounts, bool)>,
 }
 
 impl<'a> AccessClassifier<'a> {
-    /// Prepares the classification for a launch.
-    pub fn new(launch: &'a LaunchContext) -> AccessClassifier<'a> {
+    /// Prepares the classification for a launch on machines whose memory has some units.
+    pub fn new(launch: &'a LaunchContext, units: MemoryUnits) -> AccessClassifier<'a> {
         AccessClassifier {
             launch,
+            units,
             known: BTreeMap::new(),
         }
     }
@@ -282,7 +205,7 @@ impl<'a> AccessClassifier<'a> {
         const ANY: LaneAddresses = LaneAddresses::Unknown { decided_by: None };
         let all = (0..).map(OpIndex).zip(ops);
         let class = |(at, op): (OpIndex, &Op)| {
-            let shape = AccessShape::of(op)?;
+            let shape = AccessShape::of(op, &self.units)?;
             let found = addresses.get(&at).unwrap_or(&ANY);
             let executing = executing.get(&at).map(Vec::as_slice);
             Some((at, self.classify(shape, found, executing)))
@@ -299,27 +222,26 @@ impl<'a> AccessClassifier<'a> {
         executing: Option<&[bool]>,
     ) -> AccessClass {
         let generic = [MemorySpace::Global, MemorySpace::Shared, MemorySpace::Local];
-        let spaces = match &shape.space {
-            MemorySpace::Generic => &generic[..],
-            one => std::slice::from_ref(one),
+        // Resource descriptors have addresses of global memory or of private memory.
+        let of_buffers = [MemorySpace::Global, MemorySpace::Local];
+        let spaces = match (&shape.space, shape.mode) {
+            (_, AccessMode::Buffer) => &of_buffers[..],
+            (MemorySpace::Generic, _) => &generic[..],
+            (one, _) => std::slice::from_ref(one),
         };
+        let lanes = self.lanes(shape, addresses, executing);
         let offsets = match addresses {
-            LaneAddresses::Affine { coefficients, .. } => {
-                arrangement::lane_offsets(self.launch.block, *coefficients, executing)
-            }
+            LaneAddresses::Affine { coefficients, .. } => lanes.offsets(*coefficients),
             _ => None,
         };
         let access = Access {
-            // Constants need not be aligned: the word of an address is read.
-            bytes: match shape.space {
-                MemorySpace::Constant => 1,
-                _ => shape.bytes,
-            },
+            form: self.units.form(shape),
+            second_half: shape.second_half,
             addresses,
-            executing,
+            executing: lanes.executing,
             offsets: offsets.as_deref(),
         };
-        let masks = arrangement::lane_masks(self.launch, executing);
+        let masks = lanes.masks();
         let mut is_exact = true;
         let mut limits = Vec::new();
         for &space in spaces {
@@ -339,6 +261,43 @@ impl<'a> AccessClassifier<'a> {
         }
     }
 
+    /// Returns the lanes that may take part in an access.
+    fn lanes<'e>(
+        &self,
+        shape: AccessShape,
+        addresses: &LaneAddresses,
+        executing: Option<&'e [bool]>,
+    ) -> TakingLanes<'e>
+    where
+        'a: 'e,
+    {
+        let is_known = matches!(
+            addresses,
+            LaneAddresses::Affine { coefficients, .. } if *coefficients != [0; 3]
+        );
+        match shape.mode {
+            AccessMode::Scalar => TakingLanes {
+                block: None,
+                lanes: 1,
+                live: 1,
+                executing: None,
+            },
+            // Lanes that hold no thread may be switched on; their addresses do not follow from a thread index.
+            _ if self.units.keeps_masks && !is_known => TakingLanes {
+                block: None,
+                lanes: self.units.lanes,
+                live: self.units.lanes,
+                executing: None,
+            },
+            _ => TakingLanes {
+                block: self.launch.block,
+                lanes: self.units.lanes,
+                live: self.launch.live_lanes() as usize,
+                executing,
+            },
+        }
+    }
+
     /// Returns the limits of the lanes that access one space, and whether they are exact.
     fn limit(
         &mut self,
@@ -346,12 +305,17 @@ impl<'a> AccessClassifier<'a> {
         access: &Access<'_>,
         masks: &BTreeSet<LaneMask>,
     ) -> (AccessCounts, bool) {
+        let is_opaque = self.units.keeps_masks && space == MemorySpace::Local
+            || access.form.mode == AccessMode::Buffer;
         let within = |distance| {
-            let worst = |mask| span::worst(space, access.bytes, distance, mask);
+            let worst =
+                |mask: &LaneMask| span::worst(&self.units, space, &access.form, distance, mask);
             let counts = masks.iter().map(worst);
             counts.fold(AccessCounts::default(), AccessCounts::max)
         };
         match access.addresses {
+            // Private memory of waves is where their registers and descriptors say.
+            _ if is_opaque => (within(u64::MAX), false),
             LaneAddresses::Unknown { .. } => (within(u64::MAX), false),
             LaneAddresses::Within { least, most } => {
                 // Limits in the wrong order say nothing.
@@ -369,21 +333,55 @@ impl<'a> AccessClassifier<'a> {
                 let Some(offsets) = access.offsets else {
                     return (of_range, false);
                 };
-                // Numbers depend on addresses modulo the bytes of a line, or of a row of banks.
+                // Numbers depend on addresses modulo a period.
                 let modulus = match modulus.is_power_of_two() {
-                    true => (*modulus).min(LINE_BYTES),
+                    true => (*modulus).min(PERIOD),
                     false => 1,
                 };
-                let base = (modulus, residue % modulus);
-                let executing = access.executing.map(<[bool]>::to_vec);
-                let name = space.name();
-                let form = (name, access.bytes, *coefficients, base.0, base.1, executing);
-                let count = || worst_of_offsets(space, access.bytes, offsets, base);
-                let (counts, exact) = *self.known.entry(form).or_insert_with(count);
+                let halves = [Some(0), access.second_half].into_iter().flatten();
+                let mut worst: Option<(AccessCounts, bool)> = None;
+                for distance in halves {
+                    let residue = residue.wrapping_add(distance.into()) % modulus;
+                    let (counts, exact) = self.affine_limit(
+                        space,
+                        access,
+                        offsets,
+                        (*coefficients, modulus, residue),
+                    );
+                    worst = Some(match worst {
+                        None => (counts, exact),
+                        Some((other, as_exact)) => {
+                            (counts.max(other), exact && as_exact && counts == other)
+                        }
+                    });
+                }
+                let (counts, exact) = worst.unwrap_or_default();
                 let smaller = counts.min(of_range);
                 (smaller, exact && smaller == counts)
             }
         }
+    }
+
+    /// Returns the limits of an affine access with the remainder of its base, and whether they are exact.
+    fn affine_limit(
+        &mut self,
+        space: MemorySpace,
+        access: &Access<'_>,
+        offsets: &[LaneOffsets],
+        (coefficients, modulus, residue): ([i64; 3], u64, u64),
+    ) -> (AccessCounts, bool) {
+        let form = access.form;
+        // The lowest bits of addresses of words that the warp reads as a whole do not count.
+        let base = match form.mode {
+            AccessMode::Scalar if modulus < 4 => (1, 0),
+            AccessMode::Scalar => (modulus, residue & !3),
+            _ => (modulus, residue),
+        };
+        let executing = access.executing.map(<[bool]>::to_vec);
+        let key = (space.name(), form, coefficients, base, executing);
+        let units = self.units;
+        let count = || worst_of_offsets(&units, space, &form, offsets, base);
+        *self.known.entry(key).or_insert_with(count)
     }
 
     /// Returns the relation between the addresses of the lanes.
@@ -422,8 +420,9 @@ impl<'a> AccessClassifier<'a> {
 /// Returns the most of each number over the warps in `offsets` and all bases with the given remainder, and whether
 /// these are the numbers of each warp with the most threads for each such base.
 fn worst_of_offsets(
+    units: &MemoryUnits,
     space: MemorySpace,
-    bytes: u32,
+    form: &CountedForm,
     offsets: &[LaneOffsets],
     (modulus, residue): (u64, u64),
 ) -> (AccessCounts, bool) {
@@ -433,13 +432,14 @@ fn worst_of_offsets(
     let mut of_full_warps: Option<AccessCounts> = None;
     let mut differ = false;
     for warp in &arrangement::distinct(offsets, modulus) {
-        for base in (residue..LINE_BYTES).step_by(modulus as usize) {
-            // Lanes whose address is no multiple of the size do not take part: the run would end.
-            let addresses = warp.map(|offset| {
-                let address = base.wrapping_add(offset?);
-                address.is_multiple_of(bytes.into()).then_some(address)
-            });
-            let counts = count::count(space, bytes, &addresses);
+        for base in (residue..PERIOD).step_by(modulus as usize) {
+            // Lanes whose address is not aligned do not take part: the run would end.
+            let address = |offset: &Option<u64>| {
+                let address = base.wrapping_add((*offset)?);
+                address.is_multiple_of(form.align.into()).then_some(address)
+            };
+            let addresses: LaneOffsets = warp.iter().map(address).collect();
+            let counts = count::count(units, space, form, &addresses);
             worst = worst.max(counts);
             let is_full = threads(&addresses) == most_threads;
             if is_full {
@@ -448,6 +448,19 @@ fn worst_of_offsets(
         }
     }
     (worst, !differ && of_full_warps == Some(worst))
+}
+
+/// Lanes that may take part in an access.
+#[derive(Clone, Copy)]
+struct TakingLanes<'a> {
+    /// Threads of a block in x, y, z, if known.
+    block: Option<[u32; 3]>,
+    /// Lanes of a warp.
+    lanes: usize,
+    /// Most of them that take part without a known block.
+    live: usize,
+    /// Threads of the block that may take part, by number; all may without it.
+    executing: Option<&'a [bool]>,
 }
 
 /// Whether all lanes have one address.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape,
+    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessPattern, AccessShape,
+    MemoryUnits,
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
@@ -31,26 +32,40 @@ pub(crate) struct AccessFindings {
 }
 
 impl AccessFindings {
-    /// Finds the addresses of all accesses and classifies them.
+    /// Finds the addresses of all accesses and classifies them, for machines with these units.
     pub(crate) fn find(
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
         launch: &LaunchKnowledge,
+        units: MemoryUnits,
     ) -> AccessFindings {
         let code = &prepared.code;
         let LaunchKnowledge { context, ranges } = launch;
         let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
-        let is_access = |op: &Op| AccessShape::of(op).is_some();
-        let executing = executing_threads(code, &flow.thread, context, is_access);
-        let mut classifier = AccessClassifier::new(context);
+        let is_access = |op: &Op| AccessShape::of(op, &units).is_some();
+        let executing = match units.keeps_masks {
+            // Waves pass operations whose lanes are switched off by masks, not by guards.
+            true => BTreeMap::new(),
+            false => executing_threads(code, &flow.thread, context, is_access),
+        };
+        let mut classifier = AccessClassifier::new(context, units);
         let classes = classifier.classify_all(&code.ops, &addresses, &executing);
         AccessFindings { addresses, classes }
     }
 }
 
+/// Returns the units of memory of the machines that execute a program; `None` if classes of accesses do not count its
+/// memory.
+pub(crate) fn memory_units(program: &Program) -> Option<MemoryUnits> {
+    match program {
+        Program::Nvidia(_) => Some(MemoryUnits::NVIDIA),
+        Program::Amd(_) => Some(MemoryUnits::GCN3),
+        Program::Mini(_) => None,
+    }
+}
+
 impl Session {
-    /// Returns the classes of the accesses of a kernel in one launch: those of NVIDIA's memory, so none of other machines'
-    /// code.
+    /// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
     ///
     /// # Errors
     ///
@@ -61,9 +76,9 @@ impl Session {
         flow: &KernelFlow,
         launch: &LaunchFile,
     ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        let Some(units) = memory_units(&prepared.program) else {
             return Ok(BTreeMap::new());
-        }
+        };
         let options = BoundOptions {
             block: Some(launch.block),
             launches: StatedLaunches {
@@ -73,7 +88,7 @@ impl Session {
             ..BoundOptions::default()
         };
         let knowledge = self.launch(prepared.kernel, &options)?;
-        Ok(AccessFindings::find(prepared, flow, &knowledge).classes)
+        Ok(AccessFindings::find(prepared, flow, &knowledge, units).classes)
     }
 
     /// Reports the memory accesses of a kernel and the most transactions that each can cause.
@@ -87,21 +102,22 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<AccessReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        let Some(units) = memory_units(&prepared.program) else {
             let isa = self.image.isa();
             let message = Diagnostic::new(format!(
-                "classes of accesses are those of NVIDIA's memory, the code is {isa}"
+                "classes of accesses are those of the memory of GPUs, the code is {isa}"
             ));
             return Err(self.locate(message.in_kernel(kernel.demangled())));
-        }
+        };
         let knowledge = self.launch(kernel, options)?;
         let launch = &knowledge.context;
         let flow = self.flow(&prepared, launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, &knowledge);
+        let found = AccessFindings::find(&prepared, &flow, &knowledge, units);
         let builder = ReportBuilder {
             prepared: &prepared,
             launch,
             found: &found,
+            units: &units,
         };
         let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
         let external = flow.external_names();
@@ -114,7 +130,8 @@ impl Session {
             block: launch.block,
             accesses: ops.filter_map(|at| builder.access(at)).collect(),
             notes: external.iter().map(note).collect(),
-            assumptions: assumptions(&flow, launch, options),
+            is_waves: units.keeps_masks,
+            assumptions: assumptions(&flow, launch, options, &units),
         })
     }
 }
@@ -124,29 +141,43 @@ fn assumptions(
     flow: &KernelFlow,
     launch: &LaunchContext,
     options: &BoundOptions,
+    units: &MemoryUnits,
 ) -> Vec<BoundAssumption> {
     let mut all = vec![lanes_assumption(launch)];
     if options.states_launch() {
         all.extend(launch_assumptions(options));
     }
-    all.extend(memory_assumptions());
+    all.extend(memory_assumptions(units));
     all.extend(warp_graph_assumptions(&flow.warp.used));
     all
 }
 
 /// Lists what access classes presume of the machine and of addresses.
-pub(crate) fn memory_assumptions() -> impl Iterator<Item = BoundAssumption> {
-    let own = [
-        (
-            "memory-units",
-            "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 banks \
-             of 32 bits",
-        ),
-        (
-            "aligned",
-            "addresses are multiples of the size of the access: others end the run",
-        ),
-    ];
+pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = BoundAssumption> {
+    let own = match units.keeps_masks {
+        false => [
+            (
+                "memory-units",
+                "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 \
+                 banks of 32 bits",
+            ),
+            (
+                "aligned",
+                "addresses are multiples of the size of the access: others end the run",
+            ),
+        ],
+        true => [
+            (
+                "memory-units",
+                "lines have 64 bytes; requests are of 64, 32, 21 or 16 lanes; LDS has 32 banks, whose conflicts are \
+                 resolved for 32 lanes at a time",
+            ),
+            (
+                "aligned",
+                "words are aligned, and accesses to LDS to their size: others end the run",
+            ),
+        ],
+    };
     own.into_iter().map(|(id, text)| BoundAssumption {
         id,
         text: text.to_owned(),
@@ -158,6 +189,7 @@ struct ReportBuilder<'a> {
     prepared: &'a Prepared<'a>,
     launch: &'a LaunchContext,
     found: &'a AccessFindings,
+    units: &'a MemoryUnits,
 }
 
 impl ReportBuilder<'_> {
@@ -167,10 +199,7 @@ impl ReportBuilder<'_> {
         let class = self.found.classes.get(&at);
         let shape = match (class, effect) {
             (Some(class), _) => class.shape,
-            (None, Some((effect, bytes))) => AccessShape {
-                space: effect.space,
-                bytes,
-            },
+            (None, Some((effect, bytes))) => AccessShape::plain(effect.space, bytes),
             (None, None) => return None,
         };
         let addr = self.prepared.addr(at);
@@ -185,7 +214,7 @@ impl ReportBuilder<'_> {
             bytes: class.map(|class| class.shape.bytes),
             class: report,
             numbers: class.map_or(AccessNumbers::default(), |class| {
-                report_numbers(shape.space, class.worst())
+                report_numbers(self.units, shape.space, class.worst())
             }),
             exact: class.is_some_and(|class| class.is_exact),
             reason: match class {
@@ -247,9 +276,21 @@ impl ReportBuilder<'_> {
             });
         }
         let all = self.launch.live_lanes();
-        if u64::from(class.lanes) < all {
+        match class.shape.mode {
+            AccessMode::Scalar => parts.push("the wave as a whole reads one address".to_owned()),
+            AccessMode::Buffer => {
+                parts.push("the descriptor of a buffer decides the addresses".to_owned());
+            }
+            AccessMode::Plain | AccessMode::Atomic => {}
+        }
+        let is_of_lanes = class.shape.mode != AccessMode::Scalar;
+        if is_of_lanes && u64::from(class.lanes) < all {
+            let warp = match self.units.keeps_masks {
+                true => "wave",
+                false => "warp",
+            };
             parts.push(format!(
-                "{} of {all} threads of a warp take part",
+                "{} of {all} threads of a {warp} take part",
                 class.lanes
             ));
         }
@@ -284,7 +325,11 @@ impl ReportBuilder<'_> {
 }
 
 /// Returns the numbers of an access that its memory space has.
-pub(crate) fn report_numbers(space: MemorySpace, counts: AccessCounts) -> AccessNumbers {
+pub(crate) fn report_numbers(
+    units: &MemoryUnits,
+    space: MemorySpace,
+    counts: AccessCounts,
+) -> AccessNumbers {
     let has_lines = !matches!(space, MemorySpace::Shared | MemorySpace::Constant);
     let has_banks = matches!(space, MemorySpace::Shared | MemorySpace::Generic);
     AccessNumbers {
@@ -293,6 +338,7 @@ pub(crate) fn report_numbers(space: MemorySpace, counts: AccessCounts) -> Access
         sectors: has_lines.then_some(counts.sectors),
         lines: has_lines.then_some(counts.lines),
         conflicts: has_banks.then_some(counts.conflicts),
+        byte_conflicts: (has_banks && units.keeps_masks).then_some(counts.byte_conflicts),
     }
 }
 

@@ -15,6 +15,7 @@ mod profiles;
 mod replay;
 mod set;
 mod vary;
+mod wave_accesses;
 
 use std::collections::BTreeMap;
 
@@ -48,6 +49,7 @@ pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
 pub use vary::{Variation, variation};
 pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
+pub use wave_accesses::count_access_of_wave;
 
 /// Maximum of findings, and of distinct faults, in a report.
 const MAX_SHOWN: usize = 20;

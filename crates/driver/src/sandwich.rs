@@ -20,7 +20,7 @@ use warpbound_machine::Parameter;
 use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
 use warpbound_simulate::timed::SingleWarp;
 
-use crate::access::AccessFindings;
+use crate::access::{AccessFindings, memory_units};
 use crate::audit::claims_of_flow;
 use crate::{BoundOptions, CycleOptions, KernelFlow, Session, StatedLaunches};
 
@@ -110,7 +110,10 @@ impl Session {
         let flow = flow.map_err(|refusal: Refusal| self.refusal_diagnostic(&prepared, refusal))?;
         let given = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(&prepared, &bound_options, knowledge.context, flow);
-        claims.accesses = AccessFindings::find(&prepared, &claims.flow, &knowledge).classes;
+        if let Some(units) = memory_units(&prepared.program) {
+            let found = AccessFindings::find(&prepared, &claims.flow, &knowledge, units);
+            claims.accesses = found.classes;
+        }
         let classes = claims.accesses.clone();
         let mut runs = Runs {
             session: self,

@@ -18,6 +18,9 @@ pub struct AccessReport {
     pub block: Option<[u32; 3]>,
     /// Accesses in order of address.
     pub accesses: Vec<ReportedAccess>,
+    /// Whether the numbers are those of a compute unit, else those of NVIDIA's memory.
+    #[serde(skip)]
+    pub is_waves: bool,
     /// Accesses that are not listed.
     pub notes: Vec<String>,
     /// Assumptions of the numbers.
@@ -114,17 +117,21 @@ pub struct AccessNumbers {
     pub lines: Option<u32>,
     /// Transactions due to bank conflicts.
     pub conflicts: Option<u32>,
+    /// The same with banks of bytes; only of machines that may have such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_conflicts: Option<u32>,
 }
 
 impl AccessNumbers {
     /// Returns the numbers with their names.
-    pub(crate) fn named(&self) -> [(&'static str, Option<u32>); 5] {
+    pub(crate) fn named(&self) -> [(&'static str, Option<u32>); 6] {
         [
             ("requests", self.requests),
             ("transactions", self.transactions),
             ("sectors", self.sectors),
             ("lines", self.lines),
             ("conflicts", self.conflicts),
+            ("conflicts by byte", self.byte_conflicts),
         ]
     }
 }
@@ -138,6 +145,16 @@ const LEGEND: &str = "
   sectors: sectors of 32 bytes of each request; lines: distinct lines of 128 bytes of all requests
 ";
 
+/// Legend of the columns for waves.
+const WAVE_LEGEND: &str = "
+  each number is the most that one execution by a wave can cause, whichever of its lanes take part; those marked =
+  are the numbers of each execution by as many lanes as may take part; of an instruction with two addresses, of each
+  requests: groups of 64, 32, 21 or 16 lanes for accesses of 4, 8, 12 or 16 bytes; of LDS, 32 lanes for each word
+  transactions: lines of each request; of LDS, passes over banks of words
+  sectors: as transactions; lines: distinct lines of 64 bytes
+  conflicts: further passes over banks of words; conflicts by byte: the same over banks of bytes
+";
+
 impl AccessReport {
     /// The name of the JSON format of a kernel.
     pub const SCHEMA: &'static str = "warpbound.access/1";
@@ -147,7 +164,10 @@ impl AccessReport {
         let mut out = format!("{}: {}\n", self.kernel, self.summary());
         if !self.accesses.is_empty() {
             self.write_table(&mut out);
-            out.push_str(LEGEND);
+            out.push_str(match self.is_waves {
+                true => WAVE_LEGEND,
+                false => LEGEND,
+            });
         }
         for note in &self.notes {
             out.push_str(&format!("  note: {note}\n"));
@@ -197,7 +217,7 @@ impl AccessReport {
     }
 
     fn write_table(&self, out: &mut String) {
-        let heads = [
+        let mut heads = vec![
             "at",
             "instruction",
             "space",
@@ -208,14 +228,18 @@ impl AccessReport {
             "sectors",
             "lines",
             "conflicts",
-            "source",
         ];
-        let columns = heads.map(|head| match head {
-            "requests" | "transactions" | "sectors" | "lines" | "conflicts" => Align::Right,
+        heads.extend(self.is_waves.then_some("conflicts by byte"));
+        heads.push("source");
+        let align = |head: &&str| match *head {
+            "requests" | "transactions" | "sectors" | "lines" | "conflicts"
+            | "conflicts by byte" => Align::Right,
             _ => Align::Left,
-        });
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        rows.extend(self.accesses.iter().map(ReportedAccess::row));
+        };
+        let columns: Vec<Align> = heads.iter().map(align).collect();
+        let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
+        let row = |access: &ReportedAccess| access.row(self.is_waves);
+        rows.extend(self.accesses.iter().map(row));
         let lines = table(2, &columns, &rows);
         let mut lines = lines.lines();
         out.push('\n');
@@ -228,8 +252,8 @@ impl AccessReport {
 }
 
 impl ReportedAccess {
-    /// Returns the row of the table.
-    fn row(&self) -> Vec<String> {
+    /// Returns the row of the table, with the number of conflicts by byte or without it.
+    fn row(&self, is_wave: bool) -> Vec<String> {
         let is_counted = self.numbers.transactions.is_some();
         let relation = match (self.exact, is_counted) {
             (_, false) => "",
@@ -244,7 +268,8 @@ impl ReportedAccess {
             relation.to_owned(),
         ];
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |n| n.to_string());
-        row.extend(self.numbers.named().map(|(_, value)| number(value)));
+        let numbers = self.numbers.named().map(|(_, value)| number(value));
+        row.extend(numbers.into_iter().take(5 + usize::from(is_wave)));
         row.push(self.source.clone().unwrap_or_default());
         row
     }

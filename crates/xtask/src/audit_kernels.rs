@@ -31,7 +31,7 @@ Prints a row for each kernel, with the launch in which a warp issued the most, a
 them: how many were executed, and how many had all numbers of their class in some execution. Fails on any contradiction.
 
   --runs COUNT   launches of each kernel (100): the first three are fixed, the others random
-  --gfx803       kernels of kernels/gcn3 in place of those of kernels/cuda; they have no classes of memory accesses
+  --gfx803       kernels of kernels/gcn3 in place of those of kernels/cuda
 
 With --cycles: simulates single warps of all launches in kernels/launches (whose names begin with a NAME, if any are given) on
 four machines and compares each run with the bound in cycles for the loop counts that the warp shows, with and without

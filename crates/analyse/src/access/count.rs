@@ -1,57 +1,57 @@
 //! Numbers of an access whose addresses are known.
 
-use smallvec::SmallVec;
+use std::ops::RangeInclusive;
+
 use warpbound_isa::instr::MemorySpace;
 
-use super::{
-    AccessCounts, BANK_ROW_BYTES, LANES, LINE_BYTES, POOL_LANES, REQUEST_LANES, SECTOR_BYTES,
-};
+use super::{AccessCounts, AccessMode, BankRule, CountedForm, MemoryUnits};
 
-/// Byte addresses of the lanes that take part.
-pub(super) type LaneBytes = [Option<u64>; LANES];
-
-/// Counts an access of `bytes` per lane to one memory space; addresses are multiples of `bytes`.
+/// Counts an access to one memory space by lanes of a warp whose aligned addresses are given.
 ///
 /// Each number is monotone in the lanes: without some of them, none becomes greater.
-pub(super) fn count(space: MemorySpace, bytes: u32, addresses: &LaneBytes) -> AccessCounts {
-    match space {
-        MemorySpace::Shared => shared(bytes, addresses),
-        MemorySpace::Local => local(bytes, addresses),
-        MemorySpace::Constant => constant(addresses),
-        _ => global(bytes, addresses),
+pub(super) fn count(
+    units: &MemoryUnits,
+    space: MemorySpace,
+    form: &CountedForm,
+    addresses: &[Option<u64>],
+) -> AccessCounts {
+    match (space, units.banks) {
+        (MemorySpace::Shared, BankRule::Pools(lanes)) => pools(lanes, form.bytes, addresses),
+        (MemorySpace::Shared, BankRule::Groups(lanes)) => groups(lanes, form, addresses),
+        (MemorySpace::Local, _) => local(units, form.bytes, addresses),
+        (MemorySpace::Constant, _) => constant(addresses),
+        _ => global(units, form.bytes, addresses),
     }
 }
 
-/// Returns the lanes of a group that is served together, of `lanes` lanes for words.
-pub(super) fn group_lanes(lanes: u32, bytes: u32) -> usize {
-    (lanes / (bytes / 4).max(1)).max(1) as usize
-}
-
 /// Counts a global access: requests of some consecutive lanes, each with lines and sectors of its own.
-fn global(bytes: u32, addresses: &LaneBytes) -> AccessCounts {
+fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
+    let touched =
+        |unit: u64| move |first: u64| first / unit..=(first + u64::from(bytes) - 1) / unit;
+    let (line, sector) = (touched(units.line_bytes), touched(units.sector_bytes));
     let mut counts = AccessCounts {
-        lines: distinct(addresses, |address| address / LINE_BYTES),
+        lines: distinct(addresses, line),
         ..AccessCounts::default()
     };
-    for lanes in addresses.chunks(group_lanes(REQUEST_LANES, bytes)) {
+    for lanes in addresses.chunks(MemoryUnits::group_lanes(units.request_lanes, bytes)) {
         counts.requests += u32::from(lanes.iter().any(Option::is_some));
-        counts.transactions += distinct(lanes, |address| address / LINE_BYTES);
-        counts.sectors += distinct(lanes, |address| address / SECTOR_BYTES);
+        counts.transactions += distinct(lanes, line);
+        counts.sectors += distinct(lanes, sector);
     }
     counts
 }
 
-/// Counts a local access. The words of the lanes at one offset are a line, in which 8 lanes have a sector; each word
-/// of an access is a set of requests of its own.
-fn local(bytes: u32, addresses: &LaneBytes) -> AccessCounts {
+/// Counts a local access. The words of the lanes at one offset are a row, in which the lanes of a request have a sector
+/// each, or some; each word of an access is a set of requests of its own.
+fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     let words = bytes.div_ceil(4);
-    let row = |address| address / 4;
+    let row = |address: u64| address / 4..=address / 4;
     let mut counts = AccessCounts {
         // Accesses of several words are aligned, so that two of them have all words in common or none.
         lines: words * distinct(addresses, row),
         ..AccessCounts::default()
     };
-    for lanes in addresses.chunks(REQUEST_LANES as usize) {
+    for lanes in addresses.chunks(units.request_lanes as usize) {
         let rows = words * distinct(lanes, row);
         counts.requests += words * u32::from(lanes.iter().any(Option::is_some));
         counts.transactions += rows;
@@ -62,17 +62,12 @@ fn local(bytes: u32, addresses: &LaneBytes) -> AccessCounts {
 
 /// Counts an access to shared memory: pools of lanes, each with the most distinct words in one bank
 /// (`pastis-2022` III.B). A pool without active lanes takes a transaction, too.
-fn shared(bytes: u32, addresses: &LaneBytes) -> AccessCounts {
+fn pools(lanes: u32, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     let unit = u64::from(bytes.max(4));
-    let banks = BANK_ROW_BYTES / unit;
+    let banks = MemoryUnits::BANKS * 4 / unit;
     let mut counts = AccessCounts::default();
-    for lanes in addresses.chunks(group_lanes(POOL_LANES, bytes)) {
-        let mut words: SmallVec<[u64; LANES]> = SmallVec::new();
-        words.extend(lanes.iter().flatten().map(|address| address / unit));
-        words.sort_unstable_by_key(|word| (word % banks, *word));
-        words.dedup();
-        let in_one_bank = words.chunk_by(|a, b| a % banks == b % banks);
-        let degree = in_one_bank.map(<[u64]>::len).max().unwrap_or(1) as u32;
+    for lanes in addresses.chunks(MemoryUnits::group_lanes(lanes, bytes)) {
+        let degree = fullest_bank(lanes, banks, true, |address| address / unit).max(1);
         counts.requests += 1;
         counts.conflicts += degree - 1;
         counts.transactions += degree;
@@ -80,9 +75,46 @@ fn shared(bytes: u32, addresses: &LaneBytes) -> AccessCounts {
     counts
 }
 
+/// Counts an access to LDS: for each word of the access, groups of lanes, each with the most distinct words in one bank;
+/// and the most distinct addresses, where banks are those of bytes. Lanes of atomic operations are not merged.
+fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCounts {
+    let merges = form.mode != AccessMode::Atomic;
+    let mut counts = AccessCounts::default();
+    for word in 0..u64::from(form.bytes.div_ceil(4)) {
+        for lanes in addresses.chunks(lanes as usize) {
+            let degree = |shift: u32| {
+                let unit = |address: u64| address.wrapping_add(4 * word) >> shift;
+                fullest_bank(lanes, MemoryUnits::BANKS, merges, unit)
+            };
+            let (words, bytes) = (degree(2), degree(0));
+            counts.requests += u32::from(words > 0);
+            counts.transactions += words;
+            counts.conflicts += words.saturating_sub(1);
+            counts.byte_conflicts += bytes.saturating_sub(1);
+        }
+    }
+    counts
+}
+
+/// Returns the requests of the bank with the most, for a function of addresses whose remainder is the bank; equal ones
+/// are one request if they are merged.
+fn fullest_bank(lanes: &[Option<u64>], banks: u64, merges: bool, unit: impl Fn(u64) -> u64) -> u32 {
+    let mut units: Vec<u64> = lanes
+        .iter()
+        .flatten()
+        .map(|&address| unit(address))
+        .collect();
+    units.sort_unstable_by_key(|unit| (unit % banks, *unit));
+    if merges {
+        units.dedup();
+    }
+    let in_one_bank = units.chunk_by(|a, b| a % banks == b % banks);
+    in_one_bank.map(<[u64]>::len).max().unwrap_or(0) as u32
+}
+
 /// Counts an indexed read of a constant bank: the cache serves one word at a time.
-fn constant(addresses: &LaneBytes) -> AccessCounts {
-    let words = distinct(addresses, |address| address / 4);
+fn constant(addresses: &[Option<u64>]) -> AccessCounts {
+    let words = distinct(addresses, |address| address / 4..=address / 4);
     AccessCounts {
         requests: words.min(1),
         transactions: words,
@@ -90,11 +122,14 @@ fn constant(addresses: &LaneBytes) -> AccessCounts {
     }
 }
 
-/// Returns the number of distinct values of a function of the addresses.
-fn distinct(addresses: &[Option<u64>], of: impl Fn(u64) -> u64) -> u32 {
-    let mut values: SmallVec<[u64; LANES]> = SmallVec::new();
-    values.extend(addresses.iter().flatten().map(|&address| of(address)));
-    values.sort_unstable();
-    values.dedup();
-    values.len() as u32
+/// Returns the number of distinct units, of which each address touches some.
+fn distinct(addresses: &[Option<u64>], of: impl Fn(u64) -> RangeInclusive<u64>) -> u32 {
+    let mut units: Vec<u64> = addresses
+        .iter()
+        .flatten()
+        .flat_map(|&address| of(address))
+        .collect();
+    units.sort_unstable();
+    units.dedup();
+    units.len() as u32
 }

@@ -499,7 +499,7 @@ fn accessed(op: &Op) -> Option<Accessed<'_>> {
     match op.meaning.as_ref()? {
         Meaning::Load { space, address, .. }
         | Meaning::Store { space, address, .. }
-        | Meaning::Atomic { space, address, .. } => address.is_plain().then_some(Accessed {
+        | Meaning::Atomic { space, address, .. } => address.buffer.is_none().then_some(Accessed {
             is_from_zero: matches!(space, MemorySpace::Shared | MemorySpace::Local),
             low: &address.low,
             high: address.high.as_ref(),

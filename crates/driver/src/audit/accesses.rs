@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_analyse::access::{AccessClass, AccessCounts, AccessShape, constant_address};
+use warpbound_analyse::access::{
+    AccessClass, AccessCounts, AccessMode, AccessShape, constant_address,
+};
 use warpbound_base::Named as _;
 use warpbound_ir::{Cell, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
@@ -16,7 +18,8 @@ use warpbound_simt::{Mask, lanes_of};
 use warpbound_simulate::functional::{Issue, MemoryAccess};
 
 use super::claims::{Claim, Claims, Violation};
-use crate::access::report_numbers;
+use super::wave_accesses::count_access_of_wave;
+use crate::access::{memory_units, report_numbers};
 use crate::prepared::Prepared;
 
 /// Observed executions of an access.
@@ -94,16 +97,33 @@ impl<'a> AccessMonitor<'a> {
         let Some(class) = self.claims.accesses.get(&self.at) else {
             return;
         };
+        let is_wave = self.is_wave();
+        let align = match access.space {
+            _ if !is_wave => access.size,
+            // Accesses that name LDS are aligned to their size, others to words.
+            MemorySpace::Shared => access.size.next_power_of_two(),
+            _ => access.size.min(4),
+        };
         let aligned = |lane: usize| {
             let address = access.addresses.get(lane);
-            address.is_some_and(|address| address.is_multiple_of(access.size.into()))
+            // The lowest bits of the address of a scalar load do not count.
+            let is_scalar = class.shape.mode == AccessMode::Scalar;
+            address.is_some_and(|address| is_scalar || address.is_multiple_of(align.into()))
         };
         // The run ends here if an address is not aligned.
         if access.taken == 0 || !lanes_of(access.taken).all(aligned) {
             return;
         }
-        let parts = count_access(access);
+        let parts = match is_wave {
+            false => count_access(access),
+            true => count_access_of_wave(access, class.shape.mode),
+        };
         self.compare(class, &parts, access.taken, found);
+    }
+
+    /// Whether the warps are waves of a compute unit.
+    fn is_wave(&self) -> bool {
+        self.claims.launch.warp_width == 64
     }
 
     /// Compares the numbers of an execution, by memory space, with a class.
@@ -157,23 +177,28 @@ pub(super) fn audited_access(
     at: OpIndex,
     seen: &ObservedAccess,
 ) -> Option<AuditedAccess> {
-    let space = AccessShape::of(prepared.code.get(at)?)?.space;
+    let units = memory_units(&prepared.program)?;
+    let space = AccessShape::of(prepared.code.get(at)?, &units)?.space;
     Some(AuditedAccess {
         at: prepared.location(at),
         source: prepared.source(prepared.addr(at)),
         executions: seen.executions,
-        limits: report_numbers(space, seen.limits),
-        observed: report_numbers(space, seen.most),
+        limits: report_numbers(&units, space, seen.limits),
+        observed: report_numbers(&units, space, seen.most),
         reaches_class: seen.reaches_class,
     })
 }
 
 /// Formats the numbers of an access for messages.
 fn numbers(counts: AccessCounts) -> String {
-    format!(
+    let mut text = format!(
         "{} requests, {} transactions, {} sectors, {} lines, {} conflicts",
         counts.requests, counts.transactions, counts.sectors, counts.lines, counts.conflicts
-    )
+    );
+    if counts.byte_conflicts > 0 {
+        text += &format!(", {} by byte", counts.byte_conflicts);
+    }
+    text
 }
 
 /// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access.
@@ -237,7 +262,7 @@ fn count_global(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
         transactions: units(128),
         sectors: units(32),
         lines: distinct(lanes.iter().map(|(_, address)| address / 128)),
-        conflicts: 0,
+        ..AccessCounts::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
-use warpbound_machine::Provenance;
+use warpbound_analyse::access::MemoryUnits;
+use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
@@ -50,7 +51,10 @@ impl CycleOptions {
                 "the second-level cache and its TLB are empty when the launch begins",
             )),
         }
-        all.extend(memory_assumptions());
+        all.extend(memory_assumptions(&match self.machine.family() {
+            MachineFamily::Nvidia => MemoryUnits::NVIDIA,
+            MachineFamily::Gcn3 => MemoryUnits::GCN3,
+        }));
         all.extend(stated_launch(options));
         all
     }

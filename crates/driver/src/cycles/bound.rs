@@ -16,7 +16,7 @@ use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
 
 use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
-use crate::access::AccessFindings;
+use crate::access::{AccessFindings, memory_units};
 use crate::prepared::Prepared;
 use crate::runs::timed::splitting::SplitPlan;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
@@ -72,10 +72,9 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        // Access classes are those of warps of 32 lanes.
-        let classes = match prepared.program {
-            Program::Amd(_) => BTreeMap::new(),
-            _ => AccessFindings::find(prepared, flow, knowledge).classes,
+        let classes = match memory_units(&prepared.program) {
+            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            None => BTreeMap::new(),
         };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);

@@ -444,10 +444,7 @@ mod tests {
             has_local: true,
         };
         let class = AccessClass {
-            shape: AccessShape {
-                space: MemorySpace::Shared,
-                bytes: 4,
-            },
+            shape: AccessShape::plain(MemorySpace::Shared, 4),
             pattern: AccessPattern::Coalesced,
             limits: vec![(MemorySpace::Shared, AccessCounts::default())],
             lanes: 32,

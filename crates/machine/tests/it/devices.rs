@@ -198,6 +198,38 @@ fn the_readme_agrees_with_the_files() {
         readme.contains(&table),
         "machine/README.md lacks this table:\n{table}"
     );
+    let mut table = String::new();
+    for name in GpuModel::names_of(MachineFamily::Gcn3) {
+        let device = GpuModel::built_in(name).unwrap();
+        let of = device.select(Selection::Typical);
+        let standing = |parameter: &Parameter| device.range(*parameter).provenance;
+        let assumed = |parameter: &Parameter| standing(parameter) == Provenance::Assumed;
+        let row = format!(
+            "| `{name}` | {} | {} x {} | {} | {} | {} | {} | {}, {} | {} | {:.1} | {} | {} | {} | {} | {} of {} |\n",
+            device.architectures.join(", "),
+            of[P::CuCount],
+            of[P::CuSimds],
+            of[P::SimdWaves],
+            of[P::Clock] / 1000,
+            of[P::CuLds] / 1024,
+            of[P::L1Bytes] / 1024,
+            of[P::ScalarBytes] / 1024,
+            of[P::InstructionL1Bytes] / 1024,
+            of[P::L2Bytes] / 1024,
+            (of[P::DramBandwidth] * of[P::Clock]) as f64 / 1e9,
+            of[P::LdsLatency],
+            of[P::L1Hit],
+            of[P::L2Hit],
+            of[P::L2Hit] + of[P::DramBeyond],
+            device.parameters().filter(assumed).count(),
+            device.parameters().count(),
+        );
+        table.push_str(&row);
+    }
+    assert!(
+        readme.contains(&table),
+        "machine/README.md lacks this table:\n{table}"
+    );
 }
 
 /// A file with `like` states the differences; other parameters are inherited, and assumed unless `same` lists them.

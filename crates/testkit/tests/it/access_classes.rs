@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessShape, BANK_ROW_BYTES, LINE_BYTES,
-    POOL_LANES, REQUEST_LANES, SECTOR_BYTES,
+    AccessClass, AccessClassifier, AccessCounts, AccessShape, BankRule, MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_driver::audit::count_access;
@@ -80,10 +79,7 @@ impl AccessForm {
             _ => None,
         };
         AccessForm {
-            shape: AccessShape {
-                space: SPACES[rng.usize(0..SPACES.len())],
-                bytes,
-            },
+            shape: AccessShape::plain(SPACES[rng.usize(0..SPACES.len())], bytes),
             coefficients,
             modulus,
             // Half of the bases are aligned to the access.
@@ -105,7 +101,11 @@ impl AccessForm {
             residue: self.residue,
             range: None,
         };
-        AccessClassifier::new(&launch).classify(self.shape, &addresses, self.executing.as_deref())
+        AccessClassifier::new(&launch, MemoryUnits::NVIDIA).classify(
+            self.shape,
+            &addresses,
+            self.executing.as_deref(),
+        )
     }
 
     /// Returns the addresses of the lanes of a warp, and the mask of the lanes that may take part.
@@ -314,7 +314,8 @@ fn ranges_are_never_exceeded() {
                 most: 4096 + distance,
             },
         };
-        let class = AccessClassifier::new(&launch).classify(form.shape, &addresses, None);
+        let class = AccessClassifier::new(&launch, MemoryUnits::NVIDIA)
+            .classify(form.shape, &addresses, None);
         let first = (1 << 20) + rng.u64(0..256);
         let last = first + distance;
         let least = first.next_multiple_of(size);
@@ -349,7 +350,7 @@ fn numbers_by_hand() {
     use MemorySpace::{Constant, Global, Local, Shared};
     let numbers = |space, bytes, coefficients, modulus, block| {
         let form = AccessForm {
-            shape: AccessShape { space, bytes },
+            shape: AccessShape::plain(space, bytes),
             coefficients,
             modulus,
             residue: 0,
@@ -363,7 +364,11 @@ fn numbers_by_hand() {
             sectors,
             lines,
             conflicts,
-        } = class.worst();
+            byte_conflicts: 0,
+        } = class.worst()
+        else {
+            panic!("banks of bytes");
+        };
         (
             [requests, transactions, sectors, lines, conflicts],
             class.is_exact,
@@ -459,10 +464,7 @@ fn planted_thread_index_y_constant_in_a_warp() {
 #[test]
 fn planted_local_access_of_64_bits_counted_as_one_word() {
     let local = |rng: &mut fastrand::Rng| AccessForm {
-        shape: AccessShape {
-            space: MemorySpace::Local,
-            bytes: 8,
-        },
+        shape: AccessShape::plain(MemorySpace::Local, 8),
         ..AccessForm::random(rng)
     };
     assert_eq!(contradictions(local, |_| {}), 0);
@@ -473,10 +475,7 @@ fn planted_local_access_of_64_bits_counted_as_one_word() {
 #[test]
 fn planted_uniform_access_of_16_bytes_counted_as_one_request() {
     let uniform = |rng: &mut fastrand::Rng| AccessForm {
-        shape: AccessShape {
-            space: MemorySpace::Global,
-            bytes: 16,
-        },
+        shape: AccessShape::plain(MemorySpace::Global, 16),
         coefficients: [0; 3],
         executing: None,
         ..AccessForm::random(rng)
@@ -509,6 +508,10 @@ fn planted_thread_left_out_of_an_access() {
 /// The numbers of the classes are those of every machine that comes with the tool.
 #[test]
 fn machines_have_the_units_of_access_classes() {
+    let units = MemoryUnits::NVIDIA;
+    let BankRule::Pools(pool) = units.banks else {
+        panic!("they have pools");
+    };
     assert!(GpuModel::names_of(MachineFamily::Nvidia).count() > 5);
     for name in GpuModel::names_of(MachineFamily::Nvidia) {
         let machine = GpuModel::built_in(name).expect("it comes with the tool");
@@ -518,11 +521,11 @@ fn machines_have_the_units_of_access_classes() {
         ] {
             let machine = machine.select(selection);
             for (parameter, value) in [
-                (Parameter::L1Line, LINE_BYTES),
-                (Parameter::L2Sector, SECTOR_BYTES),
-                (Parameter::L1RequestThreads, REQUEST_LANES.into()),
-                (Parameter::SharedBanks, BANK_ROW_BYTES / 4),
-                (Parameter::SharedPoolThreads, POOL_LANES.into()),
+                (Parameter::L1Line, units.line_bytes),
+                (Parameter::L2Sector, units.sector_bytes),
+                (Parameter::L1RequestThreads, units.request_lanes.into()),
+                (Parameter::SharedBanks, MemoryUnits::BANKS),
+                (Parameter::SharedPoolThreads, pool.into()),
             ] {
                 assert_eq!(machine[parameter], value, "{name}: {}", parameter.name());
             }

@@ -51,4 +51,5 @@ mod timed_numbers;
 mod typed_instructions;
 mod wave_splits;
 mod wave_rules;
+mod wave_access_classes;
 mod words;

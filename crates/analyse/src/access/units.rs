@@ -1,0 +1,81 @@
+//! Units in which machines access memory.
+
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::WARP_LANES;
+
+use super::CountedForm;
+use super::shape::AccessShape;
+
+/// Units of accesses to memory that all machines of a family share; the numbers are in their machine files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryUnits {
+    /// Lanes of a warp.
+    pub lanes: usize,
+    /// Bytes of a line, the unit of a tag (`l1.line`).
+    pub line_bytes: u64,
+    /// Bytes of a sector, the unit of a transfer (`l2.sector`).
+    pub sector_bytes: u64,
+    /// Lanes of a request of at most 4 bytes per lane (`l1.request_threads`).
+    pub request_lanes: u32,
+    /// Banks of shared memory.
+    pub banks: BankRule,
+    /// Whether warps choose their active lanes by words of their own, those without a thread among them.
+    pub keeps_masks: bool,
+}
+
+/// Rule by which accesses to shared memory conflict. Banks: 32, of words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BankRule {
+    /// Pools of this number of lanes for at most 4 bytes per lane, half as many for 8, a quarter for 16
+    /// (`shared.pool_threads`). A pool without active lanes takes its turn, too.
+    Pools(u32),
+    /// Word after word, groups of this number of lanes (`lds.group`); with banks of bytes as well, as some machines have
+    /// them (`lds.bank_shift`). Lanes of atomic operations are served apart.
+    Groups(u32),
+}
+
+impl MemoryUnits {
+    /// Units of Maxwell and Pascal GPUs.
+    pub const NVIDIA: MemoryUnits = MemoryUnits {
+        lanes: WARP_LANES as usize,
+        line_bytes: 128,
+        sector_bytes: 32,
+        request_lanes: 8,
+        banks: BankRule::Pools(32),
+        keeps_masks: false,
+    };
+
+    /// Units of GCN3 compute units.
+    pub const GCN3: MemoryUnits = MemoryUnits {
+        lanes: 64,
+        line_bytes: 64,
+        sector_bytes: 64,
+        request_lanes: 64,
+        banks: BankRule::Groups(32),
+        keeps_masks: true,
+    };
+
+    /// Banks of shared memory.
+    pub const BANKS: u64 = 32;
+
+    /// Returns the lanes of a group that is served together, of `lanes` lanes for words.
+    pub(super) fn group_lanes(lanes: u32, bytes: u32) -> usize {
+        (lanes / (bytes / 4).max(1)).max(1) as usize
+    }
+
+    /// Returns what the numbers of an access depend on.
+    pub(super) fn form(&self, shape: AccessShape) -> CountedForm {
+        let AccessShape {
+            space, bytes, mode, ..
+        } = shape;
+        let (bytes, align) = match (space, mode) {
+            // Constants need not be aligned: the word of an address is read.
+            (MemorySpace::Constant, _) => (1, 1),
+            _ if !self.keeps_masks => (bytes, bytes),
+            // GCN3: words are aligned, and accesses that name LDS to their size.
+            (MemorySpace::Shared, _) => (bytes, bytes.next_power_of_two()),
+            _ => (bytes, bytes.min(4)),
+        };
+        CountedForm { bytes, align, mode }
+    }
+}
