@@ -125,6 +125,7 @@ pub fn run_waves<L: EventListener>(
     if setup.caches == StartCaches::Warm {
         warm_l2(&mut l2, code, launch, memory);
     }
+    let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
     let mut context = WaveContext {
         parameters: &parameters,
         setup,
@@ -136,6 +137,7 @@ pub fn run_waves<L: EventListener>(
         counts: Counts::new(code.ops.len()),
         budget: launch.max_instructions,
         stores_done: 0,
+        unstarted: setup.only.map_or(blocks, |_| 1),
         probe: WaveProbe::new(),
         listener,
     };
