@@ -199,9 +199,19 @@ impl<'a> WaveIssueRules<'a> {
         violations.extend(check_waits(cycle, &split, instr));
         violations.extend(self.check_barrier(cycle, &split));
         let turn = self.turns.entry((place.sm, place.scheduler)).or_default();
-        let WaveRuleSetup { splits, pipelines, .. } = self.setup;
+        let WaveRuleSetup {
+            splits, pipelines, ..
+        } = self.setup;
         let most = self.machine[Parameter::IssueKinds];
-        let fault = turn.issue(cycle, instr.kind, split.wave, split.lanes, splits, pipelines, most);
+        let fault = turn.issue(
+            cycle,
+            instr.kind,
+            split.wave,
+            split.lanes,
+            splits,
+            pipelines,
+            most,
+        );
         violations.extend(fault.map(|fault| match fault {
             TurnFault::Kinds(text) => (Rule::Kinds, text),
             TurnFault::Siblings(text) => (Rule::Siblings, text),
@@ -232,7 +242,10 @@ impl<'a> WaveIssueRules<'a> {
                     violations.push((Rule::Events, format!("{place:?} begins twice")));
                 }
             }
-            _ => violations.push((Rule::Events, format!("the group of {place:?} has not begun"))),
+            _ => violations.push((
+                Rule::Events,
+                format!("the group of {place:?} has not begun"),
+            )),
         }
         if place.slot >= self.base_slots() {
             violations.push((Rule::Splits, format!("{place:?} begins in a reserve slot")));
@@ -309,14 +322,18 @@ impl<'a> WaveIssueRules<'a> {
             return violations;
         };
         let delay = match instr.kind {
-            SpelledKind::Branch if at == last + 1 => self.machine[Parameter::BranchNotTaken]
-                .min(self.machine[Parameter::BranchTaken]),
+            SpelledKind::Branch if at == last + 1 => {
+                self.machine[Parameter::BranchNotTaken].min(self.machine[Parameter::BranchTaken])
+            }
             SpelledKind::Branch => self.machine[Parameter::BranchTaken],
             _ => instr.idle_cycles(self.machine),
         };
         if cycle < before + delay {
             let passed = cycle - before.min(cycle);
-            let violation = format!("{at} issues {passed} cycles after {}, not {delay}", instr.name);
+            let violation = format!(
+                "{at} issues {passed} cycles after {}, not {delay}",
+                instr.name
+            );
             violations.push((Rule::Delays, violation));
         }
         violations
@@ -327,10 +344,14 @@ impl<'a> WaveIssueRules<'a> {
         let (_, last) = split.last?;
         let was_barrier = self.instrs.get(last)?.as_ref()?.is_barrier();
         let group = self.groups.get(&split.wave.0).filter(|_| was_barrier)?;
-        let missing = |other: &&Split| {
-            other.wave.0 == split.wave.0 && other.arrivals < split.arrivals
+        let missing =
+            |other: &&Split| other.wave.0 == split.wave.0 && other.arrivals < split.arrivals;
+        let violation = || {
+            (
+                Rule::Barriers,
+                "the barrier before it is not open".to_owned(),
+            )
         };
-        let violation = || (Rule::Barriers, "the barrier before it is not open".to_owned());
         if group.live.len() < group.waves as usize || self.splits.values().any(|s| missing(&s)) {
             return Some(violation());
         }
@@ -517,7 +538,10 @@ impl<'a> WaveIssueRules<'a> {
 
     fn end(&mut self, cycle: u64, place: &WarpPlace) {
         if self.splits.remove(&(place.sm, place.slot)).is_none() {
-            self.report(cycle, (Rule::Events, format!("{place:?} ends and does not run")));
+            self.report(
+                cycle,
+                (Rule::Events, format!("{place:?} ends and does not run")),
+            );
         }
         if let Some(group) = self.groups.get_mut(&place.block)
             && let Some(live) = group.live.get_mut(&place.warp)

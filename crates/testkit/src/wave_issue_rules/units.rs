@@ -37,11 +37,9 @@ impl Turn {
         let same: Vec<_> = self.issued.iter().filter(|(of, ..)| *of == kind).collect();
         let fault = match same.as_slice() {
             [] => self.too_many_kinds(kind, most_kinds),
-            same if same.iter().any(|(_, other, _)| *other != wave) => {
-                Some(TurnFault::Siblings(format!(
-                    "two launch waves issue {kind:?} in one turn"
-                )))
-            }
+            same if same.iter().any(|(_, other, _)| *other != wave) => Some(TurnFault::Siblings(
+                format!("two launch waves issue {kind:?} in one turn"),
+            )),
             same if same.iter().any(|(_, _, other)| other & lanes != 0) => Some(
                 TurnFault::Siblings(format!("two splits with one lane issue {kind:?} together")),
             ),
