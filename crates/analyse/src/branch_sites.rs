@@ -10,6 +10,7 @@ use warpbound_simt::NodeId;
 
 use crate::dependence::Dependence;
 use crate::masks::Masks;
+use crate::program_space::ResolvedControl;
 use crate::thread_cfg::ThreadCfg;
 
 /// Kind of a conditional branch of a wave.
@@ -68,7 +69,7 @@ pub fn classify(
 }
 
 /// Kind of the branch at the end of a node; `None` if it has none.
-fn classify_end(
+pub(crate) fn classify_end(
     code: &Code,
     thread: &ThreadCfg,
     dependence: &Dependence,
@@ -109,15 +110,7 @@ fn classify_end(
     if !is_active_mask {
         return Some(BranchSite::Mask);
     }
-    // The side on which no lane is active.
-    let taken = thread.steps[node.index()]
-        .iter()
-        .filter_map(|step| step.to)
-        .find(|&to| resolved.next != Some(to));
-    let empty = match resolved.condition.negated {
-        true => taken,
-        false => resolved.next,
-    }?;
+    let empty = side_without_lanes(thread, node, resolved)?;
     let writes_active = |at: OpIndex| {
         code.get(at)
             .is_some_and(|op| matches!(op.control, ControlEffect::SetActive(_)))
@@ -130,4 +123,20 @@ fn classify_end(
             false => BranchSite::Skip,
         },
     )
+}
+
+/// The side on which no lane is in the mask that decides the branch at the end of a node.
+pub(crate) fn side_without_lanes(
+    thread: &ThreadCfg,
+    node: NodeId,
+    resolved: &ResolvedControl,
+) -> Option<NodeId> {
+    let taken = thread.steps[node.index()]
+        .iter()
+        .filter_map(|step| step.to)
+        .find(|&to| resolved.next != Some(to));
+    match resolved.condition.negated {
+        true => taken,
+        false => resolved.next,
+    }
 }

@@ -28,6 +28,7 @@ pub mod missed_reconvergence;
 pub mod program_space;
 pub mod refusal;
 pub mod relevant;
+pub mod split_sites;
 mod symbolic;
 pub mod thread_cfg;
 pub mod values;

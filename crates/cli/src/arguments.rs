@@ -8,7 +8,8 @@ use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
     GroupDomain, ImageSelection, Interlock, Isa, NumberRange, PathOrder, SchedulerPolicy,
-    Selection, SingleWarp, StackDomain, StartCaches, StatedParam, WarpModel,
+    Selection, SingleWarp, SplitOptions, SplitPipelines, StackDomain, StartCaches, StatedParam,
+    WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -345,7 +346,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) launch: LaunchInput,
     /// Execute a GPU kernel without timing: results, faults and instruction counts
-    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "splits", "pipelines", "marks", "merge", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
     /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
     /// line
@@ -393,6 +394,19 @@ pub(crate) struct RunArguments {
     /// warps of the block have exited before it begins
     #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) only_warp: Option<SingleWarp>,
+    /// Split waves of GCN3 at branches on EXEC: the most splits of a wave that live at once beside itself [default: 0]
+    #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Splitting of waves")]
+    pub(crate) splits: Option<u32>,
+    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
+    #[arg(long, value_parser = named::<SplitPipelines>(), help_heading = "Splitting of waves")]
+    pub(crate) pipelines: Option<SplitPipelines>,
+    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
+    /// file [default: mode if the code writes that bit, else all]
+    #[arg(long, value_name = "all|mode|FILE", help_heading = "Splitting of waves")]
+    pub(crate) marks: Option<String>,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(long, value_enum, help_heading = "Splitting of waves")]
+    pub(crate) merge: Option<SplitMerge>,
     /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
     #[arg(long, help_heading = "Timed simulation of GPU kernels")]
     pub(crate) sensitivities: bool,
@@ -421,6 +435,13 @@ pub(crate) struct RunArguments {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// Place at which splits become one again.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SplitMerge {
+    None,
+    Join,
 }
 
 /// Destination of the result.

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    LaunchFile, Library, RunHooks, RunOptions, RunProgress, Session, TimedOptions,
+    LaunchFile, Library, RunHooks, RunOptions, RunProgress, Session, SplitMarks, SplitOptions,
+    TimedOptions,
 };
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, RunArguments};
+use crate::arguments::{Format, RunArguments, SplitMerge};
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -65,6 +66,10 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         caches,
         interlock,
         only_warp,
+        splits,
+        pipelines,
+        marks,
+        merge,
         sensitivities,
         timeline,
         events,
@@ -83,6 +88,10 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--caches", caches.is_some()),
         ("--interlock", interlock.is_some()),
         ("--only-warp", only_warp.is_some()),
+        ("--splits", splits.is_some()),
+        ("--pipelines", pipelines.is_some()),
+        ("--marks", marks.is_some()),
+        ("--merge", merge.is_some()),
         ("--sensitivities", *sensitivities),
         ("--timeline", timeline.is_some()),
         ("--events", events.is_some()),
@@ -110,6 +119,16 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     if let Some((option, _, instead)) = of_mini.iter().find(|(_, given, _)| *given) {
         let message = format!("{option} is for mini-SIMT, this is machine code of a GPU");
         return Err(Diagnostic::new(message).hint(*instead));
+    }
+    let of_splits = [
+        ("--pipelines", pipelines.is_some()),
+        ("--marks", marks.is_some()),
+        ("--merge", merge.is_some()),
+    ];
+    if let Some((option, _)) = of_splits.iter().find(|(_, given)| *given)
+        && splits.is_none()
+    {
+        return Err(Diagnostic::new(format!("{option} needs --splits")));
     }
     check_files([
         ("--output", &output.output),
@@ -168,6 +187,7 @@ pub(crate) fn timed_options(
         set,
         sums,
         caches: arguments.caches,
+        splitting: split_options(arguments)?,
         interlock: arguments.interlock.unwrap_or_default(),
         only: arguments.only_warp,
         max_instructions: arguments.max_instructions,
@@ -176,6 +196,21 @@ pub(crate) fn timed_options(
         spread: true,
         threads: threads(arguments),
         ..TimedOptions::new(machine)
+    })
+}
+
+/// Returns the options of splitting.
+fn split_options(arguments: &RunArguments) -> Result<SplitOptions, Diagnostic> {
+    Ok(SplitOptions {
+        splits: arguments.splits.unwrap_or(0),
+        pipelines: arguments.pipelines.unwrap_or_default(),
+        marks: match arguments.marks.as_deref() {
+            None => SplitMarks::Own,
+            Some("all") => SplitMarks::All,
+            Some("mode") => SplitMarks::Mode,
+            Some(_) => return Err(Diagnostic::new("files of marks are not read yet")),
+        },
+        merge: matches!(arguments.merge, Some(SplitMerge::Join)),
     })
 }
 

@@ -29,6 +29,7 @@ mod prepared;
 mod runs;
 mod sandwich;
 mod session;
+mod splits;
 mod stated_launches;
 mod words;
 
@@ -44,7 +45,7 @@ pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use prepared::Prepared;
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
-pub use runs::timed::{RunHooks, RunProgress, TimedOptions, TimedRun};
+pub use runs::timed::{RunHooks, RunProgress, SplitMarks, SplitOptions, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
@@ -63,4 +64,4 @@ pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, 
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };
-pub use warpbound_simulate::timed::{Interlock, Silent, SingleWarp};
+pub use warpbound_simulate::timed::{Interlock, Silent, SingleWarp, SplitPipelines};

@@ -7,3 +7,4 @@ pub(crate) mod names;
 pub(crate) mod progress;
 pub(crate) mod tables;
 pub(crate) mod timeline;
+pub(crate) mod wave_tables;

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::bound::{BlockCount, BoundVerdict, KernelBound, LoopReport, Origin, ProfileReport};
 use crate::table::{Align, counted, table};
+use crate::terms::MachineTerms;
 
 /// Maximum of worst-path blocks that the text lists.
 const MAX_BLOCKS: usize = 16;
@@ -60,8 +61,11 @@ impl KernelBound {
                 .collect();
             // A branch occurs once for each calling context; these entries are adjacent.
             locations.dedup();
-            let head = "branches at which threads of a warp may diverge";
-            write_list(&mut out, head, &locations);
+            let head = format!(
+                "branches at which threads of a {} may diverge",
+                self.terms().warp
+            );
+            write_list(&mut out, &head, &locations);
         }
         if explain && !self.divergence_edges.is_empty() {
             let edges: Vec<String> = self
@@ -86,13 +90,18 @@ impl KernelBound {
         out
     }
 
+    fn terms(&self) -> MachineTerms {
+        MachineTerms::of(self.is_wave)
+    }
+
     /// Appends the bound, or the reason why there is none.
     fn write_verdict(&self, out: &mut String) {
         match &self.verdict {
             BoundVerdict::Bounded { bound, .. } => {
                 let condition = self.conditions().clause();
                 out.push_str(&format!(
-                    "  bound: a warp issues at most {bound} instructions{condition}\n"
+                    "  bound: a {} issues at most {bound} instructions{condition}\n",
+                    self.terms().warp
                 ));
                 if let Some(profile) = self.profile.as_ref().filter(|profile| profile.decides) {
                     write_profile(out, profile);
@@ -207,7 +216,7 @@ impl KernelBound {
         };
         let heads = ["loop", "header", "bound", "from", source, ""];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        rows.extend(self.loops.iter().map(loop_row));
+        rows.extend(self.loops.iter().map(|l| loop_row(l, self.terms().warp)));
         let columns = [
             Align::Left,
             Align::Left,
@@ -261,10 +270,12 @@ fn origin_text(origin: Origin) -> &'static str {
 }
 
 /// Returns the row of a loop, indented by its depth.
-fn loop_row(l: &LoopReport) -> Vec<String> {
+fn loop_row(l: &LoopReport, warp: &str) -> Vec<String> {
     let mut notes = Vec::new();
     if !l.lockstep {
-        notes.push("threads of a warp may leave it at different times".to_owned());
+        notes.push(format!(
+            "threads of a {warp} may leave it at different times"
+        ));
     }
     if let Some(function) = &l.recursion {
         notes.push(format!("recursive calls of {function}"));

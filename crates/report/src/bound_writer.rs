@@ -5,6 +5,7 @@ use std::io::{self, Cursor, Read, Seek, Write};
 use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
 use crate::cycle_bound::CycleBoundReport;
 use crate::table::{Align, table};
+use crate::terms::MachineTerms;
 use crate::to_json;
 
 /// Format of bounds.
@@ -39,6 +40,8 @@ pub struct BoundWriter<W> {
 struct Summary {
     rows: Vec<Row>,
     bounded: usize,
+    /// Whether lanes have one program counter in some kernel, hence in all of the file.
+    is_wave: bool,
     conditions: BoundConditions,
 }
 
@@ -151,6 +154,7 @@ impl<W: Write> BoundWriter<W> {
 
 impl Summary {
     fn add(&mut self, kernel: &KernelBound) {
+        self.is_wave |= kernel.is_wave;
         let bound = match &kernel.verdict {
             BoundVerdict::Bounded { bound, .. } => {
                 self.bounded += 1;
@@ -182,8 +186,9 @@ impl Summary {
             false => "",
         };
         let mut out = format!(
-            "{file}: {all} kernels, {} bounded{without}\n  most instructions that a warp issues{cycles}{condition}:\n",
-            self.bounded
+            "{file}: {all} kernels, {} bounded{without}\n  most instructions that a {} issues{cycles}{condition}:\n",
+            self.bounded,
+            MachineTerms::of(self.is_wave).warp
         );
         let mut columns = vec![Align::Right, Align::Right, Align::Left];
         let mut heads = vec!["at most", "loops", "kernel"];

@@ -31,8 +31,10 @@ pub mod sandwich;
 mod sandwich_svg;
 mod svg;
 mod table;
+pub mod terms;
 pub mod timed;
 mod timed_text;
+pub mod timed_waves;
 pub mod trace;
 
 pub use access::AccessReport;

@@ -3,12 +3,17 @@
 use serde::{Serialize, Serializer};
 
 use crate::functional::{IssueCounts, RunNote};
+use crate::terms::MachineTerms;
+use crate::timed_waves::WaveReport;
 
 /// Result of simulating a launch of a grid to its end on a machine of the timing model.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimedReport {
     /// Always `warpbound.timed/1`.
     pub schema: &'static str,
+    /// Terms of the machine in the text.
+    #[serde(skip)]
+    pub terms: MachineTerms,
     /// The file.
     pub file: String,
     /// The kernel.
@@ -85,6 +90,9 @@ pub struct TimedReport {
     pub instructions: Vec<InstructionTime>,
     /// SMs that held blocks.
     pub sms: Vec<SmReport>,
+    /// Units and splits; absent on machines without waves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waves: Option<WaveReport>,
     /// Parameters without a published source that the cycles depend on.
     pub assumptions: Vec<UnpublishedNumber>,
     /// Range of the cycles when single parameters change, where the simulation was repeated with other values.

@@ -2,6 +2,7 @@
 
 use crate::functional_text::{lanes, note_line, source};
 use crate::table::{Align, counted, section, table, wrapped};
+use crate::terms::MachineTerms;
 use crate::timed::{
     CycleChange, InstructionTime, Misses, ParameterOverride, ParameterValue, Rerun,
     SelectionSearch, SimulatedWarp, Stalls, TheoreticalOccupancy, TimedReport, UnpublishedNumber,
@@ -25,6 +26,9 @@ impl TimedReport {
         let mut out = self.header();
         self.write_stalls(&mut out);
         self.write_memory(&mut out);
+        if let Some(waves) = &self.waves {
+            waves.write(&mut out, stats);
+        }
         if stats {
             self.write_statistics(&mut out);
         }
@@ -34,6 +38,9 @@ impl TimedReport {
     }
 
     fn header(&self) -> String {
+        let MachineTerms {
+            warp, unit, a_unit, ..
+        } = self.terms;
         let mut out = format!(
             "kernel {}  ({}, machine {})\n",
             self.kernel, self.file, self.machine
@@ -52,20 +59,20 @@ impl TimedReport {
                 self.scheduler, self.selection, self.caches, self.interlock
             ),
             format!(
-                "{} warp instructions, {} active lanes on average; diverged {}",
+                "{} {warp} instructions, {} active lanes on average; diverged {}",
                 self.issued.warp_instructions,
                 lanes(&self.issued),
                 counted(self.divergences as usize, "time")
             ),
             format!(
-                "{:.2} warp instructions in a cycle; {:.2} on each SM while it held blocks ({} of {} did)",
+                "{:.2} {warp} instructions in a cycle; {:.2} on each {unit} while it held blocks ({} of {} did)",
                 self.ipc,
                 self.ipc_active,
                 self.sms.len(),
-                counted(self.machine_sms as usize, "SM")
+                counted(self.machine_sms as usize, unit)
             ),
             format!(
-                "{:.1} of {} warps on an SM on average ({:.1} %){}",
+                "{:.1} of {} {warp}s on {a_unit} on average ({:.1} %){}",
                 self.occupancy.resident_warps,
                 self.occupancy.most_warps,
                 self.occupancy.achieved * 100.0,
@@ -115,7 +122,8 @@ impl TimedReport {
         match self.only_warp {
             None => all,
             Some(SimulatedWarp { block, warp }) => {
-                format!("{all}; only warp {warp} of block {block} runs")
+                let noun = self.terms.warp;
+                format!("{all}; only {noun} {warp} of block {block} runs")
             }
         }
     }
@@ -153,13 +161,14 @@ impl TimedReport {
                 "#".repeat(filled as usize),
             ]
         });
-        let head = vec!["where cycles went", "warp cycles", "share", ""];
+        let cycles = self.warp_cycles_head();
+        let head = vec!["where cycles went", &cycles, "share", ""];
         section(out, &[Left, Right, Right, Left], head, rows);
     }
 
     fn write_memory(&self, out: &mut String) {
         let rows = self.shared.iter().map(|shared| {
-            let mut row = vec!["shared".to_owned(), shared.access.to_owned()];
+            let mut row = vec![self.terms.shared.to_owned(), shared.access.to_owned()];
             row.extend(
                 [shared.accesses, shared.transactions, shared.conflicts].map(|n| n.to_string()),
             );
@@ -226,13 +235,15 @@ impl TimedReport {
                 format!("{:.1}", sm.resident_warps),
             ]
         });
+        let MachineTerms { warp, unit, .. } = self.terms;
+        let (instructions, warps) = (format!("{warp} instructions"), format!("{warp}s"));
         let head = vec![
-            "SM",
+            unit,
             "blocks",
             "active cycles",
-            "warp instructions",
+            &instructions,
             "per cycle",
-            "warps",
+            &warps,
         ];
         section(out, &[Right; 6], head, rows);
         let rows = self.lines.iter().take(MAX_SHOWN).map(|line| {
@@ -240,7 +251,8 @@ impl TimedReport {
             row.extend(self.time_cells(line.warp_instructions, line.warp_cycles, &line.stalls));
             row
         });
-        let head = vec!["line", "issued", "warp cycles", "share", "mostly"];
+        let cycles = self.warp_cycles_head();
+        let head = vec!["line", "issued", &cycles, "share", "mostly"];
         section(out, &[Left, Right, Right, Right, Left], head, rows);
         self.write_omitted(
             out,
@@ -254,7 +266,7 @@ impl TimedReport {
             row
         };
         let rows = self.instructions.iter().take(MAX_SHOWN).map(row);
-        let head = vec!["issue of", "issued", "warp cycles", "share", "mostly", ""];
+        let head = vec!["issue of", "issued", &cycles, "share", "mostly", ""];
         section(out, &[Left, Right, Right, Right, Left, Left], head, rows);
         let left = self
             .instructions
@@ -262,6 +274,11 @@ impl TimedReport {
             .skip(MAX_SHOWN)
             .map(|at| at.warp_cycles);
         self.write_omitted(out, left, "instruction");
+    }
+
+    /// Head of the column of warp cycles.
+    fn warp_cycles_head(&self) -> String {
+        format!("{} cycles", self.terms.warp)
     }
 
     /// Returns the cells of issues, cycles, their share, and their most frequent stall reason.
@@ -470,13 +487,14 @@ fn rounded_part(part: u64, all: u64, steps: u64) -> u64 {
     u64::try_from(rounded).unwrap_or(steps)
 }
 
-fn share(part: u64, all: u64) -> String {
+/// Formats `part / all` in percent.
+pub(crate) fn share(part: u64, all: u64) -> String {
     let tenths = rounded_part(part, all, 1000);
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
 /// Formats the hit rate; `-` without lookups.
-fn hit_rate(hits: u64, lookups: u64) -> String {
+pub(crate) fn hit_rate(hits: u64, lookups: u64) -> String {
     match lookups {
         0 => "-".to_owned(),
         lookups => share(hits, lookups),

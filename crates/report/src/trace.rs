@@ -143,6 +143,44 @@ pub enum TraceArgs<'a> {
         /// Sectors transferred to or from DRAM.
         dram: u32,
     },
+    /// Details of an access to scalar memory.
+    Scalar {
+        /// Address of the instruction.
+        address: &'a str,
+        /// Lines of the scalar cache.
+        lines: u32,
+        /// Lines that hit in the scalar cache.
+        hits: u32,
+        /// Lines that missed it and hit in the L2 cache.
+        l2_hits: u32,
+    },
+    /// Details of a wave that splits.
+    Split {
+        /// Address of the branch.
+        address: &'a str,
+        /// Slot of the new split.
+        child: u32,
+        /// Mask of the lanes that stay.
+        parent_lanes: String,
+        /// Mask of the lanes of the new split.
+        child_lanes: String,
+    },
+    /// Details of a wave that does not split where it could.
+    NoSplit {
+        /// Address of the branch.
+        address: &'a str,
+        /// Reason.
+        reason: &'static str,
+    },
+    /// Details of two splits that become one.
+    Merge {
+        /// Address of the merge point.
+        address: &'a str,
+        /// Slot of the split that ends.
+        from: u32,
+        /// Slot of the split that goes on.
+        into: u32,
+    },
     /// Details of warps that waited at a barrier.
     Barrier {
         /// Number of warps.

@@ -1,7 +1,7 @@
-//! Cycle accounting of timed runs: the stall cycles of a warp add up from one issue to the next, and every launch,
-//! block and warp that begins also ends.
+//! Cycle accounting of timed runs: the stall cycles of a warp, or of a split of a wave, add up from one issue to the
+//! next, and every launch, block, warp and split that begins also ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_simulate::timed::{Event, EventListener, WarpPlace};
 
@@ -27,8 +27,10 @@ pub struct CycleAccounting {
 struct Block {
     sm: u32,
     begin: u64,
-    /// By warp number: location of the warp and cycle of its last issue; `None` when it has ended.
-    warps: BTreeMap<u32, Option<(WarpPlace, u64)>>,
+    /// Numbers of the warps that have begun.
+    begun: BTreeSet<u32>,
+    /// By slot: location of the running warp or split, and cycle of its last issue or of its start.
+    running: BTreeMap<u32, (WarpPlace, u64)>,
     warp_count: u32,
 }
 
@@ -83,20 +85,54 @@ impl CycleAccounting {
             return Err(format!("{name}: it does not belong to its block: {warp:?}"));
         }
         let begin = block.begin;
-        match block.warps.get(&warp.warp) {
-            None => {
-                let location = (warp.sm, warp.slot);
-                if let Some(other) = self.slots.insert(location, (warp.block, warp.warp)) {
-                    return Err(format!("{name}: {other:?} is in its slot {location:?}"));
-                }
-                Ok(begin)
+        match block.running.get(&warp.slot) {
+            Some((location, issued)) if location == warp => return Ok(*issued),
+            Some((location, _)) => {
+                return Err(format!("{name}: it was at {location:?}, is at {warp:?}"));
             }
-            Some(Some((location, issued))) if location == warp => Ok(*issued),
-            Some(Some((location, _))) => {
-                Err(format!("{name}: it was at {location:?}, is at {warp:?}"))
-            }
-            Some(None) => Err(format!("{name}: it has ended")),
+            None => {}
         }
+        if !block.begun.insert(warp.warp) {
+            return Err(format!("{name}: it has ended, or is not at {warp:?}"));
+        }
+        block.running.insert(warp.slot, (*warp, begin));
+        self.take_slot(warp)?;
+        Ok(begin)
+    }
+
+    /// Occupies the slot of a warp or split that begins.
+    fn take_slot(&mut self, warp: &WarpPlace) -> Result<(), String> {
+        let location = (warp.sm, warp.slot);
+        match self.slots.insert(location, (warp.block, warp.warp)) {
+            None => Ok(()),
+            Some(other) => Err(format!(
+                "block {} warp {}: {other:?} is in its slot {location:?}",
+                warp.block, warp.warp
+            )),
+        }
+    }
+
+    /// Adds the child of a wave that splits: its cycles count from now on.
+    fn split(&mut self, cycle: u64, parent: &WarpPlace, child: &WarpPlace) -> Result<(), String> {
+        self.last_issue(parent)?;
+        let of_wave = |place: &WarpPlace| (place.sm, place.scheduler, place.block, place.warp);
+        if of_wave(parent) != of_wave(child) {
+            return Err(format!("{parent:?} and {child:?} are of different waves"));
+        }
+        self.take_slot(child)?;
+        if let Some(block) = self.blocks.get_mut(&child.block) {
+            block.running.insert(child.slot, (*child, cycle));
+        }
+        Ok(())
+    }
+
+    /// Removes a split that becomes one with another split of its wave.
+    fn merge(&mut self, cycle: u64, into: &WarpPlace, from: &WarpPlace) -> Result<(), String> {
+        self.last_issue(into)?;
+        if (into.block, into.warp, into.slot == from.slot) != (from.block, from.warp, false) {
+            return Err(format!("{from:?} merges into {into:?}"));
+        }
+        self.end_warp(cycle, from)
     }
 
     fn issue(&mut self, cycle: u64, warp: &WarpPlace, waited: &[u64]) -> Result<(), String> {
@@ -104,7 +140,7 @@ impl CycleAccounting {
         let accounted: u64 = waited.iter().sum();
         self.issued += 1;
         if let Some(block) = self.blocks.get_mut(&warp.block) {
-            block.warps.insert(warp.warp, Some((*warp, cycle)));
+            block.running.insert(warp.slot, (*warp, cycle));
         }
         match before.checked_add(accounted) == Some(cycle) {
             true => Ok(()),
@@ -119,7 +155,7 @@ impl CycleAccounting {
         let before = self.last_issue(warp)?;
         self.slots.remove(&(warp.sm, warp.slot));
         if let Some(block) = self.blocks.get_mut(&warp.block) {
-            block.warps.insert(warp.warp, None);
+            block.running.remove(&warp.slot);
         }
         match before <= cycle {
             true => Ok(()),
@@ -134,11 +170,11 @@ impl CycleAccounting {
         let Some(block) = self.blocks.remove(&number) else {
             return Err(format!("block {number} ends and is not resident"));
         };
-        let ended = block.warps.values().filter(|warp| warp.is_none()).count();
-        match block.sm == sm && ended == block.warp_count as usize {
+        let (begun, running) = (block.begun.len(), block.running.len());
+        match block.sm == sm && begun == block.warp_count as usize && running == 0 {
             true => Ok(()),
             false => Err(format!(
-                "block {number} of {} warps ends on SM {sm}; {ended} of them have ended on SM {}",
+                "block {number} of {} warps ends on SM {sm}; {begun} have begun on SM {} and {running} run",
                 block.warp_count, block.sm
             )),
         }
@@ -186,7 +222,8 @@ impl EventListener for CycleAccounting {
                 let block = Block {
                     sm: *sm,
                     begin: cycle,
-                    warps: BTreeMap::new(),
+                    begun: BTreeSet::new(),
+                    running: BTreeMap::new(),
                     warp_count: *warps,
                 };
                 match self.blocks.insert(*number, block) {
@@ -202,6 +239,8 @@ impl EventListener for CycleAccounting {
             {
                 Err(format!("{event:?} is done before {cycle}"))
             }
+            Event::Split { parent, child, .. } => self.split(cycle, parent, child),
+            Event::Merge { into, from, .. } => self.merge(cycle, into, from),
             Event::WarpEnds { warp } => self.end_warp(cycle, warp),
             Event::BlockEnds {
                 sm, block: number, ..
@@ -228,8 +267,15 @@ mod tests {
     };
 
     fn issue(waited: [u64; 7]) -> Event {
+        issue_of(WARP, waited)
+    }
+
+    /// Split of the warp.
+    const CHILD: WarpPlace = WarpPlace { slot: 40, ..WARP };
+
+    fn issue_of(warp: WarpPlace, waited: [u64; 7]) -> Event {
         Event::Issue {
-            warp: WARP,
+            warp,
             at: OpIndex(0),
             active: 1,
             taken: 1,
@@ -263,6 +309,36 @@ mod tests {
         ]
     }
 
+    /// The same block with a split that merges and another one that ends.
+    fn split_run() -> Run {
+        let at = OpIndex(0);
+        let split = Event::Split {
+            parent: WARP,
+            child: CHILD,
+            at,
+            parent_lanes: 1,
+            child_lanes: 2,
+        };
+        let merge = Event::Merge {
+            into: WARP,
+            from: CHILD,
+            at,
+        };
+        let mut run = run();
+        let end = run.split_off(5);
+        run.extend([
+            (22, split),
+            (22, issue([1, 0, 0, 0, 0, 0, 0])),
+            (25, issue_of(CHILD, [0, 3, 0, 0, 0, 0, 0])),
+            (25, merge),
+            (25, split),
+            (25, issue([0, 3, 0, 0, 0, 0, 0])),
+            (25, Event::WarpEnds { warp: CHILD }),
+        ]);
+        run.extend(end);
+        run
+    }
+
     fn close(events: &[(u64, Event)]) -> Result<u64, String> {
         let mut accounting = CycleAccounting::new();
         for (cycle, event) in events {
@@ -285,6 +361,31 @@ mod tests {
             let (_, left_out) = events.remove(at);
             let leaves_none = at == 3 || at == 4;
             assert_eq!(close(&events).is_ok(), leaves_none, "{left_out:?}");
+        }
+    }
+
+    #[test]
+    fn splits_are_accounted_for() {
+        assert_eq!(close(&split_run()), Ok(6));
+        let planted: [(&str, Plant); 5] = [
+            ("a cycle of a split too many", |run| {
+                run[7].1 = issue_of(CHILD, [1, 3, 0, 0, 0, 0, 0])
+            }),
+            ("the split is not announced", |run| {
+                run.remove(5);
+            }),
+            ("it goes on after it has merged", |run| {
+                run.insert(9, (25, issue_of(CHILD, [0; 7])))
+            }),
+            ("it does not end", |run| {
+                run.remove(11);
+            }),
+            ("it merges twice", |run| run.insert(9, run[8])),
+        ];
+        for (violation, plant) in planted {
+            let mut events = split_run();
+            plant(&mut events);
+            assert!(close(&events).is_err(), "{violation}");
         }
     }
 

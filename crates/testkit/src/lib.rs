@@ -28,3 +28,5 @@ pub mod monotone;
 pub mod perceptron;
 pub mod random;
 pub mod targets;
+pub mod wave_issue_rules;
+pub mod wave_splits;

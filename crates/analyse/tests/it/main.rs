@@ -4,3 +4,4 @@
 mod divergence;
 mod fingerprint;
 mod relevant;
+mod split_sites;

@@ -1,9 +1,14 @@
 //! Statistics of a timed simulation: counts of its events, in memory independent of the length of the simulation.
 
+use std::collections::BTreeMap;
+
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::timed::{Misses, OccupancyReport, SmReport, TheoreticalOccupancy};
-use warpbound_simulate::timed::{AccessKind, Event, EventListener, HitLevel, StallCycles};
+use warpbound_report::timed_waves::{RefusedSplits, ScalarMemoryCount};
+use warpbound_simulate::timed::{
+    AccessKind, Event, EventListener, HitLevel, SplitRefusal, StallCycles, WarpPlace,
+};
 
 use super::tables::ratio;
 
@@ -17,7 +22,25 @@ pub(crate) struct CycleStatistics {
     pub(crate) memory: [[Traffic; 3]; 2],
     pub(crate) constant_misses: Misses,
     pub(crate) fetch_misses: Misses,
+    /// Accesses of waves to scalar memory.
+    pub(crate) scalar: ScalarMemoryCount,
+    /// Splits by branch.
+    pub(crate) splits: BTreeMap<OpIndex, SplitTally>,
+    /// Branch of the split in each reserve slot, by compute unit and slot.
+    branches: BTreeMap<(u32, u32), OpIndex>,
+    /// Live splits of launch waves beside themselves, by block and warp; those with any.
+    live_splits: BTreeMap<(u64, u32), u64>,
+    /// The most live splits of a launch wave.
+    pub(crate) most_splits: u64,
     sms: Vec<Sm>,
+}
+
+/// Splits at a branch, and their merges.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SplitTally {
+    pub(crate) taken: u64,
+    pub(crate) refused: RefusedSplits,
+    pub(crate) merges: u64,
 }
 
 /// Traffic of shared memory.
@@ -49,13 +72,17 @@ struct Sm {
     blocks: u64,
     /// Resident blocks.
     resident_blocks: u64,
-    /// Resident warps.
+    /// Resident warps, each with its splits.
     warps: u64,
+    /// Resident splits beside the launch waves.
+    splits: u64,
     issued: u64,
     /// Cycles with resident blocks, until `now`.
     active: u64,
     /// Resident warps, summed over these cycles.
     warp_cycles: u64,
+    /// Resident splits, summed over these cycles.
+    split_cycles: u64,
     now: u64,
 }
 
@@ -67,6 +94,7 @@ impl Sm {
         if self.resident_blocks > 0 {
             self.active += passed;
             self.warp_cycles += passed * self.warps;
+            self.split_cycles += passed * self.splits;
         }
         self.now = self.now.max(cycle);
     }
@@ -81,6 +109,11 @@ impl CycleStatistics {
             memory: Default::default(),
             constant_misses: Misses::default(),
             fetch_misses: Misses::default(),
+            scalar: ScalarMemoryCount::default(),
+            splits: BTreeMap::new(),
+            branches: BTreeMap::new(),
+            live_splits: BTreeMap::new(),
+            most_splits: 0,
             sms: Vec::new(),
         }
     }
@@ -102,6 +135,46 @@ impl CycleStatistics {
                 *sum += cycles;
             }
         }
+    }
+
+    /// Adds a split of a launch wave to its compute unit.
+    fn split(&mut self, cycle: u64, child: &WarpPlace) {
+        let sm = self.sm(child.sm);
+        sm.advance(cycle);
+        sm.splits += 1;
+        let live = self.live_splits.entry((child.block, child.warp)).or_default();
+        *live += 1;
+        self.most_splits = self.most_splits.max(*live);
+    }
+
+    /// Removes a warp; a split if its launch wave has several.
+    fn end_warp(&mut self, cycle: u64, warp: &WarpPlace) {
+        let wave = (warp.block, warp.warp);
+        let is_split = match self.live_splits.get_mut(&wave) {
+            None => false,
+            Some(1) => self.live_splits.remove(&wave).is_some(),
+            Some(live) => {
+                *live -= 1;
+                true
+            }
+        };
+        let sm = self.sm(warp.sm);
+        sm.advance(cycle);
+        match is_split {
+            true => sm.splits = sm.splits.saturating_sub(1),
+            false => sm.warps = sm.warps.saturating_sub(1),
+        }
+    }
+
+    /// Returns the cycles in which SMs held blocks, summed over all SMs.
+    pub(crate) fn active_cycles(&self) -> u64 {
+        self.sms.iter().map(|sm| sm.active).sum()
+    }
+
+    /// Returns the average of resident splits beside launch waves, over cycles with resident blocks.
+    pub(crate) fn resident_splits(&self) -> f64 {
+        let splits = self.sms.iter().map(|sm| sm.split_cycles).sum();
+        ratio(splits, self.active_cycles())
     }
 
     /// Returns the warp instructions per cycle of an SM, over cycles with resident blocks.
@@ -197,23 +270,42 @@ impl EventListener for CycleStatistics {
                 sm.resident_blocks += 1;
                 sm.warps += u64::from(*warps);
             }
-            Event::WarpEnds { warp } => {
-                let sm = self.sm(warp.sm);
-                sm.advance(cycle);
-                sm.warps = sm.warps.saturating_sub(1);
+            Event::Scalar {
+                lines,
+                hits,
+                l2_hits,
+                ..
+            } => {
+                self.scalar.accesses += 1;
+                self.scalar.lines += u64::from(*lines);
+                self.scalar.hits += u64::from(*hits);
+                self.scalar.l2_hits += u64::from(*l2_hits);
             }
+            Event::Split { child, at, .. } => {
+                self.split(cycle, child);
+                self.branches.insert((child.sm, child.slot), *at);
+                self.splits.entry(*at).or_default().taken += 1;
+            }
+            Event::SplitRefused { at, reason, .. } => {
+                let refused = &mut self.splits.entry(*at).or_default().refused;
+                match reason {
+                    SplitRefusal::NoSlot => refused.no_slot += 1,
+                    SplitRefusal::NoRegisters => refused.no_registers += 1,
+                }
+            }
+            Event::Merge { from, at, .. } => {
+                self.end_warp(cycle, from);
+                let branch = self.branches.get(&(from.sm, from.slot));
+                let branch = branch.copied().unwrap_or(*at);
+                self.splits.entry(branch).or_default().merges += 1;
+            }
+            Event::WarpEnds { warp } => self.end_warp(cycle, warp),
             Event::BlockEnds { sm, .. } => {
                 let sm = self.sm(*sm);
                 sm.advance(cycle);
                 sm.resident_blocks = sm.resident_blocks.saturating_sub(1);
             }
-            Event::Launched
-            | Event::Scalar { .. }
-            | Event::BarrierOpens { .. }
-            | Event::Split { .. }
-            | Event::SplitRefused { .. }
-            | Event::Merge { .. }
-            | Event::Done => {}
+            Event::Launched | Event::BarrierOpens { .. } | Event::Done => {}
         }
     }
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 
 use warpbound_ir::OpIndex;
 use warpbound_launch::Size;
+use warpbound_report::terms::MachineTerms;
 use warpbound_report::trace::{Phase, TraceArgs, TraceEvent, TraceMetadata, TraceWriter};
 use warpbound_simt::Mask;
 use warpbound_simulate::timed::{
-    Event, EventListener, HitLevel, StallCycles, WarpPlace, format_mask, path_name,
+    Event, EventListener, HitLevel, SplitRefusal, StallCycles, WarpPlace, format_mask, path_name,
 };
 
 use super::names::{InstrNames, nonzero_stalls};
@@ -17,8 +18,9 @@ use super::names::{InstrNames, nonzero_stalls};
 pub(crate) struct Timeline<'a> {
     out: TraceWriter<&'a mut dyn Write>,
     names: &'a InstrNames,
+    terms: MachineTerms,
     /// Warp slots of an SM. Thread numbers beyond them are those of misses and blocks.
-    slots: u64,
+    slots: WarpSlots,
     sms: Vec<Sm>,
     /// Identifier of the next asynchronous slice.
     id: u64,
@@ -62,6 +64,53 @@ struct ResidentBlock {
     warps: u32,
 }
 
+/// Warp slots of an SM or a compute unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct WarpSlots {
+    /// Slots of launched warps, the first ones.
+    pub(crate) base: u64,
+    /// Reserve slots of each base slot, for splits.
+    pub(crate) reserve: u64,
+}
+
+impl WarpSlots {
+    /// Number of slots.
+    fn all(self) -> u64 {
+        self.base
+            .saturating_mul(self.reserve.saturating_add(1))
+    }
+
+    /// Returns the name of the thread of a slot, and its position among those of the slots: splits follow their wave.
+    fn thread(self, warp: &WarpPlace, terms: MachineTerms) -> (String, u64) {
+        let (slot, rows) = (u64::from(warp.slot), self.reserve.saturating_add(1));
+        let (base, split) = match slot.checked_sub(self.base) {
+            Some(reserve) if self.reserve > 0 => {
+                (reserve / self.reserve, reserve % self.reserve + 1)
+            }
+            _ => (slot, 0),
+        };
+        let MachineTerms {
+            warp: noun,
+            scheduler,
+            ..
+        } = terms;
+        let number = match split {
+            0 => String::new(),
+            split => format!(", split {split}"),
+        };
+        let name = format!("{noun} {base}{number} ({scheduler} {})", warp.scheduler);
+        (name, base.saturating_mul(rows).saturating_add(split))
+    }
+}
+
+/// Returns the reason why a wave does not split.
+fn reason_name(reason: SplitRefusal) -> &'static str {
+    match reason {
+        SplitRefusal::NoSlot => "no free slot",
+        SplitRefusal::NoRegisters => "no free registers",
+    }
+}
+
 /// Returns the process number of an SM. Viewers give number 0 a special meaning.
 fn process_id(sm: u32) -> u64 {
     u64::from(sm) + 1
@@ -73,16 +122,18 @@ fn warp_thread(slot: u32) -> u64 {
 }
 
 impl<'a> Timeline<'a> {
-    /// Creates a timeline; `slots` is the number of warp slots of an SM.
+    /// Creates a timeline.
     pub(crate) fn new(
         out: &'a mut dyn Write,
         names: &'a InstrNames,
         about: &TraceMetadata<'_>,
-        slots: u64,
+        terms: MachineTerms,
+        slots: WarpSlots,
     ) -> Timeline<'a> {
         Timeline {
             out: TraceWriter::new(out, about),
             names,
+            terms,
             slots,
             sms: Vec::new(),
             id: 0,
@@ -95,11 +146,11 @@ impl<'a> Timeline<'a> {
     }
 
     fn miss_thread(&self) -> u64 {
-        self.slots + 1
+        self.slots.all() + 1
     }
 
     fn block_thread(&self, slot: usize) -> u64 {
-        self.slots + 2 + slot as u64
+        self.slots.all() + 2 + slot as u64
     }
 
     /// Returns the state of an SM, and names its process at the first use.
@@ -110,7 +161,8 @@ impl<'a> Timeline<'a> {
         }
         if !self.sms[index].is_named {
             self.sms[index].is_named = true;
-            self.out.process(process_id(sm), &format!("SM {sm}"));
+            let name = format!("{} {sm}", self.terms.unit);
+            self.out.process(process_id(sm), &name);
         }
         &mut self.sms[index]
     }
@@ -125,9 +177,9 @@ impl<'a> Timeline<'a> {
         if !slots[index].is_named {
             slots[index].is_named = true;
             let thread = warp_thread(warp.slot);
-            // Warps are shown below blocks and misses.
-            let order = self.slots + thread;
-            let name = format!("warp {} (scheduler {})", warp.slot, warp.scheduler);
+            // Warps are shown below blocks and misses, splits below the wave whose slots they take.
+            let (name, position) = self.slots.thread(warp, self.terms);
+            let order = self.slots.all() + 1 + position;
             self.out.thread(process_id(warp.sm), thread, &name, order);
         }
         &mut self.sms[warp.sm as usize].slots[index]
@@ -270,7 +322,7 @@ impl<'a> Timeline<'a> {
         if !drawn.has_misses {
             drawn.has_misses = true;
             self.out
-                .thread(process_id(sm), thread, "misses", self.slots);
+                .thread(process_id(sm), thread, "misses", self.slots.all());
         }
         let from = match found {
             HitLevel::First => "first cache",
@@ -291,6 +343,51 @@ impl<'a> Timeline<'a> {
             self.write("barrier opens", "barrier", Phase::Instant, at, args);
         }
     }
+
+    /// Writes the instants of a split or a merge, on the threads of both waves.
+    fn write_split_event(&mut self, cycle: u64, event: &Event) {
+        let names = self.names;
+        let (marks, args) = match event {
+            Event::Split {
+                parent,
+                child,
+                at,
+                parent_lanes,
+                child_lanes,
+            } => {
+                let args = TraceArgs::Split {
+                    address: &names.at(*at).address,
+                    child: child.slot,
+                    parent_lanes: format_mask(*parent_lanes),
+                    child_lanes: format_mask(*child_lanes),
+                };
+                (vec![("splits", parent), ("split begins", child)], args)
+            }
+            Event::SplitRefused { warp, at, reason } => {
+                let args = TraceArgs::NoSplit {
+                    address: &names.at(*at).address,
+                    reason: reason_name(*reason),
+                };
+                (vec![("does not split", warp)], args)
+            }
+            Event::Merge { into, from, at } => {
+                self.end_issue(cycle, from);
+                let args = TraceArgs::Merge {
+                    address: &names.at(*at).address,
+                    from: from.slot,
+                    into: into.slot,
+                };
+                (vec![("merges", into), ("split ends", from)], args)
+            }
+            _ => return,
+        };
+        for (name, warp) in marks {
+            self.slot(warp);
+            let at = [cycle, process_id(warp.sm), warp_thread(warp.slot)];
+            self.write(name, "split", Phase::Instant, at, Some(args.clone()));
+        }
+    }
+
     /// Writes an instant that concerns the whole kernel.
     fn write_kernel_event(&mut self, cycle: u64, name: &str) {
         self.out.event(&TraceEvent {
@@ -324,7 +421,7 @@ impl<'a> Timeline<'a> {
                     transactions: *transactions,
                     conflicts: *conflicts,
                 };
-                let name = format!("shared {}", kind.name());
+                let name = format!("{} {}", self.terms.shared, kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
             Event::Memory {
@@ -348,6 +445,25 @@ impl<'a> Timeline<'a> {
                     dram: *dram,
                 };
                 let name = format!("{} {}", path_name(*space), kind.name());
+                self.write_access(cycle, *done, warp, &name, args);
+            }
+            Event::Scalar {
+                warp,
+                at,
+                access: kind,
+                lines,
+                hits,
+                l2_hits,
+                done,
+            } => {
+                let names = self.names;
+                let args = TraceArgs::Scalar {
+                    address: &names.at(*at).address,
+                    lines: *lines,
+                    hits: *hits,
+                    l2_hits: *l2_hits,
+                };
+                let name = format!("scalar {}", kind.name());
                 self.write_access(cycle, *done, warp, &name, args);
             }
             _ => {}
@@ -390,16 +506,18 @@ impl EventListener for Timeline<'_> {
                 self.end_issue(cycle, warp);
                 self.slot(warp).issued = Some(slice);
             }
-            Event::Shared { .. } | Event::Memory { .. } => self.write_memory_event(cycle, event),
+            Event::Shared { .. } | Event::Memory { .. } | Event::Scalar { .. } => {
+                self.write_memory_event(cycle, event);
+            }
             &Event::ConstantMiss { sm, found, .. } => self.write_miss(cycle, sm, "constant", found),
             &Event::FetchMiss { sm, found, .. } => self.write_miss(cycle, sm, "instruction", found),
             &Event::BarrierOpens { sm, block, warps } => {
                 self.write_barrier(cycle, sm, block, warps)
             }
-            Event::WarpEnds { warp } | Event::Merge { from: warp, .. } => {
-                self.end_issue(cycle, warp)
+            Event::WarpEnds { warp } => self.end_issue(cycle, warp),
+            Event::Split { .. } | Event::SplitRefused { .. } | Event::Merge { .. } => {
+                self.write_split_event(cycle, event);
             }
-            Event::Scalar { .. } | Event::Split { .. } | Event::SplitRefused { .. } => {}
             &Event::BlockEnds {
                 sm, block: number, ..
             } => self.end_block(cycle, sm, number),

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::num::NonZero;
 
 use warpbound_base::{Diagnostic, Named};
-use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{
     BufferComparison, GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers,
     output_files,
@@ -18,7 +17,7 @@ use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, SimulatedWarp, Spread, TimedReport};
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simulate::functional::{Counts, FaultKind};
-use warpbound_simulate::timed::{EventListener, Interlock, Setup, SingleWarp, TimedResult};
+use warpbound_simulate::timed::{EventListener, Interlock, SingleWarp, TimedResult};
 
 use super::functional::MAX_INSTRUCTIONS;
 use super::notes;
@@ -30,10 +29,15 @@ use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
+use setup::TimedSetup;
+pub use splitting::{SplitMarks, SplitOptions};
+
 pub(crate) mod assumptions;
 mod ends;
 mod occupancy;
 mod sensitivities;
+mod setup;
+mod splitting;
 
 #[cfg(test)]
 mod tests;
@@ -54,6 +58,8 @@ pub struct TimedOptions {
     pub sums: Vec<(ParameterSum, u64)>,
     /// Initial state of the L2 cache; `None` is that of the launch.
     pub caches: Option<StartCaches>,
+    /// Splitting of waves.
+    pub splitting: SplitOptions,
     /// Mechanism that delays dependent instructions.
     pub interlock: Interlock,
     /// The only warp that runs; `None` for all. The buffers are not compared then.
@@ -81,6 +87,7 @@ impl TimedOptions {
             set: Vec::new(),
             sums: Vec::new(),
             caches: None,
+            splitting: SplitOptions::default(),
             interlock: Interlock::default(),
             only: None,
             max_instructions: None,
@@ -184,9 +191,10 @@ impl Session {
             machine: &options.machine.name,
             time: TraceMetadata::TIME,
         };
-        let slots = timed.setup.machine[Parameter::SmWarps];
+        let slots = timed.setup.warp_slots();
         let events = events.map(|out| EventFile::new(out, &names));
-        let timeline = timeline.map(|out| Timeline::new(out, &names, &about, slots));
+        let timeline =
+            timeline.map(|out| Timeline::new(out, &names, &about, timed.setup.terms(), slots));
         let done = BlockProgress::new(&mut *progress);
         let statistics = CycleStatistics::new(prepared.code.ops.len());
         let mut listener = ((statistics, done), (events, timeline));
@@ -242,10 +250,9 @@ impl Session {
 struct TimedLaunch<'a> {
     session: &'a Session,
     prepared: &'a Prepared<'a>,
-    program: &'a nvidia::SassProgram,
     grid: &'a LaunchFile,
     options: &'a TimedOptions,
-    setup: Setup,
+    setup: TimedSetup<'a>,
 }
 
 impl<'a> TimedLaunch<'a> {
@@ -255,17 +262,6 @@ impl<'a> TimedLaunch<'a> {
         grid: &'a LaunchFile,
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
-        let Program::Nvidia(program) = &prepared.program else {
-            let isa = session.image.isa();
-            let message = match prepared.program {
-                Program::Mini(_) => {
-                    Diagnostic::new("mini-SIMT kernels do not run on machines for GPU kernels")
-                }
-                _ => Diagnostic::new(format!("there is no machine with time for {isa}"))
-                    .hint("--functional runs the kernel without time"),
-            };
-            return Err(session.locate(message.in_kernel(prepared.kernel.demangled())));
-        };
         let name = &options.machine.name;
         if options.machine.family() != MachineFamily::Nvidia {
             let isa = session.image.isa();
@@ -275,18 +271,11 @@ impl<'a> TimedLaunch<'a> {
         let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
         let machine =
             apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
-        let setup = Setup {
-            machine,
-            policy: options.scheduler.unwrap_or(options.machine.choices.policy),
-            interlock: options.interlock,
-            caches: options.caches.unwrap_or(grid.caches),
-            registers: prepared.kernel.registers.into(),
-            only: options.only,
-        };
+        let setup = TimedSetup::new(session, prepared, grid, options, machine)
+            .map_err(|message| session.locate(message.in_kernel(prepared.kernel.demangled())))?;
         Ok(TimedLaunch {
             session,
             prepared,
-            program,
             grid,
             options,
             setup,
@@ -302,7 +291,7 @@ impl<'a> TimedLaunch<'a> {
         occupancy: &Occupancy,
     ) -> TimedReport {
         let (options, grid) = (self.options, self.grid);
-        let machine = &self.setup.machine;
+        let machine = self.setup.machine();
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
@@ -310,19 +299,20 @@ impl<'a> TimedLaunch<'a> {
         let cycles = finished.cycles.0.0;
         TimedReport {
             schema: TimedReport::SCHEMA,
+            terms: self.setup.terms(),
             file: self.session.file.clone(),
             kernel: self.prepared.kernel.demangled(),
             grid: grid.grid,
             block: grid.block,
             machine: options.machine.name.clone(),
             machine_title: options.machine.title.clone(),
-            machine_sms: machine[Parameter::SmCount],
-            scheduler: self.setup.policy.to_string(),
+            machine_sms: self.setup.unit_count(),
+            scheduler: self.setup.policy().to_string(),
             selection: options.selection.to_string(),
             set: self.parameter_overrides(),
             selection_search: None,
             caches: options.caches.unwrap_or(grid.caches).name(),
-            interlock: options.interlock.name(),
+            interlock: self.setup.interlock_name(),
             only_warp: options.only.map(|only| SimulatedWarp {
                 block: only.block,
                 warp: only.warp,
@@ -335,7 +325,7 @@ impl<'a> TimedLaunch<'a> {
             notes: notes::notes(self.prepared, &finished.counts),
             ipc: tables::ratio(issued.warp_instructions, cycles),
             ipc_active: statistics.ipc_active(),
-            occupancy: statistics.occupancy(machine[Parameter::SmWarps], theoretical),
+            occupancy: statistics.occupancy(occupancy.most_warps, theoretical),
             issued,
             warp_cycles: tables.warp_cycles,
             stalls: tables.stalls,
@@ -349,6 +339,12 @@ impl<'a> TimedLaunch<'a> {
             lines: tables.lines,
             instructions: tables.instructions,
             sms: tables.sms,
+            waves: self.setup.wave_report(
+                self.prepared,
+                names,
+                &finished.counts,
+                statistics,
+            ),
             assumptions: self.assumptions(&finished.used_parameters),
             spread: None,
             sensitivities: None,
@@ -360,7 +356,7 @@ impl<'a> TimedLaunch<'a> {
         let device = self.options.machine.select(self.options.selection);
         let number = |parameter: Parameter| ParameterOverride {
             name: parameter.name().to_owned(),
-            value: self.setup.machine[parameter],
+            value: self.setup.machine()[parameter],
             instead_of: device[parameter],
         };
         self.options.parameters_set().map(number).collect()
@@ -379,8 +375,8 @@ impl<'a> TimedLaunch<'a> {
     }
 
     /// Computes the theoretical occupancy of the launch.
-    fn occupancy(&self, setup: &Setup, launch: &Launch) -> Result<Occupancy, Diagnostic> {
-        let found = occupancy::occupancy(&self.options.machine.name, launch, setup);
+    fn occupancy(&self, setup: &TimedSetup<'_>, launch: &Launch) -> Result<Occupancy, Diagnostic> {
+        let found = setup.occupancy(&self.options.machine.name, launch);
         found.map_err(|message| self.locate(message))
     }
 
@@ -393,14 +389,14 @@ impl<'a> TimedLaunch<'a> {
     /// Simulates the launch on a machine.
     fn run(
         &self,
-        setup: &Setup,
+        setup: &TimedSetup<'_>,
         launch: &Launch,
         memory: &mut GlobalMemory,
         listener: &mut impl EventListener,
     ) -> Result<TimedResult, Diagnostic> {
         self.occupancy(setup, launch)?;
-        let code = &self.prepared.code;
-        warpbound_simulate::timed::run(code, self.program, launch, setup, memory, listener)
+        setup
+            .run(&self.prepared.code, launch, memory, listener)
             .map_err(|fault| match fault.kind {
                 // No instruction is at fault.
                 FaultKind::UnknownWarp { .. } => Diagnostic::new(fault.kind.to_string()),
@@ -454,9 +450,4 @@ fn apply_overrides(
     }
     machine.check()?;
     Ok(machine)
-}
-
-/// Returns a machine with another value of a parameter.
-fn with(machine: &MachineConfig, parameter: Parameter, value: u64) -> MachineConfig {
-    machine.clone().with(parameter, value)
 }

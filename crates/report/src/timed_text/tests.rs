@@ -76,6 +76,7 @@ fn sample() -> TimedReport {
     let of = 1_234_567;
     TimedReport {
         schema: TimedReport::SCHEMA,
+        terms: MachineTerms::NVIDIA,
         file: "matmul_tiled.sm_61.cubin".to_owned(),
         kernel: "void product::tiled<float, 16, true>(float const*, float const*, float*, int)"
             .to_owned(),
@@ -167,6 +168,7 @@ fn sample() -> TimedReport {
             ipc: 1.79,
             resident_warps: 58.1,
         }],
+        waves: None,
         assumptions: vec![
             UnpublishedNumber {
                 name: "scheduler.policy".to_owned(),

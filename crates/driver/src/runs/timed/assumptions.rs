@@ -32,7 +32,7 @@ impl TimedLaunch<'_> {
             if figure.provenance != Provenance::Published {
                 out.push(UnpublishedNumber {
                     name: parameter.name().to_owned(),
-                    value: ParameterValue::Number(self.setup.machine[parameter]),
+                    value: ParameterValue::Number(self.setup.machine()[parameter]),
                     least: Some(figure.least),
                     most: Some(figure.most),
                     unit: unit_name(parameter),

@@ -5,7 +5,7 @@
 use warpbound_base::Diagnostic;
 use warpbound_machine::{MachineConfig, Selection, SlowEnd};
 use warpbound_report::timed::{SearchedParameter, SelectionSearch};
-use warpbound_simulate::timed::{Setup, Silent};
+use warpbound_simulate::timed::Silent;
 
 use super::sensitivities::MAX_UNREQUESTED_INSTRUCTIONS;
 use super::{RunProgress, TimedLaunch};
@@ -44,8 +44,8 @@ impl TimedLaunch<'_> {
             .filter(|&parameter| device.range(parameter).least < device.range(parameter).most)
             .collect();
         for (done, &parameter) in open.iter().enumerate() {
-            let before = self.setup.machine[parameter];
-            let mut values = device.candidate_values(parameter, &self.setup.machine, MAX_VALUES);
+            let before = self.setup.machine()[parameter];
+            let mut values = device.candidate_values(parameter, self.setup.machine(), MAX_VALUES);
             values.retain(|&value| value != before);
             let name = parameter.name().to_owned();
             let cost = issued.saturating_mul(values.len() as u64);
@@ -55,7 +55,7 @@ impl TimedLaunch<'_> {
             }
             left -= cost;
             for &value in &values {
-                let machine = self.setup.machine.clone().with(parameter, value);
+                let machine = self.setup.machine().clone().with(parameter, value);
                 // Some values leave too few resources for a block.
                 let Ok(cycles) = self.cycles_on(&machine) else {
                     continue;
@@ -66,12 +66,12 @@ impl TimedLaunch<'_> {
                 };
                 if is_better {
                     best = cycles;
-                    self.setup.machine = machine;
+                    self.setup = self.setup.clone().on(machine);
                 }
             }
             tried.numbers.push(SearchedParameter {
                 name,
-                value: self.setup.machine[parameter],
+                value: self.setup.machine()[parameter],
                 typical: before,
                 others: values.len(),
             });
@@ -85,10 +85,7 @@ impl TimedLaunch<'_> {
 
     /// Simulates the launch on another machine and returns its cycles.
     fn cycles_on(&self, machine: &MachineConfig) -> Result<u64, Diagnostic> {
-        let setup = Setup {
-            machine: machine.clone(),
-            ..self.setup.clone()
-        };
+        let setup = self.setup.clone().on(machine.clone());
         let (launch, mut memory) = self.start()?;
         let finished = self.run(&setup, &launch, &mut memory, &mut Silent)?;
         Ok(finished.cycles.0.0)

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use warpbound_machine::Parameter;
 use warpbound_report::timed::{Rerun, Sensitivity};
-use warpbound_simulate::timed::{Setup, Silent, TimedResult};
+use warpbound_simulate::timed::{Silent, TimedResult};
 
-use super::{RunProgress, TimedLaunch, with};
+use super::{RunProgress, TimedLaunch};
 use crate::jobs::map_in_order;
 
 /// Maximum of warp instructions of repetitions that are made without request: less than a second of work.
@@ -39,7 +39,7 @@ impl TimedLaunch<'_> {
             if let (Some(least), Some(most)) = (reruns.next(), reruns.next()) {
                 rows.push(Sensitivity {
                     name: parameter.name().to_owned(),
-                    value: self.setup.machine[*parameter],
+                    value: self.setup.machine()[*parameter],
                     least,
                     most,
                 });
@@ -73,15 +73,13 @@ impl TimedLaunch<'_> {
     /// Repeats the simulation with another value of a parameter.
     fn again(&self, parameter: Parameter, value: u64, finished: &TimedResult) -> Rerun {
         let before = finished.cycles.0.0;
-        if value == self.setup.machine[parameter] {
+        if value == self.setup.machine()[parameter] {
             return rerun(value, before, Ok(before));
         }
-        let setup = Setup {
-            machine: with(&self.setup.machine, parameter, value),
-            ..self.setup.clone()
-        };
+        let machine = self.setup.machine().clone().with(parameter, value);
+        let setup = self.setup.clone().on(machine);
         // The ranges of a file are consistent with each other, but not always with values that the user has set.
-        let sense = setup.machine.check();
+        let sense = setup.machine().check();
         let again = sense
             .and_then(|()| self.start())
             .and_then(|(launch, mut memory)| {

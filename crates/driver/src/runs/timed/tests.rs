@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
+use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::trace::TraceMetadata;
 use warpbound_simt::lowest_lanes;
@@ -17,12 +18,15 @@ use crate::Session;
 use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::events::EventFile;
 use crate::listeners::names::InstrNames;
-use crate::listeners::timeline::Timeline;
+use crate::listeners::timeline::{Timeline, WarpSlots};
 
 const CUBIN: &str = "../../kernels/built/matmul_int.sm_61.cubin";
 
 /// Warp slots of the generated SMs.
-const SLOTS: u64 = 8;
+const SLOTS: WarpSlots = WarpSlots {
+    base: 8,
+    reserve: 0,
+};
 
 /// Totals of a generated run.
 #[derive(Default)]
@@ -371,7 +375,8 @@ fn timelines_are_well_formed() {
                 time: TraceMetadata::TIME,
             };
             let mut bytes = Vec::new();
-            let mut timeline = Timeline::new(&mut bytes, &names, &about, SLOTS);
+            let mut timeline =
+                Timeline::new(&mut bytes, &names, &about, MachineTerms::NVIDIA, SLOTS);
             send(&mut timeline, &events);
             timeline.finish().unwrap();
             let file: serde_json::Value = serde_json::from_slice(&bytes).unwrap();

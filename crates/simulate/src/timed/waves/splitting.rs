@@ -174,7 +174,8 @@ impl<'r> ComputeUnit<'r> {
                 self.waves[place] = Some(sibling);
                 if !waits {
                     // The sibling will come, or end.
-                    self.waves[slot as usize] = Some(wave);
+                    let place = wave.place.slot as usize;
+                    self.waves[place] = Some(wave);
                     return;
                 }
                 // The barrier waits for this split: they do not merge.

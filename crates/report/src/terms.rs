@@ -1,0 +1,44 @@
+//! Terms of a family of machines in texts: warps on SMs, or waves on compute units.
+
+/// Nouns by which texts call the parts of a machine. Keys of JSON are the same for all machines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MachineTerms {
+    /// Threads that execute together: `warp`.
+    pub warp: &'static str,
+    /// Part of the machine that holds blocks: `SM`.
+    pub unit: &'static str,
+    /// The same with an indefinite article: `an SM`.
+    pub a_unit: &'static str,
+    /// Part of a unit that issues instructions: `scheduler`.
+    pub scheduler: &'static str,
+    /// Memory that the threads of a block share: `shared`.
+    pub shared: &'static str,
+}
+
+impl MachineTerms {
+    /// NVIDIA's terms.
+    pub const NVIDIA: MachineTerms = MachineTerms {
+        warp: "warp",
+        unit: "SM",
+        a_unit: "an SM",
+        scheduler: "scheduler",
+        shared: "shared",
+    };
+
+    /// AMD's terms.
+    pub const AMD: MachineTerms = MachineTerms {
+        warp: "wave",
+        unit: "compute unit",
+        a_unit: "a compute unit",
+        scheduler: "SIMD",
+        shared: "LDS",
+    };
+
+    /// Returns the terms of code whose warps are waves, or of other code.
+    pub fn of(is_wave: bool) -> MachineTerms {
+        match is_wave {
+            true => MachineTerms::AMD,
+            false => MachineTerms::NVIDIA,
+        }
+    }
+}
