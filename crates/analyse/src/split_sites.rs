@@ -24,8 +24,8 @@ use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
 use idle::IdleRegion;
 use join::{Liveness, MergePoint};
-use relation::SplitPart;
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
+use relation::SplitPart;
 
 /// Facts about a kernel, beside its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]
@@ -201,8 +201,8 @@ impl<'a> Walk<'a> {
 
     /// Operations of a node; none of the exit.
     fn ops(&self, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-        let block = (node < self.thread.space.len())
-            .then(|| self.thread.space.block(NodeId(node as u32)));
+        let block =
+            (node < self.thread.space.len()).then(|| self.thread.space.block(NodeId(node as u32)));
         let (first, end) = block.map_or((0, 0), |block| (block.first.0, block.last.0 + 1));
         (first..end).map(OpIndex)
     }

@@ -46,6 +46,9 @@ pub(crate) fn site_context(prepared: &Prepared<'_>) -> SiteContext {
     let lanes = u64::from(prepared.code.lanes);
     SiteContext {
         messages,
-        omits_barriers: blocks.into_iter().flatten().any(|block| threads(block) <= lanes),
+        omits_barriers: blocks
+            .into_iter()
+            .flatten()
+            .any(|block| threads(block) <= lanes),
     }
 }

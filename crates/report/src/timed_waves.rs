@@ -134,8 +134,19 @@ impl WaveReport {
                 hit_rate(scalar.l2_hits, missed),
             ]
         });
-        let head = vec!["memory", "accesses", "lines", "scalar cache hits", "L2 hits"];
-        section(out, &[Left, Right, Right, Right, Right], head, rows.into_iter());
+        let head = vec![
+            "memory",
+            "accesses",
+            "lines",
+            "scalar cache hits",
+            "L2 hits",
+        ];
+        section(
+            out,
+            &[Left, Right, Right, Right, Right],
+            head,
+            rows.into_iter(),
+        );
         let rows = self.units.iter().map(|unit| {
             vec![
                 unit.unit.to_owned(),

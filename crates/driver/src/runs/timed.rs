@@ -339,12 +339,9 @@ impl<'a> TimedLaunch<'a> {
             lines: tables.lines,
             instructions: tables.instructions,
             sms: tables.sms,
-            waves: self.setup.wave_report(
-                self.prepared,
-                names,
-                &finished.counts,
-                statistics,
-            ),
+            waves: self
+                .setup
+                .wave_report(self.prepared, names, &finished.counts, statistics),
             assumptions: self.assumptions(&finished.used_parameters),
             spread: None,
             sensitivities: None,

@@ -2,6 +2,7 @@
 
 mod access;
 mod compute_unit;
+mod context;
 mod counters;
 mod lds;
 mod pipelines;
@@ -9,6 +10,7 @@ mod probe;
 mod scalar_cache;
 mod simd;
 mod splitting;
+mod times;
 mod wave;
 
 use std::collections::BTreeMap;
@@ -27,7 +29,8 @@ use super::outcome::Recorder;
 use super::parameters::UsedParameters;
 use super::{EventListener, SingleWarp, TimedResult};
 use crate::functional::{Counts, Fault, FaultKind, Program, WAVE_LANES};
-use compute_unit::{ComputeUnit, UnitShape, WaveContext};
+use compute_unit::{ComputeUnit, UnitShape};
+use context::WaveContext;
 use probe::WaveProbe;
 
 /// Setup of a run of waves: machine, policies, splitting.

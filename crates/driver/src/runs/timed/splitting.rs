@@ -120,9 +120,9 @@ impl SplitPlan {
                 continue;
             }
             let obstacles = if merge { &site.merged } else { &site.apart };
-            let reasons = obstacles.iter().map(|obstacle| {
-                format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason)
-            });
+            let reasons = obstacles
+                .iter()
+                .map(|obstacle| format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason));
             let mut reasons: Vec<String> = reasons.collect();
             reasons.dedup();
             if matches!(marks, SplitMarks::At(_)) && is_marked(addr) {

@@ -8,7 +8,8 @@ use warpbound_timing::IssueKind;
 use super::super::event::{Event, EventListener, SplitRefusal, Stall, WarpPlace};
 use super::super::scheduler::NEVER;
 use super::SplitMarking;
-use super::compute_unit::{ComputeUnit, WaveContext};
+use super::compute_unit::ComputeUnit;
+use super::context::WaveContext;
 use super::simd::SimdWave;
 use super::wave::{MergeRecord, Wave};
 
