@@ -8,4 +8,6 @@ pub mod campaign;
 pub mod compile;
 pub mod generate;
 pub mod machine_code;
+pub mod sites;
 pub mod statement;
+pub mod timed;

@@ -10,7 +10,7 @@ use warpbound_simulate::functional::{
 };
 
 use super::compile::{CompiledWaves, KnownSite, compile};
-use super::generate::{self, WaveProgram};
+use super::generate::{self, LaneProgram};
 use super::statement::{self, COUNTERS, OUTPUTS, PRIVATE};
 
 /// Numbers of slots with which each program runs.
@@ -63,7 +63,26 @@ pub struct SplitFindings {
 }
 
 impl SplitFindings {
-    fn report(&mut self, problem: impl FnOnce() -> String) {
+    /// Adds the results of another campaign.
+    pub fn add(&mut self, other: SplitFindings) {
+        for (sum, number) in self.programs.iter_mut().zip(other.programs) {
+            *sum += number;
+        }
+        self.sites += other.sites;
+        self.runs += other.runs;
+        self.splits += other.splits;
+        self.refused += other.refused;
+        self.merges += other.merges;
+        self.steps += other.steps;
+        self.wrong_alone += other.wrong_alone;
+        self.wrong += other.wrong;
+        self.too_many += other.too_many;
+        for problem in other.problems {
+            self.report(|| problem);
+        }
+    }
+
+    pub(super) fn report(&mut self, problem: impl FnOnce() -> String) {
         if self.problems.len() < 20 {
             self.problems.push(problem());
         }
@@ -102,8 +121,8 @@ pub struct SplitSubject {
 
 impl SplitSubject {
     /// Compiles a program; `None` if it takes too many registers.
-    pub fn new(program: &WaveProgram) -> Option<SplitSubject> {
-        let WaveProgram {
+    pub fn new(program: &LaneProgram) -> Option<SplitSubject> {
+        let LaneProgram {
             statements,
             groups,
             threads,

@@ -11,8 +11,8 @@ use warpbound_isa::amd::GcnProgram;
 
 use super::machine_code::{EXEC, FLAT_SCRATCH, Label, M0, MachineCode, Source, VCC};
 use super::statement::{
-    COUNTERS, LOOPS, LaneStatement, OUTPUTS, SLOTS, START, SideIdiom, TwoSides, VARIABLES, any,
-    breaks,
+    COUNTERS, Collective, LOOPS, LaneStatement, OUTPUTS, SLOTS, START, SideIdiom, TwoSides,
+    VARIABLES, any, breaks,
 };
 use crate::exec_mask::statement::LaneCondition;
 use crate::exec_mask::{LaneComparison, LaneOp, LaneOperand};
@@ -36,6 +36,8 @@ const S_ENDPGM: u32 = 0xbf81_0000;
 const S_BRANCH: u32 = 0xbf82_0000;
 const S_CBRANCH_SCC0: u32 = 0xbf84_0000;
 const S_CBRANCH_SCC1: u32 = 0xbf85_0000;
+const S_CBRANCH_VCCZ: u32 = 0xbf86_0000;
+const S_CBRANCH_VCCNZ: u32 = 0xbf87_0000;
 const S_CBRANCH_EXECZ: u32 = 0xbf88_0000;
 const S_CBRANCH_EXECNZ: u32 = 0xbf89_0000;
 const S_BARRIER: u32 = 0xbf8a_0000;
@@ -53,6 +55,9 @@ const V_ADDC_U32: u32 = 0x3800_0000;
 const V_CMP_LT_U32: u32 = 0x7d92_0000;
 const V_CMP_EQ_U32: u32 = 0x7d94_0000;
 const V_MOV_B32: u32 = 0x7e00_0200;
+const V_READFIRSTLANE_B32: u32 = 0x7e00_0400;
+/// v_mov_b32 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf: both words.
+const V_MOV_B32_DPP: [u32; 2] = [0x7e00_02fa, 0xff00_b100];
 const V_MUL_LO_U32: u32 = 0xd285_0000;
 const V_MBCNT_LO: u32 = 0xd28c_0000;
 const V_MBCNT_HI: u32 = 0xd28d_0000;
@@ -293,11 +298,16 @@ impl WaveCompiler {
                 self.block(body, end);
                 self.code.land(skip);
             }
-            LaneStatement::Store { slot, from } => self.store(u32::from(*slot), register(*from)),
+            LaneStatement::Store { slot, from } => {
+                self.store(FLAT_STORE_DWORD, u32::from(*slot), register(*from));
+            }
             LaneStatement::StorePrivate { word, from } => self.store_private(*word, *from),
             LaneStatement::LoadPrivate { word, to } => self.load_private(*word, *to),
             LaneStatement::Count { counter, by_ballot } => self.count(*counter, *by_ballot),
             LaneStatement::Exchange { variable, distance } => self.exchange(*variable, *distance),
+            LaneStatement::Collective { kind, variable } => {
+                self.collective(*kind, register(*variable));
+            }
             LaneStatement::Mark(is_set) => {
                 self.code.put(&[S_SETREG_MARK, u32::from(*is_set)]);
             }
@@ -475,18 +485,19 @@ impl WaveCompiler {
         self.combine(S_AND_B64, EXEC, EXEC, VCC);
     }
 
-    /// Stores a vector register as a word of the work-item's output.
-    fn store(&mut self, word: u32, from: u8) {
+    /// Stores a vector register as a word of the work-item's output, or adds it: `form` is the instruction.
+    fn store(&mut self, form: u32, word: u32, from: u8) {
         let offset = Source::Number(4 * word);
         self.code.vop1(V_MOV_B32, TEMPORARY, offset);
         self.address(TEMPORARY, Source::Vector(2), Source::Vector(3), TEMPORARY);
-        self.code.memory(FLAT_STORE_DWORD, TEMPORARY, from, 0);
+        self.code.memory(form, TEMPORARY, from, 0);
     }
 
+    /// Adds the variables to the output, which begins as 0, so that a lane that ends twice shows.
     fn store_variables(&mut self) {
         for variable in 0..VARIABLES {
             let word = (SLOTS + variable) as u32;
-            self.store(word, register(variable as u8));
+            self.store(FLAT_ATOMIC_ADD, word, register(variable as u8));
         }
     }
 
@@ -563,5 +574,69 @@ impl WaveCompiler {
         code.memory(DS_READ_B32, own, 0, register(variable));
         self.wait();
         self.code.put(&[S_BARRIER]);
+    }
+
+    fn collective(&mut self, kind: Collective, variable: u8) {
+        let own = Source::Vector(variable);
+        let (temporary, word) = (TEMPORARY, TEMPORARY_SCALAR);
+        let masks = self.next_mask;
+        let lanes = self.mask();
+        let code = &mut self.code;
+        let [start, after] = [code.label(), code.label()];
+        let first_lane = |code: &mut MachineCode| {
+            let to = u32::from(word) << 17;
+            code.put(&[V_READFIRSTLANE_B32 | to | 256 + u32::from(variable)]);
+        };
+        let below_four = |code: &mut MachineCode| {
+            code.vop1(V_MOV_B32, temporary, Source::Number(4));
+            code.vop2(V_CMP_LT_U32, 0, own, temporary);
+        };
+        match kind {
+            Collective::AnyLoop => {
+                code.land(start);
+                code.vop2(V_ADD_U32, variable, Source::Number(1), variable);
+                below_four(code);
+                code.branch(S_CBRANCH_VCCNZ, start);
+            }
+            Collective::UniformLoop => {
+                code.sop1(S_MOV_B32, word, Source::Number(0));
+                code.land(start);
+                code.sop2(S_ADD_U32, word, scalar(word), Source::Number(1));
+                code.vop1(V_MOV_B32, temporary, scalar(word));
+                code.vop2(V_CMP_EQ_U32, 0, Source::Number(2), temporary);
+                code.branch(S_CBRANCH_VCCZ, start);
+            }
+            Collective::FirstLane => {
+                first_lane(code);
+                code.vop2(V_ADD_U32, variable, scalar(word), variable);
+            }
+            Collective::FirstLaneBranch => {
+                first_lane(code);
+                code.sop2(S_CMP_LT_U32, 0, scalar(word), Source::Number(3));
+                code.branch(S_CBRANCH_SCC0, after);
+                code.vop2(V_XOR_B32, variable, Source::Number(5), variable);
+            }
+            Collective::MaskCount => {
+                below_four(code);
+                code.sop1(S_BCNT1_I32_B64, word, scalar(VCC));
+                code.vop2(V_ADD_U32, variable, scalar(word), variable);
+            }
+            Collective::MaskBranch => {
+                below_four(code);
+                code.sop2(S_AND_B64, lanes, scalar(EXEC), scalar(VCC));
+                code.branch(S_CBRANCH_SCC0, after);
+                code.vop2(V_XOR_B32, variable, Source::Number(3), variable);
+            }
+            Collective::Neighbour => {
+                let [form, lanes] = V_MOV_B32_DPP;
+                let to = u32::from(temporary) << 17;
+                code.put(&[form | to, lanes | u32::from(variable)]);
+                code.vop2(V_ADD_U32, variable, Source::Vector(temporary), variable);
+            }
+        }
+        code.land(after);
+        self.code
+            .vop2(V_AND_B32, variable, Source::Number(7), variable);
+        self.next_mask = masks;
     }
 }

@@ -3,14 +3,15 @@
 use fastrand::Rng;
 
 use super::statement::{
-    COUNTERS, LOOPS, LaneStatement, PRIVATE, REPEATS, SLOTS, SideIdiom, TwoSides, VARIABLES,
+    COUNTERS, Collective, LOOPS, LaneStatement, PRIVATE, REPEATS, SLOTS, SideIdiom, TwoSides,
+    VARIABLES,
 };
 use crate::exec_mask::statement::LaneCondition;
 use crate::exec_mask::{LaneComparison, LaneOp, LaneOperand};
 
 /// A program with the shape of its launch.
 #[derive(Clone, Debug)]
-pub struct WaveProgram {
+pub struct LaneProgram {
     /// The statements.
     pub statements: Vec<LaneStatement>,
     /// Number of groups.
@@ -19,8 +20,13 @@ pub struct WaveProgram {
     pub threads: u32,
 }
 
-/// Generates a program.
-pub fn program(rng: &mut Rng) -> WaveProgram {
+/// Generates a program in which lanes meet at exchanges only.
+pub fn program(rng: &mut Rng) -> LaneProgram {
+    program_with(rng, false)
+}
+
+/// Generates a program; with `collectives`, lanes that are active together may influence each other.
+pub fn program_with(rng: &mut Rng, collectives: bool) -> LaneProgram {
     // Partial waves of all sizes, and groups of several waves.
     let threads = match rng.u8(0..4) {
         0 => 64 * rng.u32(1..4),
@@ -33,6 +39,7 @@ pub fn program(rng: &mut Rng) -> WaveProgram {
         counts: rng.u8(0..3) == 0,
         marks: rng.u8(0..4) == 0,
         exchanges: rng.u8(0..3) == 0,
+        collectives: collectives && rng.u8(0..3) != 0,
         rng,
     };
     let mut statements = Vec::new();
@@ -42,8 +49,8 @@ pub fn program(rng: &mut Rng) -> WaveProgram {
     if generator.rng.u8(0..4) == 0 {
         statements = generator.with_rest(statements);
     }
-    let groups = generator.rng.u32(1..3);
-    WaveProgram {
+    let groups = generator.rng.u32(1..4);
+    LaneProgram {
         statements,
         groups,
         threads,
@@ -79,6 +86,7 @@ struct WaveGenerator<'r> {
     counts: bool,
     marks: bool,
     exchanges: bool,
+    collectives: bool,
 }
 
 impl WaveGenerator<'_> {
@@ -223,6 +231,10 @@ impl WaveGenerator<'_> {
             19 | 20 if self.counts => vec![LaneStatement::Count {
                 counter: self.rng.u8(..COUNTERS as u8),
                 by_ballot: self.rng.bool(),
+            }],
+            21 if self.collectives => vec![LaneStatement::Collective {
+                kind: Collective::ALL[self.rng.usize(0..Collective::ALL.len())],
+                variable: self.variable(),
             }],
             _ => self.assign(place),
         }

@@ -114,6 +114,45 @@ pub enum LaneStatement {
     },
     /// Sets or clears the mark of branches at which waves split.
     Mark(bool),
+    /// Changes a variable by what other lanes of the wave do: plain execution knows nothing of it.
+    Collective {
+        /// Influence of the other lanes.
+        kind: Collective,
+        /// The variable.
+        variable: u8,
+    },
+}
+
+/// Statement whose result depends on the lanes that are active together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collective {
+    /// A loop until no active lane satisfies a condition, by a branch on VCC.
+    AnyLoop,
+    /// A loop whose condition is equal in all lanes, by a branch on VCC: it does not end without lanes.
+    UniformLoop,
+    /// Adds the variable of the first active lane.
+    FirstLane,
+    /// A branch on the variable of the first active lane.
+    FirstLaneBranch,
+    /// Adds the number of active lanes that satisfy a condition.
+    MaskCount,
+    /// A branch on the condition code of an operation on masks.
+    MaskBranch,
+    /// Adds the variable of the neighbouring lane (DPP).
+    Neighbour,
+}
+
+impl Collective {
+    /// All of them.
+    pub const ALL: [Collective; 7] = [
+        Collective::AnyLoop,
+        Collective::UniformLoop,
+        Collective::FirstLane,
+        Collective::FirstLaneBranch,
+        Collective::MaskCount,
+        Collective::MaskBranch,
+        Collective::Neighbour,
+    ];
 }
 
 /// Both sides of an if.
@@ -269,8 +308,8 @@ impl LaneState {
                 self.registers[usize::from(*to)] = self.private[usize::from(*word)];
             }
             LaneStatement::Count { counter, .. } => self.counts[usize::from(*counter)] += 1,
-            // Executed for the group.
-            LaneStatement::Exchange { .. } => {}
+            // Executed for the group; not known.
+            LaneStatement::Exchange { .. } | LaneStatement::Collective { .. } => {}
         }
         Leaving::No
     }

@@ -4,98 +4,28 @@
 //! it follows the first turn in which the wave can issue its next instruction.
 
 use warpbound_ir::OpIndex;
-use warpbound_isa::amd::GcnClass;
-use warpbound_launch::{GlobalMemory, Launch, Size};
+use warpbound_launch::Size;
 use warpbound_machine::Parameter;
 use warpbound_simt::ExecutionModel;
 use warpbound_timing::{IssueKind, WaveFacts};
 
-use super::super::SingleWarp;
 use super::super::event::{Event, EventListener, Stall, WarpPlace};
 use super::super::fetch::InstructionCaches;
-use super::super::gpu::{IssueEffects, Multiprocessor, RunContext};
+use super::super::gpu::{IssueEffects, Multiprocessor};
 use super::super::l1_path::L1Path;
-use super::super::l2::L2Cache;
 use super::super::outcome::Outcome;
 use super::super::parameters::{Tracked, UsedParameters};
 use super::super::scheduler::NEVER;
 use super::super::server::Server;
+use super::SplitPipelines;
+use super::context::WaveContext;
 use super::lds::LdsSection;
 use super::pipelines::Pipelines;
-use super::probe::WaveProbe;
 use super::scalar_cache::ScalarCache;
 use super::simd::{Simd, SimdWave, TurnIssues};
 use super::wave::{Turns, Wave};
-use super::{SplitPipelines, WaveSetup};
-use crate::functional::{Block, Counts, ExecContext, Fault, FaultKind, Program};
+use crate::functional::{Block, ExecContext, Fault, FaultKind};
 use crate::functional::{WAVE_LANES, WaveModel};
-
-/// State of a run that all compute units share.
-pub(super) struct WaveContext<'a, 'r, L> {
-    pub(super) parameters: &'a UsedParameters,
-    pub(super) setup: &'a WaveSetup,
-    pub(super) program: &'r Program<'r, WAVE_LANES>,
-    pub(super) launch: &'r Launch,
-    pub(super) facts: &'a [WaveFacts],
-    pub(super) l2: L2Cache<'a>,
-    pub(super) memory: &'a mut GlobalMemory,
-    pub(super) counts: Counts,
-    /// Wave instructions left before the limit of the launch.
-    pub(super) budget: u64,
-    /// Cycle in which the L2 cache has accepted all stores so far.
-    pub(super) stores_done: u64,
-    pub(super) probe: WaveProbe,
-    pub(super) listener: &'a mut L,
-}
-
-impl<L: EventListener> RunContext for WaveContext<'_, '_, L> {
-    #[inline(always)]
-    fn parameters(&self) -> &UsedParameters {
-        self.parameters
-    }
-
-    #[inline(always)]
-    fn launch(&self) -> &Launch {
-        self.launch
-    }
-
-    #[inline(always)]
-    fn only(&self) -> Option<SingleWarp> {
-        self.setup.only
-    }
-
-    #[inline(always)]
-    fn set_now(&mut self, now: u64) {
-        self.l2.now = now;
-    }
-
-    #[inline(always)]
-    fn stores_done(&self) -> u64 {
-        self.stores_done
-    }
-
-    #[inline(always)]
-    fn report(&mut self, cycle: u64, event: &Event) {
-        self.listener.event(cycle, event);
-    }
-
-    #[inline(always)]
-    fn report_outcomes(&mut self) {
-        if L::RECORDS {
-            for outcome in self.l2.recorder.take() {
-                self.listener.outcome(&outcome);
-            }
-        }
-    }
-}
-
-impl<L> WaveContext<'_, '_, L> {
-    /// Kind of an instruction.
-    pub(super) fn kind_of(&self, at: u32) -> IssueKind {
-        let facts = self.facts.get(at as usize);
-        facts.map_or(IssueKind::Internal, |facts| facts.kind)
-    }
-}
 
 /// Group resident on a compute unit.
 pub(super) struct ResidentGroup<'r> {
@@ -143,8 +73,8 @@ pub(super) struct ComputeUnit<'r> {
     pub(super) simds: Vec<Simd>,
     /// SIMD of the next wave that starts.
     next_simd: u32,
-    scalar: Pipelines,
-    branch: Pipelines,
+    pub(super) scalar: Pipelines,
+    pub(super) branch: Pipelines,
     /// First cycle in which the memory units accept an instruction.
     pub(super) vector_memory: u64,
     pub(super) lds_unit: u64,
@@ -418,90 +348,6 @@ impl<'r> ComputeUnit<'r> {
         }
     }
 
-    /// Computes the times of an instruction issued in cycle `now`: of its unit, its results, and the next issue of the
-    /// wave, at `next`.
-    fn time_instruction<L: EventListener>(
-        &mut self,
-        now: u64,
-        facts: &WaveFacts,
-        next: Option<u32>,
-        wave: &mut Wave,
-        gpu: &mut WaveContext<'_, 'r, L>,
-    ) {
-        let parameters = gpu.parameters;
-        match facts.class {
-            GcnClass::Full => self.time_vector(now, Parameter::ValuCycles, facts, wave, gpu),
-            GcnClass::Quarter => self.time_vector(now, Parameter::ValuQuarter, facts, wave, gpu),
-            GcnClass::F64Add => self.time_vector(now, Parameter::ValuF64Add, facts, wave, gpu),
-            GcnClass::F64Mul => self.time_vector(now, Parameter::ValuF64Mul, facts, wave, gpu),
-            GcnClass::Scalar | GcnClass::ScalarSlow => {
-                let cycles = parameters.get(Parameter::SaluCycles);
-                self.scalar.occupy(now, wave.base, cycles);
-                let latency = parameters.get(match facts.class {
-                    GcnClass::ScalarSlow => Parameter::SaluSlow,
-                    _ => Parameter::SaluLatency,
-                });
-                for cell in &facts.writes {
-                    wave.write(*cell, now + latency);
-                }
-            }
-            GcnClass::Branch => {
-                let cycles = parameters.get(Parameter::BranchCycles);
-                self.branch.occupy(now, wave.base, cycles);
-                if next == Some(wave.at + 1) {
-                    let delay = parameters.get(Parameter::BranchNotTaken);
-                    wave.wait(now + delay, Stall::Dependency);
-                } else {
-                    let delay = parameters.get(Parameter::BranchTaken);
-                    wave.wait(now + delay, Stall::Fetch);
-                }
-            }
-            GcnClass::ScalarMemory => self.access_scalar(now, facts, wave, gpu),
-            GcnClass::Lds => self.access_lds(now, facts, wave, gpu),
-            GcnClass::Flat | GcnClass::Buffer => self.access_vector(now, facts, wave, gpu),
-            GcnClass::Message => {
-                let done = now + parameters.get(Parameter::MessageLatency);
-                wave.counters
-                    .raise_lgkm(now, facts.kind, done, facts.raises.lgkm);
-            }
-            GcnClass::Nop => {
-                let cycles = u64::from(facts.idle) * parameters.get(Parameter::NopState);
-                wave.wait(now + cycles, Stall::Dependency);
-            }
-            GcnClass::Sleep if facts.idle > 0 => {
-                let cycles = u64::from(facts.idle) * parameters.get(Parameter::SleepUnit);
-                wave.wait(now + cycles, Stall::Dependency);
-            }
-            GcnClass::Sleep
-            | GcnClass::Wait
-            | GcnClass::Barrier
-            | GcnClass::End
-            | GcnClass::Internal
-            | GcnClass::None => {}
-        }
-    }
-
-    /// Times a vector instruction that occupies its pipeline for the cycles of a parameter.
-    fn time_vector<L>(
-        &mut self,
-        now: u64,
-        occupancy: Parameter,
-        facts: &WaveFacts,
-        wave: &mut Wave,
-        gpu: &WaveContext<'_, 'r, L>,
-    ) {
-        let cycles = gpu.parameters.get(occupancy);
-        let simd = &mut self.simds[wave.place.scheduler as usize];
-        simd.vector.occupy(now, wave.base, cycles);
-        for cell in &facts.writes {
-            let latency = gpu.parameters.get(match cell.is_per_lane() {
-                true => Parameter::ValuLatency,
-                false => Parameter::ValuToScalar,
-            });
-            wave.write(*cell, now + latency.max(cycles));
-        }
-    }
-
     /// Releases the barrier of a group if it is complete, after a wave has arrived or ended.
     fn release_barrier<L: EventListener>(
         &mut self,
@@ -588,7 +434,9 @@ impl<'r> ComputeUnit<'r> {
         let slots = std::mem::take(&mut resident.base_slots);
         for slot in slots {
             self.held[slot as usize] = false;
-            self.simds[(slot % self.shape.simds) as usize].holders -= 1;
+            let simd = &mut self.simds[(slot % self.shape.simds) as usize];
+            simd.holders -= 1;
+            simd.base_waves -= 1;
         }
         self.residents[wave.resident] = None;
         effects.ended_blocks += 1;
@@ -661,6 +509,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         (number, index): (u64, Size),
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
+        gpu.unstarted = gpu.unstarted.saturating_sub(1);
         let mut block = Block::<WaveModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {
             block.end_other_waves(only.warp);
@@ -701,6 +550,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
             };
             let simd = &mut self.simds[simd as usize];
             simd.holders += 1;
+            simd.base_waves += 1;
             let turns = simd.turns;
             simd.add(SimdWave {
                 ready: NEVER,
