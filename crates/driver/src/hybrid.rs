@@ -3,6 +3,7 @@
 
 mod combine;
 mod formulas;
+mod longest;
 mod paths;
 mod report;
 mod traces;
