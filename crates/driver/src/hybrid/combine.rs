@@ -122,7 +122,7 @@ impl SplitRuns {
         for member in &run.members {
             let position = order.get(&member.block).copied().unwrap_or_default();
             let room = rooms.get(position).copied().unwrap_or_default();
-            if let SplitEnd::Merged(point) = member.end {
+            if let SplitEnd::Merged(Some(point)) = member.end {
                 self.merged.entry(member.origin).or_default().insert(point);
             }
             let configuration = Configuration {
@@ -130,10 +130,13 @@ impl SplitRuns {
                 reaches_end: member.end == SplitEnd::Program,
                 undivided: member.undivided.clone(),
             };
-            let of = self.configurations.entry(configuration).or_default();
-            of.count += 1;
-            of.delay = of.delay.max(member.first - room.min(member.first));
-            of.places.insert(member.place);
+            // One that was merged at once has no path of its own.
+            if member.end != SplitEnd::Merged(None) {
+                let of = self.configurations.entry(configuration).or_default();
+                of.count += 1;
+                of.delay = of.delay.max(member.first - room.min(member.first));
+                of.places.insert(member.place);
+            }
             let start = starts
                 .get(&batch_of(member.block))
                 .copied()

@@ -138,11 +138,16 @@ impl<'a> LongestPaths<'a> {
         is_marked && point.is_some_and(|point| runs.sites.contains(&point.at))
     }
 
-    /// Numbers of the edges whose times are missing, see [`PathFinder::missing`].
+    /// Numbers of the edges whose times are missing, see [`PathFinder::missing`]. The ways of splits that always merge are parts
+    /// of those of waves.
     pub(super) fn missing(&self) -> BTreeSet<usize> {
         let mut all = BTreeSet::new();
         for origin in self.origins() {
-            let of = self.of_origin(origin);
+            let mut of = self.of_origin(origin);
+            of.retain(|(of, _)| of.reaches_end);
+            if of.is_empty() {
+                continue;
+            }
             let undivided = |branch: usize| of.iter().any(|(of, _)| of.undivided.contains(&branch));
             let exclusive = self
                 .finder

@@ -20,7 +20,7 @@ use super::traces::SplitOrigin;
 use crate::bound::FlowFacts;
 use crate::graph::calls;
 use crate::prepared::loop_names;
-use crate::{BoundOptions, CfgLevel, KernelFlow, Prepared, Session};
+use crate::{BoundOptions, CfgLevel, CycleQuery, KernelFlow, Prepared, Session};
 
 /// Runs by number of splits and pipelines.
 pub(super) type RunsBySplits = BTreeMap<(u32, u8), SplitRuns>;
@@ -79,7 +79,7 @@ impl ReportInputs<'_> {
             merge: options.timed.splitting.merge,
             points,
             splits: estimates,
-            static_lone_wave: None,
+            static_lone_wave: self.static_lone_wave(),
             loops: self.loops(),
             assumptions: self.assumptions(),
             notes: notes.into_iter().collect(),
@@ -216,6 +216,19 @@ impl ReportInputs<'_> {
         marks.sort_unstable();
         let marks = marks.into_iter().map(|(_, number)| number);
         marks.take(splits as usize).collect()
+    }
+
+    /// Computes the bound of a wave that runs alone, as far as there is one.
+    fn static_lone_wave(&self) -> Option<u64> {
+        let options = BoundOptions {
+            cycles: Some(CycleQuery {
+                machine: Some(self.options.timed.machine.clone()),
+                ..CycleQuery::default()
+            }),
+            ..self.bound_options.clone()
+        };
+        let bound = self.session.bound(self.prepared.kernel, &options).ok()?;
+        bound.cycles?.bound
     }
 
     /// Returns the reason why there is no estimate.

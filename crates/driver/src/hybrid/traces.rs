@@ -24,8 +24,8 @@ pub(crate) enum SplitOrigin {
 pub(crate) enum SplitEnd {
     /// The program's end.
     Program,
-    /// Merged into another split after this point.
-    Merged(usize),
+    /// Merged into another split after this point; `None` if it had passed no edge.
+    Merged(Option<usize>),
 }
 
 /// Wave or split of a run.
@@ -165,6 +165,8 @@ struct Walker {
     since: u64,
     /// Node after the point.
     via: Option<NodeId>,
+    /// Whether it has passed an edge.
+    has_moved: bool,
     /// Branches whose own arm it has executed, and whose other arm is still to be decided.
     arms: BTreeSet<usize>,
     /// See [`SplitTrace::undivided`].
@@ -292,6 +294,7 @@ impl<'a> PathTracer<'a> {
         walker.point = to;
         walker.since = cycle;
         walker.via = None;
+        walker.has_moved = true;
     }
 
     /// Begins the trace of a child, which issues the branch `at` next.
@@ -332,6 +335,7 @@ impl<'a> PathTracer<'a> {
             point,
             since: 0,
             via: None,
+            has_moved: false,
             arms,
             undivided,
         };
@@ -351,14 +355,14 @@ impl<'a> PathTracer<'a> {
     }
 
     /// Ends the trace of a split.
-    fn end(&mut self, warp: &WarpPlace, end: impl Fn(usize) -> SplitEnd) {
+    fn end(&mut self, warp: &WarpPlace, end: impl Fn(Option<usize>) -> SplitEnd) {
         let Some(walker) = self.walkers.remove(&key(warp)) else {
             return;
         };
         if let Some(places) = self.places.get_mut(&(warp.block, warp.warp)) {
             places.remove(&walker.place);
         }
-        let end = end(walker.point);
+        let end = end(walker.has_moved.then_some(walker.point));
         let point = self.graph.points.get(walker.point);
         if end == SplitEnd::Program
             && let Some(point) = point
@@ -406,6 +410,7 @@ impl Walker {
             point: start,
             since: cycle,
             via: None,
+            has_moved: false,
             arms: BTreeSet::new(),
             undivided: BTreeSet::new(),
         }
