@@ -406,6 +406,7 @@ fn delays_are_from_the_room_of_a_group_or_from_its_batch() {
 fn launched() -> ObservedLaunch {
     ObservedLaunch {
         cycles: Observed(Cycles(0)),
+        issued: 0,
         units: 1,
         resident: 2,
         slots: 2,
