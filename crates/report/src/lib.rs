@@ -32,6 +32,7 @@ mod sandwich_svg;
 mod svg;
 mod table;
 pub mod terms;
+pub mod splits;
 pub mod timed;
 mod timed_text;
 pub mod timed_waves;
@@ -52,6 +53,7 @@ pub use listing::Listing;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
+pub use splits::SplitsReport;
 pub use timed::TimedReport;
 
 use serde::Serialize;

@@ -369,3 +369,6 @@ impl SiteForest {
         chains
     }
 }
+
+#[cfg(test)]
+mod tests;
