@@ -24,8 +24,8 @@ use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
 use idle::IdleRegion;
 use join::{Liveness, MergePoint};
-use relation::SplitPart;
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
+use relation::SplitPart;
 
 /// Facts about a kernel, beside its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]
@@ -201,8 +201,8 @@ impl<'a> Walk<'a> {
 
     /// Operations of a node; none of the exit.
     fn ops(&self, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-        let block = (node < self.thread.space.len())
-            .then(|| self.thread.space.block(NodeId(node as u32)));
+        let block =
+            (node < self.thread.space.len()).then(|| self.thread.space.block(NodeId(node as u32)));
         let (first, end) = block.map_or((0, 0), |block| (block.first.0, block.last.0 + 1));
         (first..end).map(OpIndex)
     }
@@ -382,7 +382,8 @@ impl SiteFinder<'_> {
         let is_before = |node: &usize| *node != point.node && *node != branch;
         let branches = inside.iter().copied().filter(is_before);
         let branches = branches.map(|node| NodeId(node as u32));
-        let sites = branches.filter(|&node| self.walk.ends_with_site(node) && self.may_be_site(node));
+        let sites =
+            branches.filter(|&node| self.walk.ends_with_site(node) && self.may_be_site(node));
         let later = sites.filter(|&node| {
             let own = MergePoint::find(self.walk, &self.masks, node);
             own.is_some_and(|own| match own.node == point.node {

@@ -423,7 +423,11 @@ pub(crate) struct RunArguments {
     pub(crate) pipelines: Option<SplitPipelines>,
     /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
     /// file [default: mode if the code writes that bit, else all]
-    #[arg(long, value_name = "all|mode|FILE", help_heading = "Splitting of waves")]
+    #[arg(
+        long,
+        value_name = "all|mode|FILE",
+        help_heading = "Splitting of waves"
+    )]
     pub(crate) marks: Option<String>,
     /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
     #[arg(long, value_enum, help_heading = "Splitting of waves")]

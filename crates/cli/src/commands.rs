@@ -8,7 +8,9 @@ use crate::arguments::{
     SplitsArguments, TemplateArguments,
 };
 use crate::later::Deferred;
-use crate::{CommandError, audit, bound, cta, extract, graph, kernels, list, run, sandwich, splits};
+use crate::{
+    CommandError, audit, bound, cta, extract, graph, kernels, list, run, sandwich, splits,
+};
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
 #[derive(Subcommand)]

@@ -22,11 +22,16 @@ pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
         bound,
     };
     let reports = RefCell::new(Vec::new());
-    let code = kernels::report(&library, &arguments.query, &options.bound, |session, kernel| {
-        let report = session.splits(kernel, &options)?;
-        reports.borrow_mut().push(report.clone());
-        Ok(report)
-    })?;
+    let code = kernels::report(
+        &library,
+        &arguments.query,
+        &options.bound,
+        |session, kernel| {
+            let report = session.splits(kernel, &options)?;
+            reports.borrow_mut().push(report.clone());
+            Ok(report)
+        },
+    )?;
     if let Some(path) = &arguments.write {
         let mut out = Output::open(Some(path))?;
         out.write_all(chosen_marks(&reports.borrow()).as_bytes())?;

@@ -59,7 +59,9 @@ pub use warpbound_analyse::launch_profile::{
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
-pub use warpbound_launch::{LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches};
+pub use warpbound_launch::{
+    LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
+};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
 pub use warpbound_simt::warp::{

@@ -16,9 +16,7 @@ use warpbound_isa::amd::GcnUnit;
 use warpbound_launch::MarkedSites;
 use warpbound_load::Kernel;
 use warpbound_machine::{GpuModel, Selection};
-use warpbound_report::splits::{
-    ChoiceReport, ChosenBy, ObstacleReport, SiteReport, SplitsReport,
-};
+use warpbound_report::splits::{ChoiceReport, ChosenBy, ObstacleReport, SiteReport, SplitsReport};
 
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
@@ -164,7 +162,10 @@ fn site_report(
         let reports = list.iter().map(|obstacle| ObstacleReport {
             address: prepared.addr(obstacle.at).to_string(),
             reason: obstacle.reason.to_string(),
-            cause: obstacle.reason.cause().map(|cause| prepared.addr(cause.at).to_string()),
+            cause: obstacle
+                .reason
+                .cause()
+                .map(|cause| prepared.addr(cause.at).to_string()),
         });
         reports.collect::<Vec<ObstacleReport>>()
     };
@@ -215,6 +216,9 @@ pub(crate) fn site_context(prepared: &Prepared<'_>) -> SiteContext {
     let lanes = u64::from(prepared.code.lanes);
     SiteContext {
         messages,
-        omits_barriers: blocks.into_iter().flatten().any(|block| threads(block) <= lanes),
+        omits_barriers: blocks
+            .into_iter()
+            .flatten()
+            .any(|block| threads(block) <= lanes),
     }
 }

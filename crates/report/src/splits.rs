@@ -121,7 +121,15 @@ impl SplitsReport {
             Align::Left,
         ];
         let head = [
-            "address", "source", "kind", "verdict", "arm 1", "arm 2", "tail", "executions", "saved",
+            "address",
+            "source",
+            "kind",
+            "verdict",
+            "arm 1",
+            "arm 2",
+            "tail",
+            "executions",
+            "saved",
             "chosen by",
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -140,7 +148,12 @@ impl SplitsReport {
                 at_most.unwrap_or_default(),
             ]
         });
-        section(&mut out, &columns, vec!["rule", "sites", "saved", "at most"], rows);
+        section(
+            &mut out,
+            &columns,
+            vec!["rule", "sites", "saved", "at most"],
+            rows,
+        );
         out
     }
 
@@ -152,7 +165,10 @@ impl SplitsReport {
         for obstacle in obstacles.iter().take(Self::SHOWN) {
             let cause = obstacle.cause.as_ref();
             let cause = cause.map(|at| format!(" (at {at})")).unwrap_or_default();
-            let text = format!("{}: {}: {}{cause}", site.address, obstacle.address, obstacle.reason);
+            let text = format!(
+                "{}: {}: {}{cause}",
+                site.address, obstacle.address, obstacle.reason
+            );
             out.push_str(&wrapped(4, &text));
         }
         if obstacles.len() > Self::SHOWN {

@@ -33,8 +33,14 @@ impl Named for DifferenceKind {
     const ALL: &'static [(DifferenceKind, &'static str)] = &[
         (DifferenceKind::Mask, "a mask of lanes"),
         (DifferenceKind::OtherLane, "a value of another lane"),
-        (DifferenceKind::Skipped, "written in code that a split may skip"),
-        (DifferenceKind::Unknown, "written by an operation of unknown meaning"),
+        (
+            DifferenceKind::Skipped,
+            "written in code that a split may skip",
+        ),
+        (
+            DifferenceKind::Unknown,
+            "written by an operation of unknown meaning",
+        ),
     ];
 }
 

@@ -69,7 +69,10 @@ fn both_arms_are_sites_that_merge_after_the_second() {
         "exit",
     ];
     let verdict = SiteVerdict::SplitsAndMerges;
-    assert_eq!(answers(&lines), [(3, verdict, Some(9)), (6, verdict, Some(9))]);
+    assert_eq!(
+        answers(&lines),
+        [(3, verdict, Some(9)), (6, verdict, Some(9))]
+    );
     let found = sites_in(&lines, &SiteContext::default());
     let arms = found.first().map(|site| site.arms.each_ref().map(Vec::len));
     // The second arm: the block of the join, the arm itself, the block of the merge point.
@@ -136,6 +139,13 @@ fn a_constant_branch_is_no_site() {
         "exit",
     ];
     let found = answers(&lines);
-    let verdicts: Vec<_> = found.iter().map(|(at, verdict, _)| (*at, *verdict)).collect();
-    assert_eq!(verdicts.get(1), Some(&(8, SiteVerdict::Refused)), "{found:?}");
+    let verdicts: Vec<_> = found
+        .iter()
+        .map(|(at, verdict, _)| (*at, *verdict))
+        .collect();
+    assert_eq!(
+        verdicts.get(1),
+        Some(&(8, SiteVerdict::Refused)),
+        "{found:?}"
+    );
 }

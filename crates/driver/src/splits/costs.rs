@@ -63,7 +63,9 @@ impl<'a> NodeCosts<'a> {
         NodeCosts {
             flow,
             ops: ops.collect(),
-            executions: nodes.map(|node| executions(prepared, flow, bounds, node)).collect(),
+            executions: nodes
+                .map(|node| executions(prepared, flow, bounds, node))
+                .collect(),
             split: machine[Parameter::SplitLatency],
             merge: machine[Parameter::SplitMerge],
         }

@@ -116,11 +116,15 @@ impl KernelSites {
 
 impl<'a> SiteArms<'a> {
     fn new(thread: &ThreadCfg, site: &'a FoundSite) -> SiteArms<'a> {
-        let mut nodes = site.arms.each_ref().map(|arm| arm.iter().copied().collect());
+        let mut nodes = site
+            .arms
+            .each_ref()
+            .map(|arm| arm.iter().copied().collect());
         let [_, second]: &mut [BTreeSet<NodeId>; 2] = &mut nodes;
         let holds = |node: &NodeId| {
             let block = thread.space.block(*node);
-            site.merge_point.is_some_and(|at| block.first <= at && at <= block.last)
+            site.merge_point
+                .is_some_and(|at| block.first <= at && at <= block.last)
         };
         let end = second.iter().copied().find(holds);
         if let Some(end) = end {

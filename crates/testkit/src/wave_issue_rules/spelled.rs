@@ -144,8 +144,17 @@ fn kind(name: &str) -> SpelledKind {
     } else if begins(&["s_sendmsg"]) {
         SpelledKind::Message
     } else if begins(&[
-        "s_waitcnt", "s_nop", "s_barrier", "s_endpgm", "s_sleep", "s_setprio", "s_icache",
-        "s_inc", "s_dec", "s_ttrace", "s_sethalt",
+        "s_waitcnt",
+        "s_nop",
+        "s_barrier",
+        "s_endpgm",
+        "s_sleep",
+        "s_setprio",
+        "s_icache",
+        "s_inc",
+        "s_dec",
+        "s_ttrace",
+        "s_sethalt",
     ]) {
         SpelledKind::Internal
     } else if begins(&["s_"]) {
@@ -221,7 +230,9 @@ fn of(text: &str) -> SpelledInstr {
         _ => {}
     }
     // They access one lane, active or not.
-    let is_of_one_lane = ["v_readlane", "v_writelane"].iter().any(|start| name.starts_with(start));
+    let is_of_one_lane = ["v_readlane", "v_writelane"]
+        .iter()
+        .any(|start| name.starts_with(start));
     if kind == SpelledKind::Vector && !is_of_one_lane {
         reads.push(SpelledRegister::Exec);
         if name.starts_with("v_div_fmas") {
@@ -243,7 +254,10 @@ fn of(text: &str) -> SpelledInstr {
         ("exec", SpelledRegister::Exec),
         ("scc", SpelledRegister::Scc),
     ] {
-        if name.strip_prefix("s_cbranch_").is_some_and(|on| on.starts_with(tested)) {
+        if name
+            .strip_prefix("s_cbranch_")
+            .is_some_and(|on| on.starts_with(tested))
+        {
             reads.push(register);
         }
     }
@@ -304,7 +318,10 @@ mod tests {
         assert_eq!(save.writes, [Scalar(0), Scalar(1), Exec]);
         assert_eq!(save.reads, [Vcc, Exec]);
         let compare = of("s_cmp_eq_u32 s3, 7");
-        assert_eq!((compare.writes, compare.reads), (vec![Scc], vec![Scalar(3)]));
+        assert_eq!(
+            (compare.writes, compare.reads),
+            (vec![Scc], vec![Scalar(3)])
+        );
         assert_eq!(of("s_cbranch_scc1 40").reads, [Scc]);
         let wait = of("s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(3)");
         assert_eq!((wait.vm, wait.lgkm), (Some(0), Some(3)));
@@ -312,7 +329,10 @@ mod tests {
         assert_eq!(of("flat_load_dwordx4 v[2:5], v[0:1]").dwords, 4);
         assert_eq!(of("s_load_dword s0, s[4:5], 0x4").dwords, 1);
         assert_eq!(of("s_nop 0x3").idle, 3);
-        assert_eq!(of("v_max_f32_e64 v1, -|v4|, s2").reads, [Vector(4), Scalar(2), Exec]);
+        assert_eq!(
+            of("v_max_f32_e64 v1, -|v4|, s2").reads,
+            [Vector(4), Scalar(2), Exec]
+        );
         assert!(of("s_barrier").is_barrier());
     }
 }

@@ -50,12 +50,16 @@ fn survey() {
                     site.verdict().name(),
                     site.merge_point
                 );
-                let mut show = |name: &str, list: &[warpbound_analyse::split_sites::SplitObstacle]| {
-                    for obstacle in list.iter().take(3) {
-                        let at = obstacle.at.0;
-                        println!("      {name} op {at}: {} {:?}", obstacle.reason, obstacle.reason);
-                    }
-                };
+                let mut show =
+                    |name: &str, list: &[warpbound_analyse::split_sites::SplitObstacle]| {
+                        for obstacle in list.iter().take(3) {
+                            let at = obstacle.at.0;
+                            println!(
+                                "      {name} op {at}: {} {:?}",
+                                obstacle.reason, obstacle.reason
+                            );
+                        }
+                    };
                 if site.verdict() != SiteVerdict::SplitsAndMerges {
                     show("apart", &site.apart);
                     show("merged", &site.merged);

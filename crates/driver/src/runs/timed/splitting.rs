@@ -128,9 +128,9 @@ impl SplitPlan {
                 continue;
             }
             let obstacles = if merge { &site.merged } else { &site.apart };
-            let reasons = obstacles.iter().map(|obstacle| {
-                format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason)
-            });
+            let reasons = obstacles
+                .iter()
+                .map(|obstacle| format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason));
             let mut reasons: Vec<String> = reasons.collect();
             reasons.dedup();
             if marked.is_some() && is_marked(addr) {

@@ -96,8 +96,16 @@ fn the_model_is_the_longest_path() {
     for _ in 0..400 {
         let forest = forest(rng, 8);
         let chosen = random_choice(rng, forest.sites.len());
-        assert_eq!(forest.cycles(&chosen), longest_path(&forest, &chosen), "{forest:?}");
-        assert_eq!(forest.slots(&chosen), slots_in_use(&forest, &chosen), "{forest:?}");
+        assert_eq!(
+            forest.cycles(&chosen),
+            longest_path(&forest, &chosen),
+            "{forest:?}"
+        );
+        assert_eq!(
+            forest.slots(&chosen),
+            slots_in_use(&forest, &chosen),
+            "{forest:?}"
+        );
     }
 }
 
@@ -138,7 +146,10 @@ fn rows_hold_exactly_for_possible_choices() {
         }
         possible += 1;
         let roots = forest.roots.iter().map(|&root| saved[root]);
-        assert_eq!(value.expect("a point").to_string(), roots.sum::<i128>().to_string());
+        assert_eq!(
+            value.expect("a point").to_string(),
+            roots.sum::<i128>().to_string()
+        );
         for &root in &forest.roots {
             let mut more = point.clone();
             more[root] += 1;

@@ -663,7 +663,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
     ) {
         let mut block = Block::<WaveModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {
-            block.end_other_warps(only.warp);
+            block.end_other_waves(only.warp);
         }
         let free = self.residents.iter().position(Option::is_none);
         let resident = free.unwrap_or(self.residents.len());
@@ -709,8 +709,8 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
                 base: slot,
             });
             let mut wave = Wave::new(place, turns, (resident, wave as usize), top, now);
-            // Up to the turn of its SIMD.
-            wave.wait(turns.from(now), Stall::Selection);
+            // Up to the first turn of its SIMD after the start.
+            wave.wait(now + 1, Stall::Selection);
             self.prepare(&mut wave, now, now, gpu);
             self.waves[slot as usize] = Some(Box::new(wave));
         }
