@@ -35,6 +35,8 @@ pub struct Masks<'a> {
     states: Option<Solution<MaskState>>,
     /// For each node, its predecessors.
     predecessors: Vec<Vec<usize>>,
+    /// Whether the wave begins with an active lane, so that some branches have one way only.
+    begins_active: bool,
 }
 
 impl<'a> Masks<'a> {
@@ -44,6 +46,23 @@ impl<'a> Masks<'a> {
     ///
     /// A refusal after the time limit.
     pub fn compute(code: &'a Code, thread: &'a ThreadCfg) -> Result<Option<Masks<'a>>, Refusal> {
+        Masks::compute_from(code, thread, true)
+    }
+
+    /// Analyses a kernel for a wave that may walk anywhere without active lanes, as the split of one does. The facts hold
+    /// of the bits of its lanes.
+    pub(crate) fn compute_for_splits(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+    ) -> Result<Option<Masks<'a>>, Refusal> {
+        Masks::compute_from(code, thread, false)
+    }
+
+    fn compute_from(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+        begins_active: bool,
+    ) -> Result<Option<Masks<'a>>, Refusal> {
         if !code.writes_active_mask() && !code.writes_words_of_warp() {
             return Ok(None);
         }
@@ -57,6 +76,7 @@ impl<'a> Masks<'a> {
             numbers: BTreeMap::new(),
             states: None,
             predecessors: predecessors.collect(),
+            begins_active,
         };
         masks.find_sites();
         if masks.sites.len() <= MAX_SITES {
@@ -251,6 +271,13 @@ impl<'a> Masks<'a> {
     pub(crate) fn activates_others(&self, from: NodeId, node: NodeId, at: OpIndex) -> bool {
         let states = self.at_end(from).zip(self.before(node, at.next()));
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
+    }
+
+    /// Scalar registers of which the bits of lanes that are not active at the end of a node are known, as words of the low
+    /// half of a mask and of the high half.
+    pub(crate) fn bits_of_idle_lanes(&self, node: NodeId) -> Vec<(Cell, [Option<bool>; 2])> {
+        let state = self.at_end(node);
+        state.map_or_else(Vec::new, |state| state.bits_of_idle_lanes())
     }
 
     /// Whether the lanes that are active after an operation of a node were active before it.

@@ -24,6 +24,7 @@ use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
 use idle::IdleRegion;
 use join::{Liveness, MergePoint};
+use relation::SplitPart;
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
 
 /// Facts about a kernel, beside its operations, on which the sites depend.
@@ -122,6 +123,7 @@ pub fn find_sites(
             context,
         },
         masks,
+        split_masks: Masks::compute_for_splits(code, thread)?,
         live: Liveness::compute(code, dependence, thread),
         regions: BTreeMap::new(),
     };
@@ -222,6 +224,8 @@ impl<'a> Walk<'a> {
 struct SiteFinder<'a> {
     walk: Walk<'a>,
     masks: Masks<'a>,
+    /// Facts that hold of each split as well.
+    split_masks: Option<Masks<'a>>,
     live: Liveness,
     /// Regions of branches on the mask of active lanes, by node.
     regions: BTreeMap<usize, IdleRegion>,
@@ -294,10 +298,12 @@ impl SiteFinder<'_> {
     }
 
     fn region(&mut self, branch: usize) -> &IdleRegion {
-        let walk = self.walk;
-        self.regions
-            .entry(branch)
-            .or_insert_with(|| IdleRegion::of_branch(walk, branch))
+        let (walk, masks) = (self.walk, &self.split_masks);
+        self.regions.entry(branch).or_insert_with(|| {
+            let masks = masks.as_ref();
+            let known = masks.map(|masks| masks.bits_of_idle_lanes(NodeId(branch as u32)));
+            IdleRegion::of_branch(walk, branch, &known.unwrap_or_default())
+        })
     }
 
     /// Computes the regions of all branches on the mask of active lanes that the splits of a site may reach.
@@ -316,7 +322,7 @@ impl SiteFinder<'_> {
         in_region: &BTreeSet<SplitObstacle>,
     ) -> Vec<SplitObstacle> {
         self.compute_regions(branch);
-        let tail = relation::follow(self.walk, &self.regions, branch, None);
+        let tail = relation::follow(self.walk, &self.regions, branch, (SplitPart::Any, None));
         in_region.union(&tail.obstacles).copied().collect()
     }
 
@@ -326,7 +332,8 @@ impl SiteFinder<'_> {
         point: &MergePoint,
         mut obstacles: BTreeSet<SplitObstacle>,
     ) -> Vec<SplitObstacle> {
-        let tail = relation::follow(self.walk, &self.regions, branch, Some(point));
+        let follow = |part| relation::follow(self.walk, &self.regions, branch, (part, Some(point)));
+        let tail = follow(SplitPart::Any);
         obstacles.extend(tail.obstacles);
         if tail.nodes.contains(&branch) {
             obstacles.insert(SplitObstacle {
@@ -335,7 +342,8 @@ impl SiteFinder<'_> {
             });
         }
         let live = self.live.before(self.walk, point);
-        for (&cell, relation) in &tail.at_end.words {
+        // The merged wave has the scalar registers of the split that was active at the branch.
+        for (&cell, relation) in &follow(SplitPart::Active).at_end.words {
             if live.contains(cell.index()) && !is_followed_apart(cell) {
                 obstacles.insert(SplitObstacle {
                     at: point.at,

@@ -8,13 +8,14 @@ use warpbound_driver::Session;
 use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
 use warpbound_testkit::random::{WarpCampaign, campaign};
 
-use crate::audit_control_words;
 use crate::repository::{Repository, files_with_extension};
+use crate::{audit_control_words, audit_splits};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
                                                        [--cycles COUNT [--from NUMBER]]
                                                        [--waves COUNT]
+                                                       [--splits COUNT]
 
 Runs warps through random programs (half of the runs) and through the control flow
 of kernels/built (the other half), in random launches and both divergence orders, and compares
@@ -26,13 +27,16 @@ four machines with different numbers, cache states, contents of memory and diver
 and each run is compared with the bounds in cycles: for the program's loop bounds, and for the run's.
 With --waves, waves of 64 lanes run random structured programs that keep masks, and are compared with the claims about
 masks, about values of active lanes, about loops and with the bound.
+With --splits, random programs of machine code run with waves that split, without and with time: what they leave in memory
+is compared with what each lane computes alone, and sites that the analysis accepts must change nothing.
 Prints totals and fails on any contradiction.
 
   --runs COUNT     runs in all (100000)
   --seed NUMBER    start of the random sequence (1)
   --cycles COUNT   programs with random control words
   --from NUMBER    number of the first of them (0)
-  --waves COUNT    waves, four for each program";
+  --waves COUNT    waves, four for each program
+  --splits COUNT   programs that run with waves that split";
 
 /// Number of problems that are printed.
 const SHOWN: usize = 20;
@@ -94,7 +98,7 @@ fn audit_random_waves(seed: u64, count: usize) -> anyhow::Result<()> {
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut seed) = (100_000usize, 1u64);
-    let (mut cycles, mut first, mut waves) = (None, 0u64, None);
+    let (mut cycles, mut first, mut waves, mut splits) = (None, 0u64, None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let value = rest.next().context("an option without a value")?;
@@ -104,6 +108,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--cycles" => cycles = Some(value.parse()?),
             "--from" => first = value.parse()?,
             "--waves" => waves = Some(value.parse()?),
+            "--splits" => splits = Some(value.parse()?),
             other => bail!("no option is called {other:?}"),
         }
     }
@@ -112,6 +117,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     if let Some(count) = waves {
         return audit_random_waves(seed, count);
+    }
+    if let Some(count) = splits {
+        return audit_splits::run(seed, count);
     }
     let random = campaign(seed, runs / 2);
     print("random programs", &random);

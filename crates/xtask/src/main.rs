@@ -9,6 +9,7 @@ mod audit_cycles;
 mod audit_kernels;
 mod audit_loops;
 mod audit_mini;
+mod audit_splits;
 mod compare_results;
 mod containers;
 mod cubin;

@@ -373,6 +373,20 @@ impl MaskState {
         })
     }
 
+    /// Words of which the bits of lanes that are not active are known, as the low half of a mask and as the high half.
+    pub(super) fn bits_of_idle_lanes(&self) -> Vec<(Cell, [Option<bool>; 2])> {
+        let active = Cell::EXEC_WORDS.map(|cell| self.word(cell));
+        let known = |word: &MaskWord| {
+            active.each_ref().map(|active| {
+                let is_zero = word.is_subset(active);
+                let is_one = word.negated().is_subset(active);
+                (is_zero != is_one).then_some(is_one)
+            })
+        };
+        let bits = self.words.iter().map(|(&cell, word)| (cell, known(word)));
+        bits.collect()
+    }
+
     /// All claims.
     pub(super) fn claims(&self, sites: &[MaskSite]) -> Vec<MaskClaim> {
         let mut claims = Vec::new();

@@ -15,10 +15,10 @@ pub(super) struct MaskProblem<'m, 'a> {
     pub(super) deadline: Deadline,
 }
 
-/// Facts before the first node: lanes are active.
+/// Facts before the first node: lanes are active, unless the wave is any split.
 pub(super) fn at_entry(masks: &Masks<'_>) -> MaskState {
     let mut state = MaskState::default();
-    state.is_active = true;
+    state.is_active = masks.begins_active;
     if let Some(site) = masks.number(MaskSite::Entry) {
         state.name_active(site);
     }
@@ -133,7 +133,7 @@ impl DataflowProblem for MaskProblem<'_, '_> {
                     continue;
                 }
                 match some {
-                    true if words == Cell::EXEC_WORDS => {
+                    true if words == Cell::EXEC_WORDS && masks.begins_active => {
                         state.occupy(masks.sites.len() as u32);
                     }
                     true => {}

@@ -17,6 +17,8 @@ use warpbound_simt::NodeId;
 
 use super::obstacle::{ObstacleReason, SplitObstacle};
 use super::{Walk, idle_side};
+#[cfg(doc)]
+use crate::masks::Masks;
 
 /// Bit of a lane in a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +51,13 @@ pub(super) struct IdleRegion {
 
 impl IdleRegion {
     /// Follows the code between the branch at the end of a node and its join.
-    pub(super) fn of_branch(walk: Walk<'_>, branch: usize) -> IdleRegion {
+    ///
+    /// `known` are bits of lanes that are not active there ([`Masks::bits_of_idle_lanes`]).
+    pub(super) fn of_branch(
+        walk: Walk<'_>,
+        branch: usize,
+        known: &[(Cell, [Option<bool>; 2])],
+    ) -> IdleRegion {
         let join = walk.join(branch);
         let start = walk.dependence.graph.len();
         let mut problem = IdleProblem {
@@ -58,11 +66,8 @@ impl IdleRegion {
             join,
             start,
         };
-        let at_branch = Cell::EXEC_WORDS.into_iter().zip([
-            [LaneBit::Zero, LaneBit::Unknown],
-            [LaneBit::Unknown, LaneBit::Zero],
-        ]);
-        let solution = match solve(&mut problem, start, at_branch.collect()) {
+        let at_branch = bits_at_branch(known);
+        let solution = match solve(&mut problem, start, at_branch) {
             Ok(solution) => solution,
             Err(never) => match never {},
         };
@@ -86,6 +91,25 @@ impl IdleRegion {
             obstacles,
         }
     }
+}
+
+/// Words of which the bits of an idle lane are known at the branch.
+fn bits_at_branch(known: &[(Cell, [Option<bool>; 2])]) -> ChangedWords {
+    let bit = |cell: Cell, value: Option<bool>| match value {
+        Some(false) => LaneBit::Zero,
+        Some(true) => LaneBit::One,
+        None => LaneBit::Initial(cell),
+    };
+    let known = known.iter();
+    let mut words: ChangedWords = known
+        .map(|&(cell, values)| (cell, values.map(|value| bit(cell, value))))
+        .collect();
+    for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
+        let mut bits = [LaneBit::Unknown; 2];
+        bits[half] = LaneBit::Zero;
+        words.insert(cell, bits);
+    }
+    words
 }
 
 /// Accesses in nodes to shared memory by which lanes of a wave may exchange data without barriers.

@@ -78,7 +78,7 @@ pub enum ObstacleReason {
     ScalarStore,
     /// A message: each split would send it.
     Message,
-    /// A barrier that a split may skip.
+    /// A barrier that a split may skip, or at which one would wait that is to merge.
     Barrier,
     /// An access to shared memory, by which lanes may exchange data, in code without barriers.
     SharedMemory,
@@ -139,7 +139,7 @@ impl fmt::Display for ObstacleReason {
             ObstacleReason::WritesLanes => "writes registers of lanes that may not be active",
             ObstacleReason::ScalarStore => "a scalar store, which each split would execute",
             ObstacleReason::Message => "a message, which each split would send",
-            ObstacleReason::Barrier => "a barrier, which a split may skip",
+            ObstacleReason::Barrier => "a barrier, at which not all splits arrive or merge",
             ObstacleReason::SharedMemory => {
                 "shared memory may pass data between lanes without a barrier: the group is one wave"
             }

@@ -250,12 +250,21 @@ pub(super) struct FollowedSplits {
     pub(super) at_end: Differences,
 }
 
+/// Split of a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SplitPart {
+    /// The lanes that are active at the branch: up to the join, they do what the whole wave does.
+    Active,
+    /// Any of both.
+    Any,
+}
+
 /// Follows the splits from the join of the branch at the end of a node to the merge point, or to the end of the kernel.
 pub(super) fn follow(
     walk: Walk<'_>,
     regions: &BTreeMap<usize, IdleRegion>,
     branch: usize,
-    until: Option<&MergePoint>,
+    (part, until): (SplitPart, Option<&MergePoint>),
 ) -> FollowedSplits {
     let mut found = FollowedSplits::default();
     let start = walk.join(branch);
@@ -269,7 +278,9 @@ pub(super) fn follow(
     let at = walk.thread.space.block(NodeId(branch as u32)).last;
     let mut initial = Differences::default();
     set_active_lanes(&mut initial, at);
-    let initial = initial.past(region);
+    if part == SplitPart::Any {
+        initial = initial.past(region);
+    }
     let mut problem = RelationProblem {
         walk,
         regions,
@@ -378,6 +389,10 @@ impl RelationProblem<'_> {
         }
         if matches!(op.control, ControlEffect::Unsupported(_)) {
             reasons.push(ObstacleReason::Control);
+        }
+        // Splits that wait at a barrier do not merge.
+        if self.until.is_some() && op.barrier {
+            reasons.push(ObstacleReason::Barrier);
         }
         let is_wave = op.scope == OpScope::Warp;
         if is_wave && op.writes.iter().any(|cell| cell.is_per_lane()) {

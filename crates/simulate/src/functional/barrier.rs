@@ -85,7 +85,7 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 .sum();
             let all = self.launch.block.iter().product::<u32>();
             // Chips before Volta do not wait for warps that have exited (SOUNDNESS 7).
-            let expected = wait.threads.unwrap_or(all - exited);
+            let expected = wait.threads.unwrap_or(all.saturating_sub(exited));
             if arrived < expected {
                 continue;
             }

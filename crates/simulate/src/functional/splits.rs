@@ -128,6 +128,7 @@ impl Block<'_, WaveModel, WAVE_LANES> {
     /// Merges two splits that are about to execute the same instruction: lanes of `from` become lanes of `into`, with their
     /// vector registers; scalar registers are those of `into`. `from` has then ended, without lanes.
     pub(crate) fn merge(&mut self, into: usize, from: usize) {
+        let fault = self.split_fault;
         let Ok([into, from]) = self.warps.get_disjoint_mut([into, from]) else {
             return;
         };
@@ -140,7 +141,9 @@ impl Block<'_, WaveModel, WAVE_LANES> {
         }
         into.model.merge(&mut from.model);
         into.set_mask(exec_words(), into.model.active());
-        into.threads += from.threads;
+        if fault != Some(SplitFault::BarrierNotCounted) {
+            into.threads += from.threads;
+        }
         from.threads = 0;
     }
 }

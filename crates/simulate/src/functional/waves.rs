@@ -11,6 +11,7 @@ use super::*;
 
 mod extents;
 mod memories;
+mod splits;
 
 /// A launch of a program in text; its buffers.
 pub(super) struct WaveRun {

@@ -697,6 +697,23 @@ fn splits_without_a_place() {
     full.setup.vgprs = 256;
     let full = full.with(Parameter::SimdVgprs, 256);
     assert_eq!(refusals(full), [SplitRefusal::NoRegisters; 2]);
+    // Registers for two waves: the wave and its first child.
+    let half = || {
+        let mut half = case(2).with(Parameter::SplitRegisters, 0);
+        half.setup.vgprs = 128;
+        half.with(Parameter::SimdVgprs, 256)
+    };
+    assert_eq!(refusals(half()), [SplitRefusal::NoRegisters]);
+    // They are kept for groups that have not started: the first of these starts a million cycles later.
+    let mut later = half();
+    later.launch.grid = [2, 1, 1];
+    later.setup.splitting.splits = 1;
+    let later = later.with(Parameter::LaunchBlock, 1_000_000).run();
+    let splits = later.events.iter().filter_map(|(_, event)| match event {
+        Event::Split { parent, .. } => Some(parent.block),
+        _ => None,
+    });
+    assert_eq!(splits.collect::<Vec<_>>(), [1]);
 }
 
 /// Waves and splits account for all cycles between their issues; slots are free again after a merge or an end.

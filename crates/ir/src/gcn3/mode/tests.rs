@@ -67,6 +67,25 @@ fn other_fields_stay() {
     );
 }
 
+/// Bit 21 marks branches at which waves split; arithmetic does not depend on it.
+#[test]
+fn the_mark_of_splits_leaves_all_modes_known() {
+    // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 21, 1), 1; the same with s9.
+    for mark in [&[0xba00_0541, 1][..], &[0xb909_0541]] {
+        let modes = modes_of(&[mark, &[END]].concat(), &[0]);
+        let last = modes.last().copied().unwrap_or_default();
+        let initial = ModeState::of_descriptor(DEFAULT);
+        assert_eq!(
+            (last.single(), last.double()),
+            (initial.single(), initial.double())
+        );
+        assert_eq!(
+            (last.is_ieee(), last.clamps_nan()),
+            (Some(true), Some(true))
+        );
+    }
+}
+
 #[test]
 fn an_unknown_value_makes_its_field_unknown() {
     let modes = modes_of(&[SET_DOUBLE_ROUNDING, END], &[0]);

@@ -384,6 +384,12 @@ fn fields_of_the_mode() {
     wave.set_scalar(8, 0xfffd);
     wave.step(row("s_setreg_b32") | 8 << 16 | code);
     assert_eq!(wave.scalar(scalar::MODE), 0x2001d0);
+    // hwreg(HW_REG_MODE, 21, 1): the mark of branches at which waves split.
+    let mark = 21 << 6 | 1;
+    for (value, mode) in [(0, 0x1d0), (1, 0x2001d0)] {
+        wave.step(row("s_setreg_imm32_b32") | mark | value << 32);
+        assert_eq!(wave.scalar(scalar::MODE), mode);
+    }
     // Bits 27 and 28 address registers by an index and skip vector instructions; another register.
     let all = 31 << 11 | 1;
     let trap_status = 3;
