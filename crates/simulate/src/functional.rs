@@ -162,31 +162,33 @@ pub fn launch_single_warp<L>(
 where
     L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
 {
+    let index = launch.block_at(only.block);
     match launch.wave_entry {
         Some(_) => {
             let program = Program::<WAVE_LANES>::untimed(code, launch);
-            run_single_warp::<WaveModel, WAVE_LANES>(&program, launch, only, memory, listener)
+            let mut block = Block::<WaveModel, WAVE_LANES>::new(&program, launch, index);
+            block.end_other_waves(only.warp);
+            run_single_block(block, &program, (launch, index), memory, listener)
         }
         None => {
             let program = Program::<NVIDIA_LANES>::untimed(code, launch);
-            run_single_warp::<NvidiaModel, NVIDIA_LANES>(&program, launch, only, memory, listener)
+            let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
+            block.end_other_warps(only.warp);
+            run_single_block(block, &program, (launch, index), memory, listener)
         }
     }
 }
 
-/// Executes one warp of a compiled launch.
-fn run_single_warp<E: ExecutionModel<u32>, const W: usize>(
+/// Executes one block of a compiled launch.
+fn run_single_block<E: ExecutionModel<u32>, const W: usize>(
+    block: Block<'_, E, W>,
     program: &Program<'_, W>,
-    launch: &Launch,
-    only: SingleWarp,
+    (launch, index): (&Launch, Size),
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<E>,
 ) -> Result<Counts, Fault> {
     let mut counts = Counts::new(program.ops.len());
     let mut left = launch.max_instructions;
-    let index = launch.block_at(only.block);
-    let mut block = Block::<E, W>::new(program, launch, index);
-    block.end_other_warps(only.warp);
     block.run(&mut ExecContext {
         memory,
         counts: &mut counts,

@@ -338,6 +338,7 @@ impl LoneWarpComparison<'_> {
                     caches: Some(caches),
                     only: Some(warp),
                     max_instructions: Some(self.runs.max_instructions),
+                    splitting: self.runs.cycles.splitting.clone(),
                     ..TimedOptions::new(self.runs.cycles.machine.clone())
                 };
                 self.run(&options, &seen, &bound);
@@ -386,7 +387,11 @@ impl LoneWarpComparison<'_> {
     fn run(&mut self, options: &TimedOptions, seen: &MonitoredRun, bound: &BoundOfCounts) {
         let (session, prepared) = (self.session, self.prepared);
         match session.simulate_with(prepared, self.launch, options, &mut Silent) {
-            Ok(run) if run.counts.issued() == seen.observations.issued => {
+            // With splits, operations are issued for some lanes after the others.
+            Ok(run)
+                if run.counts.issued() == seen.observations.issued
+                    || options.splitting.splits > 0 =>
+            {
                 self.compare(options, run.cycles.0.0, bound);
             }
             _ => self.found.skipped += 1,

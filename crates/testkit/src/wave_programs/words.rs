@@ -122,7 +122,7 @@ impl<'a> Words<'a> {
         let shifts = [
             self.rng.u32(2..=8),
             self.rng.u32(2..=8),
-            self.rng.u32(2..=6),
+            self.rng.u32(3..=6),
         ];
         self.wait(15, 0);
         for (vector, scalar, shift) in
