@@ -16,7 +16,7 @@ mod validity;
 
 pub use family::MachineFamily;
 pub use gpu_model::{GpuModel, ModelChoices, ParameterRange, Provenance};
-pub use occupancy::{BlockResources, BlockTooLarge, Limit, Occupancy};
+pub use occupancy::{BlockResources, BlockTooLarge, Limit, Occupancy, WaveNeeds};
 pub use parameter::{Domain, Parameter, SlowEnd, Unit};
 pub use policy::SchedulerPolicy;
 pub use selection::{MachineConfig, Selection};

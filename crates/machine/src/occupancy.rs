@@ -1,13 +1,17 @@
-//! Occupancy: the number of blocks that fit on an SM, and the resources that limit it.
+//! Occupancy: the number of blocks that fit on an SM or a compute unit, and the resources that limit it.
 //!
-//! The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to warps in
+//! The rules for SMs are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`): registers are allocated to warps in
 //! steps, each sub-partition holds whole warps only, and shared memory is allocated to blocks in steps.
 
 use std::fmt;
 
-use crate::{MachineConfig, Parameter};
+use crate::{MachineConfig, MachineFamily, Parameter};
 
-/// Resources that a block needs, or that an SM has left.
+mod compute_unit;
+
+pub use compute_unit::WaveNeeds;
+
+/// Resources that a block or workgroup needs, or that an SM or compute unit has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockResources {
     /// Threads.
@@ -18,8 +22,10 @@ pub struct BlockResources {
     pub blocks: u64,
     /// 32-bit registers; a warp counts for its share of the SM, see [`BlockResources::of_block`].
     pub registers: u64,
-    /// Bytes of shared memory.
+    /// Bytes of shared memory or LDS.
     pub shared: u64,
+    /// Barriers of a compute unit; a group of one wave needs none. 0 on NVIDIA's GPUs, where `blocks` limits them.
+    pub barriers: u64,
 }
 
 impl BlockResources {
@@ -43,6 +49,7 @@ impl BlockResources {
             blocks: machine[Parameter::SmBlocks],
             registers: machine[Parameter::SmRegisters],
             shared: machine[Parameter::SmShared],
+            barriers: 0,
         }
     }
 
@@ -74,6 +81,7 @@ impl BlockResources {
             blocks: 1,
             registers: warps.saturating_mul(share),
             shared: in_steps(shared, machine[Parameter::SharedStep]),
+            barriers: 0,
         }
     }
 
@@ -85,6 +93,7 @@ impl BlockResources {
             blocks: self.blocks.checked_sub(taken.blocks)?,
             registers: self.registers.checked_sub(taken.registers)?,
             shared: self.shared.checked_sub(taken.shared)?,
+            barriers: self.barriers.checked_sub(taken.barriers)?,
         })
     }
 
@@ -97,6 +106,7 @@ impl BlockResources {
             blocks: self.blocks + given.blocks,
             registers: self.registers + given.registers,
             shared: self.shared + given.shared,
+            barriers: self.barriers + given.barriers,
         }
     }
 }
@@ -115,7 +125,7 @@ fn in_steps(count: u64, step: u64) -> u64 {
     count.div_ceil(step).saturating_mul(step)
 }
 
-/// Resource that limits the blocks on an SM.
+/// Resource that limits the blocks on an SM, or the workgroups on a compute unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Limit {
     /// Threads.
@@ -124,10 +134,14 @@ pub enum Limit {
     Warps,
     /// Blocks.
     Blocks,
-    /// Registers.
+    /// Registers; on a compute unit, vector registers.
     Registers,
     /// Shared memory.
     Shared,
+    /// Scalar registers of a compute unit.
+    ScalarRegisters,
+    /// Barriers of a compute unit.
+    Barriers,
 }
 
 impl Limit {
@@ -139,18 +153,31 @@ impl Limit {
             Limit::Blocks => "blocks",
             Limit::Registers => "registers",
             Limit::Shared => "shared memory",
+            Limit::ScalarRegisters => "scalar registers",
+            Limit::Barriers => "barriers",
+        }
+    }
+
+    /// Name in reports on compute units.
+    pub fn gcn3_name(self) -> &'static str {
+        match self {
+            Limit::Warps => "waves",
+            Limit::Blocks => "workgroups",
+            Limit::Registers => "vector registers",
+            Limit::Shared => "LDS",
+            _ => self.name(),
         }
     }
 }
 
-/// Occupancy of an SM with blocks of one kernel.
+/// Occupancy of an SM or a compute unit with blocks of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Occupancy {
-    /// Resident blocks per SM, at least 1.
+    /// Resident blocks per SM or compute unit, at least 1.
     pub blocks: u64,
     /// Warps of these blocks.
     pub warps: u64,
-    /// Resident warps per SM at most.
+    /// Resident warps per SM or compute unit at most.
     pub most_warps: u64,
     /// Resources that are exhausted for one more block, in the order of [`Limit`].
     pub limits: Vec<Limit>,
@@ -215,21 +242,25 @@ impl Occupancy {
     }
 }
 
-/// Error of a block that does not fit on an empty SM.
+/// Error of a block that does not fit on an empty SM, or a workgroup that does not fit on an empty compute unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockTooLarge {
     /// Exceeded parameter.
     pub limit: Parameter,
     /// Amount that the block needs, as it is allocated.
     pub takes: u64,
-    /// Amount that an SM has.
+    /// Amount that the SM, compute unit or SIMD has.
     pub has: u64,
 }
 
 impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
-        write!(f, "a block takes {takes}, but {name} is {has}")
+        let block = match self.limit.is_of(MachineFamily::Nvidia) {
+            true => "block",
+            false => "workgroup",
+        };
+        write!(f, "a {block} takes {takes}, but {name} is {has}")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Wave instructions per second of kernels for GCN3 without time, on one core; the results are checked:
+//! Wave instructions per second of kernels for GCN3 without and with time, on one core; the results are checked:
 //! `cargo bench -p warpbound-simulate --bench waves`.
 #![allow(clippy::expect_used, reason = "benchmarks")]
 
@@ -7,9 +7,11 @@ use divan::counter::ItemsCount;
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
 use warpbound_isa::{Program, amd};
-use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, bind};
 use warpbound_load::Image;
+use warpbound_machine::{GpuModel, SchedulerPolicy, Selection};
 use warpbound_simulate::functional::launch;
+use warpbound_simulate::timed::{Silent, SplitSetup, WaveSetup, run_waves};
 
 fn main() {
     divan::main();
@@ -127,8 +129,8 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     words.map(|word| u32::from_le_bytes(*word)).collect()
 }
 
-/// Loaded case: code, launch, memory at the start.
-fn open(case: &Case) -> (Code, Launch, GlobalMemory) {
+/// Loaded case: instructions, code, launch, memory at the start.
+fn open(case: &Case) -> (amd::GcnProgram, Code, Launch, GlobalMemory) {
     let folder = env!("CARGO_MANIFEST_DIR");
     let path = format!("{folder}/../../kernels/built/{}.gfx803.co", case.file);
     let image = Image::parse(&std::fs::read(path).expect("a file")).expect("it loads");
@@ -139,7 +141,7 @@ fn open(case: &Case) -> (Code, Launch, GlobalMemory) {
     let kernel = image.kernel(grid.kernel.as_deref().expect("a name"));
     let kernel = kernel.expect("it has the kernel");
     let program = amd::GcnProgram::decode(kernel.code()).expect("instructions");
-    let code = warpbound_ir::lift(kernel, &Program::Amd(program)).expect("it lifts");
+    let code = warpbound_ir::lift(kernel, &Program::Amd(program.clone())).expect("it lifts");
     let most = 1_000_000_000;
     let bound = bind(&grid, &image, kernel, &code, PathOrder::TakenFirst, most);
     let (launch, mut memory) = bound.expect("it suits the kernel");
@@ -152,12 +154,12 @@ fn open(case: &Case) -> (Code, Launch, GlobalMemory) {
         let bytes: Vec<u8> = buffer.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert!(memory.write(address, &bytes));
     }
-    (code, launch, memory)
+    (program, code, launch, memory)
 }
 
 #[divan::bench(args = &CASES)]
 fn functional(bencher: Bencher, case: &Case) {
-    let (code, state, memory) = open(case);
+    let (_, code, state, memory) = open(case);
     let mut after = memory.clone();
     let count = launch(&code, &state, &mut after).expect("it runs").issued();
     let buffers = |memory: &GlobalMemory| -> Vec<Vec<u32>> {
@@ -169,4 +171,35 @@ fn functional(bencher: Bencher, case: &Case) {
         .counter(ItemsCount::new(count))
         .with_inputs(|| memory.clone())
         .bench_local_refs(|memory| launch(&code, &state, memory).expect("it runs").issued());
+}
+
+#[divan::bench(args = &CASES)]
+fn timed(bencher: Bencher, case: &Case) {
+    let (program, code, state, memory) = open(case);
+    let entry = state.wave_entry.as_ref().expect("waves");
+    let machine = GpuModel::built_in("r9-nano").expect("a machine");
+    let setup = WaveSetup {
+        machine: machine.select(Selection::Typical),
+        policy: SchedulerPolicy::Oldest,
+        caches: StartCaches::Cold,
+        vgprs: entry.vector_count().into(),
+        sgprs: entry.scalar_count().into(),
+        only: None,
+        splitting: SplitSetup::default(),
+    };
+    let run = |memory: &mut GlobalMemory| {
+        let result = run_waves(&code, &program, &state, &setup, memory, &mut Silent);
+        result.expect("it runs").counts.issued()
+    };
+    let mut after = memory.clone();
+    let count = run(&mut after);
+    let buffers = |memory: &GlobalMemory| -> Vec<Vec<u32>> {
+        memory.buffers().iter().map(|b| words(&b.bytes)).collect()
+    };
+    let (number, expected) = (case.result)(&buffers(&memory));
+    assert!(buffers(&after)[number] == expected, "{case}");
+    bencher
+        .counter(ItemsCount::new(count))
+        .with_inputs(|| memory.clone())
+        .bench_local_refs(run);
 }

@@ -48,6 +48,13 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
 }
 
 impl Block<'_, WaveModel, WAVE_LANES> {
+    /// Ends all waves but one before their first instruction.
+    pub(crate) fn end_other_waves(&mut self, number: u32) {
+        for (_, wave) in (0..).zip(&mut self.warps).filter(|(n, _)| *n != number) {
+            wave.model.end();
+        }
+    }
+
     /// Lanes of a wave that exist and belong to a split of it.
     pub(crate) fn existing_lanes(&self, warp: usize) -> Mask {
         let warp = &self.warps[warp];

@@ -331,6 +331,7 @@ fn blocks_that_fit(free: &BlockResources, need: &BlockResources) -> u64 {
         (free.blocks, need.blocks),
         (free.registers, need.registers),
         (free.shared, need.shared),
+        (free.barriers, need.barriers),
     ]
     .into_iter()
     // A resource of which the block needs nothing does not limit it.

@@ -20,6 +20,7 @@ const SM: BlockResources = BlockResources {
     blocks: 32,
     registers: 65536,
     shared: 64 << 10,
+    barriers: 0,
 };
 
 fn need(threads: u64, shared: u64) -> BlockResources {
@@ -29,6 +30,7 @@ fn need(threads: u64, shared: u64) -> BlockResources {
         blocks: 1,
         registers: 0,
         shared,
+        barriers: 0,
     }
 }
 

@@ -5,3 +5,4 @@ mod conditions;
 mod dispatch;
 mod gcn3;
 mod timed_waves;
+mod wave_rules;

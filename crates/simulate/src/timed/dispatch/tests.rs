@@ -8,6 +8,7 @@ const SM: BlockResources = BlockResources {
     blocks: 32,
     registers: 65536,
     shared: 64 << 10,
+    barriers: 0,
 };
 
 fn kernel(stream: u32, blocks: u64, threads: u64) -> KernelLaunch {
@@ -21,6 +22,7 @@ fn kernel(stream: u32, blocks: u64, threads: u64) -> KernelLaunch {
             blocks: 1,
             registers: 0,
             shared: 0,
+            barriers: 0,
         },
     }
 }

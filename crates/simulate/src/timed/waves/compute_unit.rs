@@ -44,6 +44,8 @@ pub(super) struct WaveContext<'a, 'r, L> {
     pub(super) budget: u64,
     /// Cycle in which the L2 cache has accepted all stores so far.
     pub(super) stores_done: u64,
+    /// Number of groups that have not started.
+    pub(super) unstarted: u64,
     pub(super) probe: WaveProbe,
     pub(super) listener: &'a mut L,
 }
@@ -588,7 +590,9 @@ impl<'r> ComputeUnit<'r> {
         let slots = std::mem::take(&mut resident.base_slots);
         for slot in slots {
             self.held[slot as usize] = false;
-            self.simds[(slot % self.shape.simds) as usize].holders -= 1;
+            let simd = &mut self.simds[(slot % self.shape.simds) as usize];
+            simd.holders -= 1;
+            simd.base_waves -= 1;
         }
         self.residents[wave.resident] = None;
         effects.ended_blocks += 1;
@@ -661,9 +665,10 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
         (number, index): (u64, Size),
         gpu: &mut WaveContext<'_, 'r, L>,
     ) {
+        gpu.unstarted = gpu.unstarted.saturating_sub(1);
         let mut block = Block::<WaveModel, _>::new(gpu.program, gpu.launch, index);
         if let Some(only) = gpu.setup.only {
-            block.end_other_warps(only.warp);
+            block.end_other_waves(only.warp);
         }
         let free = self.residents.iter().position(Option::is_none);
         let resident = free.unwrap_or(self.residents.len());
@@ -701,6 +706,7 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
             };
             let simd = &mut self.simds[simd as usize];
             simd.holders += 1;
+            simd.base_waves += 1;
             let turns = simd.turns;
             simd.add(SimdWave {
                 ready: NEVER,
@@ -709,8 +715,8 @@ impl<'r, L: EventListener> Multiprocessor<WaveContext<'_, 'r, L>> for ComputeUni
                 base: slot,
             });
             let mut wave = Wave::new(place, turns, (resident, wave as usize), top, now);
-            // Up to the turn of its SIMD.
-            wave.wait(turns.from(now), Stall::Selection);
+            // Up to the first turn of its SIMD after the start.
+            wave.wait(now + 1, Stall::Selection);
             self.prepare(&mut wave, now, now, gpu);
             self.waves[slot as usize] = Some(Box::new(wave));
         }

@@ -32,6 +32,8 @@ pub(super) struct Simd {
     pub(super) vector: Pipelines,
     /// Waves and splits that hold registers of the SIMD.
     pub(super) holders: u64,
+    /// Those of them that are no splits.
+    pub(super) base_waves: u64,
     /// Cycle of its next event in the event queue.
     pub(super) wake: u64,
 }
@@ -44,6 +46,7 @@ impl Simd {
             turns,
             vector,
             holders: 0,
+            base_waves: 0,
             wake: NEVER,
         }
     }

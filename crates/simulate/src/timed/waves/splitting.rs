@@ -68,7 +68,12 @@ impl<'r> ComputeUnit<'r> {
         let slot = slots.find(is_free).ok_or(SplitRefusal::NoSlot)?;
         let has_own = gpu.parameters.get(Parameter::SplitRegisters) != 0;
         let simd = &self.simds[wave.place.scheduler as usize];
-        match has_own || simd.holders < self.shape.holders {
+        // Groups that have not started find the registers of their waves.
+        let kept = match gpu.unstarted {
+            0 => 0,
+            _ => u64::from(self.shape.residents).saturating_sub(simd.base_waves),
+        };
+        match has_own || simd.holders + kept < self.shape.holders {
             true => Ok(slot),
             false => Err(SplitRefusal::NoRegisters),
         }
