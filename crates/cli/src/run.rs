@@ -208,7 +208,7 @@ fn split_options(arguments: &RunArguments) -> Result<SplitOptions, Diagnostic> {
             None => SplitMarks::Own,
             Some("all") => SplitMarks::All,
             Some("mode") => SplitMarks::Mode,
-            Some(_) => return Err(Diagnostic::new("files of marks are not read yet")),
+            Some(file) => SplitMarks::At(input::marks(file)?),
         },
         merge: matches!(arguments.merge, Some(SplitMerge::Join)),
     })

@@ -78,7 +78,9 @@ impl IdleRegion {
         for &node in &nodes {
             check_node(walk, node, &solution, &mut obstacles, &mut writers);
         }
-        let at_join = solution.get(join).filter(|_| join < walk.thread.space.len());
+        let at_join = solution
+            .get(join)
+            .filter(|_| join < walk.thread.space.len());
         let written = at_join.map(|words| {
             let bits = |cell: Cell| words.get(&cell).copied().unwrap_or(initial(cell));
             let all = writers.iter().map(|(&cell, &at)| (cell, (bits(cell), at)));
@@ -116,7 +118,11 @@ pub(super) fn exchanges(
     nodes: impl Iterator<Item = usize>,
 ) -> BTreeSet<SplitObstacle> {
     let ops = nodes.flat_map(|node| walk.ops(node));
-    let ops = ops.filter(|&at| walk.code.get(at).is_some_and(|op| exchanges_lanes(walk, op)));
+    let ops = ops.filter(|&at| {
+        walk.code
+            .get(at)
+            .is_some_and(|op| exchanges_lanes(walk, op))
+    });
     let obstacles = ops.map(|at| SplitObstacle {
         at,
         reason: ObstacleReason::SharedMemory,
@@ -162,7 +168,11 @@ impl DataflowProblem for IdleProblem<'_> {
             return Ok(());
         }
         let mut state = state.clone();
-        let from = if node == self.start { self.branch } else { node };
+        let from = if node == self.start {
+            self.branch
+        } else {
+            node
+        };
         if node != self.start {
             for at in self.walk.ops(node) {
                 if let Some(op) = self.walk.code.get(at) {
@@ -312,10 +322,13 @@ fn obstacle_of(
     if matches!(op.control, ControlEffect::Unsupported(_)) || resolved.external.is_some() {
         return Some(ObstacleReason::Control);
     }
-    let stays_idle = Cell::EXEC_WORDS.into_iter().enumerate().all(|(half, cell)| {
-        let bits = state.get(&cell);
-        bits.is_some_and(|bits| bits[half] == LaneBit::Zero)
-    });
+    let stays_idle = Cell::EXEC_WORDS
+        .into_iter()
+        .enumerate()
+        .all(|(half, cell)| {
+            let bits = state.get(&cell);
+            bits.is_some_and(|bits| bits[half] == LaneBit::Zero)
+        });
     (!stays_idle).then_some(ObstacleReason::ActivatesLanes)
 }
 
@@ -356,11 +369,15 @@ fn add_lone_loads(walk: Walk<'_>, node: usize, obstacles: &mut BTreeSet<SplitObs
         let plain = matches!(op.meaning, Some(Meaning::Set(_)));
         op.scope == OpScope::Warp && !plain
     };
-    let ops = walk.ops(node).filter(|&at| walk.code.get(at).is_some_and(accesses));
-    obstacles.extend(ops.map(|at| SplitObstacle {
-        at,
-        reason: ObstacleReason::LoneLoad,
-    }));
+    for at in walk.ops(node) {
+        let is_message = walk.context.messages.contains(&at);
+        let reason = match walk.code.get(at) {
+            Some(_) if is_message => ObstacleReason::Message,
+            Some(op) if accesses(op) => ObstacleReason::LoneLoad,
+            _ => continue,
+        };
+        obstacles.insert(SplitObstacle { at, reason });
+    }
 }
 
 /// Successors of a node of a wave without active lanes.

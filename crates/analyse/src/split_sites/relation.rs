@@ -151,7 +151,9 @@ impl Differences {
     ) -> WordRelation {
         let kind = DifferenceKind::Mask;
         let same = WordRelation::same(DifferenceCause { kind, at });
-        let operands = operands.into_iter().map(|operand| self.evaluate(operand, at));
+        let operands = operands
+            .into_iter()
+            .map(|operand| self.evaluate(operand, at));
         let all = operands.fold(same, WordRelation::either);
         match all.equal {
             true => same,
@@ -185,9 +187,9 @@ impl Differences {
                 let mut parts = [a, b, c].into_iter();
                 parts.find_map(|part| self.lane_difference(part, at))
             }
-            Expr::Float(_, words, _) => words
-                .iter()
-                .find_map(|word| self.lane_difference(word, at)),
+            Expr::Float(_, words, _) => {
+                words.iter().find_map(|word| self.lane_difference(word, at))
+            }
         }
     }
 
@@ -309,7 +311,10 @@ pub(super) fn follow(
 fn set_active_lanes(state: &mut Differences, at: OpIndex) {
     let kind = DifferenceKind::Mask;
     for (half, cell) in Cell::EXEC_WORDS.into_iter().enumerate() {
-        state.set(cell, WordRelation::lanes(half, DifferenceCause { kind, at }));
+        state.set(
+            cell,
+            WordRelation::lanes(half, DifferenceCause { kind, at }),
+        );
     }
 }
 
@@ -334,15 +339,13 @@ impl RelationProblem<'_> {
         }
     }
 
-    fn apply(
-        &self,
-        at: OpIndex,
-        op: &Op,
-        state: &mut Differences,
-        found: &mut Vec<SplitObstacle>,
-    ) {
+    fn apply(&self, at: OpIndex, op: &Op, state: &mut Differences, found: &mut Vec<SplitObstacle>) {
         let reasons = self.reasons(at, op, state);
-        found.extend(reasons.into_iter().map(|reason| SplitObstacle { at, reason }));
+        found.extend(
+            reasons
+                .into_iter()
+                .map(|reason| SplitObstacle { at, reason }),
+        );
         let unknown = WordRelation::unknown(DifferenceCause {
             kind: DifferenceKind::Unknown,
             at,
@@ -402,7 +405,8 @@ impl RelationProblem<'_> {
         match &op.meaning {
             Some(Meaning::Set(values)) => {
                 let of_lanes = values.iter().filter(|(cell, _)| cell.is_per_lane());
-                let differences = of_lanes.filter_map(|(_, value)| state.lane_difference(value, at));
+                let differences =
+                    of_lanes.filter_map(|(_, value)| state.lane_difference(value, at));
                 reasons.extend(differences.map(LaneDifference::reason));
                 let has_value = |cell: &&Cell| values.iter().any(|(dest, _)| dest == *cell);
                 let mut lanes = op.writes.iter().filter(|cell| cell.is_per_lane());
@@ -475,7 +479,9 @@ impl RelationProblem<'_> {
             }
             return;
         }
-        let base = code.get(at).and_then(|op| crate::thread_cfg::indirect_base(&op.control));
+        let base = code
+            .get(at)
+            .and_then(|op| crate::thread_cfg::indirect_base(&op.control));
         for cell in resolved.condition.cells().chain(base) {
             let word = state.word(cell, at);
             if !word.equal {
@@ -510,7 +516,9 @@ fn address_parts(address: &Address) -> impl Iterator<Item = &Expr> {
         let offset = std::iter::once(&buffer.scalar_offset);
         buffer.descriptor.iter().chain(&buffer.index).chain(offset)
     });
-    std::iter::once(&address.low).chain(&address.high).chain(buffer)
+    std::iter::once(&address.low)
+        .chain(&address.high)
+        .chain(buffer)
 }
 
 impl DataflowProblem for RelationProblem<'_> {

@@ -65,11 +65,14 @@ fn both_arms_are_sites_that_merge_after_the_second() {
         "if !M1 jump 0x0020",
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let verdict = SiteVerdict::SplitsAndMerges;
-    assert_eq!(answers(&lines), [(3, verdict, Some(9)), (6, verdict, Some(9))]);
+    assert_eq!(
+        answers(&lines),
+        [(3, verdict, Some(9)), (6, verdict, Some(9))]
+    );
     let found = sites_in(&lines, &SiteContext::default());
     let arms = found.first().map(|site| site.arms.each_ref().map(Vec::len));
     // The second arm: the block of the join, the arm itself, the block of the merge point.
@@ -88,7 +91,7 @@ fn a_short_second_arm_is_passed_before_the_merge_point() {
         ANDN2_SAVEEXEC,
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let verdict = SiteVerdict::SplitsAndMerges;
@@ -109,7 +112,7 @@ fn the_older_idiom_is_a_site() {
         "if !M1 jump 0x0024",
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let first = answers(&lines).first().copied();
@@ -130,12 +133,19 @@ fn a_constant_branch_is_no_site() {
         "warp S128 = eq(S4, 3)",
         "if S128 jump 0x0028",
         "if M1 jump 0x0010",
-        "jump 0x0024",
+        "R1 = 0",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let found = answers(&lines);
-    let verdicts: Vec<_> = found.iter().map(|(at, verdict, _)| (*at, *verdict)).collect();
-    assert_eq!(verdicts.get(1), Some(&(8, SiteVerdict::Refused)), "{found:?}");
+    let verdicts: Vec<_> = found
+        .iter()
+        .map(|(at, verdict, _)| (*at, *verdict))
+        .collect();
+    assert_eq!(
+        verdicts.get(1),
+        Some(&(8, SiteVerdict::Refused)),
+        "{found:?}"
+    );
 }

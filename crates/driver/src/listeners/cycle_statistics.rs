@@ -142,7 +142,10 @@ impl CycleStatistics {
         let sm = self.sm(child.sm);
         sm.advance(cycle);
         sm.splits += 1;
-        let live = self.live_splits.entry((child.block, child.warp)).or_default();
+        let live = self
+            .live_splits
+            .entry((child.block, child.warp))
+            .or_default();
         *live += 1;
         self.most_splits = self.most_splits.max(*live);
     }

@@ -76,8 +76,7 @@ pub(crate) struct WarpSlots {
 impl WarpSlots {
     /// Number of slots.
     fn all(self) -> u64 {
-        self.base
-            .saturating_mul(self.reserve.saturating_add(1))
+        self.base.saturating_mul(self.reserve.saturating_add(1))
     }
 
     /// Returns the name of the thread of a slot, and its position among those of the slots: splits follow their wave.

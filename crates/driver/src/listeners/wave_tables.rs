@@ -54,7 +54,11 @@ pub(crate) fn wave_report(
             used += active.saturating_mul(cycles) * ALU_LANES / 64;
         }
     }
-    let conflicts: u64 = statistics.shared.iter().map(|shared| shared.conflicts).sum();
+    let conflicts: u64 = statistics
+        .shared
+        .iter()
+        .map(|shared| shared.conflicts)
+        .sum();
     if let Some(lds) = units.iter_mut().find(|unit| unit.unit == "LDS") {
         lds.busy_cycles += conflicts.saturating_mul(machine[Parameter::LdsConflict]);
     }

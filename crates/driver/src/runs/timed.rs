@@ -158,7 +158,16 @@ impl Session {
     ///
     /// No built-in machine has the architecture of the code.
     pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
-        GpuModel::for_architecture(&self.image.isa().to_string()).map_err(|d| self.locate(d))
+        let isa = self.image.isa().to_string();
+        GpuModel::for_architecture(&isa).map_err(|diagnostic| {
+            let names = GpuModel::names_of(MachineFamily::of_architecture(&isa));
+            let names: Vec<&str> = names.collect();
+            let hint = format!(
+                "choose with --machine: {}; run --functional needs none",
+                names.join(", ")
+            );
+            self.locate(diagnostic.hint(hint))
+        })
     }
 
     /// Simulates all blocks of a grid to their end, cycle by cycle. Unexpected buffer contents are part of the result,
@@ -262,17 +271,14 @@ impl<'a> TimedLaunch<'a> {
         grid: &'a LaunchFile,
         options: &'a TimedOptions,
     ) -> Result<TimedLaunch<'a>, Diagnostic> {
+        let locate =
+            |message: Diagnostic| session.locate(message.in_kernel(prepared.kernel.demangled()));
+        setup::check_family(session, prepared, options).map_err(locate)?;
         let name = &options.machine.name;
-        if options.machine.family() != MachineFamily::Nvidia {
-            let isa = session.image.isa();
-            let message = format!("machine {name} does not execute code for {isa}");
-            return Err(session.locate(Diagnostic::new(message)));
-        }
         let here = |d: Diagnostic| d.in_file(format!("machine {name} with changed parameters"));
         let machine =
             apply_overrides(options.machine.select(options.selection), options).map_err(here)?;
-        let setup = TimedSetup::new(session, prepared, grid, options, machine)
-            .map_err(|message| session.locate(message.in_kernel(prepared.kernel.demangled())))?;
+        let setup = TimedSetup::new(session, prepared, grid, options, machine).map_err(locate)?;
         Ok(TimedLaunch {
             session,
             prepared,
@@ -339,12 +345,9 @@ impl<'a> TimedLaunch<'a> {
             lines: tables.lines,
             instructions: tables.instructions,
             sms: tables.sms,
-            waves: self.setup.wave_report(
-                self.prepared,
-                names,
-                &finished.counts,
-                statistics,
-            ),
+            waves: self
+                .setup
+                .wave_report(self.prepared, names, &finished.counts, statistics),
             assumptions: self.assumptions(&finished.used_parameters),
             spread: None,
             sensitivities: None,

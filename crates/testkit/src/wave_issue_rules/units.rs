@@ -1,7 +1,6 @@
 //! Turns of SIMDs and pipelines of units, as far as issues show them.
 
 use warpbound_simt::Mask;
-use warpbound_simulate::timed::SplitPipelines;
 
 use super::spelled::SpelledKind;
 
@@ -19,20 +18,22 @@ pub(super) enum TurnFault {
 }
 
 impl Turn {
-    /// Adds an issue of a launch wave to the turn of its cycle.
+    /// Adds an issue of some lanes of a launch wave to the turn of its cycle. `together` is the number of siblings that may
+    /// issue one kind, `most_kinds` that of kinds.
     pub(super) fn issue(
         &mut self,
         cycle: u64,
-        kind: SpelledKind,
-        wave: (u64, u32),
-        lanes: Mask,
-        splits: u32,
-        pipelines: SplitPipelines,
+        (kind, wave, lanes): (SpelledKind, (u64, u32), Mask),
+        together: usize,
         most_kinds: u64,
     ) -> Option<TurnFault> {
         if self.cycle != cycle {
             self.cycle = cycle;
             self.issued.clear();
+        }
+        // No unit executes internal instructions: all waves may issue them.
+        if kind == SpelledKind::Internal {
+            return None;
         }
         let same: Vec<_> = self.issued.iter().filter(|(of, ..)| *of == kind).collect();
         let fault = match same.as_slice() {
@@ -48,10 +49,8 @@ impl Turn {
                     SpelledKind::Vector,
                     SpelledKind::Scalar,
                     SpelledKind::Branch,
-                    SpelledKind::Internal,
                 ];
-                let may = pipelines == SplitPipelines::Parallel && copied.contains(&kind);
-                (!may || same.len() > splits as usize).then(|| {
+                (!copied.contains(&kind) || same.len() >= together).then(|| {
                     TurnFault::Kinds(format!("{} of {kind:?} in one turn", same.len() + 1))
                 })
             }
@@ -61,11 +60,7 @@ impl Turn {
     }
 
     fn too_many_kinds(&self, kind: SpelledKind, most: u64) -> Option<TurnFault> {
-        if kind == SpelledKind::Internal {
-            return None;
-        }
         let mut kinds: Vec<SpelledKind> = self.issued.iter().map(|(of, ..)| *of).collect();
-        kinds.retain(|of| *of != SpelledKind::Internal);
         kinds.sort_unstable();
         kinds.dedup();
         (kinds.len() as u64 >= most)

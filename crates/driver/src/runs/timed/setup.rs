@@ -6,6 +6,7 @@ use warpbound_isa::Program;
 use warpbound_isa::amd::GcnProgram;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
+use warpbound_load::GcnDescriptor;
 use warpbound_machine::{
     GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
@@ -45,7 +46,7 @@ impl<'a> TimedSetup<'a> {
     ///
     /// # Errors
     ///
-    /// The machine is none for the instruction set, or an option does not apply to it.
+    /// The instruction set has no timing model, or waves may not split as the options say.
     pub(super) fn new(
         session: &Session,
         prepared: &'a Prepared<'_>,
@@ -53,7 +54,6 @@ impl<'a> TimedSetup<'a> {
         options: &TimedOptions,
         machine: MachineConfig,
     ) -> Result<TimedSetup<'a>, Diagnostic> {
-        check_family(session, prepared, options)?;
         let caches = options.caches.unwrap_or(grid.caches);
         let policy = options.scheduler.unwrap_or(options.machine.choices.policy);
         let only = options.only;
@@ -70,9 +70,8 @@ impl<'a> TimedSetup<'a> {
                 },
             }),
             Program::Amd(program) => {
-                let WaveNeeds { vgprs, sgprs } = registers(prepared);
+                let [vgprs, sgprs] = registers(prepared);
                 let splitting = SplitPlan::new(session, prepared, program, &options.splitting)?;
-                let [vgprs, sgprs] = [vgprs, sgprs].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
                 Ok(TimedSetup::Waves {
                     program,
                     setup: WaveSetup {
@@ -230,7 +229,11 @@ impl<'a> TimedSetup<'a> {
 }
 
 /// Refuses a machine of another family than the code, and options that do not apply to the family.
-fn check_family(
+///
+/// # Errors
+///
+/// The first of these.
+pub(super) fn check_family(
     session: &Session,
     prepared: &Prepared<'_>,
     options: &TimedOptions,
@@ -270,11 +273,9 @@ fn check_family(
 }
 
 /// Returns the vector and scalar registers that are allocated to a wave.
-fn registers(prepared: &Prepared<'_>) -> WaveNeeds {
+fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
     let stated = prepared.kernel.code_object.as_ref();
     let descriptor = stated.map(|facts| &facts.descriptor);
-    WaveNeeds {
-        vgprs: descriptor.map_or(0, |facts| facts.vector_registers().into()),
-        sgprs: descriptor.map_or(0, |facts| facts.scalar_registers().into()),
-    }
+    let numbers = |facts: &GcnDescriptor| [facts.vector_registers(), facts.scalar_registers()];
+    descriptor.map_or([0, 0], numbers).map(u32::from)
 }
