@@ -29,6 +29,16 @@ pub struct WaveRuleSetup {
     pub registers: (u64, u64),
 }
 
+impl WaveRuleSetup {
+    /// Splits of a wave that a unit with pipelines executes at once.
+    fn pipeline_count(self) -> usize {
+        match self.pipelines {
+            SplitPipelines::Parallel => self.splits as usize + 1,
+            SplitPipelines::Serialised => 1,
+        }
+    }
+}
+
 /// Event listener that checks the issue rules of waves:
 ///
 /// - `turns`: a SIMD issues in its cycle of each turn only, and a split at most once a turn;
@@ -108,12 +118,13 @@ struct Split {
 /// An outstanding access.
 #[derive(Clone, Copy)]
 struct Access {
+    issued: u64,
     at: usize,
     kind: SpelledKind,
     /// By how much it raises its counter.
     count: u64,
-    /// Cycle in which it completes; `None` until the event of the access.
-    done: Option<u64>,
+    /// Cycle in which it completes, as the events of its memory say; that of its issue if there are none.
+    done: u64,
 }
 
 /// A resident group.
@@ -199,25 +210,16 @@ impl<'a> WaveIssueRules<'a> {
         violations.extend(check_waits(cycle, &split, instr));
         violations.extend(self.check_barrier(cycle, &split));
         let turn = self.turns.entry((place.sm, place.scheduler)).or_default();
-        let WaveRuleSetup {
-            splits, pipelines, ..
-        } = self.setup;
+        let issue = (instr.kind, split.wave, split.lanes);
+        let issue = (instr.kind, split.wave, split.lanes);
         let most = self.machine[Parameter::IssueKinds];
-        let fault = turn.issue(
-            cycle,
-            instr.kind,
-            split.wave,
-            split.lanes,
-            splits,
-            pipelines,
-            most,
-        );
+        let fault = turn.issue(cycle, issue, self.setup.pipeline_count(), most);
         violations.extend(fault.map(|fault| match fault {
             TurnFault::Kinds(text) => (Rule::Kinds, text),
             TurnFault::Siblings(text) => (Rule::Siblings, text),
         }));
         violations.extend(self.check_unit(cycle, &place, instr));
-        self.after_issue(cycle, &mut split, at, active);
+        self.after_issue(cycle, &mut split, at);
         self.splits.insert((place.sm, place.slot), split);
         self.report_all(cycle, &place, violations);
     }
@@ -375,9 +377,10 @@ impl<'a> WaveIssueRules<'a> {
             instr.kind,
             SpelledKind::Vector | SpelledKind::Scalar | SpelledKind::Branch
         );
-        let count = match self.setup.pipelines {
-            SplitPipelines::Parallel if is_copied => self.setup.splits as usize + 1,
-            _ => 1,
+        let count = if is_copied {
+            self.setup.pipeline_count()
+        } else {
+            1
         };
         let cycles = instr.unit_cycles(self.machine);
         let pool = self.units.entry((instr.kind, place.sm, simd)).or_default();
@@ -386,7 +389,7 @@ impl<'a> WaveIssueRules<'a> {
     }
 
     /// Updates the state of a split by the effects of an instruction.
-    fn after_issue(&mut self, cycle: u64, split: &mut Split, at: usize, active: Mask) {
+    fn after_issue(&mut self, cycle: u64, split: &mut Split, at: usize) {
         split.last = Some((cycle, at));
         split.next = None;
         let Some(Some(instr)) = self.instrs.get(at) else {
@@ -397,11 +400,11 @@ impl<'a> WaveIssueRules<'a> {
             split.ready.insert(register, ready);
         }
         let access = |count| Access {
+            issued: cycle,
             at,
             kind: instr.kind,
             count,
-            // Without lanes there is no access.
-            done: (active == 0 && instr.kind != SpelledKind::ScalarMemory).then_some(cycle),
+            done: cycle,
         };
         match instr.kind {
             SpelledKind::VectorMemory => {
@@ -432,8 +435,8 @@ impl<'a> WaveIssueRules<'a> {
         if let Some(split) = self.splits.get_mut(&(place.sm, place.slot)) {
             let all = split.vector_accesses.iter_mut();
             for access in all.chain(&mut split.other_accesses) {
-                if access.at == at && access.done.is_none() {
-                    access.done = Some(done);
+                if access.at == at && access.issued == cycle {
+                    access.done = access.done.max(done);
                 }
             }
         }
@@ -523,8 +526,8 @@ impl<'a> WaveIssueRules<'a> {
                 *own = ready.max(*own);
             }
         }
-        split.vector_accesses.extend(other.vector_accesses);
-        split.other_accesses.extend(other.other_accesses);
+        unite(&mut split.vector_accesses, other.vector_accesses);
+        unite(&mut split.other_accesses, other.other_accesses);
         if let Some(group) = self.groups.get_mut(&into.block)
             && let Some(live) = group.live.get_mut(&into.warp)
         {
@@ -576,6 +579,16 @@ impl<'a> WaveIssueRules<'a> {
     }
 }
 
+/// Adds the accesses of a split that merges, in order of issue. Those from before the split are in both lists.
+fn unite(own: &mut Vec<Access>, other: Vec<Access>) {
+    let key = |access: &Access| (access.issued, access.at);
+    let new = other.into_iter();
+    let new = new.filter(|access| !own.iter().any(|known| key(known) == key(access)));
+    let new: Vec<Access> = new.collect();
+    own.extend(new);
+    own.sort_by_key(key);
+}
+
 /// Checks that the results which an instruction reads are there.
 fn check_registers(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Violation> {
     let reads = instr.reads.iter();
@@ -590,7 +603,7 @@ fn check_registers(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Viola
 /// Checks that at most as many accesses are outstanding as s_waitcnt lets pass.
 fn check_waits(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let is_open = |done: Option<u64>| done.is_none_or(|done| done > cycle);
+    let is_open = |done: u64| done > cycle;
     if let Some(most) = instr.vm {
         // They complete in order: one that is done waits for those before it.
         let first = split.vector_accesses.iter().position(|a| is_open(a.done));

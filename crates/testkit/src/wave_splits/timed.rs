@@ -6,6 +6,7 @@ use fastrand::Rng;
 use warpbound_base::Named;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
+use warpbound_isa::amd::GcnProgram;
 use warpbound_launch::{GlobalMemory, StartCaches};
 use warpbound_machine::{GpuModel, SchedulerPolicy, Selection};
 use warpbound_simt::{Mask, lowest_lanes};
@@ -18,6 +19,8 @@ use warpbound_simulate::timed::{
 use super::campaign::{SLOTS, SplitSubject};
 use super::compile::VECTOR_REGISTERS;
 use super::generate;
+use crate::cycle_accounting::CycleAccounting;
+use crate::wave_issue_rules::{WaveIssueRules, WaveRuleSetup};
 
 /// Machines on which programs run.
 const MACHINES: [&str; 2] = ["gem5-apu", "r9-nano"];
@@ -152,20 +155,33 @@ impl SplitSubject {
     ) -> Result<(), String> {
         found.runs += 1;
         let threads = self.launch.block.iter().product();
-        let mut listener = LaneOwners::new(threads, setup.splitting.splits);
+        let owners = LaneOwners::new(threads, setup.splitting.splits);
+        let Program::Amd(program) = &self.program else {
+            return Err("no program of AMD's machines".to_owned());
+        };
+        let rules = WaveRuleSetup {
+            splits: setup.splitting.splits,
+            pipelines: setup.splitting.pipelines,
+            registers: (setup.vgprs.into(), setup.sgprs.into()),
+        };
+        let rules = WaveIssueRules::new(program, &setup.machine, rules);
+        let mut listener = ((owners, CycleAccounting::new()), rules);
         let memory = self
-            .execute(setup, &mut listener)
+            .execute(program, setup, &mut listener)
             .inspect_err(|_| found.wrong += 1)?;
-        found.splits += listener.splits;
-        found.refused += listener.refused;
-        found.merges += listener.merges;
-        found.steps += listener.steps;
+        let ((owners, accounting), rules) = listener;
+        found.splits += owners.splits;
+        found.refused += owners.refused;
+        found.merges += owners.merges;
+        found.steps += owners.steps;
         if memory != *alone {
             found.wrong += 1;
             return Err("memory differs".to_owned());
         }
-        let left = listener.left();
-        if let Some(problem) = listener.problem.or(left) {
+        let left = owners.left();
+        let violations = rules.all_violations().join("; ");
+        let problem = owners.problem.or(left).or(accounting.finish().err());
+        if let Some(problem) = problem.or((!violations.is_empty()).then_some(violations)) {
             found.broken += 1;
             return Err(problem);
         }
@@ -176,8 +192,8 @@ impl SplitSubject {
                 ..setup.clone()
             };
             let mut events = [AllEvents::default(), AllEvents::default()];
-            self.execute(setup, &mut events[0])?;
-            self.execute(&without, &mut events[1])?;
+            self.execute(program, setup, &mut events[0])?;
+            self.execute(program, &without, &mut events[1])?;
             if events[0].0 != events[1].0 {
                 found.without[1] += 1;
                 return Err("other events than without splitting".to_owned());
@@ -188,12 +204,10 @@ impl SplitSubject {
 
     fn execute(
         &self,
+        program: &GcnProgram,
         setup: &WaveSetup,
         listener: &mut impl EventListener,
     ) -> Result<GlobalMemory, String> {
-        let Program::Amd(program) = &self.program else {
-            return Err("no program of AMD's machines".to_owned());
-        };
         let mut memory = self.memory.clone();
         run_waves(
             &self.code,
