@@ -17,7 +17,7 @@ use warpbound_base::{Cycles, Named, Observed};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::amd::GcnProgram;
 use warpbound_launch::{GlobalMemory, Launch, StartCaches};
-use warpbound_machine::{BlockResources, MachineConfig, Parameter, SchedulerPolicy};
+use warpbound_machine::{BlockResources, MachineConfig, Parameter, SchedulerPolicy, WaveNeeds};
 use warpbound_timing::gcn_facts;
 
 use super::dispatch::{Dispatcher, Placement};
@@ -184,39 +184,25 @@ fn resources(
     setup: &WaveSetup,
     parameters: &UsedParameters,
 ) -> (UnitShape, BlockResources, BlockResources) {
-    let simds = parameters.get(Parameter::CuSimds).max(1);
-    let slots = parameters.get(Parameter::SimdWaves).max(1);
-    let held = |all, step, own: u32| {
-        let step = parameters.get(step).max(1);
-        let own = u64::from(own).div_ceil(step) * step;
-        parameters.get(all).checked_div(own).unwrap_or(u64::MAX)
+    let threads = launch.block.iter().map(|&n| u64::from(n)).product();
+    let needs = WaveNeeds {
+        vgprs: setup.vgprs.into(),
+        sgprs: setup.sgprs.into(),
     };
-    let vectors = held(Parameter::SimdVgprs, Parameter::SimdVgprStep, setup.vgprs);
-    let scalars = held(Parameter::SimdSgprs, Parameter::SimdSgprStep, setup.sgprs);
-    let holders = vectors.min(scalars);
+    let mut reader = parameters.reader();
+    let machine = reader.machine(BlockResources::CU_PARAMETERS);
+    let of_unit = BlockResources::of_cu(machine, &needs);
+    let of_group = BlockResources::of_group(machine, threads, launch.shared.into());
+    let WaveNeeds { vgprs, sgprs } = needs.allocated(machine);
+    let by_vectors = machine[Parameter::SimdVgprs] / vgprs.max(1);
+    let by_scalars = machine[Parameter::SimdSgprs] / sgprs.max(1);
+    let simds = machine[Parameter::CuSimds].max(1);
     let shape = UnitShape {
         simds: simds as u32,
-        waves: slots as u32,
-        residents: slots.min(holders) as u32,
-        holders,
+        waves: machine[Parameter::SimdWaves] as u32,
+        residents: (of_unit.warps / simds) as u32,
+        holders: by_vectors.min(by_scalars),
         splits: setup.splitting.splits,
     };
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-    let waves = threads.max(1).div_ceil(WAVE_LANES as u64);
-    let step = parameters.get(Parameter::GroupLdsStep).max(1);
-    let of_unit = BlockResources {
-        threads: u64::MAX / 2,
-        warps: simds * u64::from(shape.residents),
-        blocks: parameters.get(Parameter::CuGroups),
-        registers: parameters.get(Parameter::CuBarriers),
-        shared: parameters.get(Parameter::CuLds),
-    };
-    let of_group = BlockResources {
-        threads,
-        warps: waves,
-        blocks: 1,
-        registers: u64::from(waves > 1),
-        shared: u64::from(launch.shared).div_ceil(step) * step,
-    };
-    (shape, of_unit, of_group)
+    *reader.track((shape, of_unit, of_group)).get(parameters)
 }
