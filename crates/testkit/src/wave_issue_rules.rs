@@ -211,7 +211,6 @@ impl<'a> WaveIssueRules<'a> {
         violations.extend(self.check_barrier(cycle, &split));
         let turn = self.turns.entry((place.sm, place.scheduler)).or_default();
         let issue = (instr.kind, split.wave, split.lanes);
-        let issue = (instr.kind, split.wave, split.lanes);
         let most = self.machine[Parameter::IssueKinds];
         let fault = turn.issue(cycle, issue, self.setup.pipeline_count(), most);
         violations.extend(fault.map(|fault| match fault {

@@ -146,10 +146,7 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
         _ => (space, in_memory),
     };
     Some(AccessClass {
-        shape: AccessShape {
-            space: *space,
-            bytes,
-        },
+        shape: AccessShape::plain(*space, bytes),
         pattern: AccessPattern::Unknown(None),
         limits: spaces.iter().map(limit).collect(),
         lanes: LANES,
