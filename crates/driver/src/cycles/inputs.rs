@@ -394,7 +394,7 @@ impl AccessKnowledge {
             requests: counts.requests,
             lines: counts.transactions,
             sectors: counts.sectors,
-            conflicts: counts.conflicts,
+            conflicts: counts.conflicts.max(counts.byte_conflicts),
             // Patterns describe rows of lanes; lanes of different rows may have one word.
             same_word: class.lanes.max(1),
             // Local memory is not in the cache when a launch begins.
