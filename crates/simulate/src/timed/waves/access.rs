@@ -295,6 +295,9 @@ impl<'r> ComputeUnit<'r> {
                 _ => Parameter::SmemCycles,
             });
         self.scalar_memory = start;
+        if facts.invalidates {
+            self.scalar_cache.invalidate_all();
+        }
         let access = gpu.probe.accesses().first();
         let done = match access.map(|access| (access.kind, access.addresses[0], access.size)) {
             None => start + parameters.get(Parameter::ScalarHit),
