@@ -671,6 +671,20 @@ fn no_splits_no_difference() {
     let mut without_sites = arms.case(200, 7, SplitPipelines::Parallel, true);
     without_sites.setup.splitting.sites.clear();
     assert_eq!(without_sites.run().events, none.events);
+    // Units that stay busy for longer than a turn, with instructions that depend on none.
+    let mut program: Vec<u32> = Vec::new();
+    for number in 0..8 {
+        // v_mul_lo_u32 vN, v40, v40; s_mov_b32
+        program.extend([0xd285_0000 | number, 0x0002_5128, words::SCALAR]);
+    }
+    program.push(words::END);
+    let busy = |splits| {
+        let case = WaveCase::new(&program, 1, 512).with(Parameter::ValuQuarter, 16);
+        let mut case = case.with(Parameter::SaluCycles, 9);
+        case.setup.splitting.splits = splits;
+        case.run().events
+    };
+    assert_eq!(busy(0), busy(7));
     // The bit of MODE is not set.
     let mut unmarked = arms.case(200, 7, SplitPipelines::Parallel, true);
     unmarked.setup.splitting.marking = SplitMarking::Mode;
