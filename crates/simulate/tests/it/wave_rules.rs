@@ -706,6 +706,9 @@ fn splits_without_a_place() {
     };
     let case = |splits| arms.case(64, splits, SplitPipelines::Parallel, true);
     assert_eq!(refusals(case(2)), []);
+    // More splits than lanes cannot live.
+    let most = case(u32::MAX).run();
+    assert_eq!(most.events, case(63).run().events);
     assert_eq!(refusals(case(1)), [SplitRefusal::NoSlot]);
     let mut full = case(2).with(Parameter::SplitRegisters, 0);
     full.setup.vgprs = 256;
