@@ -105,7 +105,7 @@ pub struct WaveFacts {
     pub dwords: u8,
     /// Whether a load bypasses the L1 cache (modifier glc).
     pub bypasses: bool,
-    /// Whether it invalidates the L1 cache: buffer_wbinvl1 and buffer_wbinvl1_vol.
+    /// Whether it invalidates the cache of its unit: buffer_wbinvl1 the L1 cache, s_dcache_inv the scalar cache; with `_vol` too.
     pub invalidates: bool,
     /// Whether its class has times. Without one, a run or a bound must refuse the instruction.
     pub has_class: bool,
@@ -147,7 +147,12 @@ fn facts_of(instr: &GcnInstr, branches: bool) -> WaveFacts {
         bypasses: view.as_ref().is_some_and(|view| view.modifiers.glc),
         invalidates: matches!(
             instr.opcode(),
-            Some(GcnOpcode::BufferWbinvl1 | GcnOpcode::BufferWbinvl1Vol)
+            Some(
+                GcnOpcode::BufferWbinvl1
+                    | GcnOpcode::BufferWbinvl1Vol
+                    | GcnOpcode::SDcacheInv
+                    | GcnOpcode::SDcacheInvVol
+            )
         ),
         has_class: class != GcnClass::None,
     }

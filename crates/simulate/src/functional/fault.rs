@@ -231,10 +231,10 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::ExternalCode(name) => write!(f, "goes to {name}, which is not in the file"),
             FaultKind::Stopped => f.write_str("the run was stopped"),
-            FaultKind::InstructionLimit(limit) => {
+            FaultKind::InstructionLimit(most) => {
                 write!(
                     f,
-                    "the warps have issued {limit} instructions without terminating"
+                    "the warps have issued {most} instructions without terminating"
                 )
             }
             FaultKind::PastLastInstruction => {

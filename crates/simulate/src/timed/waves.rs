@@ -183,6 +183,9 @@ fn gpu_of<'r>(
     )
 }
 
+/// Most splits of a wave that live at once beside it: each has a lane of its own.
+const MOST_SPLITS: u32 = WAVE_LANES as u32 - 1;
+
 /// Returns the numbers of a compute unit, its resources, and those that a group needs.
 fn resources(
     launch: &Launch,
@@ -207,7 +210,7 @@ fn resources(
         waves: machine[Parameter::SimdWaves] as u32,
         residents: (of_unit.warps / simds) as u32,
         holders: by_vectors.min(by_scalars),
-        splits: setup.splitting.splits,
+        splits: setup.splitting.splits.min(MOST_SPLITS),
     };
     *reader.track((shape, of_unit, of_group)).get(parameters)
 }

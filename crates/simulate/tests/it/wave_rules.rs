@@ -40,7 +40,7 @@ mod words {
 
     /// `v_mov_b32 vN, v40`
     pub(super) const fn vector(register: u32) -> u32 {
-        0x7e00_0200 | register << 17 | 256 + 40
+        0x7e00_0228 | register << 17 | 0x100
     }
 
     /// `s_waitcnt`
@@ -275,7 +275,7 @@ fn lds_conflicts_cost_their_degree() {
         for power in 2..7_u32 {
             for conflict in [0, 1, 3] {
                 // v_lshlrev_b32 v1, power, v0
-                let address = 0x2402_0000 | 128 + power;
+                let address = 0x2402_0080 + power;
                 let program = [
                     words::ALL_LDS,
                     address,
@@ -522,9 +522,9 @@ struct TwoArms {
 fn two_arms(length: u32) -> TwoArms {
     let mut words: Vec<u32> = Vec::new();
     // Position of each instruction; all have one dword, up to the store.
-    let compare = |limit: u32| 0x7d98_0000 | 128 + limit;
+    let compare = |limit: u32| 0x7d98_0080 + limit;
     // v_add_u32 v2, vcc, number, v2
-    let add = |number: u32| 0x3204_0400 | 128 + number;
+    let add = |number: u32| 0x3204_0480 + number;
     let begin = |words: &mut Vec<u32>, save: u32, limit: u32| {
         // v_cmp_gt_u32 vcc, limit, v0; s_and_saveexec s[save], vcc; s_xor s[save], exec, s[save]; s_cbranch_execz
         words.push(compare(limit));
@@ -671,6 +671,20 @@ fn no_splits_no_difference() {
     let mut without_sites = arms.case(200, 7, SplitPipelines::Parallel, true);
     without_sites.setup.splitting.sites.clear();
     assert_eq!(without_sites.run().events, none.events);
+    // Units that stay busy for longer than a turn, with instructions that depend on none.
+    let mut program: Vec<u32> = Vec::new();
+    for number in 0..8 {
+        // v_mul_lo_u32 vN, v40, v40; s_mov_b32
+        program.extend([0xd285_0000 | number, 0x0002_5128, words::SCALAR]);
+    }
+    program.push(words::END);
+    let busy = |splits| {
+        let case = WaveCase::new(&program, 1, 512).with(Parameter::ValuQuarter, 16);
+        let mut case = case.with(Parameter::SaluCycles, 9);
+        case.setup.splitting.splits = splits;
+        case.run().events
+    };
+    assert_eq!(busy(0), busy(7));
     // The bit of MODE is not set.
     let mut unmarked = arms.case(200, 7, SplitPipelines::Parallel, true);
     unmarked.setup.splitting.marking = SplitMarking::Mode;
@@ -692,6 +706,9 @@ fn splits_without_a_place() {
     };
     let case = |splits| arms.case(64, splits, SplitPipelines::Parallel, true);
     assert_eq!(refusals(case(2)), []);
+    // More splits than lanes cannot live.
+    let most = case(u32::MAX).run();
+    assert_eq!(most.events, case(63).run().events);
     assert_eq!(refusals(case(1)), [SplitRefusal::NoSlot]);
     let mut full = case(2).with(Parameter::SplitRegisters, 0);
     full.setup.vgprs = 256;

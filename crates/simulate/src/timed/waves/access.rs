@@ -102,7 +102,8 @@ impl<'r> ComputeUnit<'r> {
         let group_bytes = wave_bytes.saturating_mul(wave_count(gpu).into());
         // Groups that are resident have memory of their own.
         let place = u64::from(self.number) * u64::from(self.shape.base_slots());
-        let base = LOCAL_BASE.saturating_add((place + wave.resident as u64) * group_bytes);
+        let base =
+            LOCAL_BASE.saturating_add(group_bytes.saturating_mul(place + wave.resident as u64));
         for lane in lanes_of(access.taken) {
             let address = access.addresses[lane];
             let within = |window: u64| {
@@ -295,6 +296,9 @@ impl<'r> ComputeUnit<'r> {
                 _ => Parameter::SmemCycles,
             });
         self.scalar_memory = start;
+        if facts.invalidates {
+            self.scalar_cache.invalidate_all();
+        }
         let access = gpu.probe.accesses().first();
         let done = match access.map(|access| (access.kind, access.addresses[0], access.size)) {
             None => start + parameters.get(Parameter::ScalarHit),

@@ -168,9 +168,9 @@ impl<'r> ComputeUnit<'r> {
     /// First cycle, not before `from`, in which the unit of a wave's next instruction accepts it.
     fn accepts(&self, from: u64, simd: usize, wave: &SimdWave) -> u64 {
         let free = match wave.kind {
-            IssueKind::Vector => return self.simds[simd].vector.accepts(from, wave.base),
-            IssueKind::Scalar => return self.scalar.accepts(from, wave.base),
-            IssueKind::Branch => return self.branch.accepts(from, wave.base),
+            IssueKind::Vector => return self.simds[simd].vector.accepts(from, wave.issuer()),
+            IssueKind::Scalar => return self.scalar.accepts(from, wave.issuer()),
+            IssueKind::Branch => return self.branch.accepts(from, wave.issuer()),
             IssueKind::VectorMemory => self.vector_memory,
             IssueKind::Lds => self.lds_unit,
             IssueKind::ScalarMemory => self.scalar_memory,

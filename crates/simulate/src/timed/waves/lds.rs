@@ -7,8 +7,8 @@ use warpbound_simt::{Mask, lanes_of, lowest_lanes};
 use super::super::parameters::{Tracked, UsedParameters};
 use crate::functional::AccessKind;
 
-/// Upper limit of the banks of LDS that the model counts.
-const MAX_BANKS: usize = 256;
+/// Upper limit of `lds.banks` (`machine/src/validity.rs`).
+const MAX_BANKS: usize = 64;
 
 /// Parameters of every access to LDS.
 #[derive(Clone, Copy, Debug)]

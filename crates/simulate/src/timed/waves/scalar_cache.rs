@@ -36,6 +36,11 @@ impl ScalarCache {
         }
     }
 
+    /// Invalidates all lines. That alone takes no time, so no parameter is marked as used.
+    pub(super) fn invalidate_all(&mut self) {
+        self.cache.unmarked().invalidate_all();
+    }
+
     /// Reads `bytes` from an address on, in cycle `at`: the lines one after the other, all requested at once.
     pub(super) fn read(
         &mut self,

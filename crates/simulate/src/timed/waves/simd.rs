@@ -5,7 +5,7 @@ use warpbound_machine::SchedulerPolicy;
 use warpbound_timing::IssueKind;
 
 use super::super::scheduler::NEVER;
-use super::pipelines::Pipelines;
+use super::pipelines::{Issuer, Pipelines};
 use super::wave::Turns;
 
 /// Entry of a SIMD for one of its waves.
@@ -19,6 +19,16 @@ pub(super) struct SimdWave {
     pub(super) slot: u32,
     /// Base slot of its wave.
     pub(super) base: u32,
+}
+
+impl SimdWave {
+    /// The wave as the issuer of an instruction.
+    pub(super) fn issuer(&self) -> Issuer {
+        Issuer {
+            slot: self.slot,
+            base: self.base,
+        }
+    }
 }
 
 /// SIMD of a compute unit.

@@ -28,7 +28,7 @@ impl<'r> ComputeUnit<'r> {
             GcnClass::F64Mul => self.time_vector(now, Parameter::ValuF64Mul, facts, wave, gpu),
             GcnClass::Scalar | GcnClass::ScalarSlow => {
                 let cycles = parameters.get(Parameter::SaluCycles);
-                self.scalar.occupy(now, wave.base, cycles);
+                self.scalar.occupy(now, wave.issuer(), cycles);
                 let latency = parameters.get(match facts.class {
                     GcnClass::ScalarSlow => Parameter::SaluSlow,
                     _ => Parameter::SaluLatency,
@@ -39,7 +39,7 @@ impl<'r> ComputeUnit<'r> {
             }
             GcnClass::Branch => {
                 let cycles = parameters.get(Parameter::BranchCycles);
-                self.branch.occupy(now, wave.base, cycles);
+                self.branch.occupy(now, wave.issuer(), cycles);
                 if next == Some(wave.at + 1) {
                     let delay = parameters.get(Parameter::BranchNotTaken);
                     wave.wait(now + delay, Stall::Dependency);
@@ -84,7 +84,7 @@ impl<'r> ComputeUnit<'r> {
     ) {
         let cycles = gpu.parameters.get(occupancy);
         let simd = &mut self.simds[wave.place.scheduler as usize];
-        simd.vector.occupy(now, wave.base, cycles);
+        simd.vector.occupy(now, wave.issuer(), cycles);
         for cell in &facts.writes {
             let latency = gpu.parameters.get(match cell.is_per_lane() {
                 true => Parameter::ValuLatency,

@@ -6,6 +6,7 @@ use warpbound_simt::Mask;
 
 use super::super::event::{Stall, StallCycles, WarpPlace};
 use super::counters::Counters;
+use super::pipelines::Issuer;
 
 /// Turns of a SIMD: the cycles in which it issues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +117,14 @@ impl Wave {
             let turn = self.turns.from(until);
             self.stalls[reason as usize] += turn - self.ready;
             self.ready = turn;
+        }
+    }
+
+    /// The wave as the issuer of an instruction.
+    pub(super) fn issuer(&self) -> Issuer {
+        Issuer {
+            slot: self.place.slot,
+            base: self.base,
         }
     }
 
