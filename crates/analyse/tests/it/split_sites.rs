@@ -149,3 +149,80 @@ fn a_constant_branch_is_no_site() {
         "{found:?}"
     );
 }
+
+/// If without else, with operations in the arm and after the join.
+fn if_then(arm: &[&'static str], tail: &[&'static str]) -> Vec<&'static str> {
+    let target = [
+        "if !M1 jump 0x0010",
+        "if !M1 jump 0x0014",
+        "if !M1 jump 0x0018",
+    ];
+    let before = [COMPARE, AND_SAVEEXEC, target[arm.len()]];
+    let mut lines = before.to_vec();
+    lines.push("R1 = 4");
+    lines.extend(arm);
+    lines.push(RESTORE);
+    lines.extend(tail);
+    lines.extend(["store global[R3:R2] = R1", "exit"]);
+    lines
+}
+
+/// Kinds of the obstacles to splits that run apart, and to splits that merge.
+fn reasons(lines: &[&str]) -> [Vec<(u32, String)>; 2] {
+    obstacles(lines, 2).map(|list| {
+        let texts = list
+            .into_iter()
+            .map(|(at, reason)| (at, reason.to_string()));
+        texts.collect()
+    })
+}
+
+/// What the whole wave has in a mask is not what a split has: masks are no data after splits that run apart. The merged wave
+/// has all lanes.
+#[test]
+fn masks_are_no_data() {
+    let compare = "S8 = ballot.low(lt_u(R1, 7))";
+    let [apart, merged] = reasons(&if_then(&[], &[compare, "R1 = popc(S8)"]));
+    let expected = "a lane reads a scalar register: a mask of lanes";
+    assert_eq!((apart, merged), (vec![(6, expected.to_owned())], vec![]));
+    // The own bit of a mask is that of the lane.
+    let select = "S9 = ballot.high(lt_u(R1, 7)), S8 = ballot.low(lt_u(R1, 7))";
+    let own_bit = "R1 = and(funnel_right(S8, S9, special.lane), 1)";
+    let [apart, merged] = reasons(&if_then(&[], &[select, own_bit]));
+    assert_eq!((apart, merged), (vec![], vec![]));
+}
+
+/// A scalar register that the arm writes: the split that skips the arm has not written it, the other one has, and gives it
+/// to the merged wave.
+#[test]
+fn scalars_of_an_arm_are_those_of_the_split_in_it() {
+    let [apart, merged] = reasons(&if_then(&["warp S9 = 1"], &["R1 = S9"]));
+    let expected = "a lane reads a scalar register: written in code that a split may skip";
+    assert_eq!((apart, merged), (vec![(6, expected.to_owned())], vec![]));
+}
+
+/// Values of other lanes are those from before the split. In the arm, all active lanes are of one split.
+#[test]
+fn lanes_of_others_are_not_read() {
+    let read = "R1 = from_lane(R1, 3)";
+    let [apart, merged] = reasons(&if_then(&[], &[read]));
+    assert_eq!((apart.len(), merged.len()), (1, 0), "{apart:?}");
+    assert_eq!(reasons(&if_then(&[read], &[])), [vec![], vec![]]);
+}
+
+/// A barrier in the arm: the split that skips it does not arrive. After the join, all splits do.
+#[test]
+fn barriers_in_arms_are_obstacles() {
+    let barrier = "barrier.wait number(0) threads(0)";
+    let [apart, merged] = reasons(&if_then(&[barrier], &[]));
+    assert_eq!((apart.len(), merged.len()), (1, 1), "{apart:?} {merged:?}");
+    assert_eq!(reasons(&if_then(&[], &[barrier])), [vec![], vec![]]);
+}
+
+/// A branch on VCC after the join: without lanes VCC is 0, whatever the whole wave finds.
+#[test]
+fn branches_on_other_masks_are_obstacles() {
+    let compare = "S106 = ballot.low(lt_u(R1, 7)), S107 = ballot.high(lt_u(R1, 7))";
+    let [apart, merged] = reasons(&if_then(&[], &[compare, "if M0 jump 0x001c"]));
+    assert_eq!((apart.len(), merged.len()), (1, 0), "{apart:?}");
+}
