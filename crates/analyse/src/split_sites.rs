@@ -1,5 +1,5 @@
 //! Sites at which a wave may split into the lanes that are active and the others (`wavefront-splitting-2022` 4), and the
-//! points at which its splits may merge (SOUNDNESS 12.7).
+//! points at which its splits may merge (SOUNDNESS 12.6).
 //!
 //! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only what
 //! its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
@@ -24,8 +24,8 @@ use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
 use idle::IdleRegion;
 use join::{Liveness, MergePoint};
-use relation::SplitPart;
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
+use relation::SplitPart;
 
 /// Facts about a kernel, beside its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]
@@ -297,6 +297,18 @@ impl SiteFinder<'_> {
         (!thread.space.shared_calls.is_empty()).then_some(ObstacleReason::SharedCalls)
     }
 
+    /// Whether the branch at the end of a node is of a kind at which waves split.
+    fn may_be_site(&self, node: NodeId) -> bool {
+        let Walk {
+            code,
+            thread,
+            dependence,
+            ..
+        } = self.walk;
+        let kind = classify_end(code, thread, dependence, &self.masks, node);
+        kind.is_some_and(|kind| self.refused_kind(node, kind).is_none())
+    }
+
     fn region(&mut self, branch: usize) -> &IdleRegion {
         let (walk, masks) = (self.walk, &self.split_masks);
         self.regions.entry(branch).or_insert_with(|| {
@@ -341,6 +353,7 @@ impl SiteFinder<'_> {
                 reason: ObstacleReason::BranchAgain,
             });
         }
+        obstacles.extend(self.later_joins(branch, point, &tail.nodes));
         let live = self.live.before(self.walk, point);
         // The merged wave has the scalar registers of the split that was active at the branch.
         for (&cell, relation) in &follow(SplitPart::Active).at_end.words {
@@ -352,6 +365,37 @@ impl SiteFinder<'_> {
             }
         }
         obstacles.into_iter().collect()
+    }
+}
+
+impl SiteFinder<'_> {
+    /// Branches before a merge point of which the splits would merge after it: the splits of the branches around wait for
+    /// the last ones.
+    fn later_joins(
+        &self,
+        branch: usize,
+        point: &MergePoint,
+        tail: &BTreeSet<usize>,
+    ) -> Vec<SplitObstacle> {
+        let mut inside = self.walk.region(branch);
+        inside.extend(tail);
+        let is_before = |node: &usize| *node != point.node && *node != branch;
+        let branches = inside.iter().copied().filter(is_before);
+        let branches = branches.map(|node| NodeId(node as u32));
+        let sites =
+            branches.filter(|&node| self.walk.ends_with_site(node) && self.may_be_site(node));
+        let later = sites.filter(|&node| {
+            let own = MergePoint::find(self.walk, &self.masks, node);
+            own.is_some_and(|own| match own.node == point.node {
+                true => own.at > point.at,
+                false => !inside.contains(&own.node),
+            })
+        });
+        let obstacles = later.map(|node| SplitObstacle {
+            at: self.walk.thread.space.block(node).last,
+            reason: ObstacleReason::LaterJoin,
+        });
+        obstacles.collect()
     }
 }
 

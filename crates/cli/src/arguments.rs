@@ -200,6 +200,27 @@ pub(crate) struct AccessArguments {
     pub(crate) domains: DomainArguments,
 }
 
+/// Arguments of `splits`.
+#[derive(Args)]
+pub(crate) struct SplitsArguments {
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+    /// Most splits of a wave that live at once beside itself
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
+    pub(crate) splits: u32,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(long, value_enum)]
+    pub(crate) merge: Option<SplitMerge>,
+    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Also write the sites that the integer program chooses as a marks file, for `run --marks`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+}
+
 /// Arguments of `facts`.
 #[derive(Args)]
 pub(crate) struct TemplateArguments {

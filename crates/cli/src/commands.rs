@@ -4,11 +4,13 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments, SandwichArguments,
-    TemplateArguments,
+    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments,
+    SandwichArguments, SplitsArguments, TemplateArguments,
 };
 use crate::later::Deferred;
-use crate::{CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, run, sandwich};
+use crate::{
+    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, run, sandwich, splits,
+};
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
 #[derive(Subcommand)]
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Divergence(Deferred<DivergenceArguments>),
     /// Report the class of each memory access: the most requests, transactions and sectors that it can cause
     Access(Deferred<AccessArguments>),
+    /// Report the branches at which waves of GCN3 may split, with costs, and which to choose
+    Splits(Deferred<SplitsArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
@@ -53,6 +57,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Audit(arguments) => audit::audit(&arguments.0),
         Command::Divergence(arguments) => kernels::divergence(&arguments.0),
         Command::Access(arguments) => kernels::access(&arguments.0),
+        Command::Splits(arguments) => splits::splits(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),

@@ -1,7 +1,7 @@
 //! `warpbound hybrid`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{HybridOptions, SplitMarks, SplitOptions, TimedOptions};
+use warpbound_driver::{HybridOptions, SplitOptions, TimedOptions};
 use warpbound_report::{HybridReport, to_json};
 
 use crate::arguments::{GraphFormat, HybridArguments, SplitMerge};
@@ -59,7 +59,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
             scheduler: *scheduler,
             selection: selection.unwrap_or_default(),
             splitting: SplitOptions {
-                marks: marks.as_deref().map_or(Ok(SplitMarks::Own), split_marks)?,
+                marks: split_marks(marks.as_deref())?,
                 merge: matches!(merge, Some(SplitMerge::Join)),
                 ..SplitOptions::default()
             },

@@ -7,7 +7,7 @@ use std::path::Path;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, LaunchSet,
-    Library, mini,
+    Library, MarkedSites, mini,
 };
 
 /// Maximum size of an input from a pipe, and of a text file.
@@ -90,6 +90,11 @@ pub(crate) fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
         return GpuModel::built_in(name);
     }
     GpuModel::parse(name, &text(Path::new(name))?)
+}
+
+/// Reads a marks file.
+pub(crate) fn marks(name: &str) -> Result<MarkedSites, Diagnostic> {
+    MarkedSites::parse(name, &text(Path::new(name))?)
 }
 
 /// A launch of a grid, or a launch set.

@@ -21,6 +21,7 @@ mod progress;
 mod run;
 mod run_set;
 mod sandwich;
+mod splits;
 mod values;
 
 use std::io::{self, Write};

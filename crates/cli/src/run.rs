@@ -204,18 +204,19 @@ fn split_options(arguments: &RunArguments) -> Result<SplitOptions, Diagnostic> {
     Ok(SplitOptions {
         splits: arguments.splits.unwrap_or(0),
         pipelines: arguments.pipelines.unwrap_or_default(),
-        marks: arguments.marks.as_deref().map_or(Ok(SplitMarks::Own), split_marks)?,
+        marks: split_marks(arguments.marks.as_deref())?,
         merge: matches!(arguments.merge, Some(SplitMerge::Join)),
     })
 }
 
 /// Returns the marks that an option names.
-pub(crate) fn split_marks(marks: &str) -> Result<SplitMarks, Diagnostic> {
-    match marks {
-        "all" => Ok(SplitMarks::All),
-        "mode" => Ok(SplitMarks::Mode),
-        _ => Err(Diagnostic::new("files of marks are not read yet")),
-    }
+pub(crate) fn split_marks(marks: Option<&str>) -> Result<SplitMarks, Diagnostic> {
+    Ok(match marks {
+        None => SplitMarks::Own,
+        Some("all") => SplitMarks::All,
+        Some("mode") => SplitMarks::Mode,
+        Some(file) => SplitMarks::At(input::marks(file)?),
+    })
 }
 
 /// Returns the number of host threads.

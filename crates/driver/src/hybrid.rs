@@ -3,6 +3,7 @@
 
 mod combine;
 mod formulas;
+mod longest;
 mod paths;
 mod report;
 mod traces;
@@ -29,6 +30,11 @@ use combine::{Geometry, SplitRuns};
 use paths::PathFinder;
 use report::ReportInputs;
 use traces::PathTracer;
+
+/// Limit of the instructions of a run with other contents, in those of the run with the given ones.
+const MOST_TIMES_LONGER: u64 = 16;
+/// Least such limit.
+const LEAST_LIMIT: u64 = 100_000;
 
 /// Extent of a hybrid analysis.
 #[derive(Clone, Debug)]
@@ -174,15 +180,25 @@ impl HybridRuns<'_> {
         let mut timed = self.options.timed.clone();
         timed.splitting.splits = splits;
         timed.splitting.pipelines = pipelines;
+        let given_limit = timed.max_instructions;
         let mut runs = SplitRuns::default();
         for (launch, is_given) in launches {
+            if *is_given {
+                timed.max_instructions = given_limit;
+            }
             match self.run(launch, &timed) {
                 Ok((observed, run)) => {
+                    if *is_given {
+                        let limit = observed.issued.saturating_mul(MOST_TIMES_LONGER);
+                        let limit = limit.max(LEAST_LIMIT);
+                        timed.max_instructions =
+                            Some(given_limit.map_or(limit, |given| given.min(limit)));
+                    }
                     let is_target = (launch.grid, launch.block) == (target.grid, target.block);
                     let geometry = Geometry::of(launch, &observed);
                     runs.add(&run, &geometry, &observed, is_target);
                 }
-                // Contents that were made up may lead out of a buffer.
+                // Contents that were made up may lead out of a buffer, or into a loop without an end.
                 Err(why) if !is_given => {
                     notes.insert(format!(
                         "a run with other contents is left out: {}",

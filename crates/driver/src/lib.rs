@@ -30,7 +30,7 @@ mod prepared;
 mod runs;
 mod sandwich;
 mod session;
-mod splits;
+pub mod splits;
 mod stated_launches;
 mod words;
 
@@ -50,6 +50,7 @@ pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
 pub use runs::timed::{RunHooks, RunProgress, SplitMarks, SplitOptions, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
+pub use splits::{SplitsOptions, chosen_marks};
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 pub use words::disassemble_words;
 
@@ -60,7 +61,9 @@ pub use warpbound_analyse::launch_profile::{
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::FactsFile;
-pub use warpbound_launch::{LaunchFile, LaunchSet, PathOrder, SetContents, StartCaches};
+pub use warpbound_launch::{
+    LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
+};
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
 pub use warpbound_simt::warp::{

@@ -18,6 +18,7 @@ mod file;
 pub mod gcn;
 mod launch;
 mod limits;
+mod marks;
 mod memory;
 pub mod mini;
 mod pointers;
@@ -34,5 +35,6 @@ pub use file::{
 pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};
 pub use limits::check_limits;
+pub use marks::MarkedSites;
 pub use memory::{Buffer, GlobalMemory, window};
 pub use texture::{AddressMode, Filter, Surface, TexelArray, TexelElement, Texture};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::graph::Graph;
-use crate::table::{Align, section, wrapped};
+use crate::table::{Align, counted, section, wrapped};
 
 /// Hybrid analysis of one kernel and launch, for several numbers of reserve slots.
 #[derive(Clone, Debug, Serialize)]
@@ -162,12 +162,12 @@ impl HybridReport {
         out.push_str(&wrapped(
             2,
             &format!(
-                "estimates from observed times: no bounds; {} groups of {} work-items, of which the machine holds {} at a time: {}; by (5.1) {}",
-                self.groups,
-                self.threads,
+                "estimates from observed times: no bounds; {} of {}, of which the machine holds {} at a time: {}; by (5.1) {}",
+                number(self.groups, "group"),
+                number(self.threads, "work-item"),
                 self.resident,
-                batches(self.batches),
-                batches(self.thesis_batches),
+                number(self.batches, "batch"),
+                number(self.thesis_batches, "batch"),
             ),
         ));
         self.write_estimates(&mut out);
@@ -175,7 +175,7 @@ impl HybridReport {
             out.push('\n');
             out.push_str(&wrapped(
                 2,
-                &format!("a run with {splits} splits exceeds its estimate: a number about a loop is wrong"),
+                &format!("a run with {splits} reserve slots exceeds its estimate: a number about a loop is wrong"),
             ));
         }
         if let Some(bound) = self.static_lone_wave {
@@ -220,7 +220,7 @@ impl HybridReport {
             ]
         });
         let head = vec![
-            "splits",
+            "slots",
             "observed",
             "estimate",
             "ratio",
@@ -233,12 +233,12 @@ impl HybridReport {
         section(out, &[right; 9], head, rows);
         for estimate in &self.splits {
             if let Some(reason) = &estimate.reason {
-                let splits = estimate.splits;
+                let name = slots(estimate);
                 let text = match estimate.parallel_of_seen {
                     Some(seen) => format!(
-                        "{splits} splits: no estimate: {reason}; {seen} if no other edges are passed than in the runs"
+                        "{name}: no estimate: {reason}; {seen} if no other edges are passed than in the runs"
                     ),
-                    None => format!("{splits} splits: no estimate: {reason}"),
+                    None => format!("{name}: no estimate: {reason}"),
                 };
                 out.push_str(&wrapped(4, &text));
             }
@@ -277,11 +277,7 @@ impl HybridReport {
             }));
             row
         });
-        let names: Vec<String> = self
-            .splits
-            .iter()
-            .map(|estimate| format!("{} splits", estimate.splits))
-            .collect();
+        let names: Vec<String> = self.splits.iter().map(slots).collect();
         let mut head = vec!["edge: cycles"];
         head.extend(names.iter().map(String::as_str));
         let mut columns = vec![left];
@@ -300,7 +296,7 @@ impl HybridReport {
                 if configuration.merges { "merges" } else { "" }.to_owned(),
             ]
         });
-        let name = format!("{} splits: from", estimate.splits);
+        let name = format!("{}: from", slots(estimate));
         let right = Align::Right;
         section(
             out,
@@ -310,8 +306,10 @@ impl HybridReport {
         );
         if estimate.splits_taken > 0 || estimate.splits_refused > 0 {
             out.push_str(&format!(
-                "    {} splits, {} refused, {} merges\n",
-                estimate.splits_taken, estimate.splits_refused, estimate.merges
+                "    {}, {} refused, {}\n",
+                number(estimate.splits_taken, "split"),
+                estimate.splits_refused,
+                number(estimate.merges, "merge"),
             ));
         }
     }
@@ -336,11 +334,14 @@ fn edge_name(edge: &HybridEdge) -> String {
     format!("P{} → P{}{via}", edge.from, edge.to)
 }
 
-fn batches(count: u64) -> String {
-    match count {
-        1 => "1 batch".to_owned(),
-        count => format!("{count} batches"),
-    }
+/// Number of things as text.
+fn number(count: u64, one: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), one)
+}
+
+/// Number of reserve slots as text.
+fn slots(estimate: &SplitEstimate) -> String {
+    number(estimate.splits.into(), "slot")
 }
 
 fn optional(number: Option<u64>) -> String {

@@ -4,6 +4,7 @@
 use crate::dot::quoted;
 use crate::graph::{EdgeKind, Graph, GraphEdge, GraphNode};
 use crate::hybrid::{HybridEdge, HybridReport};
+use crate::svg::POINTS;
 
 /// Returns both graphs in Graphviz's DOT language; the edges between points have their largest times with the first number
 /// of reserve slots, and those that no run has passed are dashed.
@@ -104,7 +105,7 @@ pub(crate) fn svg(report: &HybridReport) -> String {
     let graph = Graph {
         schema: Graph::SCHEMA,
         kernel: report.kernel.clone(),
-        level: "point",
+        level: POINTS,
         nodes: nodes.collect(),
         edges: drawn.chain(ends).collect(),
         entry: start.unwrap_or_default(),

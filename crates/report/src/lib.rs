@@ -31,6 +31,7 @@ pub mod report_writer;
 mod run;
 pub mod sandwich;
 mod sandwich_svg;
+pub mod splits;
 mod svg;
 mod table;
 pub mod terms;
@@ -55,6 +56,7 @@ pub use listing::Listing;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
+pub use splits::SplitsReport;
 pub use timed::TimedReport;
 
 use serde::Serialize;

@@ -27,6 +27,11 @@ const SWEEPS: usize = 8;
 const LEGEND: &str =
     "black: active lanes; blue: a pushed entry is resumed; red, dashed: lanes that waited resume";
 
+/// Level of a graph of instrumentation points.
+pub(crate) const POINTS: &str = "point";
+/// Legend of a graph of points.
+const LEGEND_OF_POINTS: &str = "edges: ways between two points, with their largest observed times";
+
 /// Element of the layout: a block, the end of the kernel, or a bend of an edge that passes a layer.
 struct Cell {
     lines: Vec<String>,
@@ -72,7 +77,10 @@ fn node_cell(graph: &Graph, node: usize, layer: usize) -> Cell {
     match graph.nodes.get(node) {
         None => lines.push("end".to_owned()),
         Some(n) => {
-            let mut head = format!("B{node}  {}..{}", n.from, n.to);
+            let mut head = match graph.level {
+                POINTS => format!("P{node}  {}  {}", n.from, n.to),
+                _ => format!("B{node}  {}..{}", n.from, n.to),
+            };
             if let Some(header) = &n.header_of {
                 head.push_str(&format!("  {header}"));
             }
@@ -271,10 +279,14 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
     let lanes = routes.iter().filter(|r| r.back).count();
     let title = format!("{}: {}-level graph", graph.kernel, graph.level);
+    let legend = match graph.level {
+        POINTS => LEGEND_OF_POINTS,
+        _ => LEGEND,
+    };
     let text_width = |text: &str| text.chars().count() as f64 * CHARACTER + 2.0 * PAD;
     let full = (width + LANE * (lanes as f64 + 1.0))
         .max(text_width(&title))
-        .max(text_width(LEGEND));
+        .max(text_width(legend));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{full:.0}\" height=\"{bottom:.0}\" viewBox=\"0 0 {full:.0} {bottom:.0}\" font-family=\"monospace\" font-size=\"11\">\n"
     );
@@ -289,7 +301,7 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
     out.push_str("</defs>\n");
     let heads = [
         (title.as_str(), "font-weight=\"bold\""),
-        (LEGEND, "fill=\"#555\""),
+        (legend, "fill=\"#555\""),
     ];
     for (nth, (text, style)) in heads.into_iter().enumerate() {
         // A fixed text length keeps the text inside the page in wider fonts as well.

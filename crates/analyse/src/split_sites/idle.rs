@@ -369,13 +369,15 @@ fn add_lone_loads(walk: Walk<'_>, node: usize, obstacles: &mut BTreeSet<SplitObs
         let plain = matches!(op.meaning, Some(Meaning::Set(_)));
         op.scope == OpScope::Warp && !plain
     };
-    let ops = walk
-        .ops(node)
-        .filter(|&at| walk.code.get(at).is_some_and(accesses));
-    obstacles.extend(ops.map(|at| SplitObstacle {
-        at,
-        reason: ObstacleReason::LoneLoad,
-    }));
+    for at in walk.ops(node) {
+        let is_message = walk.context.messages.contains(&at);
+        let reason = match walk.code.get(at) {
+            Some(_) if is_message => ObstacleReason::Message,
+            Some(op) if accesses(op) => ObstacleReason::LoneLoad,
+            _ => continue,
+        };
+        obstacles.insert(SplitObstacle { at, reason });
+    }
 }
 
 /// Successors of a node of a wave without active lanes.

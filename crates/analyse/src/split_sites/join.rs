@@ -34,8 +34,12 @@ impl MergePoint {
         let mut node = join;
         while node != exit && visited.insert(node) {
             let here = NodeId(node as u32);
-            for at in walk.ops(node).filter(|&at| writes_active(walk.code, at)) {
-                if masks.activates_others(branch, here, at) {
+            let writes = walk.ops(node).filter(|&at| writes_active(walk.code, at));
+            let mut writes = writes.peekable();
+            let flips = |at: OpIndex| masks.activates_others(branch, here, at);
+            while let Some(at) = writes.next() {
+                // All lanes may be active between two operations that exchange the arms (s_or_saveexec, s_xor).
+                if flips(at) || writes.peek().is_some_and(|&next| flips(next)) {
                     others_only = true;
                     continue;
                 }

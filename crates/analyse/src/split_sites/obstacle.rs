@@ -94,6 +94,8 @@ pub enum ObstacleReason {
     NoJoin,
     /// The branch may be executed again before the splits merge.
     BranchAgain,
+    /// Splits of a branch before the merge point would merge after it.
+    LaterJoin,
     /// A register of the warp is used after the merge point that may differ between the splits.
     LiveWord(Cell, DifferenceCause),
 }
@@ -148,6 +150,7 @@ impl fmt::Display for ObstacleReason {
             ObstacleReason::Endless => "a split without active lanes may never leave the loop",
             ObstacleReason::LoneLoad => "a scalar load that only splits without lanes execute",
             ObstacleReason::NoJoin => "no join at which lanes of both sides are active",
+            ObstacleReason::LaterJoin => "splits of this branch would merge after those around it",
             ObstacleReason::BranchAgain => "the branch may be executed again before the join",
         };
         f.write_str(text)

@@ -65,7 +65,7 @@ fn both_arms_are_sites_that_merge_after_the_second() {
         "if !M1 jump 0x0020",
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let verdict = SiteVerdict::SplitsAndMerges;
@@ -91,7 +91,7 @@ fn a_short_second_arm_is_passed_before_the_merge_point() {
         ANDN2_SAVEEXEC,
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let verdict = SiteVerdict::SplitsAndMerges;
@@ -112,7 +112,7 @@ fn the_older_idiom_is_a_site() {
         "if !M1 jump 0x0024",
         "R1 = 5",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let first = answers(&lines).first().copied();
@@ -133,9 +133,9 @@ fn a_constant_branch_is_no_site() {
         "warp S128 = eq(S4, 3)",
         "if S128 jump 0x0028",
         "if M1 jump 0x0010",
-        "jump 0x0024",
+        "R1 = 0",
         RESTORE,
-        "store global [R3:R2] = R1",
+        "store global[R3:R2] = R1",
         "exit",
     ];
     let found = answers(&lines);

@@ -19,7 +19,9 @@ fn json(rest: &[&str]) -> Value {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value
+        .as_u64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 /// Code for GCN3 has a machine of its own; reports use its terms, and the keys of all machines.
@@ -36,18 +38,36 @@ fn a_run_of_waves() {
     let waves = &report["waves"];
     assert!(waves.get("splitting").is_none());
     let units = waves["units"].as_array().expect("a list");
-    let names: Vec<&str> = units.iter().filter_map(|unit| unit["unit"].as_str()).collect();
+    let names: Vec<&str> = units
+        .iter()
+        .filter_map(|unit| unit["unit"].as_str())
+        .collect();
     assert_eq!(
         names,
-        ["vector ALU", "scalar ALU", "branch", "vector memory", "LDS", "scalar memory"]
+        [
+            "vector ALU",
+            "scalar ALU",
+            "branch",
+            "vector memory",
+            "LDS",
+            "scalar memory"
+        ]
     );
     for unit in units {
-        assert!(number(&unit["busy_cycles"]) <= number(&unit["offered_cycles"]), "{unit}");
+        assert!(
+            number(&unit["busy_cycles"]) <= number(&unit["offered_cycles"]),
+            "{unit}"
+        );
     }
     let lanes = &waves["lane_cycles"];
     assert!(0 < number(&lanes["used"]) && number(&lanes["used"]) <= number(&lanes["offered"]));
     let text = launched(&["--stats"]).done();
-    for part in ["wave instructions", "compute unit", "wave cycles", "vector ALU"] {
+    for part in [
+        "wave instructions",
+        "compute unit",
+        "wave cycles",
+        "vector ALU",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     for part in ["warp", "SM ", "an SM"] {
@@ -60,10 +80,21 @@ fn a_run_of_waves() {
 #[test]
 fn options_of_runs() {
     let typical = number(&json(&[])["cycles"]);
-    let other = json(&["--machine", "r9-nano", "--scheduler", "lrr", "--caches", "warm"]);
+    let other = json(&[
+        "--machine",
+        "r9-nano",
+        "--scheduler",
+        "lrr",
+        "--caches",
+        "warm",
+    ]);
     assert_eq!(
         (&other["machine"], &other["scheduler"], &other["caches"]),
-        (&Value::from("r9-nano"), &Value::from("lrr"), &Value::from("warm"))
+        (
+            &Value::from("r9-nano"),
+            &Value::from("lrr"),
+            &Value::from("warm")
+        )
     );
     let slow = json(&["--set", "valu.cycles=16"]);
     assert!(number(&slow["cycles"]) > typical);
@@ -73,7 +104,10 @@ fn options_of_runs() {
     let alone = json(&["--only-warp", "0.0"]);
     assert!(number(&alone["warp_instructions"]) < number(&json(&[])["warp_instructions"]));
     let [slow, fast] = ["slow", "fast"].map(|end| number(&json(&["--select", end])["cycles"]));
-    assert!(fast <= typical && typical <= slow, "{fast} {typical} {slow}");
+    assert!(
+        fast <= typical && typical <= slow,
+        "{fast} {typical} {slow}"
+    );
 }
 
 /// Splitting changes the time, not the result.
@@ -96,7 +130,14 @@ fn splits() {
         sites.iter().map(|site| number(&site["taken"])).sum::<u64>()
     };
     assert_eq!(taken(splitting), number(&splitting["taken"]));
-    let joined = json(&["--splits", "7", "--merge", "join", "--pipelines", "serialised"]);
+    let joined = json(&[
+        "--splits",
+        "7",
+        "--merge",
+        "join",
+        "--pipelines",
+        "serialised",
+    ]);
     let splitting = &joined["waves"]["splitting"];
     assert_eq!(
         (&splitting["merge"], &splitting["pipelines"]),
@@ -108,7 +149,11 @@ fn splits() {
     assert_eq!(number(&marked["waves"]["splitting"]["taken"]), 0);
     assert_eq!(marked["waves"]["splitting"]["marks"], "mode");
     let text = launched(&["--splits", "3", "--stats"]).done();
-    for part in ["splitting: 3 reserve slots, parallel pipelines", "no slot", "splits at"] {
+    for part in [
+        "splitting: 3 reserve slots, parallel pipelines",
+        "no slot",
+        "splits at",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -121,7 +166,14 @@ fn files_of_splits() {
     let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
     let (events, timeline) = (path("events.jsonl"), path("timeline.json"));
     launched(&[
-        "--splits", "1", "--merge", "join", "--events", &events, "--timeline", &timeline,
+        "--splits",
+        "1",
+        "--merge",
+        "join",
+        "--events",
+        &events,
+        "--timeline",
+        &timeline,
     ])
     .done();
     let text = std::fs::read_to_string(&events).expect("events");
@@ -134,11 +186,17 @@ fn files_of_splits() {
         let found = found.unwrap_or_else(|| panic!("no {kind}"));
         assert!(found["address"].is_string(), "{found}");
     }
-    let shown: Value = serde_json::from_slice(&std::fs::read(&timeline).expect("a timeline"))
-        .expect("JSON");
+    let shown: Value =
+        serde_json::from_slice(&std::fs::read(&timeline).expect("a timeline")).expect("JSON");
     let shown = shown["traceEvents"].as_array().expect("a list");
     let has = |name: &str| shown.iter().any(|event| event["name"] == name);
-    for name in ["splits", "split begins", "merges", "split ends", "does not split"] {
+    for name in [
+        "splits",
+        "split begins",
+        "merges",
+        "split ends",
+        "does not split",
+    ] {
         assert!(has(name), "{name}");
     }
     let is_named = |name: &str| {
@@ -146,7 +204,11 @@ fn files_of_splits() {
             .iter()
             .any(|event| event["ph"] == "M" && event["args"]["name"] == name)
     };
-    for name in ["compute unit 0", "wave 0 (SIMD 0)", "wave 0, split 1 (SIMD 0)"] {
+    for name in [
+        "compute unit 0",
+        "wave 0 (SIMD 0)",
+        "wave 0, split 1 (SIMD 0)",
+    ] {
         assert!(is_named(name), "{name}");
     }
 }
@@ -155,9 +217,18 @@ fn files_of_splits() {
 #[test]
 fn refusals() {
     for (rest, part) in [
-        (&["--machine", "gtx1080"][..], "machine gtx1080 is for sm_61, the code is for gfx803"),
-        (&["--scheduler", "gto"], "SIMDs of GCN3 have no scheduler gto"),
-        (&["--interlock", "scoreboard"], "--interlock is for NVIDIA GPUs"),
+        (
+            &["--machine", "gtx1080"][..],
+            "machine gtx1080 is for sm_61, the code is for gfx803",
+        ),
+        (
+            &["--scheduler", "gto"],
+            "SIMDs of GCN3 have no scheduler gto",
+        ),
+        (
+            &["--interlock", "scoreboard"],
+            "--interlock is for NVIDIA GPUs",
+        ),
         (&["--marks", "all"], "--marks needs --splits"),
         (&["--set", "sm.count=1"], "sm.count"),
     ] {
@@ -173,7 +244,10 @@ fn refusals() {
         "gem5-apu",
     ]);
     let refused = other.refusal();
-    assert!(refused.contains("machine gem5-apu is for gfx803, the code is for sm_61"), "{refused}");
+    assert!(
+        refused.contains("machine gem5-apu is for gfx803, the code is for sm_61"),
+        "{refused}"
+    );
     let other = run(&[
         "run",
         "matmul_int.sm_61.cubin",
@@ -192,7 +266,14 @@ fn refusals() {
 fn a_launch_set() {
     let set = |rest: &[&str]| -> Value {
         let command = [
-            &["run", "gaussian.gfx803.co", "--launch", "../sets/gaussian.toml", "--format", "json"],
+            &[
+                "run",
+                "gaussian.gfx803.co",
+                "--launch",
+                "../sets/gaussian.toml",
+                "--format",
+                "json",
+            ],
             rest,
         ]
         .concat();
@@ -201,7 +282,10 @@ fn a_launch_set() {
     let report = set(&[]);
     assert_eq!(report["time"]["machine"], "gem5-apu");
     let launches = report["launches"].as_array().expect("a list");
-    let sum: u64 = launches.iter().map(|of| number(&of["cycles"]["total"])).sum();
+    let sum: u64 = launches
+        .iter()
+        .map(|of| number(&of["cycles"]["total"]))
+        .sum();
     assert_eq!(number(&report["time"]["cycles"]), sum);
     let split = set(&["--splits", "2", "--merge", "join"]);
     assert_eq!(split["checked_elements"], report["checked_elements"]);

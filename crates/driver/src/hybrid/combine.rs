@@ -39,16 +39,22 @@ impl Geometry {
     }
 }
 
-/// Waves or splits of the same origin in all runs.
+/// Waves or splits whose longest path is the same: of one origin, refused to split at the same branches.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) origin: SplitOrigin,
+    /// Whether they go on to the end of the program, and are not merged.
+    pub(crate) reaches_end: bool,
+    /// Numbers of the branches of which they may execute both arms.
+    pub(crate) undivided: BTreeSet<usize>,
+}
+
+/// Waves or splits of a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct OriginRuns {
+pub(crate) struct ConfigurationRuns {
     pub(crate) count: u64,
     /// Largest time from the moment at which there was room for the group to the first point.
     pub(crate) delay: u64,
-    /// Whether one of them went on to the end of the program.
-    pub(crate) reaches_end: bool,
-    /// Points after which they were merged into others.
-    pub(crate) merged: BTreeSet<usize>,
     /// Their places, see [`SplitTrace::place`](super::traces::SplitTrace::place).
     pub(crate) places: BTreeSet<u32>,
 }
@@ -58,7 +64,9 @@ pub(crate) struct OriginRuns {
 pub(crate) struct SplitRuns {
     pub(crate) count: u64,
     pub(crate) traces: Traces,
-    pub(crate) origins: BTreeMap<SplitOrigin, OriginRuns>,
+    pub(crate) configurations: BTreeMap<Configuration, ConfigurationRuns>,
+    /// For each origin, the points after which splits were merged into others.
+    pub(crate) merged: BTreeMap<SplitOrigin, BTreeSet<usize>>,
     /// For each place, the largest time from the first point of a batch of (5.1) to the first point of a split.
     pub(crate) thesis_delays: BTreeMap<u32, u64>,
     /// Longest run of the estimated launch: from the first point to the last idle compute unit, and the whole run.
@@ -114,15 +122,20 @@ impl SplitRuns {
         for member in &run.members {
             let position = order.get(&member.block).copied().unwrap_or_default();
             let room = rooms.get(position).copied().unwrap_or_default();
-            let origin = self.origins.entry(member.origin).or_default();
-            origin.count += 1;
-            origin.delay = origin.delay.max(member.first - room.min(member.first));
-            origin.places.insert(member.place);
-            match member.end {
-                SplitEnd::Program => origin.reaches_end = true,
-                SplitEnd::Merged(point) => {
-                    origin.merged.insert(point);
-                }
+            if let SplitEnd::Merged(Some(point)) = member.end {
+                self.merged.entry(member.origin).or_default().insert(point);
+            }
+            let configuration = Configuration {
+                origin: member.origin,
+                reaches_end: member.end == SplitEnd::Program,
+                undivided: member.undivided.clone(),
+            };
+            // One that was merged at once has no path of its own.
+            if member.end != SplitEnd::Merged(None) {
+                let of = self.configurations.entry(configuration).or_default();
+                of.count += 1;
+                of.delay = of.delay.max(member.first - room.min(member.first));
+                of.places.insert(member.place);
             }
             let start = starts
                 .get(&batch_of(member.block))

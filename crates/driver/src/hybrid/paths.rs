@@ -136,11 +136,10 @@ impl<'a> PathFinder<'a> {
         to.map(|(number, _)| number).collect()
     }
 
-    /// Returns the if-elses of which no wave executes both arms: at their first branches, a wave whose lanes disagree always
-    /// splits. `splits_always` says so of the number of a branch; the traces must not contradict it.
+    /// Returns the if-elses of which a wave executes one arm at most: those at whose first branches it always splits if its
+    /// lanes disagree. `splits_always` says so of the number of a branch.
     pub(crate) fn exclusive_arms(
         &self,
-        traces: &Traces,
         splits_always: impl Fn(usize) -> bool,
     ) -> Vec<ExclusiveArms> {
         let mut all = Vec::new();
@@ -151,7 +150,7 @@ impl<'a> PathFinder<'a> {
             let Some(other) = other else {
                 continue;
             };
-            if !splits_always(number) || traces.both_arms.contains(&number) {
+            if !splits_always(number) {
                 continue;
             }
             let mut arms = self.side(branch.point, branch.active);

@@ -3,23 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_bound::{ExclusiveArms, LongestPath, NoLongestPath};
+use warpbound_bound::NoLongestPath;
 use warpbound_launch::LaunchFile;
 use warpbound_report::HybridReport;
 use warpbound_report::hybrid::{HybridConfiguration, HybridEdge, HybridPoint, SplitEstimate};
 use warpbound_simulate::timed::SplitPipelines;
 
 use super::HybridOptions;
-use super::combine::{OriginRuns, SplitRuns};
+use super::combine::SplitRuns;
 use super::formulas::{
     DelayedPath, batches, batches_of_one_pool, parallel_batch, serialised_batch,
 };
+use super::longest::LongestPaths;
 use super::paths::PathFinder;
 use super::traces::SplitOrigin;
 use crate::bound::FlowFacts;
 use crate::graph::calls;
 use crate::prepared::loop_names;
-use crate::{BoundOptions, CfgLevel, KernelFlow, Prepared, Session};
+use crate::{BoundOptions, CfgLevel, CycleQuery, KernelFlow, Prepared, Session};
 
 /// Runs by number of splits and pipelines.
 pub(super) type RunsBySplits = BTreeMap<(u32, u8), SplitRuns>;
@@ -33,14 +34,6 @@ pub(super) struct ReportInputs<'a> {
     pub(super) facts: &'a FlowFacts,
     pub(super) options: &'a HybridOptions,
     pub(super) bound_options: &'a BoundOptions,
-}
-
-/// Longest paths of the waves and splits of runs, by origin.
-struct Paths {
-    /// For each origin, its longest path, and whether its last point ends the program.
-    by_origin: BTreeMap<SplitOrigin, (Result<LongestPath, NoLongestPath>, bool)>,
-    /// Numbers of the edges whose times are missing.
-    missing: BTreeSet<usize>,
 }
 
 impl ReportInputs<'_> {
@@ -86,7 +79,7 @@ impl ReportInputs<'_> {
             merge: options.timed.splitting.merge,
             points,
             splits: estimates,
-            static_lone_wave: None,
+            static_lone_wave: self.static_lone_wave(),
             loops: self.loops(),
             assumptions: self.assumptions(),
             notes: notes.into_iter().collect(),
@@ -101,28 +94,32 @@ impl ReportInputs<'_> {
         runs: &SplitRuns,
         serialised: Option<&SplitRuns>,
     ) -> SplitEstimate {
-        let paths = self.paths(splits, runs);
-        let missing = !paths.missing.is_empty();
+        let paths = LongestPaths::new(self.finder, runs, splits);
+        let missing = paths.missing();
         let of_seen = self.parallel(runs, &paths);
-        let by_serialised = serialised.map(|runs| {
-            let paths = self.paths(splits, runs);
-            let estimate = self.serialised(runs, &paths);
-            estimate.filter(|_| paths.missing.is_empty())
+        let by_serialised = serialised.and_then(|runs| {
+            let paths = LongestPaths::new(self.finder, runs, splits);
+            let estimate = self.serialised(runs, &paths).ok()?;
+            estimate.filter(|_| paths.missing().is_empty())
         });
         let (thesis_parallel, thesis_serialised) = self.thesis(splits, runs);
-        let edges = self.edges(runs, &paths);
+        let edges = self.edges(runs, &missing);
         let seen = edges.iter().filter(|edge| edge.count > 0).count();
         SplitEstimate {
             splits,
             observed: runs.observed.0,
             observed_with_launch: runs.observed.1,
             observed_serialised: serialised.map(|runs| runs.observed.0),
-            parallel: of_seen.filter(|_| !missing),
-            serialised: by_serialised.flatten(),
+            parallel: of_seen
+                .clone()
+                .ok()
+                .flatten()
+                .filter(|_| missing.is_empty()),
+            serialised: by_serialised,
             thesis_parallel,
             thesis_serialised,
-            parallel_of_seen: of_seen,
-            reason: self.reason(&paths),
+            reason: self.reason(of_seen.as_ref().err(), &missing),
+            parallel_of_seen: of_seen.ok().flatten(),
             coverage: match edges.len() {
                 0 => 1.0,
                 all => seen as f64 / all as f64,
@@ -131,85 +128,43 @@ impl ReportInputs<'_> {
             splits_taken: runs.traces.splits.values().sum(),
             splits_refused: runs.traces.refusals,
             merges: runs.traces.merges,
-            configurations: self.configurations(runs, &paths),
+            configurations: self.configurations(&paths),
             edges,
         }
     }
 
-    /// Finds the longest paths for what the runs show about splitting.
-    fn paths(&self, splits: u32, runs: &SplitRuns) -> Paths {
-        let exclusive = self.exclusive_arms(splits, runs);
-        let edges = self.finder.measured(&runs.traces, |_| false);
-        let mut paths = Paths {
-            by_origin: BTreeMap::new(),
-            missing: BTreeSet::new(),
-        };
-        for (&origin, of) in &runs.origins {
-            // Splits that always merge are followed up to there: what comes after is the way of another split.
-            let merged: Vec<usize> = of.merged.iter().copied().collect();
-            let ends = match of.reaches_end {
-                true => &self.finder.ends,
-                false => &merged,
-            };
-            let longest = self.finder.longest(&edges, origin, ends, &exclusive);
-            let missing = self.finder.missing(&runs.traces, origin, &exclusive);
-            paths.missing.extend(missing);
-            paths.by_origin.insert(origin, (longest, of.reaches_end));
-        }
-        paths
-    }
-
-    /// Returns the if-elses of which a wave executes one arm only: those at whose first branch it may split, and has not been
-    /// refused to in any run.
-    fn exclusive_arms(&self, splits: u32, runs: &SplitRuns) -> Vec<ExclusiveArms> {
-        let graph = self.finder.graph;
-        self.finder.exclusive_arms(&runs.traces, |number| {
-            let branch = graph.branches.get(number);
-            let Some((at, branch)) =
-                branch.and_then(|branch| Some((graph.points.get(branch.point)?.at, branch)))
-            else {
-                return false;
-            };
-            // A mark in MODE may be absent at a branch; it is taken to be there where a wave has split.
-            let is_marked = !runs.marked_by_mode || runs.traces.splits.contains_key(&branch.point);
-            splits > 0
-                && runs.sites.contains(&at)
-                && is_marked
-                && !runs.traces.refused.contains(&at)
-        })
-    }
-
     /// Estimates the kernel with parallel pipelines: (5.4) with batches of what the machine holds, and delays from the moment
     /// at which there is room for a group.
-    fn parallel(&self, runs: &SplitRuns, paths: &Paths) -> Option<u64> {
-        let geometry = runs.target?;
-        let mut all = Vec::new();
-        for (origin, of) in &runs.origins {
-            let longest = paths.longest(*origin, runs)?;
-            all.push(DelayedPath {
-                delay: of.delay,
-                longest,
-            });
+    fn parallel(
+        &self,
+        runs: &SplitRuns,
+        paths: &LongestPaths<'_>,
+    ) -> Result<Option<u64>, NoLongestPath> {
+        let mut most = 0;
+        for origin in paths.origins() {
+            most = paths.largest(paths.of_origin(origin), true)?.max(most);
         }
-        let batches = batches(geometry.groups, geometry.resident);
-        Some(batches.saturating_mul(parallel_batch(all)?))
+        let geometry = runs.target;
+        Ok(geometry.map(|of| batches(of.groups, of.resident).saturating_mul(most)))
     }
 
     /// Estimates the kernel with serialised pipelines: (5.5) with the same corrections. The path of a place is the longest one
     /// of the splits that had it.
-    fn serialised(&self, runs: &SplitRuns, paths: &Paths) -> Option<u64> {
-        let geometry = runs.target?;
-        let mut places: BTreeMap<u32, u64> = BTreeMap::new();
-        for (origin, of) in &runs.origins {
-            let longest = paths.longest(*origin, runs)?;
-            for &place in &of.places {
-                let most = places.entry(place).or_default();
-                *most = longest.max(*most);
-            }
+    fn serialised(
+        &self,
+        runs: &SplitRuns,
+        paths: &LongestPaths<'_>,
+    ) -> Result<Option<u64>, NoLongestPath> {
+        let places = runs.configurations.values().flat_map(|of| &of.places);
+        let places: BTreeSet<u32> = places.copied().collect();
+        let mut longest = Vec::new();
+        for place in places {
+            longest.push(paths.largest(paths.of_place(place), false)?);
         }
-        let delays = runs.origins.values().map(|of| of.delay);
-        let batches = batches(geometry.groups, geometry.resident);
-        Some(batches.saturating_mul(serialised_batch(delays, places.into_values())?))
+        let delays = runs.configurations.values().map(|of| of.delay);
+        let batch = serialised_batch(delays, longest);
+        let geometry = runs.target.zip(batch);
+        Ok(geometry.map(|(of, batch)| batches(of.groups, of.resident).saturating_mul(batch)))
     }
 
     /// Computes (5.4) and (5.5) as they are in the thesis.
@@ -263,12 +218,21 @@ impl ReportInputs<'_> {
         marks.take(splits as usize).collect()
     }
 
+    /// Computes the bound of a wave that runs alone, as far as there is one.
+    fn static_lone_wave(&self) -> Option<u64> {
+        let options = BoundOptions {
+            cycles: Some(CycleQuery {
+                machine: Some(self.options.timed.machine.clone()),
+                ..CycleQuery::default()
+            }),
+            ..self.bound_options.clone()
+        };
+        let bound = self.session.bound(self.prepared.kernel, &options).ok()?;
+        bound.cycles?.bound
+    }
+
     /// Returns the reason why there is no estimate.
-    fn reason(&self, paths: &Paths) -> Option<String> {
-        let failed = paths
-            .by_origin
-            .values()
-            .find_map(|(path, _)| path.as_ref().err());
+    fn reason(&self, failed: Option<&NoLongestPath>, missing: &BTreeSet<usize>) -> Option<String> {
         match failed {
             Some(NoLongestPath::Unbounded) => {
                 let names = loop_names(&self.flow.loops);
@@ -285,11 +249,7 @@ impl ReportInputs<'_> {
             Some(NoLongestPath::Failed(why)) => return Some(why.message.clone()),
             None => {}
         }
-        let missing: Vec<String> = paths
-            .missing
-            .iter()
-            .map(|&edge| self.edge_name(edge))
-            .collect();
+        let missing: Vec<String> = missing.iter().map(|&edge| self.edge_name(edge)).collect();
         (!missing.is_empty()).then(|| {
             format!(
                 "no run has passed {}, which a wave may pass",
@@ -308,18 +268,21 @@ impl ReportInputs<'_> {
             })
     }
 
-    fn configurations(&self, runs: &SplitRuns, paths: &Paths) -> Vec<HybridConfiguration> {
-        let configuration = |(origin, of): (&SplitOrigin, &OriginRuns)| HybridConfiguration {
-            origin: match origin {
-                SplitOrigin::Launch => "launch".to_owned(),
-                SplitOrigin::Child(point) => self.location(*point),
-            },
-            count: of.count,
-            delay: of.delay,
-            longest: paths.longest(*origin, runs),
-            merges: !of.reaches_end,
+    fn configurations(&self, paths: &LongestPaths<'_>) -> Vec<HybridConfiguration> {
+        let configuration = |origin: SplitOrigin| {
+            let members = paths.of_origin(origin);
+            HybridConfiguration {
+                origin: match origin {
+                    SplitOrigin::Launch => "launch".to_owned(),
+                    SplitOrigin::Child(point) => self.location(point),
+                },
+                count: members.iter().map(|(_, of)| of.count).sum(),
+                delay: members.iter().map(|(_, of)| of.delay).max().unwrap_or(0),
+                merges: members.iter().all(|(of, _)| !of.reaches_end),
+                longest: paths.largest(members, false).ok(),
+            }
         };
-        runs.origins.iter().map(configuration).collect()
+        paths.origins().into_iter().map(configuration).collect()
     }
 
     /// Returns the label or address of a point.
@@ -328,7 +291,7 @@ impl ReportInputs<'_> {
         point.map_or(String::new(), |point| self.prepared.location(point.at))
     }
 
-    fn edges(&self, runs: &SplitRuns, paths: &Paths) -> Vec<HybridEdge> {
+    fn edges(&self, runs: &SplitRuns, missing: &BTreeSet<usize>) -> Vec<HybridEdge> {
         let space = &self.flow.thread.space;
         let edges = self.finder.graph.edges.iter().enumerate();
         edges
@@ -340,7 +303,7 @@ impl ReportInputs<'_> {
                     .map(|via| self.prepared.location(space.block(via).first)),
                 time: runs.traces.time(number).map(|time| time.0.0),
                 count: runs.traces.edges.get(number).map_or(0, |times| times.count),
-                missing: paths.missing.contains(&number),
+                missing: missing.contains(&number),
             })
             .collect()
     }
@@ -397,7 +360,7 @@ impl ReportInputs<'_> {
         ];
         if self.options.splits.iter().any(|&splits| splits > 0) {
             all.push(
-                "at a site at which no run was refused to split, a wave whose lanes disagree splits"
+                "a wave whose lanes disagree splits at a site, unless waves of its origin were refused to in a run"
                     .to_owned(),
             );
             all.push(
@@ -405,16 +368,5 @@ impl ReportInputs<'_> {
             );
         }
         all
-    }
-}
-
-impl Paths {
-    /// Returns the longest path of an origin, with the time to the end of the group if it ends the program; `None` if it is
-    /// not known.
-    fn longest(&self, origin: SplitOrigin, runs: &SplitRuns) -> Option<u64> {
-        let (path, ends) = self.by_origin.get(&origin)?;
-        let time = path.as_ref().ok()?.time.0.0;
-        let tail = if *ends { runs.traces.tail } else { 0 };
-        Some(time.saturating_add(tail))
     }
 }

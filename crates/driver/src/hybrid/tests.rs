@@ -208,7 +208,7 @@ fn configurations_are_those_of_the_figure() {
         assert_eq!(place(0), Cycles(1000 + 200 + 7));
         assert_eq!(place(1), Cycles(3 + 50));
         // A wave that splits or whose lanes agree executes one arm: the longer one, whichever it is.
-        let one = finder.exclusive_arms(&traces, |_| true);
+        let one = finder.exclusive_arms(|_| true);
         let longest = |origin, exclusive| {
             let path = finder.longest(&edges, origin, &finder.ends, exclusive);
             path.unwrap().time.0
@@ -221,7 +221,7 @@ fn configurations_are_those_of_the_figure() {
             _ => figure_5_4(edge),
         };
         let edges = finder.measured(&kernel.traces(slow_second), |_| false);
-        let one = finder.exclusive_arms(&traces, |_| true);
+        let one = finder.exclusive_arms(|_| true);
         let path = finder
             .longest(&edges, SplitOrigin::Launch, &finder.ends, &one)
             .unwrap();
@@ -392,7 +392,7 @@ fn delays_are_from_the_room_of_a_group_or_from_its_batch() {
             slots: 2,
         };
         runs.add(&run, &geometry, &launched(), true);
-        let of = &runs.origins[&SplitOrigin::Launch];
+        let of = runs.configurations.values().next().unwrap();
         // Room for the third group is there at 160, when the first one has ended.
         assert_eq!((of.count, of.delay), (3, 175 - 160));
         // In a batch of (5.1) it is the first one, and has no delay.
@@ -406,6 +406,7 @@ fn delays_are_from_the_room_of_a_group_or_from_its_batch() {
 fn launched() -> ObservedLaunch {
     ObservedLaunch {
         cycles: Observed(Cycles(0)),
+        issued: 0,
         units: 1,
         resident: 2,
         slots: 2,
@@ -541,12 +542,17 @@ fn a_mark_in_a_loop_splits_more_than_once() {
         script.ends(95, 0, 1);
         script.group_ends(cycle + 5, 0);
         let run = script.finish().unwrap();
-        assert_eq!(run.traces.both_arms.len(), 1);
+        let launched = run
+            .members
+            .iter()
+            .find(|m| m.origin == SplitOrigin::Launch)
+            .unwrap();
+        assert_eq!(launched.undivided.len(), 1);
         let observed = run.observed().0.0;
         let finder = kernel.finder(Some(4));
         let edges = finder.measured(&run.traces, |_| false);
-        // The traces contradict that it always splits, so both arms may be executed.
-        let exclusive = finder.exclusive_arms(&run.traces, |_| true);
+        // It does not always split, so both arms may be executed.
+        let exclusive = finder.exclusive_arms(|branch| !launched.undivided.contains(&branch));
         assert!(exclusive.is_empty());
         let longest = finder.longest(&edges, SplitOrigin::Launch, &finder.ends, &exclusive);
         let corrected = longest.unwrap().time.0.0 + run.traces.tail;

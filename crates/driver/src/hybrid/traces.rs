@@ -24,12 +24,12 @@ pub(crate) enum SplitOrigin {
 pub(crate) enum SplitEnd {
     /// The program's end.
     Program,
-    /// Merged into another split after this point.
-    Merged(usize),
+    /// Merged into another split after this point; `None` if it had passed no edge.
+    Merged(Option<usize>),
 }
 
 /// Wave or split of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SplitTrace {
     /// Linear index of its group in the grid.
     pub(crate) block: u64,
@@ -43,6 +43,9 @@ pub(crate) struct SplitTrace {
     /// Cycle of its last point.
     pub(crate) last: u64,
     pub(crate) end: SplitEnd,
+    /// Numbers of the branches of which it may have executed both arms: it was refused to split there, or it was split off
+    /// from such a wave before the other arm.
+    pub(crate) undivided: BTreeSet<usize>,
 }
 
 /// Workgroup of a run.
@@ -74,14 +77,10 @@ pub(crate) struct Traces {
     pub(crate) tail: u64,
     /// Splits at each point.
     pub(crate) splits: BTreeMap<usize, u64>,
-    /// Branches at which a wave was refused to split.
-    pub(crate) refused: BTreeSet<OpIndex>,
     /// Number of refused splits.
     pub(crate) refusals: u64,
     /// Merges of splits.
     pub(crate) merges: u64,
-    /// Numbers of the branches of which a split has executed both arms in one execution.
-    pub(crate) both_arms: BTreeSet<usize>,
 }
 
 impl Traces {
@@ -96,10 +95,8 @@ impl Traces {
         for (&point, &count) in &other.splits {
             *self.splits.entry(point).or_default() += count;
         }
-        self.refused.extend(&other.refused);
         self.refusals += other.refusals;
         self.merges += other.merges;
-        self.both_arms.extend(&other.both_arms);
     }
 
     /// Largest observed time of an edge; `None` if no run has passed it.
@@ -168,8 +165,12 @@ struct Walker {
     since: u64,
     /// Node after the point.
     via: Option<NodeId>,
+    /// Whether it has passed an edge.
+    has_moved: bool,
     /// Branches whose own arm it has executed, and whose other arm is still to be decided.
     arms: BTreeSet<usize>,
+    /// See [`SplitTrace::undivided`].
+    undivided: BTreeSet<usize>,
 }
 
 impl<'a> PathTracer<'a> {
@@ -288,13 +289,12 @@ impl<'a> PathTracer<'a> {
         let branch = self.branch_at.get(walker.point).copied().flatten();
         if let Some(branch) = branch {
             let first_of = self.first_of.get(branch).copied().flatten();
-            self.traces
-                .both_arms
-                .extend(walker.decide(self.graph, branch, first_of));
+            walker.decide(self.graph, branch, first_of);
         }
         walker.point = to;
         walker.since = cycle;
         walker.via = None;
+        walker.has_moved = true;
     }
 
     /// Begins the trace of a child, which issues the branch `at` next.
@@ -320,9 +320,10 @@ impl<'a> PathTracer<'a> {
                     edge_to(self.graph, &ahead, at).map(|(_, to)| to)
                 }
             };
-            Some((point?, walker.arms.clone()))
+            let undivided = walker.undivided.intersection(&walker.arms).copied();
+            Some((point?, walker.arms.clone(), undivided.collect()))
         });
-        let Some((point, arms)) = found else {
+        let Some((point, arms, undivided)) = found else {
             self.fail(parent, at);
             return;
         };
@@ -334,20 +335,34 @@ impl<'a> PathTracer<'a> {
             point,
             since: 0,
             via: None,
+            has_moved: false,
             arms,
+            undivided,
         };
         self.walkers.insert(key(child), walker);
     }
 
+    /// Records that a split goes on undivided.
+    fn refuse(&mut self, warp: &WarpPlace, at: OpIndex) {
+        self.traces.refusals += 1;
+        let graph = self.graph;
+        let is_there = |point: usize| graph.points.get(point).is_some_and(|point| point.at == at);
+        if let Some(walker) = self.walkers.get_mut(&key(warp)) {
+            let branches = graph.branches.iter().enumerate();
+            let refused = branches.filter(|(_, branch)| is_there(branch.point));
+            walker.undivided.extend(refused.map(|(number, _)| number));
+        }
+    }
+
     /// Ends the trace of a split.
-    fn end(&mut self, warp: &WarpPlace, end: impl Fn(usize) -> SplitEnd) {
+    fn end(&mut self, warp: &WarpPlace, end: impl Fn(Option<usize>) -> SplitEnd) {
         let Some(walker) = self.walkers.remove(&key(warp)) else {
             return;
         };
         if let Some(places) = self.places.get_mut(&(warp.block, warp.warp)) {
             places.remove(&walker.place);
         }
-        let end = end(walker.point);
+        let end = end(walker.has_moved.then_some(walker.point));
         let point = self.graph.points.get(walker.point);
         if end == SplitEnd::Program
             && let Some(point) = point
@@ -368,6 +383,7 @@ impl<'a> PathTracer<'a> {
             first: walker.first.unwrap_or(walker.since),
             last: walker.since,
             end,
+            undivided: walker.undivided,
         });
     }
 
@@ -394,22 +410,29 @@ impl Walker {
             point: start,
             since: cycle,
             via: None,
+            has_moved: false,
             arms: BTreeSet::new(),
+            undivided: BTreeSet::new(),
         }
     }
 
-    /// Records the side that it takes of a branch, which may decide about the other arm of the branch `first`. Returns
-    /// `first` if it has executed both arms.
-    fn decide(&mut self, graph: &PointGraph, branch: usize, first: Option<usize>) -> Option<usize> {
-        let sides = graph.branches.get(branch)?;
+    /// Records the side that it takes of a branch, which may decide about the other arm of the branch `first`.
+    fn decide(&mut self, graph: &PointGraph, branch: usize, first: Option<usize>) {
+        let Some(sides) = graph.branches.get(branch) else {
+            return;
+        };
         let is_active = self.via == Some(sides.active);
         // Each execution of the first branch decides anew.
         self.arms.remove(&branch);
         if is_active && sides.other_arm.is_some() {
             self.arms.insert(branch);
         }
-        let first = first?;
-        (self.arms.remove(&first) && is_active).then_some(first)
+        if let Some(first) = first
+            && self.arms.remove(&first)
+            && is_active
+        {
+            self.undivided.insert(first);
+        }
     }
 }
 
@@ -442,10 +465,7 @@ impl EventListener for PathTracer<'_> {
             Event::Split {
                 parent, child, at, ..
             } => self.split(parent, child, *at),
-            Event::SplitRefused { at, .. } => {
-                self.traces.refused.insert(*at);
-                self.traces.refusals += 1;
-            }
+            Event::SplitRefused { warp, at, .. } => self.refuse(warp, *at),
             Event::Merge { from, .. } => {
                 self.traces.merges += 1;
                 self.end(from, SplitEnd::Merged);

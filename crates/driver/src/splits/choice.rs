@@ -69,7 +69,10 @@ impl SiteForest {
     }
 
     fn sum(&self, sites: &[usize], chosen: &[bool]) -> i128 {
-        sites.iter().map(|&site| self.site_cycles(site, chosen)).sum()
+        sites
+            .iter()
+            .map(|&site| self.site_cycles(site, chosen))
+            .sum()
     }
 
     fn site_cycles(&self, site: usize, chosen: &[bool]) -> i128 {
@@ -92,7 +95,9 @@ impl SiteForest {
             SlotUse::All => {
                 let sites = self.sites.iter().zip(chosen);
                 let taken = sites.filter(|(_, chosen)| **chosen);
-                taken.map(|(site, _)| site.slots).fold(0, u64::saturating_add)
+                taken
+                    .map(|(site, _)| site.slots)
+                    .fold(0, u64::saturating_add)
             }
             SlotUse::Nested => self.deepest(&self.roots, chosen),
         }
@@ -103,7 +108,10 @@ impl SiteForest {
             let Some(found) = self.sites.get(site) else {
                 return 0;
             };
-            let arms = found.arms.iter().map(|arm| self.deepest(&arm.sites, chosen));
+            let arms = found
+                .arms
+                .iter()
+                .map(|arm| self.deepest(&arm.sites, chosen));
             let own = match chosen.get(site) {
                 Some(true) => found.slots,
                 _ => 0,
@@ -320,7 +328,13 @@ impl SiteForest {
             let terms = inside[arm].iter().copied();
             let terms = terms.chain([(gain, 1), (chosen, overhead)]);
             let rest = cycles[other];
-            program.add_row("longer", "an arm takes its cycles", terms, Relation::Le, rest);
+            program.add_row(
+                "longer",
+                "an arm takes its cycles",
+                terms,
+                Relation::Le,
+                rest,
+            );
         }
     }
 
@@ -369,3 +383,6 @@ impl SiteForest {
         chains
     }
 }
+
+#[cfg(test)]
+mod tests;

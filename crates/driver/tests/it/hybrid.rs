@@ -34,11 +34,18 @@ struct Masks {
 impl EventListener for Masks {
     fn event(&mut self, _cycle: u64, event: &Event) {
         match event {
-            Event::Issue { warp, at, active, .. } if self.branches.contains(&at.0) => {
+            Event::Issue {
+                warp, at, active, ..
+            } if self.branches.contains(&at.0) => {
                 self.issued.push((warp.slot, at.0, u128::from(*active)));
             }
-            Event::Split { parent_lanes, child_lanes, .. } => {
-                self.splits.push((u128::from(*parent_lanes), u128::from(*child_lanes)));
+            Event::Split {
+                parent_lanes,
+                child_lanes,
+                ..
+            } => {
+                self.splits
+                    .push((u128::from(*parent_lanes), u128::from(*child_lanes)));
             }
             _ => {}
         }
@@ -76,7 +83,10 @@ fn masks_of_table_4_1() {
     assert_eq!(masks.splits, [(0b0111, 0b1000)]);
     let parent = masks.issued[0].0;
     let of = |is_parent: bool| {
-        let own = masks.issued.iter().filter(|issue| (issue.0 == parent) == is_parent);
+        let own = masks
+            .issued
+            .iter()
+            .filter(|issue| (issue.0 == parent) == is_parent);
         own.map(|issue| (issue.1, issue.2)).collect::<Vec<_>>()
     };
     assert_eq!(of(true), [(first, 0b0111), (second, 0b0000)]);
@@ -117,15 +127,24 @@ fn estimates_cover_their_runs() {
             assert_eq!(report.splits.len(), 3);
             for of in &report.splits {
                 assert!(of.observed > 0 && of.observed <= of.observed_with_launch);
-                assert!(of.parallel.is_some() || of.reason.is_some(), "{}", report.text());
+                assert!(
+                    of.parallel.is_some() || of.reason.is_some(),
+                    "{}",
+                    report.text()
+                );
                 let seen = of.parallel_of_seen.is_none_or(|seen| seen >= of.observed);
                 assert!(seen, "{}", report.text());
                 estimates += u32::from(of.parallel.is_some());
             }
             let json = warpbound_report::to_json(&report);
-            for key in
-                ["observed", "parallel", "serialised", "thesis_parallel", "coverage", "edges"]
-            {
+            for key in [
+                "observed",
+                "parallel",
+                "serialised",
+                "thesis_parallel",
+                "coverage",
+                "edges",
+            ] {
                 assert!(json.contains(&format!("\"{key}\":")), "{key}");
             }
         }

@@ -3,69 +3,201 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use warpbound_analyse::split_sites::{FoundSite, SiteVerdict};
+use fastrand::Rng;
+use warpbound_analyse::branch_sites::BranchSite;
+use warpbound_analyse::split_sites::{FoundSite, ObstacleReason, SiteVerdict};
 use warpbound_base::Named;
-use warpbound_driver::Session;
+use warpbound_driver::{PathOrder, Session};
+use warpbound_ir::OpIndex;
+use warpbound_launch::{GlobalMemory, Launch, LaunchFile, compare_buffers};
+use warpbound_load::Image;
+use warpbound_simulate::functional::{NoListener, UntimedSplits, launch_split};
+use warpbound_testkit::kernels::{self, KernelReference};
 
-/// Sites of all kernels of a file, with addresses, by kernel.
-fn sites(file: &str) -> BTreeMap<String, Vec<(u32, FoundSite)>> {
+fn contents(file: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built");
-    let contents = std::fs::read(path.join(file)).expect("a code object");
-    let session = Session::open(file, &contents).expect("it loads");
+    std::fs::read(path.join(file)).expect("a code object")
+}
+
+/// Sites of all kernels of a file, with addresses, by kernel; `None` for kernels that are refused.
+fn sites(file: &str) -> BTreeMap<String, Option<Vec<(u32, FoundSite)>>> {
+    let session = Session::open(file, &contents(file)).expect("it loads");
     let mut all = BTreeMap::new();
     for kernel in session.kernels(None).expect("kernels") {
         let prepared = session.prepare(kernel).expect("it is lifted");
-        let Ok(found) = session.split_sites(&prepared) else {
-            all.insert(format!("{} (refused)", kernel.name), Vec::new());
-            continue;
-        };
-        let with_address = found.into_iter().map(|site| {
-            let op = prepared.code.get(site.at).expect("an operation");
-            (op.addr.0, site)
+        let found = session.split_sites(&prepared).ok().map(|found| {
+            let with_address = found.into_iter().map(|site| {
+                let op = prepared.code.get(site.at).expect("an operation");
+                (op.addr.0, site)
+            });
+            with_address.collect()
         });
-        all.insert(kernel.name.to_string(), with_address.collect());
+        all.insert(kernel.name.to_string(), found);
     }
     all
 }
 
-/// Verdicts of all sites.
-#[test]
-fn survey() {
+fn files() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built");
-    let mut files: Vec<String> = std::fs::read_dir(path)
-        .expect("a folder")
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".gfx803.co"))
-        .collect();
+    let entries = std::fs::read_dir(path).expect("a folder");
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<String> = names.filter(|name| name.ends_with(".gfx803.co")).collect();
     files.sort();
+    files
+}
+
+/// Most branches at which waves may diverge are sites in what compilers write.
+#[test]
+fn ordinary_code_is_not_refused() {
     let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
-    for file in files {
+    let (mut branches, mut no_kind) = (0, 0);
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for file in files() {
         for (kernel, found) in sites(&file) {
-            println!("{file} {kernel}: {} sites", found.len());
-            for (addr, site) in found {
-                *verdicts.entry(site.verdict().name()).or_default() += 1;
+            for (addr, site) in found.into_iter().flatten() {
+                let obstacle = site.apart.first().or(site.merged.first());
                 println!(
-                    "  {addr:#06x} {:10} {:17} {:?}",
-                    site.kind.name(),
-                    site.verdict().name(),
-                    site.merge_point
+                    "{file} {kernel} {addr:#06x} {:?} {obstacle:?}",
+                    site.verdict()
                 );
-                let mut show =
-                    |name: &str, list: &[warpbound_analyse::split_sites::SplitObstacle]| {
-                        for obstacle in list.iter().take(3) {
-                            let at = obstacle.at.0;
-                            println!(
-                                "      {name} op {at}: {} {:?}",
-                                obstacle.reason, obstacle.reason
-                            );
-                        }
-                    };
-                if site.verdict() != SiteVerdict::SplitsAndMerges {
-                    show("apart", &site.apart);
-                    show("merged", &site.merged);
+                branches += 1;
+                if !matches!(site.kind, BranchSite::Split | BranchSite::Skip) {
+                    no_kind += 1;
+                    continue;
+                }
+                *verdicts.entry(site.verdict().name()).or_default() += 1;
+                if site.verdict() == SiteVerdict::Refused {
+                    let first = site
+                        .apart
+                        .first()
+                        .map(|obstacle| obstacle.reason.to_string());
+                    *reasons.entry(first.unwrap_or_default()).or_default() += 1;
                 }
             }
         }
     }
-    println!("{verdicts:?}");
+    println!("{branches} branches, {no_kind} of other kinds: {verdicts:?}; refused: {reasons:?}");
+    let refused = verdicts.get("refused").copied().unwrap_or(0);
+    assert!(refused * 5 < branches - no_kind, "{verdicts:?}");
+}
+
+/// A constant branch is no site (planted fault: a constant branch as a site).
+#[test]
+fn constant_branches_are_no_sites() {
+    let found = sites("constant_branches.gfx803.co");
+    let found = found.into_values().flatten().flatten();
+    let reasons: Vec<_> = found
+        .map(|(_, site)| (site.verdict(), site.apart.first().map(|found| found.reason)))
+        .collect();
+    let constant = Some(ObstacleReason::Kind(BranchSite::Constant));
+    assert_eq!(reasons, [(SiteVerdict::Refused, constant); 3]);
+}
+
+/// All 126 branches of the kernel with six levels are sites, and the splits of the first merge at the end of its arms.
+#[test]
+fn six_levels_are_sites() {
+    let found = sites("split_levels.gfx803.co");
+    let found: Vec<_> = found.into_values().flatten().flatten().collect();
+    let both = |(_, site): &&(u32, FoundSite)| site.verdict() == SiteVerdict::SplitsAndMerges;
+    assert_eq!(found.len(), 126);
+    assert_eq!(found.iter().filter(both).count(), 126);
+    let points = found.iter().map(|(_, site)| site.merge_point);
+    let last = points.clone().max();
+    assert_eq!(points.clone().next(), last);
+}
+
+/// Launch of a reference, ready to run.
+struct BoundLaunch {
+    file: LaunchFile,
+    code: warpbound_ir::Code,
+    launch: Launch,
+    memory: GlobalMemory,
+    sites: Vec<FoundSite>,
+}
+
+fn bound(reference: &KernelReference, number: u64) -> Option<BoundLaunch> {
+    let name = format!("{}.gfx803.co", reference.source);
+    let contents = contents(&name);
+    let session = Session::open(&name, &contents).expect("it loads");
+    let file = (reference.launch)(number);
+    let kernel = session.launched_kernel(Some(reference.kernel), file.kernel.as_deref());
+    let kernel = kernel.expect("it has the kernel");
+    let prepared = session.prepare(kernel).expect("it is lifted");
+    let sites = session.split_sites(&prepared).ok()?;
+    let image = Image::parse(&contents).expect("it loads");
+    let order = PathOrder::default();
+    let bound = warpbound_launch::bind(&file, &image, kernel, &prepared.code, order, 1 << 26);
+    let (launch, memory) = bound.expect("the launch suits the kernel");
+    Some(BoundLaunch {
+        code: prepared.code,
+        file,
+        launch,
+        memory,
+        sites,
+    })
+}
+
+/// What a launch leaves in memory, compared with its reference, if waves split at some sites.
+fn run_with(
+    bound: &BoundLaunch,
+    sites: BTreeMap<OpIndex, Option<OpIndex>>,
+    (splits, merges, seed): (u32, bool, u64),
+) -> Result<(u64, u64), String> {
+    let splitting = UntimedSplits {
+        splits,
+        sites,
+        merges,
+        ..UntimedSplits::default()
+    };
+    let mut memory = bound.memory.clone();
+    let mut rng = Rng::with_seed(seed);
+    let mut schedule = |count: usize| rng.usize(..count);
+    let run = launch_split(
+        &bound.code,
+        &bound.launch,
+        &splitting,
+        &mut schedule,
+        &mut memory,
+        &mut NoListener,
+    );
+    let counts = run.map_err(|fault| format!("{fault:?}"))?;
+    match compare_buffers(&bound.file, &memory).mismatch {
+        Some(mismatch) => Err(mismatch.to_string()),
+        None => Ok((counts.splits, counts.merges)),
+    }
+}
+
+/// Splitting at all sites leaves what the references have, with and without merging.
+#[test]
+fn kernels_compute_the_same_if_waves_split() {
+    let (mut runs, mut splits, mut merges) = (0, 0, 0);
+    let mut wrong = Vec::new();
+    for reference in kernels::gcn3() {
+        let Some(bound) = bound(&reference, 0) else {
+            continue;
+        };
+        for (slots, merging) in [(1, false), (7, false), (1, true), (7, true)] {
+            let accepted = bound.sites.iter().filter(|site| site.may_split(merging));
+            let sites: BTreeMap<_, _> = accepted
+                .map(|site| (site.at, site.merge_point.filter(|_| merging)))
+                .collect();
+            if sites.is_empty() {
+                continue;
+            }
+            runs += 1;
+            match run_with(&bound, sites, (slots, merging, runs)) {
+                Ok(counts) => {
+                    splits += counts.0;
+                    merges += counts.1;
+                }
+                Err(error) => wrong.push(format!(
+                    "{} {} {slots} {merging}: {error}",
+                    reference.source, reference.kernel
+                )),
+            }
+        }
+    }
+    println!("{runs} runs, {splits} splits, {merges} merges");
+    assert_eq!(wrong, [""; 0]);
+    assert!(runs > 200 && splits > 10_000 && merges > 1_000);
 }

@@ -16,6 +16,8 @@ use crate::{Prepared, Session};
 pub(crate) struct ObservedLaunch {
     /// Cycles from the launch to the end of the kernel.
     pub(crate) cycles: Observed<Cycles>,
+    /// Issued warp instructions.
+    pub(crate) issued: u64,
     /// SMs or compute units.
     pub(crate) units: u64,
     /// Blocks that each of them holds at a time.
@@ -55,6 +57,7 @@ impl Session {
         };
         Ok(ObservedLaunch {
             cycles: finished.cycles,
+            issued: finished.counts.issued(),
             units: timed.setup.unit_count(),
             resident: occupancy.blocks,
             slots: timed.setup.warp_slots().base,

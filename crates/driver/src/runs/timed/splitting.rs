@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_isa::amd::{GcnOpcode, GcnProgram, GcnValue};
+use warpbound_launch::MarkedSites;
 use warpbound_report::timed_waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::{SplitMarking, SplitPipelines, SplitSetup, SplitSite};
@@ -40,8 +41,8 @@ pub enum SplitMarks {
     All,
     /// Those that find bit 21 of MODE set (`wavefront-splitting-2022`, 4.5).
     Mode,
-    /// Those at these addresses, each of which must be a site.
-    At(Vec<CodeAddr>),
+    /// Those of a marks file, each of which must be a site.
+    At(MarkedSites),
 }
 
 /// Splitting in a run, and the branches that are no sites.
@@ -99,11 +100,18 @@ impl SplitPlan {
     ) -> Result<(), Diagnostic> {
         let merge = self.setup.merge;
         let found = session.split_sites(prepared)?;
-        let is_marked = |addr: CodeAddr| match marks {
-            SplitMarks::At(marked) => marked.contains(&addr),
-            _ => true,
+        let marked = match marks {
+            SplitMarks::At(marked) => {
+                let kernel = prepared.kernel;
+                Some(marked.of_kernel(&[&*kernel.name, &kernel.demangled()]))
+            }
+            _ => None,
         };
-        if let SplitMarks::At(marked) = marks {
+        let is_marked = |addr: CodeAddr| {
+            let marked = marked.as_ref();
+            marked.is_none_or(|marked| marked.contains(&addr))
+        };
+        if let Some(marked) = &marked {
             let known: Vec<CodeAddr> = found.iter().map(|site| prepared.addr(site.at)).collect();
             if let Some(addr) = marked.iter().find(|addr| !known.contains(addr)) {
                 let message = "no branch on EXEC that a wave reaches is at this address";
@@ -125,7 +133,7 @@ impl SplitPlan {
                 .map(|obstacle| format!("{}: {}", prepared.addr(obstacle.at), obstacle.reason));
             let mut reasons: Vec<String> = reasons.collect();
             reasons.dedup();
-            if matches!(marks, SplitMarks::At(_)) && is_marked(addr) {
+            if marked.is_some() && is_marked(addr) {
                 let message = format!("waves may not split here: {}", reasons.join("; "));
                 return Err(Diagnostic::new(message).at(addr));
             }

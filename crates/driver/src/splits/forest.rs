@@ -1,0 +1,210 @@
+//! Sites of a kernel with their costs, nested by their arms.
+
+use std::collections::BTreeSet;
+
+use warpbound_analyse::split_sites::FoundSite;
+use warpbound_analyse::{Dependence, ThreadCfg};
+use warpbound_simt::NodeId;
+
+use super::SplitsOptions;
+use super::choice::{ChoiceArm, ChoiceSite, SiteForest, SlotUse};
+use super::costs::{CodeCycles, NodeCosts};
+
+/// Costs of a site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct SiteCosts {
+    /// Number in the forest; `None` if waves may not split there.
+    pub(super) number: Option<usize>,
+    /// Cycles of both arms in one execution of the site, nested sites included.
+    pub(super) arms: [u64; 2],
+    /// Cycles of memory units after the join, which each split occupies.
+    pub(super) tail: u64,
+    /// Executions in a wave; `None` if a loop around has no bound.
+    pub(super) executions: Option<u64>,
+    /// Cycles that a wave saves if it splits at this site only.
+    pub(super) saved: i128,
+}
+
+/// Sites of a kernel.
+pub(super) struct KernelSites {
+    /// Costs of each site that was found.
+    pub(super) costs: Vec<SiteCosts>,
+    /// Those at which waves may split, for the choice.
+    pub(super) forest: SiteForest,
+}
+
+/// Nodes of the arms of a site, with the part of the node in which the arms end.
+struct SiteArms<'a> {
+    site: &'a FoundSite,
+    /// Nodes that lie in an arm as a whole.
+    nodes: [BTreeSet<NodeId>; 2],
+    /// Node of the merge point, of which the operations before it are of the second arm.
+    end: Option<NodeId>,
+}
+
+impl KernelSites {
+    /// Costs and nesting of the sites of a kernel.
+    pub(super) fn new(
+        thread: &ThreadCfg,
+        dependence: &Dependence,
+        costs: &NodeCosts<'_>,
+        found: &[FoundSite],
+        options: &SplitsOptions,
+    ) -> KernelSites {
+        let mut accepted: Vec<usize> = (0..found.len())
+            .filter(|&site| found[site].may_split(options.merge))
+            .collect();
+        let node_of = |site: usize| found[site].nodes.first().copied();
+        // Sites in an arm come after the branch that it belongs to.
+        accepted.sort_by_key(|&site| node_of(site).map(|node| thread.rank(node.index())));
+        let arms: Vec<SiteArms<'_>> = accepted
+            .iter()
+            .map(|&site| SiteArms::new(thread, &found[site]))
+            .collect();
+        let mut all = vec![SiteCosts::default(); found.len()];
+        let mut forest = SiteForest {
+            sites: Vec::new(),
+            roots: Vec::new(),
+            slot_use: match options.merge {
+                true => SlotUse::Nested,
+                false => SlotUse::All,
+            },
+        };
+        for (number, (&at, own)) in accepted.iter().zip(&arms).enumerate() {
+            let executions = own.executions(costs);
+            let tail = own.tail(thread, dependence, costs);
+            let count = executions.unwrap_or(1);
+            let overhead = match options.merge {
+                true => costs.split.saturating_add(costs.merge),
+                false => costs.split.saturating_add(tail),
+            };
+            let is_in_loop = own.node().is_some_and(|node| {
+                let innermost = dependence.loops.innermost(node.index());
+                innermost.is_some() || own.site.nodes.len() > 1
+            });
+            let most = u64::from(options.splits).max(1);
+            forest.sites.push(ChoiceSite {
+                arms: [0, 1].map(|arm| ChoiceArm {
+                    cycles: own.own_cycles(arm, &arms, costs),
+                    sites: Vec::new(),
+                }),
+                overhead: overhead.saturating_mul(count),
+                slots: match options.merge || !is_in_loop {
+                    true => 1,
+                    false => executions.unwrap_or(most).min(most),
+                },
+            });
+            match innermost(number, &arms) {
+                Some((around, arm)) => forest.sites[around].arms[arm].sites.push(number),
+                None => forest.roots.push(number),
+            }
+            all[at] = SiteCosts {
+                number: Some(number),
+                arms: [0, 1].map(|arm| own.cycles(arm, costs)),
+                tail,
+                executions,
+                saved: 0,
+            };
+        }
+        for site in &mut all {
+            let only = (0..forest.sites.len()).map(|number| site.number == Some(number));
+            site.saved = forest.saved(&only.collect::<Vec<bool>>());
+        }
+        KernelSites { costs: all, forest }
+    }
+}
+
+impl<'a> SiteArms<'a> {
+    fn new(thread: &ThreadCfg, site: &'a FoundSite) -> SiteArms<'a> {
+        let mut nodes = site
+            .arms
+            .each_ref()
+            .map(|arm| arm.iter().copied().collect());
+        let [_, second]: &mut [BTreeSet<NodeId>; 2] = &mut nodes;
+        let holds = |node: &NodeId| {
+            let block = thread.space.block(*node);
+            site.merge_point
+                .is_some_and(|at| block.first <= at && at <= block.last)
+        };
+        let end = second.iter().copied().find(holds);
+        if let Some(end) = end {
+            second.remove(&end);
+        }
+        SiteArms { site, nodes, end }
+    }
+
+    fn node(&self) -> Option<NodeId> {
+        self.site.nodes.first().copied()
+    }
+
+    /// Executions of the site in all contexts.
+    fn executions(&self, costs: &NodeCosts<'_>) -> Option<u64> {
+        let nodes = self.site.nodes.iter();
+        let counts = nodes.map(|&node| costs.executions(node));
+        counts.sum()
+    }
+
+    /// Cycles of an arm in one execution of the site. A loop inside counts with the bound that it has in each entry.
+    fn cycles(&self, arm: usize, costs: &NodeCosts<'_>) -> u64 {
+        let own = self.node().and_then(|node| costs.executions(node));
+        self.sum(arm, &BTreeSet::new(), costs, own.unwrap_or(1).max(1))
+    }
+
+    /// Cycles of an arm in a wave, without those of the sites in it.
+    fn own_cycles(&self, arm: usize, all: &[SiteArms<'_>], costs: &NodeCosts<'_>) -> u64 {
+        let inside = all.iter().filter(|other| {
+            let node = other.node();
+            node.is_some_and(|node| self.nodes[arm].contains(&node)) && other.site != self.site
+        });
+        let without: BTreeSet<NodeId> = inside
+            .flat_map(|other| other.nodes.iter().flatten().copied())
+            .collect();
+        self.sum(arm, &without, costs, 1)
+    }
+
+    fn sum(
+        &self,
+        arm: usize,
+        without: &BTreeSet<NodeId>,
+        costs: &NodeCosts<'_>,
+        entries: u64,
+    ) -> u64 {
+        let count = |node: NodeId| (costs.executions(node).unwrap_or(1) / entries).max(1);
+        let nodes = self.nodes[arm].difference(without);
+        let whole = nodes.map(|&node| costs.node(node).times(count(node)));
+        let mut all = whole.fold(CodeCycles::default(), CodeCycles::plus);
+        if let (1, Some(end), Some(at)) = (arm, self.end, self.site.merge_point) {
+            all = all.plus(costs.before(end, at).times(count(end)));
+        }
+        all.all
+    }
+
+    /// Cycles of memory units in the code after the join in one execution of the site.
+    fn tail(&self, thread: &ThreadCfg, dependence: &Dependence, costs: &NodeCosts<'_>) -> u64 {
+        let Some(join) = self.site.join else {
+            return 0;
+        };
+        let reached = dependence.graph.reachable([join.index()]);
+        let nodes = thread.space.ids().filter(|node| reached[node.index()]);
+        let own = self.node().and_then(|node| costs.executions(node));
+        let own = own.unwrap_or(1).max(1);
+        let parts = nodes.map(|node| {
+            let count = costs.executions(node).unwrap_or(1);
+            costs.node(node).times((count / own).max(1))
+        });
+        parts.fold(CodeCycles::default(), CodeCycles::plus).memory
+    }
+}
+
+/// The innermost site with an arm in which a site lies, and the arm.
+fn innermost(number: usize, arms: &[SiteArms<'_>]) -> Option<(usize, usize)> {
+    let node = arms.get(number)?.node()?;
+    let around = arms.iter().enumerate().take(number);
+    let containing = around.flat_map(|(other, site)| {
+        let nodes = site.nodes.iter().enumerate();
+        let holding = nodes.filter(move |(_, nodes)| nodes.contains(&node));
+        holding.map(move |(arm, nodes)| (nodes.len(), other, arm))
+    });
+    let (_, other, arm) = containing.min()?;
+    Some((other, arm))
+}
