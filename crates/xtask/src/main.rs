@@ -35,6 +35,7 @@ mod profiles;
 mod rebuilt;
 mod replay;
 mod repository;
+mod reproduce_splitting;
 mod sandwiches;
 mod survey;
 mod tables;
@@ -200,6 +201,12 @@ const COMMANDS: &[Command] = &[
         summary: "measure the figures of docs/evidence.md again and write them",
         help: evidence::HELP,
         run: evidence::run,
+    },
+    Command {
+        name: "reproduce-splitting",
+        summary: "the experiments of wavefront-splitting-2022 on simulated compute units, with plots",
+        help: reproduce_splitting::HELP,
+        run: reproduce_splitting::run,
     },
     Command {
         name: "compare-results",
