@@ -24,8 +24,8 @@ use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
 use idle::IdleRegion;
 use join::{Liveness, MergePoint};
-use relation::SplitPart;
 pub use obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObstacle};
+use relation::SplitPart;
 
 /// Facts about a kernel, beside its operations, on which the sites depend.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,8 @@ pub struct Buffer {
     pub address: u64,
     /// Contents.
     pub bytes: Vec<u8>,
+    /// Contents at the start, if the runtime owns the buffer; `None` for buffers of the launch file and variables.
+    pub of_runtime: Option<Vec<u8>>,
 }
 
 /// Global memory: buffers at ascending addresses, with unmapped gaps between them so that overruns fault.
@@ -38,8 +40,16 @@ impl GlobalMemory {
             name: name.into(),
             address,
             bytes,
+            of_runtime: None,
         });
         address
+    }
+
+    /// Marks the buffers from a number on as owned by the runtime, with their present contents.
+    pub(crate) fn mark_of_runtime(&mut self, first: usize) {
+        for buffer in self.buffers.iter_mut().skip(first) {
+            buffer.of_runtime = Some(buffer.bytes.clone());
+        }
     }
 
     /// The buffers, by ascending address.

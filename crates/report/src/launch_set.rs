@@ -6,12 +6,16 @@ use crate::audit::AuditReport;
 use crate::functional::{IssueCounts, RunNote};
 use crate::functional_text::{lanes, note_line};
 use crate::table::{Align, counted, table};
+use crate::terms::MachineTerms;
 
 /// Result of executing a launch set to its end, with time or without.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaunchSetReport {
     /// Always `warpbound.launch-set/1`.
     pub schema: &'static str,
+    /// Terms of the machine in the text.
+    #[serde(skip)]
+    pub terms: MachineTerms,
     /// The file with the code.
     pub file: String,
     /// The file of the launch set.
@@ -53,6 +57,9 @@ pub struct LaunchTotals {
     /// Cycles in a run with time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CycleTotals>,
+    /// Splits of waves in a run with time; absent if waves do not split.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub splits: Option<u64>,
     /// Suspicious behaviour of the kernel, in order of first occurrence.
     pub notes: Vec<RunNote>,
 }
@@ -116,8 +123,9 @@ impl LaunchSetReport {
             ));
         }
         out.push_str(&format!(
-            "  {} warp instructions, {} active lanes on average\n",
+            "  {} {} instructions, {} active lanes on average\n",
             self.issued.warp_instructions,
+            self.terms.warp,
             lanes(&self.issued)
         ));
         if self.checked_elements > 0 {
@@ -127,18 +135,22 @@ impl LaunchSetReport {
             ));
         }
         let mut columns = vec![Align::Left; 2];
-        columns.resize(8, Align::Right);
+        columns.resize(9, Align::Right);
+        let warps = format!("{}s", self.terms.warp);
         let head = [
             "launch",
             "kernel",
             "executions",
-            "warps",
+            &warps,
             "active lanes",
             "diverged",
         ];
         let mut head: Vec<String> = head.map(str::to_owned).into();
         if self.time.is_some() {
             head.extend(["cycles", "least to most"].map(str::to_owned));
+        }
+        if self.launches.iter().any(|launch| launch.splits.is_some()) {
+            head.push("splits".to_owned());
         }
         let rows = self.launches.iter().map(LaunchTotals::row);
         let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
@@ -172,6 +184,7 @@ impl LaunchTotals {
             row.push(cycles.total.to_string());
             row.push(format!("{} to {}", cycles.least, cycles.most));
         }
+        row.extend(self.splits.map(|splits| splits.to_string()));
         row
     }
 }

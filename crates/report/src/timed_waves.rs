@@ -1,11 +1,16 @@
 //! Parts of timed reports that only machines with waves have: units of a compute unit, lanes, and splits of waves.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 
 use crate::table::{Align, counted, section};
 use crate::timed_text::{hit_rate, share};
 
 use Align::{Left, Right};
+
+/// Maximum of sites that are shown, those with the most splits.
+const MAX_SITES: usize = 25;
 
 /// Work of the units of the compute units, and splits of waves.
 #[derive(Clone, Debug, Serialize)]
@@ -189,7 +194,14 @@ impl SplittingReport {
             counted(self.most_live as usize, "split"),
             self.resident
         ));
-        let rows = self.sites.iter().map(|site| {
+        let refused = |site: &SplitCount| site.refused.no_slot + site.refused.no_registers;
+        let mut used: Vec<&SplitCount> = self.sites.iter().collect();
+        used.retain(|site| site.taken + refused(site) > 0);
+        let unused = self.sites.len() - used.len();
+        // The sort is stable: sites with as many splits stay in order of address.
+        used.sort_by_key(|site| Reverse((site.taken, refused(site))));
+        let more = used.len().saturating_sub(MAX_SITES);
+        let rows = used.iter().take(MAX_SITES).map(|site| {
             vec![
                 site.address.clone(),
                 site.source.clone().unwrap_or_default(),
@@ -213,6 +225,12 @@ impl SplittingReport {
         ];
         let columns = [Left, Left, Left, Right, Right, Right, Right, Right];
         section(out, &columns, head, rows);
+        for (count, what) in [(more, "with fewer splits"), (unused, "without splits")] {
+            if count > 0 {
+                let sites = counted(count, "site");
+                out.push_str(&format!("    and {sites} {what}\n"));
+            }
+        }
         if self.refused_sites.is_empty() {
             return;
         }

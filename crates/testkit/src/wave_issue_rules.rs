@@ -112,8 +112,8 @@ struct Access {
     kind: SpelledKind,
     /// By how much it raises its counter.
     count: u64,
-    /// Cycle in which it completes; `None` until the event of the access.
-    done: Option<u64>,
+    /// Cycle in which it completes, as the events of its memory say; that of its issue if there are none.
+    done: u64,
 }
 
 /// A resident group.
@@ -217,7 +217,7 @@ impl<'a> WaveIssueRules<'a> {
             TurnFault::Siblings(text) => (Rule::Siblings, text),
         }));
         violations.extend(self.check_unit(cycle, &place, instr));
-        self.after_issue(cycle, &mut split, at, active);
+        self.after_issue(cycle, &mut split, at);
         self.splits.insert((place.sm, place.slot), split);
         self.report_all(cycle, &place, violations);
     }
@@ -386,7 +386,7 @@ impl<'a> WaveIssueRules<'a> {
     }
 
     /// Updates the state of a split by the effects of an instruction.
-    fn after_issue(&mut self, cycle: u64, split: &mut Split, at: usize, active: Mask) {
+    fn after_issue(&mut self, cycle: u64, split: &mut Split, at: usize) {
         split.last = Some((cycle, at));
         split.next = None;
         let Some(Some(instr)) = self.instrs.get(at) else {
@@ -400,8 +400,7 @@ impl<'a> WaveIssueRules<'a> {
             at,
             kind: instr.kind,
             count,
-            // Without lanes there is no access.
-            done: (active == 0 && instr.kind != SpelledKind::ScalarMemory).then_some(cycle),
+            done: cycle,
         };
         match instr.kind {
             SpelledKind::VectorMemory => {
@@ -432,8 +431,8 @@ impl<'a> WaveIssueRules<'a> {
         if let Some(split) = self.splits.get_mut(&(place.sm, place.slot)) {
             let all = split.vector_accesses.iter_mut();
             for access in all.chain(&mut split.other_accesses) {
-                if access.at == at && access.done.is_none() {
-                    access.done = Some(done);
+                if access.at == at && access.issued == cycle {
+                    access.done = access.done.max(done);
                 }
             }
         }
@@ -590,7 +589,7 @@ fn check_registers(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Viola
 /// Checks that at most as many accesses are outstanding as s_waitcnt lets pass.
 fn check_waits(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let is_open = |done: Option<u64>| done.is_none_or(|done| done > cycle);
+    let is_open = |done: u64| done > cycle;
     if let Some(most) = instr.vm {
         // They complete in order: one that is done waits for those before it.
         let first = split.vector_accesses.iter().position(|a| is_open(a.done));

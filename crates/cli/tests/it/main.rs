@@ -29,3 +29,4 @@ mod support;
 mod timed;
 mod usage;
 mod views;
+mod waves;

@@ -7,12 +7,13 @@ use warpbound_launch::{
     GlobalMemory, LaunchFile, LaunchSet, Repetition, SetContents, SetLaunch, compare_buffers,
     output_files,
 };
-use warpbound_load::Kernel;
+use warpbound_load::{Isa, Kernel};
 use warpbound_machine::Parameter;
 use warpbound_report::functional::{IssueCounts, RunNote};
 use warpbound_report::launch_set::{
     CycleTotals, LaunchSetReport, LaunchTotals, RepetitionRounds, SetTime,
 };
+use warpbound_report::terms::MachineTerms;
 
 use super::functional::{MAX_INSTRUCTIONS, RunOptions};
 use super::timed::{RunHooks, TimedOptions, configuration};
@@ -199,6 +200,7 @@ struct LaunchResult {
     divergences: u64,
     notes: Vec<RunNote>,
     cycles: Option<u64>,
+    splits: Option<u64>,
 }
 
 impl Session {
@@ -227,6 +229,7 @@ impl Session {
                 divergences: run.report.divergences,
                 notes: run.report.notes,
                 cycles: None,
+                splits: None,
             })
         })
     }
@@ -257,11 +260,13 @@ impl Session {
             };
             let run = self.simulate(kernel, file, &options, hooks)?;
             left = left.saturating_sub(run.report.issued.warp_instructions);
+            let splitting = run.report.waves.and_then(|waves| waves.splitting);
             Ok(LaunchResult {
                 memory: run.memory,
                 issued: run.report.issued,
                 divergences: run.report.divergences,
                 notes: run.report.notes,
+                splits: splitting.map(|splitting| splitting.taken),
                 cycles: Some(run.report.cycles),
             })
         })?;
@@ -314,6 +319,7 @@ impl Session {
         }
         let report = LaunchSetReport {
             schema: LaunchSetReport::SCHEMA,
+            terms: MachineTerms::of(matches!(self.image.isa(), Isa::Gfx(_))),
             file: self.file.clone(),
             set: set.file.clone(),
             launches: totals,
@@ -375,6 +381,7 @@ fn no_totals(launch: &SetLaunch, kernel: &Kernel) -> LaunchTotals {
         issued: IssueCounts::default(),
         divergences: 0,
         cycles: None,
+        splits: None,
         notes: Vec::new(),
     }
 }
@@ -384,6 +391,9 @@ fn add(totals: &mut LaunchTotals, result: &LaunchResult) {
     totals.executions += 1;
     totals.issued += result.issued;
     totals.divergences += result.divergences;
+    if let Some(splits) = result.splits {
+        *totals.splits.get_or_insert(0) += splits;
+    }
     if let Some(cycles) = result.cycles {
         let all = totals.cycles.get_or_insert(CycleTotals {
             total: 0,

@@ -36,6 +36,7 @@ pub(crate) fn bind(
     check_file(file).map_err(fault)?;
     let mut memory = GlobalMemory::default();
     let values = buffers::place(file, &mut memory);
+    let of_file = memory.buffers().len();
     let shared = kernarg::dynamic_shared(object, file, &values).map_err(fault)?;
     let lane_scratch = lane_scratch(&object.descriptor, file).map_err(fault)?;
     let addresses = Addresses::place(
@@ -44,6 +45,7 @@ pub(crate) fn bind(
         &mut memory,
     )
     .map_err(fault)?;
+    memory.mark_of_runtime(of_file);
     let user = user_registers(&object.descriptor, file, &addresses, lane_scratch).map_err(fault)?;
     let entry = WaveEntry {
         descriptor: object.descriptor,

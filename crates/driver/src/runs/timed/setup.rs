@@ -8,7 +8,7 @@ use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
 use warpbound_load::GcnDescriptor;
 use warpbound_machine::{
-    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy,
+    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
 use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed_waves::WaveReport;
@@ -195,7 +195,11 @@ impl<'a> TimedSetup<'a> {
                 Occupancy::of(&setup.machine, threads, setup.registers.into(), shared)
             }
             TimedSetup::Waves { setup, .. } => {
-                of_cu(&setup.machine, threads, [setup.vgprs, setup.sgprs], shared)
+                let needs = WaveNeeds {
+                    vgprs: setup.vgprs.into(),
+                    sgprs: setup.sgprs.into(),
+                };
+                Occupancy::of_cu(&setup.machine, threads, &needs, shared)
             }
         };
         found.map_err(|excess| Diagnostic::new(format!("{excess} on machine {name}")))
@@ -274,30 +278,4 @@ fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
     let descriptor = stated.map(|facts| &facts.descriptor);
     let numbers = |facts: &GcnDescriptor| [facts.vector_registers(), facts.scalar_registers()];
     descriptor.map_or([0, 0], numbers).map(u32::from)
-}
-
-fn of_cu(
-    machine: &MachineConfig,
-    threads: u64,
-    registers: [u32; 2],
-    lds: u64,
-) -> Result<Occupancy, warpbound_machine::BlockTooLarge> {
-    let waves = threads.max(1).div_ceil(64);
-    let step = |n: u32, step: Parameter| u64::from(n).max(1).next_multiple_of(machine[step].max(1));
-    let [v, s] = registers;
-    let fit = machine[Parameter::SimdWaves]
-        .min(machine[Parameter::SimdVgprs] / step(v, Parameter::SimdVgprStep))
-        .min(machine[Parameter::SimdSgprs] / step(s, Parameter::SimdSgprStep));
-    let cu = fit * machine[Parameter::CuSimds];
-    let blocks = (cu / waves).min(machine[Parameter::CuGroups]).min(
-        machine[Parameter::CuLds]
-            .checked_div(lds)
-            .unwrap_or(u64::MAX),
-    );
-    Ok(Occupancy {
-        blocks,
-        warps: blocks * waves,
-        most_warps: machine[Parameter::SimdWaves] * machine[Parameter::CuSimds],
-        limits: vec![warpbound_machine::Limit::Warps],
-    })
 }

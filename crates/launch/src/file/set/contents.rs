@@ -100,7 +100,8 @@ impl SetContents {
     ///
     /// # Errors
     ///
-    /// Several variables of the module have one name, so that they cannot be distinguished.
+    /// Several variables of the module have one name, so that they cannot be distinguished; or a launch has changed what
+    /// the runtime owns: the module of an AMD GPU with its variables.
     pub fn keep(&mut self, memory: &GlobalMemory) -> Result<(), Diagnostic> {
         let (buffers, variables) = memory
             .buffers()
@@ -110,6 +111,16 @@ impl SetContents {
             to.clone_from(&from.bytes);
         }
         for (number, variable) in variables.iter().enumerate() {
+            if let Some(start) = &variable.of_runtime {
+                if *start != variable.bytes {
+                    let message = format!(
+                        "a launch changes {}, whose contents are not kept between launches",
+                        variable.name
+                    );
+                    return Err(Diagnostic::new(message).hint("pass a buffer"));
+                }
+                continue;
+            }
             let mut others = variables.iter().skip(number + 1);
             if others.any(|other| other.name == variable.name) {
                 let name = demangle(&variable.name);
