@@ -29,6 +29,16 @@ pub struct WaveRuleSetup {
     pub registers: (u64, u64),
 }
 
+impl WaveRuleSetup {
+    /// Splits of a wave that a unit with pipelines executes at once.
+    fn pipeline_count(self) -> usize {
+        match self.pipelines {
+            SplitPipelines::Parallel => self.splits as usize + 1,
+            SplitPipelines::Serialised => 1,
+        }
+    }
+}
+
 /// Event listener that checks the issue rules of waves:
 ///
 /// - `turns`: a SIMD issues in its cycle of each turn only, and a split at most once a turn;
@@ -108,6 +118,7 @@ struct Split {
 /// An outstanding access.
 #[derive(Clone, Copy)]
 struct Access {
+    issued: u64,
     at: usize,
     kind: SpelledKind,
     /// By how much it raises its counter.
@@ -199,19 +210,10 @@ impl<'a> WaveIssueRules<'a> {
         violations.extend(check_waits(cycle, &split, instr));
         violations.extend(self.check_barrier(cycle, &split));
         let turn = self.turns.entry((place.sm, place.scheduler)).or_default();
-        let WaveRuleSetup {
-            splits, pipelines, ..
-        } = self.setup;
+        let issue = (instr.kind, split.wave, split.lanes);
+        let issue = (instr.kind, split.wave, split.lanes);
         let most = self.machine[Parameter::IssueKinds];
-        let fault = turn.issue(
-            cycle,
-            instr.kind,
-            split.wave,
-            split.lanes,
-            splits,
-            pipelines,
-            most,
-        );
+        let fault = turn.issue(cycle, issue, self.setup.pipeline_count(), most);
         violations.extend(fault.map(|fault| match fault {
             TurnFault::Kinds(text) => (Rule::Kinds, text),
             TurnFault::Siblings(text) => (Rule::Siblings, text),
@@ -375,9 +377,10 @@ impl<'a> WaveIssueRules<'a> {
             instr.kind,
             SpelledKind::Vector | SpelledKind::Scalar | SpelledKind::Branch
         );
-        let count = match self.setup.pipelines {
-            SplitPipelines::Parallel if is_copied => self.setup.splits as usize + 1,
-            _ => 1,
+        let count = if is_copied {
+            self.setup.pipeline_count()
+        } else {
+            1
         };
         let cycles = instr.unit_cycles(self.machine);
         let pool = self.units.entry((instr.kind, place.sm, simd)).or_default();
@@ -397,6 +400,7 @@ impl<'a> WaveIssueRules<'a> {
             split.ready.insert(register, ready);
         }
         let access = |count| Access {
+            issued: cycle,
             at,
             kind: instr.kind,
             count,
@@ -522,8 +526,8 @@ impl<'a> WaveIssueRules<'a> {
                 *own = ready.max(*own);
             }
         }
-        split.vector_accesses.extend(other.vector_accesses);
-        split.other_accesses.extend(other.other_accesses);
+        unite(&mut split.vector_accesses, other.vector_accesses);
+        unite(&mut split.other_accesses, other.other_accesses);
         if let Some(group) = self.groups.get_mut(&into.block)
             && let Some(live) = group.live.get_mut(&into.warp)
         {
@@ -573,6 +577,16 @@ impl<'a> WaveIssueRules<'a> {
             self.report(cycle, (Rule::Capacity, violation));
         }
     }
+}
+
+/// Adds the accesses of a split that merges, in order of issue. Those from before the split are in both lists.
+fn unite(own: &mut Vec<Access>, other: Vec<Access>) {
+    let key = |access: &Access| (access.issued, access.at);
+    let new = other.into_iter();
+    let new = new.filter(|access| !own.iter().any(|known| key(known) == key(access)));
+    let new: Vec<Access> = new.collect();
+    own.extend(new);
+    own.sort_by_key(key);
 }
 
 /// Checks that the results which an instruction reads are there.

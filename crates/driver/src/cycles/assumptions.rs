@@ -1,6 +1,6 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
-use warpbound_machine::Provenance;
+use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
@@ -25,7 +25,14 @@ impl CycleOptions {
             ),
             assumption(
                 "timing-model",
-                "cycles are those of the timing model (docs/timing-model.md), not of a chip",
+                match self.machine.family() {
+                    MachineFamily::Nvidia => {
+                        "cycles are those of the timing model (docs/timing-model.md), not of a chip"
+                    }
+                    MachineFamily::Gcn3 => {
+                        "cycles are those of the timing model (docs/timing-model-gcn3.md), not of a chip"
+                    }
+                },
             ),
             assumption("numbers-in-range", self.numbers_text()),
         ];
@@ -50,7 +57,16 @@ impl CycleOptions {
                 "the second-level cache and its TLB are empty when the launch begins",
             )),
         }
-        all.extend(memory_assumptions());
+        if self.machine.family() == MachineFamily::Nvidia {
+            all.extend(memory_assumptions());
+        }
+        if self.splitting.splits > 0 {
+            all.push(assumption(
+                "splits",
+                "the wave splits at no other branches than the sites that are found, and each bound of a loop holds for waves \
+                 with fewer lanes",
+            ));
+        }
         all.extend(stated_launch(options));
         all
     }

@@ -48,5 +48,7 @@ mod timed;
 mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
+mod wave_bounds;
+mod wave_rules;
 mod wave_splits;
 mod words;
