@@ -315,6 +315,21 @@ pub(crate) struct CycleArguments {
     /// Unit whose cycles are bounded: a warp that runs alone [default: warp]
     #[arg(long, value_enum, help_heading = "Bounds in cycles")]
     pub(crate) scope: Option<CycleScope>,
+    /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its
+    /// splits [default: 0]
+    #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Bounds in cycles")]
+    pub(crate) splits: Option<u32>,
+    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
+    #[arg(long, value_parser = named::<SplitPipelines>(), requires = "splits", help_heading = "Bounds in cycles")]
+    pub(crate) pipelines: Option<SplitPipelines>,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(
+        long,
+        value_enum,
+        requires = "splits",
+        help_heading = "Bounds in cycles"
+    )]
+    pub(crate) merge: Option<SplitMerge>,
 }
 
 /// Unit of execution whose cycles are bounded.

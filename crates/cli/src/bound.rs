@@ -2,11 +2,12 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    BoundOptions, CycleQuery, FormulaSymbols, Library, ProfiledLaunch, Unusable,
+    BoundOptions, CycleQuery, FormulaSymbols, Library, ProfiledLaunch, SplitMarks, SplitOptions,
+    Unusable,
 };
 use warpbound_report::{BoundWriter, KernelBound};
 
-use crate::arguments::{BoundArguments, Cost, CycleArguments, CycleScope};
+use crate::arguments::{BoundArguments, Cost, CycleArguments, CycleScope, SplitMerge};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -25,12 +26,16 @@ fn cycle_query(
         machine,
         caches,
         scope,
+        splits,
+        pipelines,
+        merge,
     } = &arguments.cycles;
     if arguments.cost != Cost::Cycles {
         let given = [
             ("--machine", machine.is_some()),
             ("--caches", caches.is_some()),
             ("--scope", scope.is_some()),
+            ("--splits", splits.is_some()),
         ];
         return match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(CommandError::Usage(format!(
@@ -50,7 +55,12 @@ fn cycle_query(
     Ok(Some(CycleQuery {
         machine: machine.as_deref().map(input::gpu_model).transpose()?,
         caches: caches.unwrap_or_default(),
-        splitting: Default::default(),
+        splitting: SplitOptions {
+            splits: splits.unwrap_or(0),
+            pipelines: pipelines.unwrap_or_default(),
+            marks: SplitMarks::All,
+            merge: matches!(merge, Some(SplitMerge::Join)),
+        },
     }))
 }
 

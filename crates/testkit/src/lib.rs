@@ -29,6 +29,8 @@ pub mod perceptron;
 pub mod random;
 pub mod targets;
 pub mod wave_issue_rules;
+pub mod wave_programs;
+pub mod wave_runs;
 pub mod wave_splits;
 pub mod wave_programs;
 pub mod wave_runs;

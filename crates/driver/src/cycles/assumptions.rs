@@ -26,7 +26,14 @@ impl CycleOptions {
             ),
             assumption(
                 "timing-model",
-                "cycles are those of the timing model (docs/timing-model.md), not of a chip",
+                match self.machine.family() {
+                    MachineFamily::Nvidia => {
+                        "cycles are those of the timing model (docs/timing-model.md), not of a chip"
+                    }
+                    MachineFamily::Gcn3 => {
+                        "cycles are those of the timing model (docs/timing-model-gcn3.md), not of a chip"
+                    }
+                },
             ),
             assumption("numbers-in-range", self.numbers_text()),
         ];
@@ -55,6 +62,13 @@ impl CycleOptions {
             MachineFamily::Nvidia => MemoryUnits::NVIDIA,
             MachineFamily::Gcn3 => MemoryUnits::GCN3,
         }));
+        if self.splitting.splits > 0 {
+            all.push(assumption(
+                "splits",
+                "the wave splits at no other branches than the sites that are found, and each bound of a loop holds for waves \
+                 with fewer lanes",
+            ));
+        }
         all.extend(stated_launch(options));
         all
     }

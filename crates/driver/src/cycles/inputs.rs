@@ -16,7 +16,7 @@ use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
-use super::launch_memory::{LaunchMemory, PageCount};
+use super::launch_memory::{LaunchMemory, PageCount, lanes};
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
@@ -126,6 +126,8 @@ pub(super) struct AccessKnowledge {
     /// Whether the launch has shared, and local memory; without it an access ends the run.
     has_shared: bool,
     has_local: bool,
+    /// Most lanes of a warp that exist.
+    pub(super) lanes: u32,
 }
 
 impl Session {
@@ -183,6 +185,13 @@ impl Session {
                 .as_ref()
                 .is_none_or(|(launch, _)| launch.local > 0),
             all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+            lanes: bound_launch
+                .as_ref()
+                .map_or(u32::MAX, |(launch, _)| {
+                    let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+                    u32::try_from(threads.max(1)).unwrap_or(u32::MAX)
+                })
+                .min(lanes(numbers) as u32),
         };
         let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
         let constants = constants.unwrap_or_default();
@@ -442,6 +451,7 @@ mod tests {
             all_loads_cached: false,
             has_shared: true,
             has_local: true,
+            lanes: 32,
         };
         let class = AccessClass {
             shape: AccessShape::plain(MemorySpace::Shared, 4),

@@ -13,9 +13,6 @@ use super::CycleInputs;
 use super::inputs::{AccessKnowledge, direction};
 use crate::prepared::Prepared;
 
-/// Lanes of a wave.
-const LANES: u32 = warpbound_launch::gcn::LANES;
-
 /// Lanes whose bank conflicts are resolved together (`memory-units`): the first pass of each such group is no conflict.
 const LDS_GROUP: u32 = 32;
 
@@ -37,7 +34,8 @@ impl CycleInputs {
         let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());
         match facts.kind {
             IssueKind::VectorMemory | IssueKind::Lds => {
-                let worst = meaning.and_then(|meaning| worst_class(meaning, facts));
+                let lanes = knowledge.lanes;
+                let worst = meaning.and_then(|meaning| worst_class(meaning, facts, lanes));
                 let class = classes.get(&at).or(worst.as_ref());
                 let direction = meaning.and_then(direction);
                 if let Some((class, direction)) = class.zip(direction) {
@@ -100,9 +98,9 @@ fn scalar_lines(facts: &WaveFacts) -> u32 {
     1 + (bytes - 4).div_ceil(SCALAR_LINE)
 }
 
-/// Class of an access of which nothing is known but its width: each lane has a line of its own, and all lanes have one
+/// Class of an access of which nothing is known but its width: each of the lanes that exist has a line of its own, and all lanes have one
 /// bank.
-fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
+fn worst_class(meaning: &Meaning, facts: &WaveFacts, lanes: u32) -> Option<AccessClass> {
     let (space, width) = match meaning {
         Meaning::Load { space, width, .. } | Meaning::Store { space, width, .. } => (space, *width),
         Meaning::Atomic { space, .. } => (space, Width::Words),
@@ -116,22 +114,22 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
     };
     let in_memory = AccessCounts {
         requests: dwords,
-        transactions: LANES,
-        sectors: LANES,
-        lines: LANES,
+        transactions: lanes,
+        sectors: lanes,
+        lines: lanes,
         ..AccessCounts::default()
     };
     // Scratch is accessed dword by dword.
     let in_scratch = AccessCounts {
         requests: dwords,
-        transactions: LANES * dwords,
-        sectors: LANES * dwords,
-        lines: LANES * dwords,
+        transactions: lanes * dwords,
+        sectors: lanes * dwords,
+        lines: lanes * dwords,
         ..AccessCounts::default()
     };
     let in_lds = AccessCounts {
         requests: dwords,
-        conflicts: (LANES - LANES / LDS_GROUP) * dwords,
+        conflicts: (lanes - lanes.div_ceil(LDS_GROUP)) * dwords,
         ..AccessCounts::default()
     };
     let spaces: &[MemorySpace] = match space {
@@ -149,7 +147,7 @@ fn worst_class(meaning: &Meaning, facts: &WaveFacts) -> Option<AccessClass> {
         shape: AccessShape::plain(*space, bytes),
         pattern: AccessPattern::Unknown(None),
         limits: spaces.iter().map(limit).collect(),
-        lanes: LANES,
+        lanes,
         is_exact: false,
         needs_block: false,
     })

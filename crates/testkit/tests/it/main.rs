@@ -49,6 +49,8 @@ mod timed;
 mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
+mod wave_bounds;
+mod wave_rules;
 mod wave_splits;
 mod wave_rules;
 mod wave_access_classes;
