@@ -232,7 +232,7 @@ impl WaveGenerator<'_> {
                 counter: self.rng.u8(..COUNTERS as u8),
                 by_ballot: self.rng.bool(),
             }],
-            21 if self.collectives => vec![LaneStatement::Collective {
+            21..24 if self.collectives => vec![LaneStatement::Collective {
                 kind: Collective::ALL[self.rng.usize(0..Collective::ALL.len())],
                 variable: self.variable(),
             }],

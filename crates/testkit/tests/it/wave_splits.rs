@@ -43,7 +43,7 @@ fn accepted_sites_change_no_result() {
     println!("{found:#?}");
     assert_eq!(found.runs.problems, [""; 0]);
     assert_eq!((found.missing, found.runs.wrong), (0, 0));
-    assert!(found.programs[1] > 100 && found.runs.splits > 1_000 && found.runs.merges > 500);
+    assert!(found.programs[1] > 50 && found.runs.splits > 1_000 && found.runs.merges > 500);
     let [known, apart, merged] = found.plain;
     assert!(known > 300 && apart > known / 2 && merged > known / 2);
 }
@@ -80,7 +80,7 @@ fn partial_waves_that_count_as_divergent() {
         with_fault(300, Some(SplitFault::FullMask)),
     );
     println!("{} splits instead of {}", found.splits, right.splits);
-    assert!(found.splits > 2 * right.splits);
+    assert!(2 * found.splits > 3 * right.splits);
 }
 
 /// Splits of one mark in a loop take one slot (E7): more live than there are slots.
