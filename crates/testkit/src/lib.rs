@@ -32,5 +32,3 @@ pub mod wave_issue_rules;
 pub mod wave_programs;
 pub mod wave_runs;
 pub mod wave_splits;
-pub mod wave_programs;
-pub mod wave_runs;
