@@ -339,7 +339,7 @@ pub enum Event {
         /// The branch.
         #[serde(skip)]
         at: OpIndex,
-        /// What is missing.
+        /// Reason.
         reason: SplitRefusal,
     },
     /// Two splits of a wave that have reached their merge point become one.

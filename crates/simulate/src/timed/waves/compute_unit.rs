@@ -90,13 +90,13 @@ pub(super) struct ComputeUnit<'r> {
 
 /// State of a wave after an instruction.
 enum AfterWave {
-    /// It has a next instruction.
+    /// A next instruction follows.
     Continues,
-    /// It has arrived at the barrier of its group, where it may wait.
+    /// The wave has arrived at the barrier of its group, where it may wait.
     Arrives,
-    /// It waits for its sibling before its next instruction.
+    /// The wave waits for its sibling before its next instruction.
     Parks,
-    /// It has ended.
+    /// The wave has ended.
     Ends,
 }
 

@@ -12,7 +12,7 @@ struct Outstanding {
     kind: IssueKind,
     /// Cycle in which it completes.
     done: u64,
-    /// What it adds to the counter.
+    /// Amount that the counter is raised by.
     weight: u8,
 }
 
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4, 5].map(release), [100, 100, 60, 60, 30, 0]);
     }
 
-    /// What a child has from its parent counts once after they merge.
+    /// Operations that a child has from its parent count once after they merge.
     #[test]
     fn siblings_unite() {
         let mut parent = Counters::default();
