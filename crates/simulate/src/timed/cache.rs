@@ -3,6 +3,11 @@
 //! Lines are allocated when they are requested; a line carries the cycle in which its data arrives, so that later
 //! accesses to a line in flight wait for it (a hit on a pending miss).
 
+use rustc_hash::FxHashMap;
+
+/// Ways from which the lines of a cache are found by a hash table: TLBs have thousands of ways.
+const MANY_WAYS: u64 = 64;
+
 /// Set-associative cache: tags, valid and dirty sectors, and arrival times of its lines. It holds no data.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
@@ -12,6 +17,10 @@ pub(super) struct Cache {
     /// Line number plus one for each set and way; 0 is an empty way.
     tags: Vec<u64>,
     lines: Vec<Line>,
+    /// Ways in use of each set: the first ones, as lines are never removed.
+    used: Vec<usize>,
+    /// Way of each tag, in a cache with many ways.
+    places: Option<FxHashMap<u64, usize>>,
     /// Number of lookups so far, the clock of replacement.
     lookups: u64,
 }
@@ -48,6 +57,8 @@ impl Cache {
             ways: ways as usize,
             tags: vec![0; all],
             lines: vec![Line::default(); all],
+            used: vec![0; sets as usize],
+            places: (ways >= MANY_WAYS).then(FxHashMap::default),
             lookups: 0,
         }
     }
@@ -58,10 +69,15 @@ impl Cache {
         let number = address >> self.line_bits;
         let tag = number + 1;
         self.lookups += 1;
-        let first = (number % self.sets) as usize * self.ways;
+        let set = (number % self.sets) as usize;
+        let first = set * self.ways;
         let tags = &mut self.tags[first..first + self.ways];
         let lines = &mut self.lines[first..first + self.ways];
-        if let Some(way) = tags.iter().position(|&known| known == tag) {
+        let known = match &self.places {
+            Some(places) => places.get(&tag).copied(),
+            None => tags.iter().position(|&known| known == tag),
+        };
+        if let Some(way) = known {
             let line = &mut lines[way];
             line.last_use = self.lookups;
             return CacheLookup {
@@ -69,12 +85,18 @@ impl Cache {
                 evicted_dirty: 0,
             };
         }
-        // Empty ways have never been used and are taken first.
-        let mut victim = 0;
-        for (way, line) in lines.iter().enumerate() {
-            if line.last_use < lines[victim].last_use {
-                victim = way;
-            }
+        let used = &mut self.used[set];
+        let victim = if *used < self.ways {
+            *used += 1;
+            *used - 1
+        } else {
+            let ways = lines.iter().enumerate();
+            let oldest = ways.min_by_key(|(_, line)| line.last_use);
+            oldest.map_or(0, |(way, _)| way)
+        };
+        if let Some(places) = &mut self.places {
+            places.remove(&tags[victim]);
+            places.insert(tag, victim);
         }
         tags[victim] = tag;
         let line = &mut lines[victim];
@@ -146,6 +168,29 @@ mod tests {
         // The other set is unaffected.
         assert_eq!(cache.request_line(64), None);
         assert_eq!(cache.request_line(64), Some(0));
+    }
+
+    /// A cache of many ways, whose lines a hash table finds, behaves as its definition: a list in the order of last use.
+    #[test]
+    fn many_ways_are_replaced_in_the_order_of_use() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut cache = Cache::new(100 * 64, 64, 100);
+        let mut order: Vec<u64> = Vec::new();
+        for _ in 0..20_000 {
+            let line = random.u64(0..150);
+            let known = order.iter().position(|&other| other == line);
+            assert_eq!(cache.request_line(line * 64).is_some(), known.is_some());
+            match known {
+                Some(place) => {
+                    order.remove(place);
+                }
+                None if order.len() == 100 => {
+                    order.remove(0);
+                }
+                None => {}
+            }
+            order.push(line);
+        }
     }
 
     #[test]
