@@ -143,7 +143,7 @@ impl AccessClass {
     }
 }
 
-/// What decides the numbers of an affine access: name of the space, form, coefficients, modulus and residue of
+/// Key of the numbers of an affine access: name of the space, form, coefficients, modulus and residue of
 /// the base, and the threads that may take part.
 type AffineForm = (
     &'static str,
@@ -431,6 +431,7 @@ fn worst_of_offsets(
     let mut worst = AccessCounts::default();
     let mut of_full_warps: Option<AccessCounts> = None;
     let mut differ = false;
+    let mut addresses = LaneOffsets::new();
     for warp in &arrangement::distinct(offsets, modulus) {
         for base in (residue..PERIOD).step_by(modulus as usize) {
             // Lanes whose address is not aligned do not take part: the run would end.
@@ -438,7 +439,8 @@ fn worst_of_offsets(
                 let address = base.wrapping_add((*offset)?);
                 address.is_multiple_of(form.align.into()).then_some(address)
             };
-            let addresses: LaneOffsets = warp.iter().map(address).collect();
+            addresses.clear();
+            addresses.extend(warp.iter().map(address));
             let counts = count::count(units, space, form, &addresses);
             worst = worst.max(counts);
             let is_full = threads(&addresses) == most_threads;

@@ -1,10 +1,12 @@
 //! Numbers of an access whose addresses are known.
 
-use std::ops::RangeInclusive;
-
+use smallvec::SmallVec;
 use warpbound_isa::instr::MemorySpace;
 
 use super::{AccessCounts, AccessMode, BankRule, CountedForm, MemoryUnits};
+
+/// Lanes of the widest warps.
+const MOST_LANES: usize = 64;
 
 /// Counts an access to one memory space by lanes of a warp whose aligned addresses are given.
 ///
@@ -26,8 +28,15 @@ pub(super) fn count(
 
 /// Counts a global access: requests of some consecutive lanes, each with lines and sectors of its own.
 fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
-    let touched =
-        |unit: u64| move |first: u64| first / unit..=(first + u64::from(bytes) - 1) / unit;
+    // An access is no larger than a unit, and addresses are numbers modulo 2⁶⁴.
+    let touched = |unit: u64| {
+        move |first: u64| {
+            [
+                first / unit,
+                first.wrapping_add(u64::from(bytes) - 1) / unit,
+            ]
+        }
+    };
     let (line, sector) = (touched(units.line_bytes), touched(units.sector_bytes));
     let mut counts = AccessCounts {
         lines: distinct(addresses, line),
@@ -45,7 +54,7 @@ fn global(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessC
 /// each, or some; each word of an access is a set of requests of its own.
 fn local(units: &MemoryUnits, bytes: u32, addresses: &[Option<u64>]) -> AccessCounts {
     let words = bytes.div_ceil(4);
-    let row = |address: u64| address / 4..=address / 4;
+    let row = |address: u64| [address / 4; 2];
     let mut counts = AccessCounts {
         // Accesses of several words are aligned, so that two of them have all words in common or none.
         lines: words * distinct(addresses, row),
@@ -99,11 +108,8 @@ fn groups(lanes: u32, form: &CountedForm, addresses: &[Option<u64>]) -> AccessCo
 /// Returns the requests of the bank with the most, for a function of addresses whose remainder is the bank; equal ones
 /// are one request if they are merged.
 fn fullest_bank(lanes: &[Option<u64>], banks: u64, merges: bool, unit: impl Fn(u64) -> u64) -> u32 {
-    let mut units: Vec<u64> = lanes
-        .iter()
-        .flatten()
-        .map(|&address| unit(address))
-        .collect();
+    let mut units: SmallVec<[u64; MOST_LANES]> = SmallVec::new();
+    units.extend(lanes.iter().flatten().map(|&address| unit(address)));
     units.sort_unstable_by_key(|unit| (unit % banks, *unit));
     if merges {
         units.dedup();
@@ -114,7 +120,7 @@ fn fullest_bank(lanes: &[Option<u64>], banks: u64, merges: bool, unit: impl Fn(u
 
 /// Counts an indexed read of a constant bank: the cache serves one word at a time.
 fn constant(addresses: &[Option<u64>]) -> AccessCounts {
-    let words = distinct(addresses, |address| address / 4..=address / 4);
+    let words = distinct(addresses, |address| [address / 4; 2]);
     AccessCounts {
         requests: words.min(1),
         transactions: words,
@@ -122,13 +128,10 @@ fn constant(addresses: &[Option<u64>]) -> AccessCounts {
     }
 }
 
-/// Returns the number of distinct units, of which each address touches some.
-fn distinct(addresses: &[Option<u64>], of: impl Fn(u64) -> RangeInclusive<u64>) -> u32 {
-    let mut units: Vec<u64> = addresses
-        .iter()
-        .flatten()
-        .flat_map(|&address| of(address))
-        .collect();
+/// Returns the number of distinct units, of which each access touches one or two.
+fn distinct(addresses: &[Option<u64>], of: impl Fn(u64) -> [u64; 2]) -> u32 {
+    let mut units: SmallVec<[u64; MOST_LANES]> = SmallVec::new();
+    units.extend(addresses.iter().flatten().flat_map(|&address| of(address)));
     units.sort_unstable();
     units.dedup();
     units.len() as u32

