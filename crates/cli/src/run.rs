@@ -120,26 +120,37 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         let message = format!("{option} is for mini-SIMT, this is machine code of a GPU");
         return Err(Diagnostic::new(message).hint(*instead));
     }
-    let of_splits = [
-        ("--pipelines", pipelines.is_some()),
-        ("--marks", marks.is_some()),
-        ("--merge", merge.is_some()),
-    ];
-    if let Some((option, _)) = of_splits.iter().find(|(_, given)| *given)
-        && splits.is_none()
-    {
-        return Err(Diagnostic::new(format!("{option} needs --splits")));
-    }
+    check_splits(arguments)?;
     check_files([
         ("--output", &output.output),
         ("--timeline", timeline),
         ("--events", events),
     ])?;
+    check_set(set)
+}
+
+/// Refuses a parameter that is set twice.
+fn check_set(set: &[Override]) -> Result<(), Diagnostic> {
     let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),
         None => Ok(()),
+    }
+}
+
+/// Refuses options of splitting without --splits.
+fn check_splits(arguments: &RunArguments) -> Result<(), Diagnostic> {
+    let of_splits = [
+        ("--pipelines", arguments.pipelines.is_some()),
+        ("--marks", arguments.marks.is_some()),
+        ("--merge", arguments.merge.is_some()),
+    ];
+    match of_splits.iter().find(|(_, given)| *given) {
+        Some((option, _)) if arguments.splits.is_none() => {
+            Err(Diagnostic::new(format!("{option} needs --splits")))
+        }
+        _ => Ok(()),
     }
 }
 

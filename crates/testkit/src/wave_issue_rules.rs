@@ -2,6 +2,7 @@
 //! `docs/timing-model-gcn3.md`, independent of the simulator's. Instructions are read from their text.
 
 mod spelled;
+mod split_state;
 mod units;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,6 +14,7 @@ use warpbound_simt::Mask;
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, SplitPipelines, WarpPlace};
 
 use spelled::{SpelledInstr, SpelledKind, SpelledRegister};
+use split_state::{Access, Split, check_registers, check_waits, unite};
 use units::{Turn, TurnFault, UnitPool};
 
 /// Maximum number of violations that are kept for a rule.
@@ -90,41 +92,6 @@ enum Rule {
     Splits,
     Capacity,
     Memory,
-}
-
-/// A wave, or a split of one.
-#[derive(Clone)]
-struct Split {
-    /// Group and number of the launch wave.
-    wave: (u64, u32),
-    simd: u32,
-    lanes: Mask,
-    /// Cycle of the last issue and the issued instruction.
-    last: Option<(u64, usize)>,
-    /// First cycle in which it may issue, for a reason other than its last instruction.
-    not_before: u64,
-    /// Instruction that it has to issue next, if that is known.
-    next: Option<usize>,
-    /// Cycle from which the result in a register may be read.
-    ready: BTreeMap<SpelledRegister, u64>,
-    /// Accesses that vmcnt counts, in order of issue.
-    vector_accesses: Vec<Access>,
-    /// Accesses that lgkmcnt counts, in order of issue.
-    other_accesses: Vec<Access>,
-    /// Barriers at which it has arrived.
-    arrivals: u64,
-}
-
-/// An outstanding access.
-#[derive(Clone, Copy)]
-struct Access {
-    issued: u64,
-    at: usize,
-    kind: SpelledKind,
-    /// By how much it raises its counter.
-    count: u64,
-    /// Cycle in which it completes, as the events of its memory say; that of its issue if there are none.
-    done: u64,
 }
 
 /// A resident group.
@@ -266,17 +233,9 @@ impl<'a> WaveIssueRules<'a> {
                 arrivals: 0,
             },
         );
-        let machine = self.machine;
-        let steps = |registers: u64, step: Parameter| {
-            registers.max(1).div_ceil(machine[step].max(1)) * machine[step].max(1)
-        };
-        let (vgprs, sgprs) = self.setup.registers;
-        let fit = [
-            machine[Parameter::SimdWaves],
-            machine[Parameter::SimdVgprs] / steps(vgprs, Parameter::SimdVgprStep),
-            machine[Parameter::SimdSgprs] / steps(sgprs, Parameter::SimdSgprStep),
-        ];
-        let fit = fit.into_iter().min().unwrap_or(0);
+        let [by_vectors, by_scalars] = self.waves_by_registers();
+        let fit = by_vectors.min(by_scalars);
+        let fit = fit.min(self.machine[Parameter::SimdWaves]);
         let mut resident: Vec<(u64, u32)> = self
             .splits
             .iter()
@@ -290,6 +249,19 @@ impl<'a> WaveIssueRules<'a> {
             violations.push((Rule::Capacity, violation));
         }
         violations
+    }
+
+    /// Waves whose vector registers, and whose scalar registers, a SIMD has.
+    fn waves_by_registers(&self) -> [u64; 2] {
+        let (vectors, scalars) = self.setup.registers;
+        [
+            (vectors, Parameter::SimdVgprs, Parameter::SimdVgprStep),
+            (scalars, Parameter::SimdSgprs, Parameter::SimdSgprStep),
+        ]
+        .map(|(needed, all, step)| {
+            let step = self.machine[step].max(1);
+            self.machine[all] / (needed.max(1).div_ceil(step) * step)
+        })
     }
 
     fn check_turn(&self, cycle: u64, split: &Split, at: usize) -> Vec<Violation> {
@@ -463,6 +435,14 @@ impl<'a> WaveIssueRules<'a> {
         {
             violate("the slot of the child is no free reserve slot");
         }
+        let of_simd = self
+            .splits
+            .iter()
+            .filter(|((cu, _), split)| *cu == parent.sm && split.simd == parent.scheduler);
+        let fit = self.waves_by_registers().into_iter().min().unwrap_or(0);
+        if self.machine[Parameter::SplitRegisters] == 0 && of_simd.count() as u64 >= fit {
+            violate("the SIMD has no registers for the child");
+        }
         if (parent.sm, parent.scheduler, parent.block, parent.warp)
             != (child.sm, child.scheduler, child.block, child.warp)
         {
@@ -576,62 +556,6 @@ impl<'a> WaveIssueRules<'a> {
             self.report(cycle, (Rule::Capacity, violation));
         }
     }
-}
-
-/// Adds the accesses of a split that merges, in order of issue. Those from before the split are in both lists.
-fn unite(own: &mut Vec<Access>, other: Vec<Access>) {
-    let key = |access: &Access| (access.issued, access.at);
-    let new = other.into_iter();
-    let new = new.filter(|access| !own.iter().any(|known| key(known) == key(access)));
-    let new: Vec<Access> = new.collect();
-    own.extend(new);
-    own.sort_by_key(key);
-}
-
-/// Checks that the results which an instruction reads are there.
-fn check_registers(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Violation> {
-    let reads = instr.reads.iter();
-    let late = reads.filter_map(|register| {
-        let ready = split.ready.get(register).filter(|ready| cycle < **ready)?;
-        let violation = format!("{} reads {register:?} before {ready}", instr.name);
-        Some((Rule::Registers, violation))
-    });
-    late.collect()
-}
-
-/// Checks that at most as many accesses are outstanding as s_waitcnt lets pass.
-fn check_waits(cycle: u64, split: &Split, instr: &SpelledInstr) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    let is_open = |done: u64| done > cycle;
-    if let Some(most) = instr.vm {
-        // They complete in order: one that is done waits for those before it.
-        let first = split.vector_accesses.iter().position(|a| is_open(a.done));
-        let open = first.map_or(0, |first| split.vector_accesses.len() - first);
-        if open as u64 > most {
-            violations.push((Rule::Waits, format!("{open} vector accesses, not {most}")));
-        }
-    }
-    if let Some(most) = instr.lgkm {
-        let mut is_lds_open = false;
-        let open: u64 = split
-            .other_accesses
-            .iter()
-            .filter(|access| {
-                let open = is_open(access.done);
-                // Those of LDS complete in order.
-                if access.kind == SpelledKind::Lds {
-                    is_lds_open |= open;
-                    return is_lds_open;
-                }
-                open
-            })
-            .map(|access| access.count)
-            .sum();
-        if open > most {
-            violations.push((Rule::Waits, format!("{open} other accesses, not {most}")));
-        }
-    }
-    violations
 }
 
 impl EventListener for WaveIssueRules<'_> {

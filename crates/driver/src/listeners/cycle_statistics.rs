@@ -150,6 +150,31 @@ impl CycleStatistics {
         self.most_splits = self.most_splits.max(*live);
     }
 
+    /// Counts a split, a split that did not take place, or a merge.
+    fn count_split(&mut self, cycle: u64, event: &Event) {
+        match event {
+            Event::Split { child, at, .. } => {
+                self.split(cycle, child);
+                self.branches.insert((child.sm, child.slot), *at);
+                self.splits.entry(*at).or_default().taken += 1;
+            }
+            Event::SplitRefused { at, reason, .. } => {
+                let refused = &mut self.splits.entry(*at).or_default().refused;
+                match reason {
+                    SplitRefusal::NoSlot => refused.no_slot += 1,
+                    SplitRefusal::NoRegisters => refused.no_registers += 1,
+                }
+            }
+            Event::Merge { from, at, .. } => {
+                self.end_warp(cycle, from);
+                let branch = self.branches.get(&(from.sm, from.slot));
+                let branch = branch.copied().unwrap_or(*at);
+                self.splits.entry(branch).or_default().merges += 1;
+            }
+            _ => {}
+        }
+    }
+
     /// Removes a warp; a split if its launch wave has several.
     fn end_warp(&mut self, cycle: u64, warp: &WarpPlace) {
         let wave = (warp.block, warp.warp);
@@ -284,23 +309,8 @@ impl EventListener for CycleStatistics {
                 self.scalar.hits += u64::from(*hits);
                 self.scalar.l2_hits += u64::from(*l2_hits);
             }
-            Event::Split { child, at, .. } => {
-                self.split(cycle, child);
-                self.branches.insert((child.sm, child.slot), *at);
-                self.splits.entry(*at).or_default().taken += 1;
-            }
-            Event::SplitRefused { at, reason, .. } => {
-                let refused = &mut self.splits.entry(*at).or_default().refused;
-                match reason {
-                    SplitRefusal::NoSlot => refused.no_slot += 1,
-                    SplitRefusal::NoRegisters => refused.no_registers += 1,
-                }
-            }
-            Event::Merge { from, at, .. } => {
-                self.end_warp(cycle, from);
-                let branch = self.branches.get(&(from.sm, from.slot));
-                let branch = branch.copied().unwrap_or(*at);
-                self.splits.entry(branch).or_default().merges += 1;
+            Event::Split { .. } | Event::SplitRefused { .. } | Event::Merge { .. } => {
+                self.count_split(cycle, event);
             }
             Event::WarpEnds { warp } => self.end_warp(cycle, warp),
             Event::BlockEnds { sm, .. } => {

@@ -36,7 +36,6 @@ pub use splitting::{SplitMarks, SplitOptions};
 pub(crate) mod assumptions;
 mod ends;
 pub(crate) mod observe;
-mod occupancy;
 mod sensitivities;
 mod setup;
 pub(crate) mod splitting;
@@ -303,7 +302,7 @@ impl<'a> TimedLaunch<'a> {
         let clock = machine[Parameter::Clock];
         let issued = total(&finished.counts);
         let tables = statistics.tables(self.prepared, names, &finished.counts, machine);
-        let theoretical = occupancy::theoretical(occupancy);
+        let theoretical = self.setup.theoretical(occupancy);
         let cycles = finished.cycles.0.0;
         TimedReport {
             schema: TimedReport::SCHEMA,

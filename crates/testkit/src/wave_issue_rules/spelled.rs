@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(add.writes, [Vector(1), Vcc]);
         assert_eq!(add.reads, [Vector(2), Vector(3), Vcc, Exec]);
         let save = of("s_and_saveexec_b64 s[0:1], vcc");
-        assert_eq!(save.writes, [Scalar(0), Scalar(1), Exec]);
+        assert_eq!(save.writes, [Scalar(0), Scalar(1), Exec, Scc]);
         assert_eq!(save.reads, [Vcc, Exec]);
         let compare = of("s_cmp_eq_u32 s3, 7");
         assert_eq!(

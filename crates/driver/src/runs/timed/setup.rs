@@ -8,9 +8,10 @@ use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
 use warpbound_load::GcnDescriptor;
 use warpbound_machine::{
-    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
+    GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
 use warpbound_report::terms::MachineTerms;
+use warpbound_report::timed::TheoreticalOccupancy;
 use warpbound_report::timed_waves::WaveReport;
 use warpbound_simulate::functional::{Counts, Fault};
 use warpbound_simulate::timed::{
@@ -203,6 +204,21 @@ impl<'a> TimedSetup<'a> {
             }
         };
         found.map_err(|excess| Diagnostic::new(format!("{excess} on machine {name}")))
+    }
+
+    /// Converts an occupancy to its report.
+    pub(super) fn theoretical(&self, occupancy: &Occupancy) -> TheoreticalOccupancy {
+        let name = match self {
+            TimedSetup::Warps { .. } => Limit::name,
+            TimedSetup::Waves { .. } => Limit::gcn3_name,
+        };
+        let names: Vec<&str> = occupancy.limits.iter().copied().map(name).collect();
+        TheoreticalOccupancy {
+            blocks: occupancy.blocks,
+            warps: occupancy.warps,
+            occupancy: occupancy.ratio(),
+            limiter: names.join(" and "),
+        }
     }
 
     /// Simulates a launch.
