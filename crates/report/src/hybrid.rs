@@ -225,7 +225,7 @@ impl HybridReport {
             "estimate",
             "ratio",
             "(5.4)",
-            "observed serialised",
+            "serialised: observed",
             "estimate",
             "(5.5)",
             "edges seen",
