@@ -242,17 +242,25 @@ impl SiteForest {
         slots: u64,
         best: &mut SiteChoice,
     ) -> Option<i128> {
+        let mut improve = |values: &dyn Fn(usize) -> bool| {
+            let mut chosen = vec![false; self.sites.len()];
+            for (at, &site) in order.iter().enumerate() {
+                chosen[site] = values(at);
+            }
+            let choice = self.choice(chosen);
+            if choice.saved > best.saved && self.slots(&choice.chosen) <= slots {
+                *best = choice;
+            }
+        };
+        // What is decided may be the best, also where the solver finds no integer point.
+        improve(&|at| decided.get(at) == Some(&true));
         let (program, variables) = self.program(order, decided, slots);
         match solve(&program, Effort::default()) {
             SolveOutcome::Bounded(found) => {
-                let mut chosen = vec![false; self.sites.len()];
-                for (&site, &variable) in order.iter().zip(&variables) {
-                    chosen[site] = found.witness_of(variable) == Some(1);
-                }
-                let choice = self.choice(chosen);
-                if choice.saved > best.saved && self.slots(&choice.chosen) <= slots {
-                    *best = choice;
-                }
+                improve(&|at| {
+                    let variable = variables.get(at);
+                    variable.is_some_and(|&variable| found.witness_of(variable) == Some(1))
+                });
                 Some(found.bound)
             }
             SolveOutcome::Infeasible(_) => None,
