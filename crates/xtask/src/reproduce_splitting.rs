@@ -39,7 +39,7 @@ Fails if a computed time is below an observed one where that must not be, or if 
 of the document are printed, and are no failures.
 ";
 
-/// What an experiment works with.
+/// Surroundings of an experiment.
 struct Bench<'a> {
     repository: &'a Repository,
     measurements: Measurements,
@@ -53,15 +53,15 @@ const MACHINES: [&str; 2] = ["gem5-apu", "r9-nano"];
 
 /// Outcome of an experiment.
 #[derive(Default)]
-struct Outcome {
+struct ExperimentOutcome {
     /// Tables and remarks.
     text: String,
-    /// What was to be seen, and whether it was.
-    checks: Vec<Check>,
+    /// Outcomes that were required or expected.
+    checks: Vec<ExpectedOutcome>,
 }
 
 /// Something that an experiment was to show.
-struct Check {
+struct ExpectedOutcome {
     what: String,
     holds: bool,
     /// Whether it must hold: soundness and correctness. The others are ranges that were expected.
@@ -72,7 +72,7 @@ struct Check {
 struct Experiment {
     name: &'static str,
     title: &'static str,
-    run: fn(&Bench<'_>) -> anyhow::Result<Outcome>,
+    run: fn(&Bench<'_>) -> anyhow::Result<ExperimentOutcome>,
 }
 
 const EXPERIMENTS: &[Experiment] = &[
@@ -183,10 +183,10 @@ fn inputs(repository: &Repository) -> anyhow::Result<Vec<u8>> {
 }
 
 /// X7: random programs with splits against the same without, by the audit.
-fn audit(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
+fn audit(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
     let programs = if bench.is_quick { "100" } else { "10000" };
     let arguments = ["--splits".to_owned(), programs.to_owned()];
-    let mut outcome = Outcome::default();
+    let mut outcome = ExperimentOutcome::default();
     outcome.line(format!(
         "  cargo xtask audit --splits {programs}, whose output is above"
     ));
@@ -209,7 +209,7 @@ impl Bench<'_> {
     }
 }
 
-impl Outcome {
+impl ExperimentOutcome {
     /// Adds a line of text.
     fn line(&mut self, line: impl AsRef<str>) {
         self.text += line.as_ref();
@@ -218,7 +218,7 @@ impl Outcome {
 
     /// Adds something that must hold.
     fn require(&mut self, what: impl Into<String>, holds: bool) {
-        self.checks.push(Check {
+        self.checks.push(ExpectedOutcome {
             what: what.into(),
             holds,
             is_required: true,
@@ -227,7 +227,7 @@ impl Outcome {
 
     /// Adds something that was expected.
     fn expect(&mut self, what: impl Into<String>, holds: bool) {
-        self.checks.push(Check {
+        self.checks.push(ExpectedOutcome {
             what: what.into(),
             holds,
             is_required: false,
@@ -235,7 +235,7 @@ impl Outcome {
     }
 
     fn failures(&self) -> usize {
-        let failed = |check: &&Check| check.is_required && !check.holds;
+        let failed = |check: &&ExpectedOutcome| check.is_required && !check.holds;
         self.checks.iter().filter(failed).count()
     }
 

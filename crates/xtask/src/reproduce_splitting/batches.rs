@@ -3,10 +3,10 @@
 use warpbound_driver::Parameter;
 use warpbound_testkit::kernels::TestLaunch;
 
-use super::estimates::{Case, measure};
+use super::estimates::{EstimateCase, measure};
 use super::measurements::Numbers;
-use super::runs::{Configuration, Splitting};
-use super::{Bench, MACHINES, Outcome};
+use super::runs::{RunConfiguration, RunSplitting};
+use super::{Bench, ExperimentOutcome, MACHINES};
 
 /// Numbers of groups.
 const GROUPS: [u32; 14] = [1, 4, 5, 16, 17, 40, 41, 52, 53, 80, 81, 160, 161, 200];
@@ -16,7 +16,7 @@ const KERNELS: [&str; 4] = ["batch_plain", "batch_lds", "batch_vgprs", "batch_sg
 const ROUNDS: i32 = 100;
 
 /// Case of a kernel with groups of a number of waves.
-fn case(kernel: &str, waves: u32, groups: u32) -> Case {
+fn case(kernel: &str, waves: u32, groups: u32) -> EstimateCase {
     let items = (groups * waves * 64) as usize;
     let mut rng = fastrand::Rng::with_seed(22);
     let start: Vec<i32> = (0..items).map(|_| rng.i32(..)).collect();
@@ -24,14 +24,14 @@ fn case(kernel: &str, waves: u32, groups: u32) -> Case {
         .input("in", &start)
         .scratch("out", &vec![0i32; items])
         .value("rounds", ROUNDS);
-    Case {
+    EstimateCase {
         source: "batches",
         name: format!("{kernel}, {groups} groups of {waves} waves"),
         launches: vec![launch.finish()],
         // gem5's register files are larger than those of the hardware, and never limit.
-        configuration: Configuration {
+        configuration: RunConfiguration {
             set: vec![(Parameter::SimdVgprs, 256), (Parameter::SimdSgprs, 800)],
-            ..Configuration::typical(MACHINES[0], Splitting::parallel(0))
+            ..RunConfiguration::typical(MACHINES[0], RunSplitting::parallel(0))
         },
         is_serialised: false,
         contents: 0,
@@ -41,7 +41,7 @@ fn case(kernel: &str, waves: u32, groups: u32) -> Case {
 
 /// Comparisons over all cases.
 #[derive(Default)]
-struct Comparison {
+struct BatchComparison {
     count: usize,
     /// Cases without a result, and those whose estimate is below the observed time.
     below: Vec<String>,
@@ -54,7 +54,7 @@ struct Comparison {
 }
 
 /// X8.
-pub(super) fn batches(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
+pub(super) fn batches(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
     let groups = if bench.is_quick {
         &[5, 53][..]
     } else {
@@ -65,23 +65,23 @@ pub(super) fn batches(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
             .iter()
             .flat_map(|kernel| (1..=4).map(move |waves| (*kernel, waves)))
     };
-    let of_shape = |(kernel, waves): (&'static str, u32)| -> Vec<Case> {
+    let of_shape = |(kernel, waves): (&'static str, u32)| -> Vec<EstimateCase> {
         groups
             .iter()
             .map(|&groups| case(kernel, waves, groups))
             .collect()
     };
-    let all: Vec<Vec<Case>> = shapes().map(of_shape).collect();
+    let all: Vec<Vec<EstimateCase>> = shapes().map(of_shape).collect();
     measure(bench, "X8", all.iter().flatten())?;
     // As many groups as the machine holds: a full batch.
-    let full = |((kernel, waves), cases): ((&'static str, u32), &Vec<Case>)| {
+    let full = |((kernel, waves), cases): ((&'static str, u32), &Vec<EstimateCase>)| {
         let key = cases.first()?.key();
         let resident = bench.measurements.number(&key, "resident")?;
         Some(case(kernel, waves, resident as u32))
     };
-    let full: Vec<Option<Case>> = shapes().zip(&all).map(full).collect();
+    let full: Vec<Option<EstimateCase>> = shapes().zip(&all).map(full).collect();
     measure(bench, "X8, full batches", full.iter().flatten())?;
-    let mut comparison = Comparison::default();
+    let mut comparison = BatchComparison::default();
     for (cases, full) in all.iter().zip(&full) {
         let full = full.as_ref();
         let batch = full.and_then(|case| bench.measurements.number(&case.key(), "observed"));
@@ -95,8 +95,8 @@ pub(super) fn batches(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
     Ok(comparison.outcome())
 }
 
-impl Comparison {
-    fn add(&mut self, case: &Case, numbers: &Numbers, batch: Option<u64>) {
+impl BatchComparison {
+    fn add(&mut self, case: &EstimateCase, numbers: &Numbers, batch: Option<u64>) {
         let of = |name: &str| numbers.get(name).copied().unwrap_or(0);
         let (observed, computed) = (of("observed"), of("parallel"));
         self.count += 1;
@@ -118,8 +118,8 @@ impl Comparison {
         }
     }
 
-    fn outcome(mut self) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn outcome(mut self) -> ExperimentOutcome {
+        let mut outcome = ExperimentOutcome::default();
         self.ratios.sort_by(f64::total_cmp);
         let median = self
             .ratios

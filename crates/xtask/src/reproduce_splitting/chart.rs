@@ -34,7 +34,7 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 .line { fill: none; stroke-width: 2; }";
 
 /// Values of a chart: one for each category, or none where there is no measurement.
-pub(crate) struct Series {
+pub(crate) struct ChartSeries {
     /// Name in the legend.
     pub(crate) name: String,
     /// Values in the order of the categories.
@@ -50,7 +50,7 @@ pub(crate) struct Chart {
     /// Categories along the horizontal axis.
     pub(crate) categories: Vec<String>,
     /// Series, at most as many as there are colours.
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<ChartSeries>,
     /// Whether the series are lines; otherwise bars.
     pub(crate) is_lines: bool,
     /// A value with a line of its own, and the least value of the axis; without it, the axis begins at 0.
@@ -94,7 +94,7 @@ impl Chart {
             );
         }
         self.draw_legend(LINE * (self.head.len() as f64 + 1.3), &mut out);
-        let scale = Scale::of(self, top);
+        let scale = ChartScale::of(self, top);
         scale.draw(self, plot, &mut out);
         self.draw_categories(step, top + HEIGHT, is_slanted, &mut out);
         for (number, series) in self.series.iter().enumerate() {
@@ -150,10 +150,10 @@ impl Chart {
 }
 
 fn draw_bars(
-    series: &Series,
+    series: &ChartSeries,
     colour: &str,
     (step, offset): (f64, f64),
-    scale: &Scale,
+    scale: &ChartScale,
     out: &mut String,
 ) {
     let zero = scale.y(scale.from);
@@ -172,7 +172,7 @@ fn draw_bars(
     }
 }
 
-fn draw_line(series: &Series, colour: &str, step: f64, scale: &Scale, out: &mut String) {
+fn draw_line(series: &ChartSeries, colour: &str, step: f64, scale: &ChartScale, out: &mut String) {
     let points =
         series.values.iter().enumerate().filter_map(|(nth, value)| {
             Some((LEFT + (nth as f64 + 0.5) * step, scale.y((*value)?)))
@@ -196,15 +196,15 @@ fn draw_line(series: &Series, colour: &str, step: f64, scale: &Scale, out: &mut 
 }
 
 /// Vertical axis.
-struct Scale {
+struct ChartScale {
     from: f64,
     to: f64,
     tick: f64,
     top: f64,
 }
 
-impl Scale {
-    fn of(chart: &Chart, top: f64) -> Scale {
+impl ChartScale {
+    fn of(chart: &Chart, top: f64) -> ChartScale {
         let from = chart.level.map_or(0.0, |(_, least)| least);
         let values = chart
             .series
@@ -220,7 +220,7 @@ impl Scale {
             .into_iter()
             .find(|step| span / step <= TICKS)
             .unwrap_or(span);
-        Scale {
+        ChartScale {
             from,
             to: from + (span / tick).ceil() * tick,
             tick,

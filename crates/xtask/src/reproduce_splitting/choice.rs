@@ -5,7 +5,7 @@ use std::fs;
 use warpbound_driver::{BoundOptions, Session, SplitsOptions};
 use warpbound_report::splits::{ChoiceReport, SplitsReport};
 
-use super::{Bench, Outcome};
+use super::{Bench, ExperimentOutcome};
 use crate::repository::files_with_extension;
 
 /// Bound of loops without a derived one, for the executions of sites.
@@ -15,7 +15,7 @@ const SITES: usize = 3;
 
 /// Results over all kernels for a number of slots, with merging or without.
 #[derive(Default)]
-struct Choices {
+struct KernelChoices {
     kernels: usize,
     exhaustive: usize,
     different: Vec<String>,
@@ -26,8 +26,8 @@ struct Choices {
 }
 
 /// X5.
-pub(super) fn choice(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn choice(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     let mut sessions = Vec::new();
     for path in files_with_extension(&bench.repository.built_kernels(), "co")? {
         let name = path
@@ -57,7 +57,7 @@ pub(super) fn choice(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
                     ..BoundOptions::default()
                 },
             };
-            let mut choices = Choices::default();
+            let mut choices = KernelChoices::default();
             for (name, session) in &sessions {
                 choices.add_all(name, session, &options);
             }
@@ -67,7 +67,7 @@ pub(super) fn choice(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-impl Choices {
+impl KernelChoices {
     /// Adds the kernels of a file; those that are refused have no sites.
     fn add_all(&mut self, file: &str, session: &Session, options: &SplitsOptions) {
         let Ok(kernels) = session.kernels(None) else {
@@ -123,7 +123,7 @@ impl Choices {
         }
     }
 
-    fn write(&self, (splits, merge): (u32, bool), outcome: &mut Outcome) {
+    fn write(&self, (splits, merge): (u32, bool), outcome: &mut ExperimentOutcome) {
         let merge = if merge { "join" } else { "none" };
         let [program, greedy, first] = self.saved;
         let [than_greedy, than_first] = self.better;

@@ -4,19 +4,19 @@ use warpbound_driver::{HybridOptions, LaunchFile, Session};
 use warpbound_report::hybrid::SplitEstimate;
 
 use super::Bench;
-use super::measurements::{Measured, Numbers, Task};
-use super::runs::{Configuration, session};
+use super::measurements::{Measured, Numbers, RunTask};
+use super::runs::{RunConfiguration, session};
 
 /// A kernel with launches, on a machine.
-pub(super) struct Case {
+pub(super) struct EstimateCase {
     /// Source of the kernel.
     pub(super) source: &'static str,
-    /// What distinguishes the launches from others of the experiments.
+    /// Name that distinguishes the launches from others of the experiments.
     pub(super) name: String,
     /// Launches whose traces are merged.
     pub(super) launches: Vec<LaunchFile>,
     /// Machine and splitting; its pipelines are set for each run.
-    pub(super) configuration: Configuration,
+    pub(super) configuration: RunConfiguration,
     /// Whether to run with serialised pipelines as well.
     pub(super) is_serialised: bool,
     /// Variations of the contents of each launch.
@@ -25,7 +25,7 @@ pub(super) struct Case {
     pub(super) loop_default: Option<u64>,
 }
 
-impl Case {
+impl EstimateCase {
     /// Key of the measurement.
     pub(super) fn key(&self) -> String {
         format!("hybrid {} {}", self.name, self.configuration.key())
@@ -38,12 +38,12 @@ impl Case {
 pub(super) fn measure<'a>(
     bench: &Bench<'_>,
     what: &str,
-    cases: impl IntoIterator<Item = &'a Case>,
+    cases: impl IntoIterator<Item = &'a EstimateCase>,
 ) -> anyhow::Result<()> {
     let mut tasks = Vec::new();
     for case in cases {
         let session = session(bench.repository, case.source)?;
-        tasks.push(Task {
+        tasks.push(RunTask {
             key: case.key(),
             run: Box::new(move || estimate(&session, case)),
         });
@@ -51,7 +51,7 @@ pub(super) fn measure<'a>(
     bench.measurements.make(what, &tasks)
 }
 
-fn estimate(session: &Session, case: &Case) -> Measured {
+fn estimate(session: &Session, case: &EstimateCase) -> Measured {
     let mut options = HybridOptions::new(case.configuration.options().map_err(|d| d.message)?);
     options.splits = vec![case.configuration.splitting.splits];
     options.serialised = case.is_serialised;

@@ -4,11 +4,11 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchFile, RunOptions};
 use warpbound_testkit::kernels::HOST_PROGRAMS;
 
-use super::chart::{Chart, Series};
-use super::estimates::{Case, measure};
-use super::runs::{Configuration, Splitting, session};
+use super::chart::{Chart, ChartSeries};
+use super::estimates::{EstimateCase, measure};
+use super::runs::{RunConfiguration, RunSplitting, session};
 use super::synthetic::is_below;
-use super::{Bench, MACHINES, Outcome};
+use super::{Bench, ExperimentOutcome, MACHINES};
 
 /// Programs with the kernel that is analysed. The thesis shows nine programs, and names bfs and gaussian alone.
 const KERNELS: [(&str, &str); 9] = [
@@ -77,7 +77,7 @@ fn most_edges(kernel: &str, launches: &[LaunchFile]) -> Option<u64> {
 }
 
 /// Observed and computed times of a kernel by the number of reserve slots.
-struct Times {
+struct KernelTimes {
     program: &'static str,
     observed: Vec<Option<f64>>,
     computed: Vec<Option<f64>>,
@@ -86,8 +86,8 @@ struct Times {
 }
 
 /// X3.
-pub(super) fn hybrid(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn hybrid(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     let machine = MACHINES[0];
     let input = usize::from(!bench.is_quick);
     let kernels = if bench.is_quick {
@@ -100,11 +100,11 @@ pub(super) fn hybrid(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
         let source = HOST_PROGRAMS.iter().find(|known| known.name == program);
         let source = source.map_or("", |known| known.source);
         let launches = launches(bench, program, kernel, input)?;
-        cases.extend((0..=SPLITS).map(|splits| Case {
+        cases.extend((0..=SPLITS).map(|splits| EstimateCase {
             source,
             name: format!("{program} {kernel} {input}"),
             launches: launches.clone(),
-            configuration: Configuration::typical(machine, Splitting::parallel(splits)),
+            configuration: RunConfiguration::typical(machine, RunSplitting::parallel(splits)),
             is_serialised: true,
             contents: 2,
             loop_default: most_edges(kernel, &launches),
@@ -119,7 +119,7 @@ pub(super) fn hybrid(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
             .iter()
             .skip(at * (SPLITS as usize + 1))
             .take(SPLITS as usize + 1);
-        let mut times = Times {
+        let mut times = KernelTimes {
             program,
             observed: Vec::new(),
             computed: Vec::new(),
@@ -154,9 +154,9 @@ pub(super) fn hybrid(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-impl Times {
+impl KernelTimes {
     /// Adds the times of a case, and a line of the table.
-    fn add(&mut self, bench: &Bench<'_>, case: &Case, outcome: &mut Outcome) {
+    fn add(&mut self, bench: &Bench<'_>, case: &EstimateCase, outcome: &mut ExperimentOutcome) {
         let splits = case.configuration.splitting.splits;
         let found = bench.measurements.get(&case.key());
         if let Err(why) = &found {
@@ -185,7 +185,7 @@ impl Times {
 
     /// Plot as Figure 6.3.
     fn chart(&self, machine: &str) -> Chart {
-        let series = |name: &str, values: &[Option<f64>]| Series {
+        let series = |name: &str, values: &[Option<f64>]| ChartSeries {
             name: name.to_owned(),
             values: values.to_vec(),
         };

@@ -18,7 +18,7 @@ pub(crate) type Numbers = BTreeMap<String, u64>;
 pub(crate) type Measured = Result<Numbers, String>;
 
 /// A run: a key that says all that it depends on, and a function that makes it.
-pub(crate) struct Task<'a> {
+pub(crate) struct RunTask<'a> {
     pub(crate) key: String,
     pub(crate) run: Box<dyn Fn() -> Measured + Send + Sync + 'a>,
 }
@@ -64,8 +64,8 @@ impl Measurements {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub(crate) fn make(&self, what: &str, tasks: &[Task<'_>]) -> anyhow::Result<()> {
-        let missing: Vec<&Task<'_>> = {
+    pub(crate) fn make(&self, what: &str, tasks: &[RunTask<'_>]) -> anyhow::Result<()> {
+        let missing: Vec<&RunTask<'_>> = {
             let known = self.known();
             tasks
                 .iter()

@@ -3,10 +3,10 @@
 use warpbound_driver::Session;
 use warpbound_testkit::kernels::{HOST_PROGRAMS, HostProgram};
 
-use super::chart::{Chart, Series};
-use super::measurements::{Numbers, Task};
-use super::runs::{Configuration, Splitting, program_run, session};
-use super::{Bench, MACHINES, Outcome};
+use super::chart::{Chart, ChartSeries};
+use super::measurements::{Numbers, RunTask};
+use super::runs::{RunConfiguration, RunSplitting, program_run, session};
+use super::{Bench, ExperimentOutcome, MACHINES};
 
 /// Names of the sizes.
 const SIZES: [&str; 3] = ["small", "medium", "large"];
@@ -15,19 +15,19 @@ const SPLITS: [u32; 3] = [1, 2, 3];
 
 /// A program with an input, on a machine.
 #[derive(Clone, Copy)]
-struct Case {
+struct ProgramCase {
     program: &'static HostProgram,
     input: usize,
     machine: &'static str,
 }
 
-impl Case {
+impl ProgramCase {
     /// Cases on a machine, of a size after the other.
-    fn all(bench: &Bench<'_>, machine: &'static str) -> Vec<Case> {
+    fn all(bench: &Bench<'_>, machine: &'static str) -> Vec<ProgramCase> {
         let sizes = if bench.is_quick { 0..1 } else { 0..SIZES.len() };
         let of_size = |input| {
             let programs = HOST_PROGRAMS.iter();
-            programs.map(move |program| Case {
+            programs.map(move |program| ProgramCase {
                 program,
                 input,
                 machine,
@@ -36,12 +36,12 @@ impl Case {
         sizes.flat_map(of_size).collect()
     }
 
-    fn configuration(self, splits: u32, merges: bool) -> Configuration {
-        let splitting = Splitting {
+    fn configuration(self, splits: u32, merges: bool) -> RunConfiguration {
+        let splitting = RunSplitting {
             merges: merges && splits > 0,
-            ..Splitting::parallel(splits)
+            ..RunSplitting::parallel(splits)
         };
-        Configuration::typical(self.machine, splitting)
+        RunConfiguration::typical(self.machine, splitting)
     }
 
     fn key(self, splits: u32, merges: bool) -> String {
@@ -76,7 +76,7 @@ fn measure(bench: &Bench<'_>, machine: &'static str, merges: bool) -> anyhow::Re
     }
     let what = if merges { "X4" } else { "X2" };
     let what = format!("{what} on {machine}");
-    let mut cases = Case::all(bench, machine);
+    let mut cases = ProgramCase::all(bench, machine);
     for slots in [&[0][..], &SPLITS[..]] {
         let mut tasks = Vec::new();
         for &case in &cases {
@@ -85,7 +85,7 @@ fn measure(bench: &Bench<'_>, machine: &'static str, merges: bool) -> anyhow::Re
             let Some((_, session)) = found else { continue };
             tasks.extend(slots.iter().map(|&splits| {
                 let configuration = case.configuration(splits, merges);
-                Task {
+                RunTask {
                     key: case.key(splits, merges),
                     run: Box::new(move || {
                         program_run(session, case.program, case.input, &configuration)
@@ -103,12 +103,12 @@ fn measure(bench: &Bench<'_>, machine: &'static str, merges: bool) -> anyhow::Re
 /// Speedups of the cases of a machine, with their means.
 struct Speedups {
     /// Speedups for 1, 2 and 3 reserve slots, or why there are none.
-    cases: Vec<(Case, Result<[f64; 3], String>)>,
+    cases: Vec<(ProgramCase, Result<[f64; 3], String>)>,
 }
 
 impl Speedups {
     fn of(bench: &Bench<'_>, machine: &'static str, merges: bool) -> Speedups {
-        let cases = Case::all(bench, machine).into_iter();
+        let cases = ProgramCase::all(bench, machine).into_iter();
         Speedups {
             cases: cases
                 .map(|case| (case, case.speedups(bench, merges)))
@@ -117,8 +117,8 @@ impl Speedups {
     }
 
     /// All speedups with their cases.
-    fn values(&self) -> impl Iterator<Item = (Case, [f64; 3])> {
-        let found = |(case, speedups): &(Case, Result<[f64; 3], String>)| {
+    fn values(&self) -> impl Iterator<Item = (ProgramCase, [f64; 3])> {
+        let found = |(case, speedups): &(ProgramCase, Result<[f64; 3], String>)| {
             Some((*case, *speedups.as_ref().ok()?))
         };
         self.cases.iter().filter_map(found)
@@ -156,7 +156,7 @@ impl Speedups {
             .count()
     }
 
-    fn table(&self, bench: &Bench<'_>, merges: bool, outcome: &mut Outcome) {
+    fn table(&self, bench: &Bench<'_>, merges: bool, outcome: &mut ExperimentOutcome) {
         outcome.line(
             "  program         size    S=1    S=2    S=3    splits taken at S=3, cycles at S=0",
         );
@@ -187,7 +187,7 @@ impl Speedups {
                 values.find(|(case, _)| case.program.name == program.name && case.input == input);
             found.map(|(_, speedups)| speedups[slots])
         };
-        let series = |(input, name): (usize, &&str)| Series {
+        let series = |(input, name): (usize, &&str)| ChartSeries {
             name: (*name).to_owned(),
             values: HOST_PROGRAMS
                 .iter()
@@ -220,8 +220,8 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// X2.
-pub(super) fn speedup(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn speedup(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     for machine in machines(bench) {
         measure(bench, machine, false)?;
         let speedups = Speedups::of(bench, machine, false);
@@ -280,8 +280,8 @@ pub(super) fn speedup(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
 }
 
 /// X4.
-pub(super) fn merging(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn merging(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     for machine in machines(bench) {
         measure(bench, machine, false)?;
         measure(bench, machine, true)?;

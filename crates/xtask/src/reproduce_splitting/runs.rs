@@ -18,7 +18,7 @@ pub(super) const MOST_INSTRUCTIONS: u64 = 60_000_000;
 
 /// Splitting of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Splitting {
+pub(super) struct RunSplitting {
     /// Reserve slots of a wave.
     pub(super) splits: u32,
     /// Whether splits share one pipeline.
@@ -27,9 +27,9 @@ pub(super) struct Splitting {
     pub(super) merges: bool,
 }
 
-/// What a run depends on besides its program and input.
+/// Everything that a run depends on besides its program and input.
 #[derive(Clone, Debug)]
-pub(super) struct Configuration {
+pub(super) struct RunConfiguration {
     /// Name of a built-in machine.
     pub(super) machine: &'static str,
     /// Selection of its numbers.
@@ -37,13 +37,13 @@ pub(super) struct Configuration {
     /// Numbers of the machine that are set.
     pub(super) set: Vec<(Parameter, u64)>,
     /// Splitting.
-    pub(super) splitting: Splitting,
+    pub(super) splitting: RunSplitting,
 }
 
-impl Splitting {
+impl RunSplitting {
     /// Splitting with parallel pipelines and without merging, as in the thesis.
-    pub(super) fn parallel(splits: u32) -> Splitting {
-        Splitting {
+    pub(super) fn parallel(splits: u32) -> RunSplitting {
+        RunSplitting {
             splits,
             is_serialised: false,
             merges: false,
@@ -51,10 +51,10 @@ impl Splitting {
     }
 }
 
-impl Configuration {
+impl RunConfiguration {
     /// A machine with its typical numbers.
-    pub(super) fn typical(machine: &'static str, splitting: Splitting) -> Configuration {
-        Configuration {
+    pub(super) fn typical(machine: &'static str, splitting: RunSplitting) -> RunConfiguration {
+        RunConfiguration {
             machine,
             selection: Selection::Typical,
             set: Vec::new(),
@@ -64,7 +64,7 @@ impl Configuration {
 
     /// Words of a key.
     pub(super) fn key(&self) -> String {
-        let Splitting {
+        let RunSplitting {
             splits,
             is_serialised,
             merges,
@@ -116,7 +116,7 @@ pub(super) fn program_run(
     session: &Session,
     program: &HostProgram,
     input: usize,
-    configuration: &Configuration,
+    configuration: &RunConfiguration,
 ) -> Measured {
     let options = configuration.options().map_err(|d| d.message)?;
     let mut numbers = Numbers::new();

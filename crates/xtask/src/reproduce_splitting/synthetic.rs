@@ -4,10 +4,10 @@
 use warpbound_driver::{GpuModel, LaunchFile, Parameter, Selection};
 use warpbound_testkit::kernels::TestLaunch;
 
-use super::chart::{Chart, Series};
-use super::estimates::{Case, measure};
-use super::runs::{Configuration, Splitting};
-use super::{Bench, MACHINES, Outcome};
+use super::chart::{Chart, ChartSeries};
+use super::estimates::{EstimateCase, measure};
+use super::runs::{RunConfiguration, RunSplitting};
+use super::{Bench, ExperimentOutcome, MACHINES};
 
 /// Numbers of reserve slots of X1.
 const SLOTS: [u32; 7] = [0, 1, 3, 7, 15, 31, 63];
@@ -40,7 +40,7 @@ fn levels(kernel: &str, machine: &str, is_per_item: bool) -> anyhow::Result<Laun
 
 /// A series of X1.
 #[derive(Clone, Copy)]
-struct LevelRuns {
+struct PathRuns {
     kernel: &'static str,
     machine: &'static str,
     selection: Selection,
@@ -49,9 +49,9 @@ struct LevelRuns {
     has_registers: bool,
 }
 
-impl LevelRuns {
-    const fn of(kernel: &'static str, machine: usize, selection: Selection) -> LevelRuns {
-        LevelRuns {
+impl PathRuns {
+    const fn of(kernel: &'static str, machine: usize, selection: Selection) -> PathRuns {
+        PathRuns {
             kernel,
             machine: MACHINES[machine],
             selection,
@@ -60,21 +60,21 @@ impl LevelRuns {
     }
 }
 
-const LEVELS: [LevelRuns; 6] = [
-    LevelRuns::of("split_paths", 0, Selection::Typical),
-    LevelRuns::of("split_paths", 0, Selection::Least),
-    LevelRuns::of("split_paths", 0, Selection::Most),
-    LevelRuns::of("split_levels", 0, Selection::Typical),
-    LevelRuns {
+const LEVELS: [PathRuns; 6] = [
+    PathRuns::of("split_paths", 0, Selection::Typical),
+    PathRuns::of("split_paths", 0, Selection::Least),
+    PathRuns::of("split_paths", 0, Selection::Most),
+    PathRuns::of("split_levels", 0, Selection::Typical),
+    PathRuns {
         has_registers: false,
-        ..LevelRuns::of("split_paths", 0, Selection::Typical)
+        ..PathRuns::of("split_paths", 0, Selection::Typical)
     },
-    LevelRuns::of("split_paths", 1, Selection::Typical),
+    PathRuns::of("split_paths", 1, Selection::Typical),
 ];
 
 /// X1.
-pub(super) fn paths(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn paths(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     let count = if bench.is_quick { 1 } else { LEVELS.len() };
     for runs in LEVELS.into_iter().take(count) {
         runs.make(bench, &mut outcome)?;
@@ -83,7 +83,7 @@ pub(super) fn paths(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
 }
 
 /// Times by number of reserve slots.
-struct LevelTimes {
+struct PathTimes {
     observed: Vec<Option<f64>>,
     computed: Vec<Option<f64>>,
     thesis: Vec<Option<f64>>,
@@ -91,10 +91,10 @@ struct LevelTimes {
     computed_serialised: Vec<Option<f64>>,
 }
 
-impl LevelRuns {
+impl PathRuns {
     /// Runs a kernel with each number of reserve slots, with both kinds of pipelines.
-    fn make(self, bench: &Bench<'_>, outcome: &mut Outcome) -> anyhow::Result<()> {
-        let LevelRuns {
+    fn make(self, bench: &Bench<'_>, outcome: &mut ExperimentOutcome) -> anyhow::Result<()> {
+        let PathRuns {
             kernel,
             machine,
             selection,
@@ -110,20 +110,20 @@ impl LevelRuns {
             true => vec![(Parameter::SplitRegisters, 1)],
             false => Vec::new(),
         };
-        let case = |&splits: &u32| Case {
+        let case = |&splits: &u32| EstimateCase {
             source: kernel,
             name: kernel.to_owned(),
             launches: vec![launch.clone()],
-            configuration: Configuration {
+            configuration: RunConfiguration {
                 selection,
                 set: set.clone(),
-                ..Configuration::typical(machine, Splitting::parallel(splits))
+                ..RunConfiguration::typical(machine, RunSplitting::parallel(splits))
             },
             is_serialised: true,
             contents: 0,
             loop_default: None,
         };
-        let cases: Vec<Case> = slots.iter().map(case).collect();
+        let cases: Vec<EstimateCase> = slots.iter().map(case).collect();
         measure(bench, "X1", &cases)?;
         let registers = if has_registers {
             "own registers"
@@ -131,7 +131,7 @@ impl LevelRuns {
             "registers of the SIMD"
         };
         let what = format!("{kernel} on {machine}, {selection} numbers, {registers}");
-        let times = LevelTimes::of(bench, &cases);
+        let times = PathTimes::of(bench, &cases);
         times.table(&what, slots, outcome);
         for case in &cases {
             if let Err(why) = bench.measurements.get(&case.key()) {
@@ -148,16 +148,16 @@ impl LevelRuns {
     }
 }
 
-impl LevelTimes {
-    fn of(bench: &Bench<'_>, cases: &[Case]) -> LevelTimes {
+impl PathTimes {
+    fn of(bench: &Bench<'_>, cases: &[EstimateCase]) -> PathTimes {
         let number = |name: &str| -> Vec<Option<f64>> {
-            let of = |case: &Case| bench.measurements.number(&case.key(), name);
+            let of = |case: &EstimateCase| bench.measurements.number(&case.key(), name);
             cases
                 .iter()
                 .map(|case| of(case).map(|n| n as f64))
                 .collect()
         };
-        let mut times = LevelTimes {
+        let mut times = PathTimes {
             observed: number("observed"),
             computed: number("parallel"),
             thesis: number("thesis_parallel"),
@@ -174,7 +174,7 @@ impl LevelTimes {
         times
     }
 
-    fn table(&self, what: &str, slots: &[u32], outcome: &mut Outcome) {
+    fn table(&self, what: &str, slots: &[u32], outcome: &mut ExperimentOutcome) {
         outcome.line(format!("{what}: cycles"));
         outcome.line("   S   observed  by (5.4)  thesis' own | serialised: observed  by (5.5)");
         for (at, splits) in slots.iter().enumerate() {
@@ -193,7 +193,7 @@ impl LevelTimes {
         }
     }
 
-    fn check(&self, what: &str, slots: &[u32], outcome: &mut Outcome) {
+    fn check(&self, what: &str, slots: &[u32], outcome: &mut ExperimentOutcome) {
         let is_covered = is_below(&self.observed, &self.computed);
         outcome.require(format!("{what}: observed <= (5.4)"), is_covered);
         let is_covered = is_below(&self.observed_serialised, &self.computed_serialised);
@@ -212,7 +212,7 @@ impl LevelTimes {
     }
 
     fn draw(&self, bench: &Bench<'_>, what: &str, name: &str, slots: &[u32]) -> anyhow::Result<()> {
-        let series = |name: &str, values: &[Option<f64>]| Series {
+        let series = |name: &str, values: &[Option<f64>]| ChartSeries {
             name: name.to_owned(),
             values: values.to_vec(),
         };
@@ -238,8 +238,8 @@ impl LevelTimes {
 }
 
 /// X6.
-pub(super) fn tail(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+pub(super) fn tail(bench: &Bench<'_>) -> anyhow::Result<ExperimentOutcome> {
+    let mut outcome = ExperimentOutcome::default();
     let machine = MACHINES[0];
     let groups = if bench.is_quick { 2 } else { groups(machine)? };
     let items = (groups * GROUP) as usize;
@@ -251,22 +251,22 @@ pub(super) fn tail(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
         .value("rounds", ROUNDS as i32)
         .finish();
     for merges in [false, true] {
-        let case = |splits: u32| Case {
+        let case = |splits: u32| EstimateCase {
             source: "split_tail",
             name: format!("split_tail of {groups} groups"),
             launches: vec![launch.clone()],
-            configuration: Configuration::typical(
+            configuration: RunConfiguration::typical(
                 machine,
-                Splitting {
+                RunSplitting {
                     merges: merges && splits > 0,
-                    ..Splitting::parallel(splits)
+                    ..RunSplitting::parallel(splits)
                 },
             ),
             is_serialised: false,
             contents: 0,
             loop_default: None,
         };
-        let cases: Vec<Case> = (0..=3).map(case).collect();
+        let cases: Vec<EstimateCase> = (0..=3).map(case).collect();
         measure(bench, "X6", &cases)?;
         let merging = if merges {
             "merging at joins"
@@ -275,7 +275,7 @@ pub(super) fn tail(bench: &Bench<'_>) -> anyhow::Result<Outcome> {
         };
         outcome.line(format!("split_tail on {machine}, {merging}: cycles"));
         outcome.line("   S   observed  by (5.4) corrected  thesis' own");
-        let number = |case: &Case, name: &str| bench.measurements.number(&case.key(), name);
+        let number = |case: &EstimateCase, name: &str| bench.measurements.number(&case.key(), name);
         let whole = cases.first().and_then(|case| number(case, "observed"));
         for (splits, case) in cases.iter().enumerate() {
             let found = bench.measurements.get(&case.key());

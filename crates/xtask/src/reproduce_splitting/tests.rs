@@ -5,17 +5,17 @@ use std::fs;
 
 use warpbound_testkit::kernels::HOST_PROGRAMS;
 
-use super::chart::{Chart, Series};
-use super::measurements::{Measurements, Task};
-use super::runs::{Configuration, Splitting, program_run, session};
+use super::chart::{Chart, ChartSeries};
+use super::measurements::{Measurements, RunTask};
+use super::runs::{RunConfiguration, RunSplitting, program_run, session};
 use super::{MACHINES, chosen};
 use crate::repository::Repository;
 
 fn task<'a>(
     key: &str,
     run: impl Fn() -> super::measurements::Measured + Send + Sync + 'a,
-) -> Task<'a> {
-    Task {
+) -> RunTask<'a> {
+    RunTask {
         key: key.to_owned(),
         run: Box::new(run),
     }
@@ -53,7 +53,7 @@ fn charts_have_a_bar_for_each_value() {
         head: vec!["a < b".to_owned()],
         axis: "cycles".to_owned(),
         categories: vec!["one".to_owned(), "two".to_owned()],
-        series: vec![Series {
+        series: vec![ChartSeries {
             name: "observed".to_owned(),
             values: vec![Some(3.0), None],
         }],
@@ -89,11 +89,11 @@ fn a_small_program_has_the_same_results_with_splits() {
     let program = program.expect("it is in the table");
     let session = session(&repository, program.source).expect("it loads");
     let run = |splits, merges| {
-        let splitting = Splitting {
+        let splitting = RunSplitting {
             merges,
-            ..Splitting::parallel(splits)
+            ..RunSplitting::parallel(splits)
         };
-        let configuration = Configuration::typical(MACHINES[0], splitting);
+        let configuration = RunConfiguration::typical(MACHINES[0], splitting);
         program_run(&session, program, 0, &configuration).expect("it runs")
     };
     let whole = run(0, false);
