@@ -24,7 +24,7 @@ pub enum PointKind {
     Join,
     /// A branch on a mask: lanes may diverge.
     Branch,
-    /// It ends a round of a loop.
+    /// End of a round of a loop.
     LoopBack,
     /// The wave ends with it.
     End,

@@ -38,7 +38,7 @@ pub struct HybridReport {
     pub static_lone_wave: Option<u64>,
     /// Numbers about loops that the estimates rest on, as sentences.
     pub loops: Vec<String>,
-    /// What the estimates rest on, as sentences.
+    /// Assumptions of the estimates, as sentences.
     pub assumptions: Vec<String>,
     /// Runs that failed, and limits of the analysis, as sentences.
     pub notes: Vec<String>,

@@ -31,7 +31,7 @@ impl MachineTerms {
         unit: "compute unit",
         a_unit: "a compute unit",
         scheduler: "SIMD",
-        shared: "LDS",
+        shared: "local data",
     };
 
     /// Returns the terms of code whose warps are waves, or of other code.

@@ -29,7 +29,7 @@ pub struct WaveReport {
 /// Busy cycles of a kind of unit, summed over all compute units.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnitTime {
-    /// `vector ALU`, `scalar ALU`, `branch`, `vector memory`, `LDS` or `scalar memory`.
+    /// `vector ALU`, `scalar ALU`, `branch`, `vector memory`, `LDS unit` or `scalar memory`.
     pub unit: &'static str,
     /// Issued wave instructions.
     pub wave_instructions: u64,

@@ -45,7 +45,7 @@ pub(super) struct IdleRegion {
     /// Scalar registers that the code may write, with their bits at the join and one operation that writes each. Empty if
     /// the join is the end.
     pub(super) written: BTreeMap<Cell, (WordBits, OpIndex)>,
-    /// What keeps a split from skipping the code.
+    /// Obstacles to a split that skips the code.
     pub(super) obstacles: BTreeSet<SplitObstacle>,
 }
 
@@ -305,7 +305,7 @@ fn check_node(
     }
 }
 
-/// What keeps a split from skipping an operation, from the state after it.
+/// Returns the obstacle to a split that skips an operation, from the state after it.
 fn obstacle_of(
     walk: Walk<'_>,
     node: usize,

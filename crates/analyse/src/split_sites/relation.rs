@@ -224,9 +224,9 @@ impl Differences {
 
 /// Difference of the value of an expression in a lane.
 enum LaneDifference {
-    /// It reads a scalar register that may differ.
+    /// A scalar register that may differ is read.
     Word(DifferenceCause),
-    /// It reads registers of other lanes.
+    /// Registers of other lanes are read.
     OtherLanes,
 }
 
@@ -239,7 +239,7 @@ impl LaneDifference {
     }
 }
 
-/// What was found from a branch on.
+/// Findings from a branch on.
 #[derive(Debug, Default)]
 pub(super) struct FollowedSplits {
     /// Operations at which a difference reaches a lane.

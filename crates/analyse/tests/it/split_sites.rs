@@ -177,7 +177,7 @@ fn reasons(lines: &[&str]) -> [Vec<(u32, String)>; 2] {
     })
 }
 
-/// What the whole wave has in a mask is not what a split has: masks are no data after splits that run apart. The merged wave
+/// A mask of the whole wave is not that of a split: masks are no data after splits that run apart. The merged wave
 /// has all lanes.
 #[test]
 fn masks_are_no_data() {

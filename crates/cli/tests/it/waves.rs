@@ -49,7 +49,7 @@ fn a_run_of_waves() {
             "scalar ALU",
             "branch",
             "vector memory",
-            "LDS",
+            "LDS unit",
             "scalar memory"
         ]
     );
@@ -213,7 +213,7 @@ fn files_of_splits() {
     }
 }
 
-/// What does not fit together is refused.
+/// Options that do not fit together are refused.
 #[test]
 fn refusals() {
     for (rest, part) in [

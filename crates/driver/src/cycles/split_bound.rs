@@ -154,7 +154,7 @@ impl SplitProgram<'_> {
     }
 }
 
-/// What other splits execute: at most a number of paths, of which the nodes count.
+/// Code that other splits execute: at most a number of paths, of which the nodes count.
 struct Others {
     nodes: BTreeSet<usize>,
     paths: u64,

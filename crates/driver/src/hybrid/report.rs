@@ -25,7 +25,7 @@ use crate::{BoundOptions, CfgLevel, CycleQuery, KernelFlow, Prepared, Session};
 /// Runs by number of splits and pipelines.
 pub(super) type RunsBySplits = BTreeMap<(u32, u8), SplitRuns>;
 
-/// What a report is made from, beside the runs.
+/// Contents of a report beside the runs.
 pub(super) struct ReportInputs<'a> {
     pub(super) session: &'a Session,
     pub(super) prepared: &'a Prepared<'a>,

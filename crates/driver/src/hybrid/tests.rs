@@ -26,7 +26,7 @@ struct Fixture {
     name: &'static str,
 }
 
-/// What a test of a fixture reads.
+/// Results of a fixture that a test reads.
 struct Analysed<'a> {
     addresses: Vec<u32>,
     flow: &'a KernelFlow,

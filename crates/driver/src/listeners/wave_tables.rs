@@ -13,13 +13,16 @@ use crate::Prepared;
 /// Lanes that a vector ALU has: an instruction of 64 lanes at the full rate takes 4 cycles.
 const ALU_LANES: u64 = 16;
 
+/// Name of the unit of the local data share.
+const LDS_UNIT: &str = "LDS unit";
+
 /// Kinds that a unit executes, with the names of the units.
 const UNITS: [(IssueKind, &str); 6] = [
     (IssueKind::Vector, "vector ALU"),
     (IssueKind::Scalar, "scalar ALU"),
     (IssueKind::Branch, "branch"),
     (IssueKind::VectorMemory, "vector memory"),
-    (IssueKind::Lds, "LDS"),
+    (IssueKind::Lds, LDS_UNIT),
     (IssueKind::ScalarMemory, "scalar memory"),
 ];
 
@@ -59,7 +62,7 @@ pub(crate) fn wave_report(
         .iter()
         .map(|shared| shared.conflicts)
         .sum();
-    if let Some(lds) = units.iter_mut().find(|unit| unit.unit == "LDS") {
+    if let Some(lds) = units.iter_mut().find(|unit| unit.unit == LDS_UNIT) {
         lds.busy_cycles += conflicts.saturating_mul(machine[Parameter::LdsConflict]);
     }
     let [vector, ..] = &units;

@@ -137,7 +137,7 @@ fn bound(reference: &KernelReference, number: u64) -> Option<BoundLaunch> {
     })
 }
 
-/// What a launch leaves in memory, compared with its reference, if waves split at some sites.
+/// Memory that a launch leaves, compared with its reference, if waves split at some sites.
 fn run_with(
     bound: &BoundLaunch,
     sites: BTreeMap<OpIndex, Option<OpIndex>>,
