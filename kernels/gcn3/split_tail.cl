@@ -6,8 +6,8 @@
 
 // Chains of dependent instructions at the full rate, long enough for the compiler to keep the branch around them; two kinds, as
 // it makes one of equal ones.
-#define MIX(number) x = (x << 3 ^ x) + number;
-#define FOLD(number) x = (x - number) ^ x >> 5;
+#define MIX(number) x = (x << 3 ^ x) + (number);
+#define FOLD(number) x = (x - (number)) ^ x >> 5;
 #define MIX_6(number) MIX(number) MIX(number + 1) MIX(number + 2) MIX(number + 3) MIX(number + 4) MIX(number + 5)
 #define FOLD_6(number) FOLD(number) FOLD(number + 1) FOLD(number + 2) FOLD(number + 3) FOLD(number + 4) FOLD(number + 5)
 

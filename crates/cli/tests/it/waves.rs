@@ -101,8 +101,17 @@ fn options_of_runs() {
     assert_eq!(slow["set"][0]["name"], "valu.cycles");
     let all = json(&["--sensitivities"]);
     assert!(!all["sensitivities"].as_array().expect("a list").is_empty());
-    let alone = json(&["--only-warp", "0.0"]);
-    assert!(number(&alone["warp_instructions"]) < number(&json(&[])["warp_instructions"]));
+    // Two groups of two waves each.
+    let instructions = |rest: &[&str]| {
+        let larger = LAUNCH.replace(".0.toml", ".1.toml");
+        let options = [
+            &["run", LEVELS, "--launch", &larger, "--format", "json"],
+            rest,
+        ];
+        let report: Value = serde_json::from_str(&run(&options.concat()).done()).expect("JSON");
+        number(&report["warp_instructions"])
+    };
+    assert!(instructions(&["--only-warp", "0.0"]) < instructions(&[]));
     let [slow, fast] = ["slow", "fast"].map(|end| number(&json(&["--select", end])["cycles"]));
     assert!(
         fast <= typical && typical <= slow,
