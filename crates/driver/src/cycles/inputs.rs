@@ -11,6 +11,7 @@ use warpbound_cycles::{
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::Launch;
 use warpbound_machine::{MachineFamily, Parameter};
 use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
@@ -130,21 +131,41 @@ pub(super) struct AccessKnowledge {
     pub(super) lanes: u32,
 }
 
+impl AccessKnowledge {
+    /// Collects what is known of a launch, if it is stated.
+    fn of(
+        launch: Option<&Launch>,
+        memory: Option<LaunchMemory>,
+        (numbers, caches): (&MachineNumbers, CacheState),
+    ) -> AccessKnowledge {
+        let lanes_of_block = launch.map_or(u32::MAX, |launch| {
+            let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+            u32::try_from(threads.max(1)).unwrap_or(u32::MAX)
+        });
+        AccessKnowledge {
+            caches,
+            memory,
+            has_shared: launch.is_none_or(|launch| launch.shared > 0),
+            has_local: launch.is_none_or(|launch| launch.local > 0),
+            all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+            lanes: lanes_of_block.min(lanes(numbers) as u32),
+        }
+    }
+}
+
 impl Session {
-    /// Collects the inputs of the time of a kernel.
+    /// Facts about the instructions of warps, or of waves.
     ///
     /// # Errors
     ///
-    /// The reason why its time is not known: an instruction without a time, or a function outside the file.
-    pub(crate) fn cycle_inputs(
+    /// The machine is of another family than the code, or the kernel calls a function outside the file.
+    fn timing_facts(
         &self,
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
-        classes: &BTreeMap<OpIndex, AccessClass>,
-        (numbers, caches): (&MachineNumbers, CacheState),
-        launch: Option<&warpbound_launch::LaunchFile>,
-    ) -> Result<CycleInputs, Diagnostic> {
-        let (facts, wave_facts) = match &prepared.program {
+        numbers: &MachineNumbers,
+    ) -> Result<(Vec<InstrFacts>, Vec<WaveFacts>), Diagnostic> {
+        let facts = match &prepared.program {
             Program::Nvidia(program) => (instr_facts(&prepared.code, program), Vec::new()),
             Program::Amd(program) => (Vec::new(), gcn_facts(&prepared.code, program)),
             Program::Mini(_) => {
@@ -165,6 +186,23 @@ impl Session {
             let message = format!("the time of {name}, which is outside the file, is not known");
             return Err(Diagnostic::new(message));
         }
+        Ok(facts)
+    }
+
+    /// Collects the inputs of the time of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The reason why its time is not known: an instruction without a time, or a function outside the file.
+    pub(crate) fn cycle_inputs(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+        (numbers, caches): (&MachineNumbers, CacheState),
+        launch: Option<&warpbound_launch::LaunchFile>,
+    ) -> Result<CycleInputs, Diagnostic> {
+        let (facts, wave_facts) = self.timing_facts(prepared, flow, numbers)?;
         let bound_launch = match launch {
             Some(file) => Some(self.bind(prepared, file, Default::default(), 0)?),
             None => None,
@@ -175,24 +213,8 @@ impl Session {
             let memory = (memory, accesses_local);
             LaunchMemory::of(&prepared.code, launch, memory, numbers)
         });
-        let access_knowledge = AccessKnowledge {
-            caches,
-            memory,
-            has_shared: bound_launch
-                .as_ref()
-                .is_none_or(|(launch, _)| launch.shared > 0),
-            has_local: bound_launch
-                .as_ref()
-                .is_none_or(|(launch, _)| launch.local > 0),
-            all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
-            lanes: bound_launch
-                .as_ref()
-                .map_or(u32::MAX, |(launch, _)| {
-                    let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
-                    u32::try_from(threads.max(1)).unwrap_or(u32::MAX)
-                })
-                .min(lanes(numbers) as u32),
-        };
+        let bound = bound_launch.as_ref().map(|(launch, _)| launch);
+        let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
         let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
         let constants = constants.unwrap_or_default();
         let constants_may_miss =

@@ -106,7 +106,9 @@ fn analyse(kernel: &str, launch: &str, splits: &[u32], merge: bool) -> HybridRep
         ..HybridOptions::new(timed)
     };
     let report = session.hybrid(found[0], &[launch], &options, |_, _| {});
-    report.unwrap_or_else(|why| panic!("{kernel}: {why}"))
+    report
+        .map_err(|why| format!("{kernel}: {why}"))
+        .expect("a report")
 }
 
 /// No run exceeds its estimate, and the report has its keys.

@@ -199,7 +199,7 @@ fn a_group_that_fits_nowhere_says_why() {
 
 /// Groups placed wave by wave on SIMDs in turn, each with its own slots and registers, until one does not fit.
 fn placed(machine: &MachineConfig, threads: u64, wave: &WaveNeeds, lds: u64) -> u64 {
-    let round = |count: u64, step: u64| (count.max(1) + step - 1) / step * step;
+    let round = |count: u64, step: u64| count.max(1).div_ceil(step) * step;
     let vgprs = round(wave.vgprs, machine[P::SimdVgprStep]);
     let sgprs = round(wave.sgprs, machine[P::SimdSgprStep]);
     let mut simds = vec![

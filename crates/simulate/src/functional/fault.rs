@@ -211,19 +211,7 @@ impl fmt::Display for FaultKind {
                 actual,
                 expected,
             } => write!(f, "{name} is {actual}, the instruction expects {expected}"),
-            FaultKind::OutsideSurface {
-                name,
-                position: [byte, row, slice],
-                layer,
-                size,
-                bounds,
-            } => {
-                write!(f, "{size} bytes at byte {byte}, row {row}, slice {slice}")?;
-                if let Some(layer) = layer {
-                    write!(f, " of layer {layer}")?;
-                }
-                write!(f, " are outside the surface {name}, which has {bounds}")
-            }
+            FaultKind::OutsideSurface { .. } => write_outside_surface(f, self),
             FaultKind::MissingStackEntry(tag) => write!(f, "there is no {tag} entry on the stack"),
             FaultKind::Deadlock(waits) => write_deadlock(f, waits),
             FaultKind::InvalidJumpTarget(address) => {
@@ -248,6 +236,25 @@ impl fmt::Display for FaultKind {
             FaultKind::UnknownWarp { block, warp } => write!(f, "there is no warp {block}.{warp}"),
         }
     }
+}
+
+/// Writes the message of an access outside a surface; nothing of other faults.
+fn write_outside_surface(f: &mut fmt::Formatter<'_>, fault: &FaultKind) -> fmt::Result {
+    let FaultKind::OutsideSurface {
+        name,
+        position: [byte, row, slice],
+        layer,
+        size,
+        bounds,
+    } = fault
+    else {
+        return Ok(());
+    };
+    write!(f, "{size} bytes at byte {byte}, row {row}, slice {slice}")?;
+    if let Some(layer) = layer {
+        write!(f, " of layer {layer}")?;
+    }
+    write!(f, " are outside the surface {name}, which has {bounds}")
 }
 
 /// Writes the message of a deadlock with the first of its blocked warps.

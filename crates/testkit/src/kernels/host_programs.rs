@@ -156,7 +156,7 @@ fn check_near(
     // A NaN is not near anything.
     let far = pairs.find(|(_, (found, expected))| {
         let error = (f64::from(**found) - **expected).abs();
-        !(error <= absolute)
+        error.is_nan() || error > absolute
     });
     match far {
         Some((at, (found, expected))) => Err(Diagnostic::new(format!(

@@ -585,7 +585,7 @@ impl WaveCompiler {
         let [start, after] = [code.label(), code.label()];
         let first_lane = |code: &mut MachineCode| {
             let to = u32::from(word) << 17;
-            code.put(&[V_READFIRSTLANE_B32 | to | 256 + u32::from(variable)]);
+            code.put(&[V_READFIRSTLANE_B32 | to | (256 + u32::from(variable))]);
         };
         let below_four = |code: &mut MachineCode| {
             code.vop1(V_MOV_B32, temporary, Source::Number(4));

@@ -25,7 +25,8 @@ fn launches(program: &HostProgram, input: usize) -> u64 {
         launches += 1;
         execute(&session, launch)
     });
-    run.unwrap_or_else(|d| panic!("{} {input}: {d}", program.name));
+    let run = run.map_err(|d| format!("{} {input}: {d}", program.name));
+    assert_eq!(run.map(|_| ()), Ok(()));
     launches
 }
 

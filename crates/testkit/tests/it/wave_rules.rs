@@ -93,9 +93,11 @@ impl Recorded {
         change: fn(&mut WaveRuleSetup),
     ) -> Vec<String> {
         let prepared = prepare(&self.session, &self.reference);
-        let Program::Amd(program) = &prepared.program else {
-            panic!("it is for GCN3");
+        let program = match &prepared.program {
+            Program::Amd(program) => Some(program),
+            _ => None,
         };
+        let program = program.expect("it is for GCN3");
         let machine = wave_runs::configuration(&self.options);
         let machine = set.iter().fold(machine, |machine, &(parameter, value)| {
             machine.with(parameter, value)

@@ -191,9 +191,9 @@ mod tests {
             for dword in 0..u64::max(1, u64::from(size) / 4) {
                 for group in 0..64 / banks.group as usize {
                     let mut requests: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-                    for lane in 0..64 {
+                    for (lane, address) in addresses.iter().enumerate() {
                         if lane / banks.group as usize == group && taken >> lane & 1 == 1 {
-                            let unit = (addresses[lane] + 4 * dword) / (1 << banks.shift);
+                            let unit = (address + 4 * dword) / (1 << banks.shift);
                             requests.entry(unit % banks.count).or_default().push(unit);
                         }
                     }
