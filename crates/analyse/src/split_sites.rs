@@ -3,7 +3,7 @@
 //!
 //! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only what
 //! its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
-//! [`relation`] follows how the registers of the warp of a split differ from those of the whole wave, [`idle`] what the
+//! `relation` follows how the registers of the warp of a split differ from those of the whole wave, `idle` what the
 //! wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
 
 mod idle;
