@@ -204,5 +204,5 @@ fn kernels_compute_the_same_if_waves_split() {
     }
     println!("{runs} runs, {splits} splits, {merges} merges");
     assert_eq!(wrong, [""; 0]);
-    assert!(runs > 200 && splits > 10_000 && merges > 1_000);
+    assert!(runs > 400 && splits > 4_000 && merges > 3_000);
 }
