@@ -93,7 +93,15 @@ impl fmt::Display for Diagnostic {
             write!(f, "{file}: ")?;
         }
         if let Some(kernel) = &location.kernel {
-            write!(f, "kernel {kernel}: ")?;
+            f.write_str("kernel ")?;
+            // Names come from files: a control character would break the line.
+            for character in kernel.chars() {
+                match character.is_control() {
+                    true => write!(f, "{}", character.escape_default())?,
+                    false => write!(f, "{character}")?,
+                }
+            }
+            f.write_str(": ")?;
         }
         if let Some(position) = &location.position {
             write!(f, "{position}: ")?;
