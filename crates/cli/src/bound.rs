@@ -36,6 +36,8 @@ fn cycle_query(
             ("--caches", caches.is_some()),
             ("--scope", scope.is_some()),
             ("--splits", splits.is_some()),
+            ("--pipelines", pipelines.is_some()),
+            ("--merge", merge.is_some()),
         ];
         return match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(CommandError::Usage(format!(

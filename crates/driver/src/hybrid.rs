@@ -17,6 +17,7 @@ use warpbound_analyse::branch_sites;
 use warpbound_analyse::instrumentation::PointGraph;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
+use warpbound_isa::Program;
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_load::Kernel;
 use warpbound_report::HybridReport;
@@ -87,6 +88,12 @@ impl Session {
             return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
         };
         let prepared = self.prepare(kernel)?;
+        if !matches!(prepared.program, Program::Amd(_)) {
+            let isa = self.image.isa();
+            let message =
+                format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");
+            return Err(locate(Diagnostic::new(message)));
+        }
         let bound_options = BoundOptions {
             block: Some(target.block),
             launches: StatedLaunches {

@@ -7,6 +7,7 @@
 mod access;
 pub mod audit;
 pub mod block;
+pub mod block_counts;
 mod bound;
 mod cta;
 mod cycles;

@@ -436,10 +436,11 @@ impl LoneWarpComparison<'_> {
             return;
         };
         let machine = options.machine.select(options.selection);
-        let set = options.set.iter().rev();
-        let mut set = set.filter(|(parameter, _)| *parameter == Parameter::LaunchKernel);
-        let overhead = set.next().map(|(_, value)| *value);
-        let overhead = overhead.unwrap_or(machine[Parameter::LaunchKernel]);
+        let value = |parameter: Parameter| {
+            let set = options.set.iter().rev().find(|(own, _)| *own == parameter);
+            set.map_or(machine[parameter], |(_, value)| *value)
+        };
+        let overhead = value(Parameter::LaunchKernel) + value(Parameter::LaunchEnd);
         let net = cycles.saturating_sub(overhead);
         let run = format!(
             "warp {} of block {} alone, {}{}, {}, {} caches",

@@ -21,8 +21,16 @@ impl CycleOptions {
         let mut all = vec![
             assumption(
                 "lone-warp",
-                "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so that \
-                 barriers open at once",
+                match self.machine.family() {
+                    MachineFamily::Nvidia => {
+                        "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so \
+                         that barriers open at once"
+                    }
+                    MachineFamily::Gcn3 => {
+                        "no other wave and no other kernel runs on the GPU; the other waves of the group have ended, so \
+                         that barriers open at once"
+                    }
+                },
             ),
             assumption(
                 "timing-model",

@@ -78,13 +78,18 @@ impl<'a> LoneWarp<'a> {
         };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
-        let inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
-        let mut inputs = inputs;
-        if let Program::Amd(program) = &prepared.program {
-            let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
-            if plan.setup.splits > 0 && !plan.setup.sites.is_empty() {
-                inputs.split(wave_splits(&plan.setup));
+        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
+        match &prepared.program {
+            Program::Amd(program) => {
+                let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
+                if plan.setup.splits > 0 && !plan.setup.sites.is_empty() {
+                    inputs.split(wave_splits(&plan.setup));
+                }
             }
+            _ if cycles.splitting.splits > 0 => {
+                return Err(Diagnostic::new("--splits is for waves of GCN3"));
+            }
+            _ => {}
         }
         Ok(LoneWarp {
             flow,
@@ -306,6 +311,12 @@ fn account(
     }
     let launch = numbers.range(Parameter::LaunchKernel).1;
     terms[Term::Launch as usize] += milli(launch);
+    if solved.worst_path().is_some() {
+        // The one step that ends the path has it.
+        let end = milli(numbers.slow(Parameter::LaunchEnd));
+        terms[Term::Launch as usize] += end;
+        terms[Term::Issue as usize] -= end;
+    }
     terms[Term::Siblings as usize] += i128::try_from(delays.once)
         .unwrap_or(i128::MAX)
         .saturating_mul(MILLI.into());
@@ -338,7 +349,10 @@ pub(crate) fn report(
     let limit = bound.ok().map(|bound| bound.bound.upper_bound().limit().0);
     let clock = options.machine.range(Parameter::Clock).least;
     CycleBoundReport {
-        scope: "warp",
+        scope: match prepared.program {
+            Program::Amd(_) => "wave",
+            _ => "warp",
+        },
         bound: limit,
         reason: bound.err().map(reason),
         milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),

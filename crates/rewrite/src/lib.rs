@@ -1,0 +1,2 @@
+//! Rewriting of machine code: instructions inserted into the kernels of a file, everything that refers to their
+//! addresses moved, and the file written again.
