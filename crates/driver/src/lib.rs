@@ -25,6 +25,7 @@ mod list;
 mod listeners;
 mod listing;
 mod loop_verdicts;
+pub mod metrics;
 pub mod mini;
 mod options;
 pub mod predict;
