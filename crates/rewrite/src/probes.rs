@@ -218,7 +218,9 @@ impl ProbeEdits {
 /// Returns the operations of the nodes that a thread may reach.
 fn reached_ops(cfg: &ThreadCfg) -> BTreeSet<OpIndex> {
     let nodes = cfg.space.ids().filter(|&node| cfg.is_reached(node));
-    nodes.flat_map(|node| cfg.space.block(node).ops()).collect()
+    let blocks = nodes.map(|node| cfg.space.block(node));
+    let ops = blocks.flat_map(|block| block.first.0..=block.last.0);
+    ops.map(OpIndex).collect()
 }
 
 /// Refuses kernels that call functions outside their section, which might use the registers of counters, exit, or have
