@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod bar_chart;
 pub mod bound;
 mod bound_text;
 mod bound_writer;
@@ -27,6 +28,8 @@ mod hybrid_dot;
 pub mod launch_set;
 pub mod list;
 pub mod listing;
+pub mod metrics;
+mod metrics_text;
 pub mod report_writer;
 mod run;
 pub mod sandwich;
@@ -53,6 +56,7 @@ pub use hybrid::HybridReport;
 pub use launch_set::{AuditSetReport, LaunchSetReport};
 pub use list::{Directory, FileReport, ListReport, ListedImage};
 pub use listing::Listing;
+pub use metrics::MetricsReport;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;

@@ -64,18 +64,7 @@ impl<'a> InstructionStatistics<'a> {
 
     /// Returns the counts by class, most frequent first.
     pub(crate) fn classes(&self) -> Vec<ClassCount> {
-        let class = |at| {
-            let program = &self.prepared.program;
-            let name = program.class_name(at);
-            let name = name.unwrap_or(InstrClass::Other.name());
-            match (program.class(at), program.access(at)) {
-                (Some(InstrClass::LoadStore | InstrClass::Atomic), Some((access, _))) => {
-                    format!("{name} {}", access.space.name())
-                }
-                _ => name.to_owned(),
-            }
-        };
-        let groups = self.group_by(class);
+        let groups = self.group_by(|at| class_of(self.prepared, at));
         let count = |(class, (issued, _))| ClassCount { class, issued };
         groups.into_iter().map(count).collect()
     }
@@ -150,12 +139,7 @@ impl<'a> InstructionStatistics<'a> {
     pub(crate) fn memory(&self) -> Vec<MemoryCount> {
         let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
         for (at, op, issued) in self.issued_operations() {
-            let program = &self.prepared.program;
-            // Instruction sets without classes have no sizes of accesses either.
-            let access = match program.class(at) {
-                Some(_) => program.access(at),
-                None => access_of(op),
-            };
+            let access = access_at(self.prepared, at, op);
             let Some((access, bytes)) = access else {
                 continue;
             };
@@ -173,6 +157,32 @@ impl<'a> InstructionStatistics<'a> {
             count.bytes += threads.saturating_mul(bytes.into());
         }
         groups.into_values().collect()
+    }
+}
+
+/// Returns the class of an operation in statistics; loads, stores and atomics are divided by space.
+pub(crate) fn class_of(prepared: &Prepared<'_>, at: usize) -> String {
+    let program = &prepared.program;
+    let name = program.class_name(at);
+    let name = name.unwrap_or(InstrClass::Other.name());
+    match (program.class(at), program.access(at)) {
+        (Some(InstrClass::LoadStore | InstrClass::Atomic), Some((access, _))) => {
+            format!("{name} {}", access.space.name())
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Returns the memory effect of an operation and the bytes that each lane accesses.
+pub(crate) fn access_at(
+    prepared: &Prepared<'_>,
+    at: usize,
+    op: &Op,
+) -> Option<(MemoryEffect, u32)> {
+    // Instruction sets without classes have no sizes of accesses either.
+    match prepared.program.class(at) {
+        Some(_) => prepared.program.access(at),
+        None => access_of(op),
     }
 }
 
