@@ -16,6 +16,7 @@ mod encoded;
 mod exec_mask;
 mod expressions;
 mod gcn3_kernels;
+mod gcn_rewriting;
 mod gcn3_meanings;
 mod guarded_jump;
 mod host_programs;
