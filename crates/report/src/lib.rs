@@ -34,6 +34,7 @@ pub mod report_writer;
 mod run;
 pub mod sandwich;
 mod sandwich_svg;
+pub mod probe_plan;
 pub mod splits;
 mod svg;
 mod table;
@@ -60,6 +61,7 @@ pub use metrics::MetricsReport;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
+pub use probe_plan::ProbePlan;
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
 
