@@ -31,6 +31,7 @@ pub mod report_writer;
 mod run;
 pub mod sandwich;
 mod sandwich_svg;
+pub mod probe_plan;
 pub mod splits;
 mod svg;
 mod table;
@@ -56,6 +57,7 @@ pub use listing::Listing;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
+pub use probe_plan::ProbePlan;
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
 
