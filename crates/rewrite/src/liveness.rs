@@ -4,6 +4,7 @@
 //! enough for inserted instructions, although lanes of a warp wait at other places: an instruction writes the copies of
 //! the lanes that execute it and of no other (SOUNDNESS, "Probes").
 
+use warpbound_analyse::blocks::Block;
 use warpbound_analyse::thread_cfg::ThreadCfg;
 use warpbound_graph::{DataflowProblem, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
@@ -96,6 +97,7 @@ impl Liveness {
 
     /// Solves the equations of liveness backwards over the nodes, then inside each block.
     fn find_live(&mut self, code: &Code, cfg: &ThreadCfg) {
+        let blocks = blocks_of(cfg);
         let mut at_entry = vec![RegisterSet::default(); cfg.space.len()];
         let predecessors = cfg.graph().reversed();
         let reached = cfg.space.ids().filter(|&node| cfg.is_reached(node));
@@ -104,7 +106,7 @@ impl Liveness {
             .collect();
         while let Some((_, node)) = worklist.pop_first() {
             let mut live = live_after(cfg, &at_entry, node);
-            for at in ops_of(cfg, node).rev() {
+            for at in ops_of(&blocks, node).rev() {
                 if let Some(op) = code.get(at) {
                     step_back(op, &mut live);
                 }
@@ -128,12 +130,18 @@ impl Liveness {
 
     /// Solves the equations of operations in flight, then inside each block.
     fn find_in_flight(&mut self, code: &Code, program: &SassProgram, cfg: &ThreadCfg) {
-        let mut problem = FlightProblem { code, program, cfg };
+        let blocks = blocks_of(cfg);
+        let mut problem = FlightProblem {
+            code,
+            program,
+            cfg,
+            blocks: blocks.clone(),
+        };
         let solved = solve(&mut problem, cfg.entry.index(), Flight::default());
         let Ok(solution) = solved;
         for (node, state) in solution.reached() {
             let mut state = state.clone();
-            for at in ops_of(cfg, node) {
+            for at in ops_of(&blocks, node) {
                 let Some(op) = code.get(at) else { continue };
                 if let Some(slot) = self.in_flight.get_mut(at.index()) {
                     slot.join(&state.all());
@@ -151,13 +159,16 @@ impl Liveness {
 /// The six scoreboards.
 pub(crate) const ALL_SCOREBOARDS: u8 = 0x3f;
 
+/// Returns the block of each node.
+fn blocks_of(cfg: &ThreadCfg) -> Vec<Block> {
+    cfg.space.ids().map(|node| cfg.space.block(node)).collect()
+}
+
 /// Returns the operations of a node in order; none if there is no such node.
-fn ops_of(cfg: &ThreadCfg, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-    let found = cfg.space.ids().nth(node);
-    let block = found.map(|node| cfg.space.block(node));
-    block
-        .into_iter()
-        .flat_map(|block| (block.first.0..=block.last.0).map(OpIndex))
+fn ops_of(blocks: &[Block], node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
+    let block = blocks.get(node).copied();
+    let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
+    range.map(OpIndex)
 }
 
 /// Returns the registers that operations read or write.
@@ -261,6 +272,8 @@ struct FlightProblem<'a> {
     code: &'a Code,
     program: &'a SassProgram,
     cfg: &'a ThreadCfg,
+    /// By node.
+    blocks: Vec<Block>,
 }
 
 impl DataflowProblem for FlightProblem<'_> {
@@ -274,7 +287,7 @@ impl DataflowProblem for FlightProblem<'_> {
         emit: &mut dyn FnMut(usize, Flight),
     ) -> Result<(), Self::Error> {
         let mut state = state.clone();
-        for at in ops_of(self.cfg, node) {
+        for at in ops_of(&self.blocks, node) {
             let instr = self.program.instrs.get(at.index());
             if let (Some(op), Some(instr)) = (self.code.get(at), instr) {
                 state.step(op, instr, self.program);
