@@ -32,6 +32,7 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod predict_check;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -184,6 +185,12 @@ const COMMANDS: &[Command] = &[
         summary: "formulas of bounds in the counts of loops against the bounds at random points",
         help: formulas::HELP,
         run: formulas::run,
+    },
+    Command {
+        name: "predict-check",
+        summary: "compare predicted counts with those of functional runs",
+        help: predict_check::HELP,
+        run: predict_check::run,
     },
     Command {
         name: "profiles",
