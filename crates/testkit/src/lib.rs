@@ -28,6 +28,7 @@ pub mod mini;
 pub mod monotone;
 pub mod perceptron;
 pub mod predictions;
+pub mod probe_plans;
 pub mod random;
 pub mod targets;
 pub mod wave_issue_rules;

@@ -39,6 +39,7 @@ mod passing;
 mod perceptron;
 mod planted_faults;
 mod predictions;
+mod probe_plans;
 mod published_bounds;
 mod published_cycles;
 mod random_programs;
