@@ -26,6 +26,7 @@ pub mod launch_profiles;
 pub mod mini;
 pub mod monotone;
 pub mod perceptron;
+pub mod probes;
 pub mod random;
 pub mod targets;
 pub mod wave_issue_rules;

@@ -4,14 +4,14 @@
 //! from old to new addresses is used. Counts of another run may differ where the schedule decides them.
 
 use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_driver::probe_plan::ProbeQuantity;
 use warpbound_driver::{
-    CounterKind, InstrumentOptions, InstrumentedKernel, Prepared, RunOptions, Session, TimedOptions,
+    CounterKind, InstrumentedKernel, Prepared, ProbePlan, RunOptions, Session, TimedOptions,
 };
 use warpbound_launch::{GlobalMemory, LaunchFile, compare_buffers};
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
-use warpbound_report::probe_plan::ProbeQuantity;
 use warpbound_simulate::functional::Counts;
+use warpbound_simulate::timed::Silent;
 
 use crate::issue_rules::IssueRules;
 
@@ -91,7 +91,9 @@ impl ProbedKernel<'_> {
             }
         };
         run.issued = counts.issued();
-        run.unexpected = compare_buffers(&launch, &memory).mismatch.map(|d| d.to_string());
+        run.unexpected = compare_buffers(&launch, &memory)
+            .mismatch
+            .map(|d| d.to_string());
         self.compare(&prepared, &counts, &memory, &mut run)?;
         Ok(run)
     }
@@ -117,7 +119,8 @@ impl ProbedKernel<'_> {
         };
         let mut compare = |name: String, counted: Option<u64>, value: Option<u64>| {
             if counted != value {
-                run.wrong.push(format!("{name}: counter {value:?}, counted {counted:?}"));
+                run.wrong
+                    .push(format!("{name}: counter {value:?}, counted {counted:?}"));
             }
         };
         match self.counters {
@@ -132,14 +135,19 @@ impl ProbedKernel<'_> {
                 let blocks: std::collections::BTreeSet<u32> =
                     self.plan.probes.iter().map(|probe| probe.at).collect();
                 let width = u64::from(self.plan.warp_width);
-                for (number, quantity, factor) in
-                    [(0, ProbeQuantity::Lanes, 1), (1, ProbeQuantity::Issues, width)]
-                {
-                    let terms = blocks.iter().map(|&at| {
-                        Some(count(at, quantity)? * self.instructions(at)? * factor)
-                    });
+                for (number, quantity, factor) in [
+                    (0, ProbeQuantity::Lanes, 1),
+                    (1, ProbeQuantity::Issues, width),
+                ] {
+                    let terms = blocks
+                        .iter()
+                        .map(|&at| Some(count(at, quantity)? * self.instructions(at)? * factor));
                     let sum = terms.sum::<Option<u64>>();
-                    compare(quantity.name().to_owned(), sum, run.values.get(number).copied());
+                    compare(
+                        quantity.name().to_owned(),
+                        sum,
+                        run.values.get(number).copied(),
+                    );
                 }
             }
         }
@@ -167,17 +175,17 @@ pub fn kernel_of<'a>(session: &'a Session, name: &str) -> Result<&'a Kernel, Dia
     found.ok_or_else(|| Diagnostic::new(format!("there is no kernel {name}")))
 }
 
-/// Instruments a kernel.
+/// Returns the cycles of a launch of a kernel as it is.
 ///
 /// # Errors
 ///
-/// As [`Session::instrument`].
-pub fn instrument(
+/// The run fails.
+pub fn plain_cycles(
     session: &Session,
-    contents: &[u8],
-    kernel: &Kernel,
-    plan: &ProbePlan,
-    options: &InstrumentOptions,
-) -> Result<InstrumentedKernel, Diagnostic> {
-    session.instrument(contents, kernel, plan, options)
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &TimedOptions,
+) -> Result<u64, Diagnostic> {
+    let (result, _) = session.simulate_to_end(prepared, launch, options, &mut Silent)?;
+    Ok(result.cycles.0.0)
 }

@@ -32,6 +32,8 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod probe_check;
+mod probe_overhead;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -226,6 +228,18 @@ const COMMANDS: &[Command] = &[
         summary: "train the digit perceptrons in kernels/data/perceptron",
         help: train_perceptron::HELP,
         run: train_perceptron::run,
+    },
+    Command {
+        name: "probe-check",
+        summary: "compare the counters of instrumented kernels with the counts of the same runs, all launches and modes",
+        help: probe_check::HELP,
+        run: probe_check::run,
+    },
+    Command {
+        name: "probe-overhead",
+        summary: "simulated cycles of instrumented kernels, by kind of probe",
+        help: probe_overhead::HELP,
+        run: probe_overhead::run,
     },
 ];
 
