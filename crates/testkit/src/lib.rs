@@ -29,6 +29,7 @@ pub mod monotone;
 pub mod perceptron;
 pub mod predictions;
 pub mod probe_plans;
+pub mod probes;
 pub mod random;
 pub mod targets;
 pub mod wave_issue_rules;

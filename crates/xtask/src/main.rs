@@ -33,6 +33,8 @@ mod nvdisasm;
 mod nvrtc;
 mod oracle;
 mod predict_check;
+mod probe_check;
+mod probe_overhead;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -233,6 +235,18 @@ const COMMANDS: &[Command] = &[
         summary: "train the digit perceptrons in kernels/data/perceptron",
         help: train_perceptron::HELP,
         run: train_perceptron::run,
+    },
+    Command {
+        name: "probe-check",
+        summary: "compare the counters of instrumented kernels with the counts of the same runs, all launches and modes",
+        help: probe_check::HELP,
+        run: probe_check::run,
+    },
+    Command {
+        name: "probe-overhead",
+        summary: "simulated cycles of instrumented kernels, by kind of probe",
+        help: probe_overhead::HELP,
+        run: probe_overhead::run,
     },
 ];
 
