@@ -43,6 +43,7 @@ pub mod timed;
 mod timed_text;
 pub mod timed_waves;
 pub mod trace;
+pub mod warp_hybrid;
 
 pub use access::AccessReport;
 pub use audit::AuditReport;
@@ -64,6 +65,7 @@ pub use run::RunReport;
 pub use sandwich::SandwichReport;
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
+pub use warp_hybrid::WarpHybridReport;
 
 use serde::Serialize;
 

@@ -26,6 +26,8 @@ mod kernels;
 mod launch_profiles;
 mod launch_sets;
 mod meanings;
+mod measured_counts;
+mod metrics;
 mod microbenchmarks;
 mod mini_damage;
 mod mini_interpreter;
