@@ -1,11 +1,11 @@
 //! Measured counts: those of runs satisfy all rows and facts, changed ones do not.
 
+use warpbound_driver::measured_counts::CountsAuditReport;
 use warpbound_driver::{
     BoundOptions, CountsAuditOptions, FactsFile, MeasuredCounts, RunOptions, Session,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::CountsAuditReport;
 use warpbound_testkit::kernels::{self, KernelReference};
 
 /// Number of launches of each kernel.

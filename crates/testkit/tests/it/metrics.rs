@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_driver::block_counts::BlockCounts;
-use warpbound_driver::metrics::metrics;
+use warpbound_driver::metrics::{MetricsReport, metrics};
 use warpbound_driver::{Prepared, RunOptions, Session};
 use warpbound_ir::{Meaning, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_report::MetricsReport;
 use warpbound_simulate::functional::Counts;
 use warpbound_testkit::kernels::{self, KernelReference};
 
