@@ -10,6 +10,7 @@
 //! | longest path between instrumentation points, from observed times: an estimate | `longest_path` |
 //! | bounds of warps, as values that only checked solutions become | `warp_bound` |
 //! | abstract warps and CTA simulation (`abstract-cta-2014`) | [`abstract_warp`], [`cta`] |
+//! | plans of measurement: fewest counters from which all counts follow, and their certificate | [`plan`] |
 //! | bound of a block of warps | [`block`] |
 
 pub mod abstract_warp;
@@ -27,6 +28,7 @@ mod linear;
 mod longest_path;
 mod model;
 mod never;
+pub mod plan;
 mod pricing;
 mod reduce;
 mod simplex;

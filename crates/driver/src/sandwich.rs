@@ -16,7 +16,6 @@ use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_machine::Parameter;
 use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
 use warpbound_simulate::timed::SingleWarp;
 
@@ -136,7 +135,8 @@ impl Session {
         change(&mut chain);
         let mut report = self.empty_sandwich(kernel, options, &worst);
         report.runs = runs.count;
-        report.launch_overhead = options.cycles.machine.range(Parameter::LaunchKernel).most;
+        let overhead = runs::launch_overhead(&options.cycles.machine);
+        report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
         runs.add_notes(&worst, &mut report.notes);
         chain.fill(&mut report).map_err(locate)?;
         Ok(report)

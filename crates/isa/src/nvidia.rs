@@ -5,6 +5,7 @@ mod bits;
 mod class;
 mod control;
 mod effects;
+mod encode;
 mod form;
 mod lookup;
 mod modifier;
@@ -24,6 +25,10 @@ use crate::encoding::span;
 pub use arch::{Arch, WARP_LANES};
 pub use bits::{OperandBits, OperandKind};
 pub use control::ControlWord;
+pub use encode::{
+    BuiltWord, EncodeError, FieldRole, InstrFields, NewOperand, OperandMismatch, WordBuilder,
+    encode, with_register_target_offset, with_target,
+};
 pub use form::{Form, FormId};
 pub use lookup::{FormTable, table};
 pub use modifier::{Modifier, OperandWord, Part, TextureDimension};

@@ -90,6 +90,12 @@ impl SpecialReg {
         found.map_or(SpecialReg::Other(number), |(register, ..)| *register)
     }
 
+    /// Name in NVIDIA's disassembler; `None` for [`SpecialReg::Other`].
+    pub(crate) fn mnemonic(self) -> Option<&'static str> {
+        let found = NAMES.iter().find(|(register, ..)| *register == self);
+        found.map(|(_, _, mnemonic)| *mnemonic)
+    }
+
     /// Special register with a name as it is printed: `thread_x`, and a number for [`SpecialReg::Other`].
     pub fn named(name: &str) -> Option<SpecialReg> {
         let found = NAMES.iter().find(|(_, known, _)| *known == name);

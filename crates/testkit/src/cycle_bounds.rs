@@ -7,7 +7,7 @@ use warpbound_bound::{Effort, StatedCounts};
 use warpbound_driver::audit::{Claims, HeaderMaximum};
 use warpbound_driver::{
     BoundOptions, CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp, PathOrder, Prepared,
-    Session, Silent, StartCaches, StatedLaunches, TimedOptions,
+    Session, Silent, SplitOptions, StartCaches, StatedLaunches, TimedOptions,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, Selection};
@@ -88,6 +88,8 @@ pub struct CycleSubject<'a> {
     pub machine: &'a GpuModel,
     /// Initial state of the L2 cache for which the bound is computed.
     pub caches: CacheState,
+    /// Splits of waves, in runs and bounds.
+    pub splitting: SplitOptions,
 }
 
 /// Loop counts of a run: per entry, and in total.
@@ -187,7 +189,7 @@ impl<'a> CycleSubject<'a> {
         let cycles = CycleOptions {
             machine: self.machine.clone(),
             caches: self.caches,
-            splitting: Default::default(),
+            splitting: self.splitting.clone(),
         };
         let mut lone = LoneWarp::new(
             self.session,
@@ -295,20 +297,19 @@ impl PreparedSubject<'_> {
             caches: Some(setup.caches),
             order,
             max_instructions: Some(MOST_INSTRUCTIONS),
+            splitting: self.subject.splitting.clone(),
             ..TimedOptions::new(machine.clone())
         };
         let run =
             self.subject
                 .session
                 .simulate_with(self.prepared, launch, &options, &mut Silent)?;
-        let set = setup
-            .set
-            .iter()
-            .find(|(parameter, _)| *parameter == Parameter::LaunchKernel);
-        let overhead = match set {
-            Some((_, value)) => *value,
-            None => machine.select(setup.selection)[Parameter::LaunchKernel],
+        let selected = machine.select(setup.selection);
+        let value = |parameter: Parameter| {
+            let set = setup.set.iter().find(|(own, _)| *own == parameter);
+            set.map_or(selected[parameter], |(_, value)| *value)
         };
+        let overhead = value(Parameter::LaunchKernel) + value(Parameter::LaunchEnd);
         Ok((run.cycles.0.0, overhead))
     }
 }
@@ -347,6 +348,7 @@ pub fn compare_program(
             .collect(),
         machine,
         caches,
+        splitting: SplitOptions::default(),
     };
     let seeds = [2 * program.seed + 1, 2 * program.seed + 2];
     let setups: Vec<RunSetup> = starts(caches)
@@ -380,6 +382,7 @@ pub fn compare_wave_program(
         loops: program.loops.clone(),
         machine,
         caches,
+        splitting: SplitOptions::default(),
     };
     let seeds = [2 * program.seed + 1, 2 * program.seed + 2];
     let setups: Vec<RunSetup> = starts(caches)

@@ -11,7 +11,8 @@ use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder, variation};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, Selection, Session, StartCaches,
+    BoundOptions, CacheState, CycleOptions, GpuModel, Selection, Session, SplitMarks, SplitOptions,
+    SplitPipelines, StartCaches,
 };
 use warpbound_launch::LaunchFile;
 
@@ -32,7 +33,7 @@ const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "g
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Extent of the audit.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Extent {
     /// Random selections of the parameters of the machine.
     seeds: u64,
@@ -46,6 +47,8 @@ struct Extent {
     caches: Option<CacheState>,
     /// Whether kernels for GCN3 are audited.
     is_gcn3: bool,
+    /// Splits of their waves.
+    splitting: SplitOptions,
 }
 
 /// Parses the options, and the beginnings of names of launches.
@@ -57,6 +60,10 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
         phases: 16,
         caches: None,
         is_gcn3: false,
+        splitting: SplitOptions {
+            marks: SplitMarks::All,
+            ..SplitOptions::default()
+        },
     };
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
@@ -70,6 +77,9 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
             "--warps" => extent.warps = number()?,
             "--phases" => extent.phases = number()?,
             "--gfx803" => extent.is_gcn3 = true,
+            "--splits" => extent.splitting.splits = u32::try_from(number()?)?,
+            "--serialised" => extent.splitting.pipelines = SplitPipelines::Serialised,
+            "--merge" => extent.splitting.merge = true,
             "--warm" => extent.caches = Some(CacheState::Warm),
             "--cold" => extent.caches = Some(CacheState::Cold),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
@@ -108,7 +118,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 while let Some(((name, grid), (machine, chip))) =
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let done = audit(repository, (name, grid), (machine, chip), extent);
+                    let done = audit(repository, (name, grid), (machine, chip), &extent);
                     let mut total = total
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -211,7 +221,7 @@ fn audit(
     repository: &Repository,
     (name, grid): (&str, &LaunchFile),
     (machine, chip): (&GpuModel, &str),
-    extent: Extent,
+    extent: &Extent,
 ) -> anyhow::Result<Audited> {
     let source = name.split('.').next().unwrap_or_default();
     let extension = if extent.is_gcn3 { "co" } else { "cubin" };
@@ -266,7 +276,7 @@ fn audit(
 }
 
 /// Returns the runs of a launch on a machine, in the initial state of the caches that the launch has.
-fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: Extent) -> LoneWarpRuns {
+fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: &Extent) -> LoneWarpRuns {
     let mut selections = vec![
         Selection::Slow,
         Selection::Typical,
@@ -281,7 +291,7 @@ fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: Extent) -> Lone
                 StartCaches::Warm => CacheState::Warm,
                 StartCaches::Cold => CacheState::Cold,
             }),
-            splitting: Default::default(),
+            splitting: extent.splitting.clone(),
         },
         most_warps: extent.warps,
         searched_warps: extent.warps,

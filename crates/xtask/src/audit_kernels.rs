@@ -42,7 +42,10 @@ the launch overhead. Prints a row for each launch and machine, the ratio of the 
   --warps COUNT     most warps of each launch (4)
   --phases COUNT    runs of each warp at the slow end with refreshes of DRAM at different times (16)
   --warm, --cold    state of the L2 cache at the start (that of the launch)
-  --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano";
+  --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano
+  --splits COUNT    waves split at all sites, with this number of reserve slots (0)
+  --serialised      splits have no pipelines of their own
+  --merge           splits become one again at the join of their branch";
 
 /// Maximum number of warp instructions of a launch.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;

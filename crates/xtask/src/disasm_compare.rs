@@ -15,8 +15,7 @@ use warpbound_isa::nvidia::{Arch, Form, SassProgram, TargetStyle, table};
 use crate::cubin;
 use crate::nvdisasm::Nvdisasm;
 use crate::repository::Repository;
-use random::random_words;
-pub(crate) use random::{SplitMix, random_fields};
+pub(crate) use random::{SplitMix, random_fields, random_words};
 pub(crate) use record::layout;
 
 pub(crate) const HELP: &str = "\
@@ -219,7 +218,7 @@ fn built_code(repository: &Repository) -> anyhow::Result<Vec<KernelCode>> {
 }
 
 /// Returns the instruction words of a code section with bits 20:17 of their slots of the control words.
-fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
+pub(crate) fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
     let (groups, _) = code.as_chunks::<32>();
     groups.iter().flat_map(|group| {
         let (words, _) = group.as_chunks::<8>();
@@ -232,7 +231,7 @@ fn instruction_words(code: &[u8]) -> impl Iterator<Item = Slotted> {
 }
 
 /// A word and bits 20:17 of its slot of the control word.
-type Slotted = (u64, u8);
+pub(crate) type Slotted = (u64, u8);
 
 /// A word on which the two disassemblers disagree.
 struct Difference {

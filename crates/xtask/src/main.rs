@@ -15,6 +15,7 @@ mod containers;
 mod cubin;
 mod disasm_compare;
 mod each_kernel;
+mod encode_check;
 mod evidence;
 mod expressions;
 mod extract;
@@ -99,6 +100,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare our disassembly with NVIDIA's, over our kernels, other cubins or random words",
         help: disasm_compare::HELP,
         run: disasm_compare::run,
+    },
+    Command {
+        name: "encode-check",
+        summary: "encode the instructions of kernels and libraries, or random words, from their fields and operands",
+        help: encode_check::HELP,
+        run: encode_check::run,
     },
     Command {
         name: "life-ranges",

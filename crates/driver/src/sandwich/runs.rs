@@ -3,7 +3,7 @@
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_load::Kernel;
-use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy, Selection};
+use warpbound_machine::{GpuModel, MachineConfig, Parameter, SchedulerPolicy, Selection};
 use warpbound_report::timed::SearchedParameter;
 use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
@@ -232,16 +232,11 @@ impl Runs<'_> {
             CacheState::Cold => &[StartCaches::Cold],
         };
         // With the same launch overhead in all runs, the worst run is that of the slowest warp.
-        let overhead = self
-            .options
-            .cycles
-            .machine
-            .range(Parameter::LaunchKernel)
-            .most;
+        let overhead = launch_overhead(&self.options.cycles.machine);
         let of_caches = |&caches: &StartCaches| {
             selections.iter().map(move |&selection| Conditions {
                 selection,
-                set: vec![(Parameter::LaunchKernel, overhead)],
+                set: overhead.to_vec(),
                 caches,
             })
         };
@@ -382,5 +377,13 @@ fn spread(all: u64, most: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |n| {
         let (n, last) = (u128::from(n), u128::from(all.saturating_sub(1)));
         (n * last / u128::from(count - 1).max(1)) as u64
+    })
+}
+
+/// Returns the parameters of the overhead of a launch, with their slow ends.
+pub(super) fn launch_overhead(machine: &GpuModel) -> [(Parameter, u64); 2] {
+    [Parameter::LaunchKernel, Parameter::LaunchEnd].map(|parameter| {
+        let most = machine.range(parameter).most;
+        (parameter, most)
     })
 }

@@ -3,7 +3,8 @@
 use super::arch::Arch;
 use super::form::{Form, FormId};
 use super::names::{Names, NamesId};
-use super::rows::{ENCODINGS, ROWS};
+use super::opcode::Opcode;
+use super::rows::{ENCODINGS, OPCODES, ROWS};
 use super::template::Field;
 use std::sync::OnceLock;
 use warpbound_base::Bits;
@@ -94,6 +95,13 @@ impl FormTable {
     pub fn forms(&self) -> impl Iterator<Item = (FormId, &Form)> {
         let ids = (0..ROWS).map(|at| FormId(at as u16));
         ids.filter_map(|id| Some((id, self.form(id)?)))
+    }
+
+    /// Rows with an opcode, in the order of the file.
+    pub(crate) fn forms_of(&self, opcode: Opcode) -> impl Iterator<Item = (FormId, &Form)> {
+        let rows = (0..).map(FormId).zip(&OPCODES);
+        let rows = rows.filter(move |(_, of_row)| **of_row == opcode);
+        rows.filter_map(|(id, _)| Some((id, self.form(id)?)))
     }
 
     /// Row with an id. Never `None`: ids come from this table.

@@ -232,6 +232,12 @@ const fn number_of(word: &str) -> u64 {
 }
 
 impl Modifier {
+    /// Word that the modifier stands for, without a dot; `None` for [`Modifier::Other`].
+    pub(crate) fn word(self) -> Option<&'static str> {
+        let found = LISTED.iter().find(|(_, modifier)| *modifier == self);
+        found.map(|(word, _)| *word)
+    }
+
     /// Appends the modifiers of a text such as `.F32.FTZ.RN`; none for a text without a dot in front.
     pub(crate) fn push_all(text: &str, out: &mut Modifiers) {
         let Some((b'.', words)) = text.as_bytes().split_first() else {
@@ -280,6 +286,22 @@ pub enum Part {
 }
 
 impl Part {
+    /// Text of the part, as it is printed after an operand; `None` for [`Part::Undefined`].
+    pub(crate) fn text(self) -> Option<&'static str> {
+        Some(match self {
+            Part::Whole => "",
+            Part::H0 => ".H0",
+            Part::H1 => ".H1",
+            Part::B1 => ".B1",
+            Part::B2 => ".B2",
+            Part::B3 => ".B3",
+            Part::LowTwice => ".H0_H0",
+            Part::HighTwice => ".H1_H1",
+            Part::Single => ".F32",
+            Part::Undefined => return None,
+        })
+    }
+
     pub(crate) fn parse(text: &str) -> Part {
         match text {
             "" => Part::Whole,

@@ -2,6 +2,7 @@
 //! `isa/nvidia/README.md`).
 
 use super::names::{self, CountId, NamesId};
+use warpbound_base::BitRange;
 
 /// Highest bit that a row may refer to: 63:0 are the instruction word, 84:64 its slot of the control word.
 const LAST_BIT: u8 = 84;
@@ -80,14 +81,38 @@ impl Field {
 
     /// Returns `word` with the field set to `value`; bits of the field outside the word are dropped.
     pub(crate) fn put(&self, word: u64, value: u64) -> u64 {
+        (u128::from(word) & !self.bits() | self.place(value)) as u64
+    }
+
+    /// Low bits of `value` at the places of the field's bits; the inverse of [`Field::get`].
+    pub(crate) fn place(&self, value: u64) -> u128 {
         let mut rest = value;
-        let mut word = u128::from(word);
+        let mut placed = 0;
         for part in self.more.iter().rev().chain([&self.first]) {
-            let mask = u128::from(part.mask) << part.lo;
-            word = word & !mask | u128::from(rest & part.mask) << part.lo;
+            placed |= u128::from(rest & part.mask) << part.lo;
             rest = rest.checked_shr(part.width.into()).unwrap_or(0);
         }
-        word as u64
+        placed
+    }
+
+    /// Field of a single bit.
+    pub(crate) fn of_bit(bit: u8) -> Field {
+        Field::of_range(BitRange { hi: bit, lo: bit })
+    }
+
+    /// Field of a range of bits.
+    pub(crate) fn of_range(range: BitRange) -> Field {
+        let width = range.hi.saturating_sub(range.lo) + 1;
+        let first = Part {
+            lo: range.lo,
+            width,
+            mask: u64::MAX >> 64u8.saturating_sub(width),
+        };
+        Field {
+            first,
+            more: Vec::new(),
+            width: width.into(),
+        }
     }
 
     /// Number of bits, 1 to 64.
@@ -140,6 +165,11 @@ impl Cond {
     /// Bits that it depends on.
     pub(crate) fn bits(&self) -> u128 {
         self.mask
+    }
+
+    /// Values of these bits with which it holds; `None` if it never holds.
+    pub(crate) fn required(&self) -> Option<u128> {
+        (self.value & !self.mask == 0).then_some(self.value)
     }
 
     /// Whether the condition holds.

@@ -2,9 +2,11 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod effects;
+mod encode;
 mod encoding;
 mod gcn3;
 mod life_ranges;
+mod recorded;
 mod registers;
 mod spelling;
 mod table;

@@ -6,34 +6,7 @@ use warpbound_base::CodeAddr;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{Arch, InstrFlow, TargetStyle};
 
-static RECORDED: &str = include_str!("../data/spelling.txt");
-
-struct Line<'a> {
-    address: u32,
-    word: u64,
-    reuse: u64,
-    archs: &'a str,
-    text: &'a str,
-}
-
-fn lines() -> Vec<Line<'static>> {
-    let hexadecimal = |text| u64::from_str_radix(text, 16).expect("a number");
-    RECORDED
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let columns: Vec<&str> = line.splitn(5, ' ').collect();
-            let [address, word, reuse, archs, text] = columns.try_into().expect("five columns");
-            Line {
-                address: hexadecimal(address) as u32,
-                word: hexadecimal(word),
-                reuse: hexadecimal(reuse),
-                archs,
-                text,
-            }
-        })
-        .collect()
-}
+use super::recorded::{Line, lines};
 
 /// The recorded words at their addresses.
 fn code(lines: &[Line]) -> Vec<u8> {

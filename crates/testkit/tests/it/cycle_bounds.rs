@@ -6,7 +6,7 @@ mod fixtures;
 mod machines;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CacheState, CycleInputs};
+use warpbound_driver::{CacheState, CycleInputs, SplitOptions};
 use warpbound_machine::GpuModel;
 use warpbound_testkit::control_words::{ControlWordProgram, KERNEL, program};
 use warpbound_testkit::cycle_bounds::{
@@ -36,6 +36,7 @@ fn compare_states(
             .collect(),
         machine: bounded,
         caches: assumed,
+        splitting: SplitOptions::default(),
     };
     let setups: Vec<RunSetup> = starts(caches)
         .iter()

@@ -45,6 +45,7 @@ mod random_programs;
 mod replay;
 mod shapes;
 mod single_warps;
+mod split_bounds;
 mod split_sites;
 mod throughput;
 mod timed;

@@ -70,7 +70,8 @@ fn worst_run(session: &Session, launch: &LaunchFile, caches: StartCaches) -> u64
     selections.extend((1..=SEEDS).map(Selection::Seed));
     let mut worst = 0;
     for selection in selections {
-        let overhead = machine.select(selection)[Parameter::LaunchKernel];
+        let selected = machine.select(selection);
+        let overhead = selected[Parameter::LaunchKernel] + selected[Parameter::LaunchEnd];
         for warp in 0..warps {
             let options = TimedOptions {
                 selection,
@@ -98,7 +99,8 @@ fn worst_run(session: &Session, launch: &LaunchFile, caches: StartCaches) -> u64
 fn integer_matrix_products_of_the_paper_are_bounded() {
     let session = open();
     let machine = GpuModel::built_in("jetson-tx2").expect("it comes with the tool");
-    let fitted = machine.range(Parameter::LaunchKernel).typical;
+    let typical = |parameter| machine.range(parameter).typical;
+    let fitted = typical(Parameter::LaunchKernel) + typical(Parameter::LaunchEnd);
     println!(
         "without launch overhead, but for the last column, which has the fitted one ({fitted}):"
     );

@@ -5,7 +5,7 @@ use warpbound_isa::nvidia::Form;
 use super::Slotted;
 
 /// Draws `count` words with random bits 19:17 of their slots.
-pub(super) fn random_words(
+pub(crate) fn random_words(
     random: &mut SplitMix,
     count: usize,
     samples: &[u64],

@@ -1,0 +1,208 @@
+//! Plans of measurement: the least weight of linear forms to measure from which all wanted forms follow.
+//!
+//! Unknowns are numbers of events. Some linear forms of them are 0 in every run (*equalities*), some are *known*
+//! beforehand, some can be measured at a cost (*candidates*), some are wanted (*targets*). A target follows from
+//! measurements if and only if it is a linear combination of equalities, known and measured forms.
+//!
+//! Sets of candidates that are independent of each other, of the equalities and of the known forms are the independent
+//! sets of a linear matroid. So the greedy choice by weight is a basis of least weight, from which every form follows
+//! that follows from any choice; counters on the edges outside a spanning tree (Knuth and Stevenson 1973, Ball and
+//! Larus 1994) are the case where the equalities are the flow of a graph. In such a basis each target has exactly one
+//! combination, and probes that no target's combination has are dropped ([`find_plan`]).
+//!
+//! [`certificate`] checks a plan without the search.
+
+pub mod certificate;
+mod echelon;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+use crate::exact::Rational;
+use echelon::Echelon;
+
+/// Exact factor of a form in a combination.
+pub type Multiplier = BigRational;
+
+/// Linear form `Σ factor · unknown` with integer factors; no factor is 0, unknowns ascend.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct LinearForm {
+    terms: Vec<(usize, i64)>,
+}
+
+impl LinearForm {
+    /// Sums terms; a sum that leaves the range of a word gives `None`.
+    pub fn sum(terms: impl IntoIterator<Item = (usize, i64)>) -> Option<LinearForm> {
+        let mut sums: BTreeMap<usize, i64> = BTreeMap::new();
+        for (unknown, factor) in terms {
+            let sum = sums.entry(unknown).or_default();
+            *sum = sum.checked_add(factor)?;
+        }
+        let terms = sums.into_iter().filter(|&(_, factor)| factor != 0);
+        Some(LinearForm {
+            terms: terms.collect(),
+        })
+    }
+
+    /// Unknowns with their factors, ascending.
+    pub fn terms(&self) -> &[(usize, i64)] {
+        &self.terms
+    }
+}
+
+/// Form that can be measured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Measurable {
+    /// The form.
+    pub form: LinearForm,
+    /// Cost of measuring it, in any unit.
+    pub weight: u64,
+}
+
+/// Problem: what is equal, known, measurable and wanted.
+#[derive(Clone, Debug, Default)]
+pub struct PlanProblem {
+    /// Forms that are 0 in every run.
+    pub equalities: Vec<LinearForm>,
+    /// Forms whose values need no measurement.
+    pub known: Vec<LinearForm>,
+    /// Forms that can be measured.
+    pub candidates: Vec<Measurable>,
+    /// Forms whose values are wanted.
+    pub targets: Vec<LinearForm>,
+}
+
+/// Combination of equalities, known and measured forms; terms are indices in the lists of the [`PlanProblem`] with
+/// factors, ascending, none of them 0.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Derivation {
+    /// Factors of equalities.
+    pub equalities: Vec<(usize, Multiplier)>,
+    /// Factors of known forms.
+    pub known: Vec<(usize, Multiplier)>,
+    /// Factors of measured candidates.
+    pub probes: Vec<(usize, Multiplier)>,
+}
+
+impl Derivation {
+    /// Returns the value of the derived form from those of the known and the measured ones. Equalities contribute 0.
+    /// `None` if a value is missing, or if the sum is no count: negative, a fraction, or above 64 bits.
+    pub fn value(
+        &self,
+        known: impl Fn(usize) -> Option<u64>,
+        counter: impl Fn(usize) -> Option<u64>,
+    ) -> Option<u64> {
+        let mut sum = Rational::ZERO;
+        let known = self.known.iter().map(|(at, by)| (known(*at), by));
+        let probes = self.probes.iter().map(|(at, by)| (counter(*at), by));
+        for (value, by) in known.chain(probes) {
+            let value = Rational::int(i128::from(value?));
+            sum = sum.add(&value.mul(&Rational::big(by.clone())));
+        }
+        sum.to_count()?.to_u64()
+    }
+}
+
+/// Choice of candidates, with the proof that all targets follow.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MeasurementPlan {
+    /// Candidates to measure, ascending.
+    pub probes: Vec<usize>,
+    /// For each target, its combination.
+    pub derivations: Vec<Derivation>,
+}
+
+/// Target that does not follow even if all candidates are measured, by its index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotDerivable(pub usize);
+
+/// Source of a row of the echelon form.
+#[derive(Clone, Copy)]
+enum Origin {
+    Equality(usize),
+    Known(usize),
+    Probe(usize),
+}
+
+/// Finds candidates from which, with the equalities and the known forms, all targets follow.
+///
+/// If the targets include a form for each candidate, no set of less weight suffices. For fewer targets the probes are
+/// those of a basis of least weight that the targets need, improved by exchanges: no probe can be left out, but
+/// another basis may need less.
+///
+/// # Errors
+///
+/// A target does not follow from all candidates together.
+pub fn find_plan(problem: &PlanProblem) -> Result<MeasurementPlan, NotDerivable> {
+    let mut order: Vec<usize> = (0..problem.candidates.len()).collect();
+    order.sort_by_key(|&at| problem.candidates.get(at).map(|c| c.weight));
+    plan_in_order(problem, &order)
+}
+
+/// The plan of the basis that the candidates in this order give.
+fn plan_in_order(
+    problem: &PlanProblem,
+    order: &[usize],
+) -> Result<MeasurementPlan, NotDerivable> {
+    let (mut echelon, mut origins) = free_rows(problem);
+    for &at in order {
+        let Some(candidate) = problem.candidates.get(at) else {
+            continue;
+        };
+        if echelon.insert(&rationals(&candidate.form)) {
+            origins.push(Origin::Probe(at));
+        }
+    }
+    let mut probes = BTreeSet::new();
+    let mut derivations = Vec::with_capacity(problem.targets.len());
+    for (number, target) in problem.targets.iter().enumerate() {
+        let combination = echelon.express(&rationals(target));
+        let combination = combination.ok_or(NotDerivable(number))?;
+        let mut derivation = Derivation::default();
+        for (row, factor) in combination {
+            let factor = factor.to_big();
+            match origins.get(row) {
+                Some(&Origin::Equality(at)) => derivation.equalities.push((at, factor)),
+                Some(&Origin::Known(at)) => derivation.known.push((at, factor)),
+                Some(&Origin::Probe(at)) => {
+                    probes.insert(at);
+                    derivation.probes.push((at, factor));
+                }
+                None => return Err(NotDerivable(number)),
+            }
+        }
+        derivation.equalities.sort_by_key(|term| term.0);
+        derivation.known.sort_by_key(|term| term.0);
+        derivation.probes.sort_by_key(|term| term.0);
+        derivations.push(derivation);
+    }
+    Ok(MeasurementPlan {
+        probes: probes.into_iter().collect(),
+        derivations,
+    })
+}
+
+/// The echelon form of what costs nothing, with the origin of each row.
+fn free_rows(problem: &PlanProblem) -> (Echelon, Vec<Origin>) {
+    let forms = problem.equalities.iter().chain(&problem.known);
+    let (echelon, kept) = Echelon::of_rows(forms.map(rationals).collect());
+    let equalities = problem.equalities.len();
+    let origin = |row: usize| match row.checked_sub(equalities) {
+        None => Origin::Equality(row),
+        Some(known) => Origin::Known(known),
+    };
+    (echelon, kept.into_iter().map(origin).collect())
+}
+
+/// The terms of a form as exact numbers.
+fn rationals(form: &LinearForm) -> Vec<(usize, Rational)> {
+    let terms = form.terms.iter();
+    terms
+        .map(|&(unknown, factor)| (unknown, Rational::int(i128::from(factor))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! Encoding: words of Maxwell and Pascal from their fields, from typed operands, and with other code targets.
+//!
+//! The rows of `maxwell.forms` are read in both directions. [`InstrFields`] is a word taken apart into the values of all
+//! fields that its row names; [`encode`] puts them together again. [`WordBuilder`] makes a word of an opcode, modifiers
+//! and operands: it selects the row, computes the bits, and decodes the result to compare it with what was asked for.
+
+mod builder;
+mod error;
+mod fields;
+mod new_operand;
+mod place;
+mod search;
+mod targets;
+
+pub use builder::{BuiltWord, WordBuilder};
+pub use error::{EncodeError, OperandMismatch};
+pub use fields::{FieldRole, InstrFields, encode};
+pub use new_operand::NewOperand;
+pub use targets::{with_register_target_offset, with_target};

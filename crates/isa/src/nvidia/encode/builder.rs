@@ -1,0 +1,270 @@
+//! Builder of words.
+
+use super::super::arch::Arch;
+use super::super::form::{FormId, GUARD, GUARD_NOT};
+use super::super::lookup::table;
+use super::super::modifier::Modifier;
+use super::super::opcode::{InstrClass, Opcode};
+use super::super::operand::{self, OperandValue};
+use super::super::template::Field;
+use super::error::{EncodeError, OperandMismatch};
+use super::new_operand::NewOperand;
+use super::place::{self, PartialWord};
+use super::search::{Search, Shortfall};
+use crate::instr::Guard;
+use warpbound_base::CodeAddr;
+
+/// Builder of an instruction word of Maxwell or Pascal: opcode, guard, modifiers in the order of printing, operands in
+/// the order of printing.
+///
+/// Operands that the text leaves out (PT or RZ where the row says `opt`, a test of the condition code that always
+/// holds, a mask of all lanes) may be left out. Opcode, modifiers and kinds of operands select the row; where several
+/// rows fit, the first of the table is taken. The word that results decodes to the same opcode, guard, modifiers and
+/// operands: the builder checks that of each word.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WordBuilder {
+    arch: Arch,
+    opcode: Opcode,
+    guard: Guard,
+    /// Words of the modifiers, without dots; `None` for one without a word.
+    modifiers: Vec<Option<&'static str>>,
+    operands: Vec<NewOperand>,
+    addr: Option<CodeAddr>,
+    is_aligned: bool,
+}
+
+/// Word with the bits of its control slot that the row names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BuiltWord {
+    /// Row.
+    pub form: FormId,
+    /// Word.
+    pub word: u64,
+    /// Bits 19:17 of the control slot: reuse of operands, or a modifier of textures.
+    pub reuse: u8,
+}
+
+impl WordBuilder {
+    /// Builder without guard, modifiers and operands.
+    pub fn new(arch: Arch, opcode: Opcode) -> WordBuilder {
+        WordBuilder {
+            arch,
+            opcode,
+            guard: Guard::ALWAYS,
+            modifiers: Vec::new(),
+            operands: Vec::new(),
+            addr: None,
+            is_aligned: true,
+        }
+    }
+
+    /// Builder of the instruction that a word is, with its operands and modifiers, at an address; `None` if the word is
+    /// no instruction. Groups of registers need not be aligned then.
+    pub fn of_word(arch: Arch, word: u64, reuse: u8, addr: CodeAddr) -> Option<WordBuilder> {
+        let form = table().form(table().find(arch, word)?)?;
+        let names = table().for_arch(arch).names();
+        let bits = super::fields::with_slot(word, reuse);
+        let view = operand::view(form, names, bits, addr);
+        let spelling = operand::spelling(form, names, bits);
+        let words = spelling.modifiers.iter().copied().flat_map(words_of);
+        Some(WordBuilder {
+            arch,
+            opcode: view.opcode,
+            guard: view.guard,
+            modifiers: words.map(Some).collect(),
+            operands: view.operands.into_iter().map(NewOperand::from).collect(),
+            addr: Some(addr),
+            is_aligned: false,
+        })
+    }
+
+    /// Sets the guard predicate.
+    pub fn guard(mut self, pred: u8, negated: bool) -> WordBuilder {
+        self.guard = Guard {
+            pred: Some(pred),
+            negated,
+        };
+        self
+    }
+
+    /// Sets the guard as decoded.
+    pub fn with_guard(mut self, guard: Guard) -> WordBuilder {
+        self.guard = guard;
+        self
+    }
+
+    /// Appends a modifier.
+    pub fn modifier(mut self, modifier: Modifier) -> WordBuilder {
+        self.modifiers.push(modifier.word());
+        self
+    }
+
+    /// Appends modifiers.
+    pub fn modifiers(mut self, modifiers: &[Modifier]) -> WordBuilder {
+        let words = modifiers.iter().map(|modifier| modifier.word());
+        self.modifiers.extend(words);
+        self
+    }
+
+    /// Appends operands.
+    pub fn operands(mut self, operands: &[NewOperand]) -> WordBuilder {
+        self.operands.extend_from_slice(operands);
+        self
+    }
+
+    /// Replaces the operand with an index; no effect if there is none.
+    pub fn replace(mut self, index: usize, operand: NewOperand) -> WordBuilder {
+        if let Some(old) = self.operands.get_mut(index) {
+            *old = operand;
+        }
+        self
+    }
+
+    /// Sets the address of the instruction, from which relative targets count.
+    pub fn at(mut self, addr: CodeAddr) -> WordBuilder {
+        self.addr = Some(addr);
+        self
+    }
+
+    /// Builds the word.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`WordBuilder::build_slot`], and if bits of the control slot would have to be set.
+    pub fn build(&self) -> Result<u64, EncodeError> {
+        let built = self.build_slot()?;
+        match built.reuse {
+            0 => Ok(built.word),
+            bits => Err(EncodeError::ControlBits {
+                opcode: self.opcode,
+                bits,
+            }),
+        }
+    }
+
+    /// Builds the word with the bits of its control slot.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no row has the modifiers and the operands; the error names the operand that fits no row or the number
+    /// that is out of range.
+    pub fn build_slot(&self) -> Result<BuiltWord, EncodeError> {
+        let guard = place::predicate(self.guard.pred);
+        let guard = guard.map_err(|_| EncodeError::GuardNumber {
+            pred: self.guard.pred.unwrap_or_default(),
+        })?;
+        let Some(words) = self.modifiers.iter().copied().collect::<Option<Vec<_>>>() else {
+            return Err(self.bad_modifiers());
+        };
+        let table = table();
+        let (mut has_row, mut has_guard) = (false, false);
+        let mut shortfall = Shortfall::default();
+        for (id, form) in table.forms_of(self.opcode) {
+            if !form.is_instruction() || !form.exists_on(self.arch) {
+                continue;
+            }
+            has_row = true;
+            let mut start = PartialWord::new(form.mask, form.value);
+            if !form.effects.unguarded {
+                let negated = Field::of_bit(GUARD_NOT);
+                let guarded = start.with_field(&Field::of_range(GUARD), guard);
+                let guarded =
+                    guarded.and_then(|word| word.with_field(&negated, self.guard.negated.into()));
+                let Some(guarded) = guarded else { continue };
+                start = guarded;
+            } else if !self.guard.is_always() {
+                continue;
+            }
+            has_guard = true;
+            let names = table.for_arch(self.arch).names();
+            let mut search = Search::new(
+                id,
+                form,
+                names,
+                self.arch,
+                self.addr,
+                &words,
+                &self.operands,
+            );
+            if let Some(bits) = search.run(start, &mut shortfall) {
+                return self.finish(id, bits);
+            }
+        }
+        let opcode = self.opcode;
+        Err(match (has_row, has_guard) {
+            (false, _) => EncodeError::NoForm {
+                opcode,
+                arch: self.arch,
+            },
+            (true, false) => EncodeError::Unguarded { opcode },
+            (true, true) => self.explain(shortfall),
+        })
+    }
+
+    /// Checks the alignment of register groups, which the encoding does not demand and the hardware does.
+    fn finish(&self, form: FormId, bits: u128) -> Result<BuiltWord, EncodeError> {
+        let built = BuiltWord {
+            form,
+            word: bits as u64,
+            reuse: (bits >> super::fields::SLOT_BIT) as u8 & 7,
+        };
+        // Vectors of textures are as long as the dimension demands, and the table has the longest.
+        let is_vector = self.opcode.class() == InstrClass::TextureSurface;
+        let Some(row) = table().form(form).filter(|_| self.is_aligned && !is_vector) else {
+            return Ok(built);
+        };
+        let names = table().for_arch(self.arch).names();
+        let view = operand::view(row, names, bits, self.addr.unwrap_or(CodeAddr(0)));
+        for operand in &view.operands {
+            let (OperandValue::Reg(Some(base))
+            | OperandValue::Memory {
+                base: Some(base), ..
+            }) = operand.value
+            else {
+                continue;
+            };
+            let unit = operand.count.next_power_of_two().clamp(1, 4);
+            if base % unit == 0 {
+                continue;
+            }
+            let given = |given: &NewOperand| given.is(operand);
+            return Err(EncodeError::Operand {
+                opcode: self.opcode,
+                index: self.operands.iter().position(given).unwrap_or_default(),
+                mismatch: OperandMismatch::Alignment { of: unit },
+            });
+        }
+        Ok(built)
+    }
+
+    fn explain(&self, shortfall: Shortfall) -> EncodeError {
+        let (opcode, given) = (self.opcode, self.operands.len());
+        match shortfall {
+            Shortfall::Modifiers => self.bad_modifiers(),
+            Shortfall::Operand { index, mismatch } => EncodeError::Operand {
+                opcode,
+                index,
+                mismatch,
+            },
+            Shortfall::TooMany => EncodeError::TooManyOperands { opcode, given },
+            Shortfall::TooFew => EncodeError::TooFewOperands { opcode, given },
+            Shortfall::Together => EncodeError::Together { opcode },
+        }
+    }
+
+    fn bad_modifiers(&self) -> EncodeError {
+        let words = self.modifiers.iter().map(|word| word.unwrap_or("?"));
+        EncodeError::Modifiers {
+            opcode: self.opcode,
+            modifiers: words.map(|word| format!(".{word}")).collect(),
+        }
+    }
+}
+
+/// Words of a modifier's text `.F32.FTZ`; none for a text without a dot in front.
+pub(super) fn words_of(text: &'static str) -> impl Iterator<Item = &'static str> {
+    // A literal can have the bracket of an address after its modifiers.
+    let text = text.split('[').next().unwrap_or_default();
+    let words = text.strip_prefix('.').map(|words| words.split('.'));
+    words.into_iter().flatten()
+}

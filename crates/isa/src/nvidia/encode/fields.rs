@@ -1,0 +1,277 @@
+//! Words taken apart into the fields of their rows, and put together again.
+
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
+use warpbound_base::Bits;
+
+use super::super::arch::Arch;
+use super::super::form::{Form, FormId, GUARD, GUARD_NOT};
+use super::super::lookup::table;
+use super::super::rows::ROWS;
+use super::super::template::{Cond, Field, Item, ItemKind, Piece, RegisterCount};
+
+/// Meaning of a field of a row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FieldRole {
+    /// Number of the guard predicate.
+    Guard,
+    /// Negation of the guard.
+    GuardNegated,
+    /// Modifier, by its place among the pieces of the template.
+    Modifier(u8),
+    /// Value of an operand, or a part of it, by its place among the pieces of the template.
+    Operand(u8),
+    /// Bit or field that changes an operand: sign, complement, selected part, number of registers, reuse.
+    OperandModifier(u8),
+    /// Bits to which the other columns of the row refer.
+    Effect,
+}
+
+/// Field of a row with its meaning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NamedField {
+    pub(crate) role: FieldRole,
+    pub(crate) field: Field,
+}
+
+/// Instruction word taken apart: the row, the value of every field that the row names, and the bits that none names.
+///
+/// Fields of a row may share bits (a modifier and the signs that it stands for; a register that is source and
+/// destination). The values agree on these bits always: [`InstrFields::set`] changes all of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstrFields {
+    form: FormId,
+    /// Values of [`named_fields`], in their order.
+    values: SmallVec<[u64; 24]>,
+    /// Values of the bits that neither the mask of the row nor a field covers.
+    unnamed: u64,
+}
+
+impl InstrFields {
+    /// Takes a word apart; `None` if it is no instruction of the architecture. The bits of its control slot are zero.
+    pub fn decode(arch: Arch, word: u64) -> Option<InstrFields> {
+        InstrFields::decode_slot(arch, word, 0)
+    }
+
+    /// Takes a word with bits 19:17 of its control slot apart.
+    pub fn decode_slot(arch: Arch, word: u64, reuse: u8) -> Option<InstrFields> {
+        let form = table().find(arch, word)?;
+        let row = table().form(form)?;
+        let fields = named_fields(form, row);
+        let bits = with_slot(word, reuse);
+        Some(InstrFields {
+            form,
+            values: fields.iter().map(|named| named.field.get(bits)).collect(),
+            unnamed: word & row.unnamed_bits(form),
+        })
+    }
+
+    /// Row of the word.
+    pub fn form(&self) -> FormId {
+        self.form
+    }
+
+    /// Role, number of bits and value of every field, in the order of the row.
+    pub fn fields(&self) -> impl Iterator<Item = (FieldRole, u32, u64)> {
+        let fields = table()
+            .form(self.form)
+            .map_or(&[] as &[NamedField], |form| named_fields(self.form, form));
+        fields
+            .iter()
+            .zip(&self.values)
+            .map(|(named, value)| (named.role, named.field.width(), *value))
+    }
+
+    /// Bits that neither the mask of the row nor a field covers, as they are in the word.
+    pub fn unnamed(&self) -> u64 {
+        self.unnamed
+    }
+
+    /// Sets the field with an index in [`InstrFields::fields`], and the same bits of all fields that share them. Returns
+    /// `false` and changes nothing if there is no such field, or if the value is too large or contradicts the row's fixed
+    /// bits.
+    pub fn set(&mut self, index: usize, value: u64) -> bool {
+        let Some(form) = table().form(self.form) else {
+            return false;
+        };
+        let fields = named_fields(self.form, form);
+        let Some(named) = fields.get(index) else {
+            return false;
+        };
+        let (bits, placed) = (named.field.bits(), named.field.place(value));
+        let fixed = u128::from(form.mask) & bits;
+        if named.field.get(placed) != value || (placed ^ u128::from(form.value)) & fixed != 0 {
+            return false;
+        }
+        for (named, old) in fields.iter().zip(&mut self.values) {
+            *old = named.field.get(named.field.place(*old) & !bits | placed);
+        }
+        true
+    }
+
+    /// Values of bits 19:17 of the control slot, of those that the row names.
+    pub fn control_bits(&self) -> u8 {
+        (self.bits() >> SLOT_BIT) as u8 & 7
+    }
+
+    /// Word in bits 63:0 and the named bits of its control slot in bits 83:81, from the fixed bits of the row, the values
+    /// of the fields and the unnamed bits.
+    fn bits(&self) -> u128 {
+        let Some(form) = table().form(self.form) else {
+            return 0;
+        };
+        let fields = named_fields(self.form, form);
+        let word = u128::from(form.value | self.unnamed & form.unnamed_bits(self.form));
+        put_fields(word, fields, &self.values)
+    }
+}
+
+/// Puts the values of fields into a word.
+fn put_fields(word: u128, fields: &[NamedField], values: &[u64]) -> u128 {
+    fields
+        .iter()
+        .zip(values)
+        .fold(word, |word, (named, value)| {
+            word & !named.field.bits() | named.field.place(*value)
+        })
+}
+
+/// Puts a word together from its fields; the inverse of [`InstrFields::decode`].
+pub fn encode(fields: &InstrFields) -> u64 {
+    fields.bits() as u64
+}
+
+/// Lowest of the bits of a control slot that templates name.
+pub(super) const SLOT_BIT: u32 = 81;
+
+/// Word in bits 63:0, bits 19:17 of its control slot in bits 83:81.
+pub(super) fn with_slot(word: u64, reuse: u8) -> u128 {
+    u128::from(word) | u128::from(reuse & 7) << SLOT_BIT
+}
+
+impl Form {
+    /// Bits of the word that neither the mask nor a field covers.
+    pub(crate) fn unnamed_bits(&self, id: FormId) -> u64 {
+        let named = named_fields(id, self);
+        let bits = |all, named: &NamedField| all | named.field.bits();
+        !(self.mask | named.iter().fold(0, bits) as u64)
+    }
+}
+
+/// Fields of a row, each once for each place where the row names it; found when a word of the row is first taken apart.
+pub(crate) fn named_fields(id: FormId, form: &Form) -> &'static [NamedField] {
+    static FIELDS: [OnceLock<Vec<NamedField>>; ROWS] = [const { OnceLock::new() }; ROWS];
+    FIELDS
+        .get(usize::from(id.0))
+        .map_or(&[], |fields| fields.get_or_init(|| find_fields(form)))
+}
+
+/// Collects the fields of a row.
+pub(super) fn find_fields(form: &Form) -> Vec<NamedField> {
+    let mut out = Vec::new();
+    let mut push = |role, field: Field| {
+        let named = NamedField { role, field };
+        if !out.contains(&named) {
+            out.push(named);
+        }
+    };
+    if !form.effects.unguarded {
+        push(FieldRole::Guard, Field::of_range(GUARD));
+        push(FieldRole::GuardNegated, Field::of_bit(GUARD_NOT));
+    }
+    for (at, piece) in (0u8..).zip(form.template.pieces()) {
+        match piece {
+            Piece::Literal(_) => {}
+            Piece::Flag { bit, .. } => push(FieldRole::Modifier(at), Field::of_bit(*bit)),
+            Piece::Name { field, hide, .. } => {
+                push(FieldRole::Modifier(at), field.clone());
+                each_bit(hide, |bit| push(FieldRole::Modifier(at), bit));
+            }
+            Piece::Item(item) => item_fields(item, |is_value, field| match is_value {
+                true => push(FieldRole::Operand(at), field),
+                false => push(FieldRole::OperandModifier(at), field),
+            }),
+        }
+    }
+    let ranges = [form.effects.zero_bits, form.effects.quad_mask];
+    let timing = form.timing.iter().map(|(condition, _)| *condition);
+    let timing = timing.flatten().map(|(range, _)| range);
+    for range in ranges.into_iter().flatten().chain(timing) {
+        push(FieldRole::Effect, Field::of_range(range));
+    }
+    if let Some(bit) = form.effects.refuse_bit {
+        push(FieldRole::Effect, Field::of_bit(bit));
+    }
+    out
+}
+
+/// Passes each bit of a condition as a field.
+fn each_bit(condition: &Cond, mut push: impl FnMut(Field)) {
+    let bits = condition.bits();
+    for bit in (0..u128::BITS as u8).filter(|bit| bits.bit(*bit)) {
+        push(Field::of_bit(bit));
+    }
+}
+
+/// Passes the fields of an operand, with whether they are its value or change it.
+fn item_fields(item: &Item, mut push: impl FnMut(bool, Field)) {
+    match &item.kind {
+        ItemKind::Reg(field)
+        | ItemKind::RegPair(field)
+        | ItemKind::Pred(field)
+        | ItemKind::CcTest(field)
+        | ItemKind::Unsigned(field)
+        | ItemKind::Signed(field)
+        | ItemKind::Mixed(field)
+        | ItemKind::Float(_, field)
+        | ItemKind::Relative(field)
+        | ItemKind::Absolute(field) => push(true, field.clone()),
+        ItemKind::PredSet(bit) => push(true, Field::of_bit(*bit)),
+        ItemKind::Const { bank, offset } | ItemKind::ConstTarget { bank, offset } => {
+            push(true, bank.clone());
+            push(true, offset.clone());
+        }
+        ItemKind::ConstIndexed { bank, base, offset } => {
+            push(true, bank.clone());
+            push(true, base.clone());
+            push(true, offset.clone());
+        }
+        ItemKind::Memory { base, offset } | ItemKind::Address { base, offset } => {
+            push(true, base.clone());
+            if let Some(offset) = offset {
+                push(true, offset.clone());
+            }
+        }
+        ItemKind::RegTarget { base, offset } => {
+            push(true, base.clone());
+            push(true, offset.clone());
+        }
+    }
+    let conditions = [
+        &item.neg,
+        &item.abs,
+        &item.inv,
+        &item.not,
+        &item.cc,
+        &item.rmw,
+        &item.wide,
+        &item.signed,
+        &item.gap,
+    ];
+    for condition in conditions {
+        each_bit(condition, |bit| push(false, bit));
+    }
+    if let Some((_, field)) = &item.select {
+        push(false, field.clone());
+    }
+    if let Some(field) = &item.format {
+        push(false, field.clone());
+    }
+    if let RegisterCount::Listed(_, field) = &item.count {
+        push(false, field.clone());
+    }
+    if let Some(bit) = item.reuse {
+        push(false, Field::of_bit(bit));
+    }
+}

@@ -1,0 +1,193 @@
+//! Operands of words that are built.
+
+use super::super::modifier::{OperandWord, Part};
+use super::super::operand::{Operand, OperandValue};
+use crate::SpecialReg;
+use crate::instr::{BranchTarget, CcTest};
+use warpbound_base::CodeAddr;
+
+/// Operand of a word that is built: its value, and what changes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewOperand {
+    /// Value before modifiers. The text of a word is compared, its meaning is not.
+    pub value: OperandValue,
+    /// Whether it is negated.
+    pub negate: bool,
+    /// Whether its absolute value is taken.
+    pub absolute: bool,
+    /// Whether its bits are inverted.
+    pub invert: bool,
+    /// Whether writing it sets the condition code.
+    pub sets_cc: bool,
+    /// Whether the reuse cache keeps it.
+    pub reuse: bool,
+    /// Text of the part that is used; `None` is a part without a text.
+    pub(super) select: Option<&'static str>,
+}
+
+impl NewOperand {
+    /// Operand without modifiers.
+    pub const fn new(value: OperandValue) -> NewOperand {
+        NewOperand {
+            value,
+            negate: false,
+            absolute: false,
+            invert: false,
+            sets_cc: false,
+            reuse: false,
+            select: Some(""),
+        }
+    }
+
+    /// General register, or the first one of a group; 255 is RZ.
+    pub const fn reg(number: u8) -> NewOperand {
+        let register = match number {
+            255 => None,
+            number => Some(number),
+        };
+        NewOperand::new(OperandValue::Reg(register))
+    }
+
+    /// RZ.
+    pub const fn zero() -> NewOperand {
+        NewOperand::new(OperandValue::Reg(None))
+    }
+
+    /// Predicate; `None` is PT.
+    pub const fn pred(pred: Option<u8>) -> NewOperand {
+        NewOperand::new(OperandValue::Pred {
+            pred,
+            negated: false,
+        })
+    }
+
+    /// Negated predicate; `None` is `!PT`.
+    pub const fn not_pred(pred: Option<u8>) -> NewOperand {
+        NewOperand::new(OperandValue::Pred {
+            pred,
+            negated: true,
+        })
+    }
+
+    /// All predicates (`PR`).
+    pub const fn all_preds() -> NewOperand {
+        NewOperand::new(OperandValue::AllPreds)
+    }
+
+    /// Integer immediate.
+    pub const fn int(number: i64) -> NewOperand {
+        NewOperand::new(OperandValue::Int(number))
+    }
+
+    /// Single-precision immediate, as its bits.
+    pub const fn single(bits: u32) -> NewOperand {
+        NewOperand::new(OperandValue::Single(bits))
+    }
+
+    /// Word of a constant bank; the offset is in bytes.
+    pub const fn constant(bank: u8, offset: i32) -> NewOperand {
+        NewOperand::new(OperandValue::Const { bank, offset })
+    }
+
+    /// Word of a constant bank with an address register (255 is RZ); the offset is in bytes.
+    pub const fn constant_at(bank: u8, base: u8, offset: i32) -> NewOperand {
+        let base = match base {
+            255 => None,
+            base => Some(base),
+        };
+        NewOperand::new(OperandValue::ConstIndexed { bank, base, offset })
+    }
+
+    /// Memory at a register (255 is RZ) plus an offset in bytes.
+    pub const fn memory(base: u8, offset: i64) -> NewOperand {
+        let base = match base {
+            255 => None,
+            base => Some(base),
+        };
+        NewOperand::new(OperandValue::Memory { base, offset })
+    }
+
+    /// Code address in the same section.
+    pub const fn target(addr: CodeAddr) -> NewOperand {
+        NewOperand::new(OperandValue::Target(BranchTarget::Code(addr)))
+    }
+
+    /// Test of the condition code.
+    pub const fn cc_test(test: CcTest) -> NewOperand {
+        NewOperand::new(OperandValue::CcTest(test))
+    }
+
+    /// Special register. [`SpecialReg::Other`] has no name here, and no word has it.
+    pub fn special(register: SpecialReg) -> NewOperand {
+        NewOperand::word(register.mnemonic().unwrap_or_default())
+    }
+
+    /// Fixed word, such as the dimension of a texture, as it is printed.
+    pub fn word(text: &'static str) -> NewOperand {
+        NewOperand::new(OperandValue::Word {
+            word: OperandWord::parse(text),
+            text,
+        })
+    }
+
+    /// The operand negated.
+    pub const fn negated(mut self) -> NewOperand {
+        self.negate = true;
+        self
+    }
+
+    /// The operand with its bits inverted.
+    pub const fn inverted(mut self) -> NewOperand {
+        self.invert = true;
+        self
+    }
+
+    /// The destination, setting the condition code as well.
+    pub const fn setting_cc(mut self) -> NewOperand {
+        self.sets_cc = true;
+        self
+    }
+
+    /// The source, kept in the reuse cache.
+    pub const fn reused(mut self) -> NewOperand {
+        self.reuse = true;
+        self
+    }
+
+    /// Part of the operand.
+    pub fn part(mut self, part: Part) -> NewOperand {
+        self.select = part.text();
+        self
+    }
+
+    /// Whether a decoded operand is this one, apart from its reuse.
+    pub(super) fn is(&self, decoded: &Operand) -> bool {
+        let same_value = match (self.value, decoded.value) {
+            (OperandValue::Word { text, .. }, OperandValue::Word { text: other, .. }) => {
+                text == other
+            }
+            (value, other) => value == other,
+        };
+        same_value
+            && self.negate == decoded.negate
+            && self.absolute == decoded.absolute
+            && self.invert == decoded.invert
+            && self.sets_cc == decoded.sets_cc
+            && self.select == Some(decoded.select)
+    }
+}
+
+impl From<Operand> for NewOperand {
+    /// Operand as decoded, without its reuse.
+    fn from(decoded: Operand) -> NewOperand {
+        NewOperand {
+            value: decoded.value,
+            negate: decoded.negate,
+            absolute: decoded.absolute,
+            invert: decoded.invert,
+            sets_cc: decoded.sets_cc,
+            reuse: false,
+            select: Some(decoded.select),
+        }
+    }
+}

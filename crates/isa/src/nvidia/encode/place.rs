@@ -1,0 +1,341 @@
+//! Values of operands placed into the fields of a row.
+
+use super::super::operand::{OperandValue, relative_target};
+use super::super::template::{Cond, Field, FloatFormat, Item, ItemKind};
+use super::error::OperandMismatch;
+use super::new_operand::NewOperand;
+use crate::instr::BranchTarget;
+use warpbound_base::CodeAddr;
+
+/// Word of which some bits are chosen. Bits 83:81 are those of the control slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartialWord {
+    /// Bits that are chosen.
+    known: u128,
+    /// Values of the known bits; zero elsewhere.
+    value: u128,
+}
+
+impl PartialWord {
+    /// Word with the fixed bits of a row.
+    pub(super) fn new(mask: u64, value: u64) -> PartialWord {
+        PartialWord {
+            known: mask.into(),
+            value: (value & mask).into(),
+        }
+    }
+
+    /// Value; bits that are not chosen are zero.
+    pub(super) fn value(self) -> u128 {
+        self.value
+    }
+
+    /// Word with the bits of a mask as well; `None` if one of them is chosen otherwise.
+    pub(super) fn with(self, mask: u128, value: u128) -> Option<PartialWord> {
+        if (self.value ^ value) & self.known & mask != 0 {
+            return None;
+        }
+        Some(PartialWord {
+            known: self.known | mask,
+            value: self.value | value & mask,
+        })
+    }
+
+    /// Word with a value in a field.
+    pub(super) fn with_field(self, field: &Field, value: u64) -> Option<PartialWord> {
+        self.with(field.bits(), field.place(value))
+    }
+
+    /// Whether a condition holds; `None` if that depends on bits that are not chosen.
+    pub(super) fn holds(self, condition: &Cond) -> Option<bool> {
+        match condition.required() {
+            None => Some(false),
+            Some(required) if (self.value ^ required) & self.known & condition.bits() != 0 => {
+                Some(false)
+            }
+            Some(_) if condition.bits() & !self.known == 0 => Some(true),
+            Some(_) => None,
+        }
+    }
+
+    /// Word in which a condition holds, or does not. To break a condition of several bits that are not chosen, the lowest
+    /// one is chosen; rows name such bits by a modifier, which is chosen before.
+    pub(super) fn with_condition(self, condition: &Cond, wanted: bool) -> Option<PartialWord> {
+        match (self.holds(condition), wanted) {
+            (Some(holds), wanted) => (holds == wanted).then_some(self),
+            (None, true) => self.with(condition.bits(), condition.required()?),
+            (None, false) => {
+                let free = condition.bits() & !self.known;
+                let lowest = free & free.wrapping_neg();
+                self.with(lowest, !condition.required()? & lowest)
+            }
+        }
+    }
+}
+
+/// Places an operand with its modifiers.
+pub(super) fn operand(
+    item: &Item,
+    given: &NewOperand,
+    word: PartialWord,
+    addr: Option<CodeAddr>,
+) -> Result<PartialWord, OperandMismatch> {
+    let word = value(item, given, word, addr)?;
+    let conditions = [
+        (&item.neg, given.negate),
+        (&item.abs, given.absolute),
+        (&item.inv, given.invert),
+        (&item.cc, given.sets_cc),
+    ];
+    let changed = conditions
+        .into_iter()
+        .try_fold(word, |word, (condition, wanted)| {
+            word.with_condition(condition, wanted)
+        });
+    let reused = changed.and_then(|word| match (given.reuse, item.reuse) {
+        (false, _) => Some(word),
+        (true, None) => None,
+        (true, Some(bit)) => word.with_field(&Field::of_bit(bit), 1),
+    });
+    reused.ok_or(OperandMismatch::Modifier)
+}
+
+/// Places the value of an operand.
+fn value(
+    item: &Item,
+    given: &NewOperand,
+    word: PartialWord,
+    addr: Option<CodeAddr>,
+) -> Result<PartialWord, OperandMismatch> {
+    let clash = OperandMismatch::Modifier;
+    match (&item.kind, given.value) {
+        (ItemKind::Reg(field), OperandValue::Reg(number))
+        | (ItemKind::RegPair(field), OperandValue::RegPair(number)) => {
+            register(field, number, word)
+        }
+        (ItemKind::Pred(field), OperandValue::Pred { pred, negated }) => {
+            let number = predicate(pred)?;
+            let code = if item.flip { number ^ 7 } else { number };
+            let word = word.with_field(field, code).ok_or(clash)?;
+            word.with_condition(&item.not, negated).ok_or(clash)
+        }
+        (ItemKind::PredSet(bit), OperandValue::AllPreds) => {
+            word.with_field(&Field::of_bit(*bit), 0).ok_or(clash)
+        }
+        (ItemKind::PredSet(bit), OperandValue::ConditionCode) => {
+            word.with_field(&Field::of_bit(*bit), 1).ok_or(clash)
+        }
+        (ItemKind::CcTest(field), OperandValue::CcTest(test)) => {
+            unsigned(field, test.0.into(), word)
+        }
+        (ItemKind::Unsigned(field), OperandValue::Int(number)) => unsigned(field, number, word),
+        (ItemKind::Signed(field), OperandValue::Int(number)) => signed(field, number, 1, word),
+        (ItemKind::Mixed(field), OperandValue::Int(number)) => mixed(item, field, number, word),
+        (ItemKind::Float(format, field), number) => float(item, *format, field, number, word),
+        (ItemKind::Const { bank, offset }, OperandValue::Const { bank: b, offset: o }) => {
+            let word = unsigned(bank, b.into(), word)?;
+            signed(offset, o.into(), 4, word)
+        }
+        (
+            ItemKind::ConstIndexed { bank, base, offset },
+            OperandValue::ConstIndexed {
+                bank: b,
+                base: r,
+                offset: o,
+            },
+        ) => {
+            let word = unsigned(bank, b.into(), word)?;
+            signed(offset, o.into(), 1, register(base, r, word)?)
+        }
+        (
+            ItemKind::Memory { base, offset } | ItemKind::Address { base, offset },
+            OperandValue::Memory { base: r, offset: o },
+        ) => memory(item, (base, offset.as_ref()), (r, o), word),
+        (kind, OperandValue::Target(target)) => code_target(kind, target, word, addr),
+        (ItemKind::RegTarget { base, offset }, OperandValue::RegTarget { base: r, offset: o }) => {
+            signed(offset, o, 1, register(base, r, word)?)
+        }
+        _ => Err(OperandMismatch::Kind),
+    }
+}
+
+/// Places a general register; `None` is RZ, number 255.
+fn register(
+    field: &Field,
+    number: Option<u8>,
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    if number == Some(u8::MAX) {
+        return Err(OperandMismatch::RegisterNumber);
+    }
+    let placed = word.with_field(field, number.unwrap_or(u8::MAX).into());
+    placed.ok_or(OperandMismatch::RegisterNumber)
+}
+
+/// Number of a predicate; `None` is PT, number 7.
+pub(super) fn predicate(pred: Option<u8>) -> Result<u64, OperandMismatch> {
+    match pred {
+        None => Ok(7),
+        Some(number @ 0..=6) => Ok(number.into()),
+        Some(_) => Err(OperandMismatch::RegisterNumber),
+    }
+}
+
+/// Places a number that the field stores as it is.
+fn unsigned(field: &Field, number: i64, word: PartialWord) -> Result<PartialWord, OperandMismatch> {
+    let high = i64::try_from(u64::MAX >> (64 - field.width())).unwrap_or(i64::MAX);
+    let range = OperandMismatch::Range { low: 0, high };
+    if !(0..=high).contains(&number) {
+        return Err(range);
+    }
+    // A field can have fixed bits, and bits that a modifier has chosen.
+    word.with_field(field, number as u64).ok_or(range)
+}
+
+/// Places a number in two's complement, in units.
+fn signed(
+    field: &Field,
+    number: i64,
+    unit: u8,
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    let unit = i64::from(unit.max(1));
+    let high = i64::MAX >> (64 - field.width());
+    let range = OperandMismatch::Range {
+        low: (-high - 1).saturating_mul(unit),
+        high: high.saturating_mul(unit),
+    };
+    if number % unit != 0 {
+        return Err(OperandMismatch::Multiple { of: unit as u32 });
+    }
+    let units = number / unit;
+    if !(-high - 1..=high).contains(&units) {
+        return Err(range);
+    }
+    let code = units as u64 & u64::MAX >> (64 - field.width());
+    word.with_field(field, code).ok_or(range)
+}
+
+/// Places a number whose sign another bit of the word chooses.
+fn mixed(
+    item: &Item,
+    field: &Field,
+    number: i64,
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    let is_signed = word.holds(&item.signed).unwrap_or(number < 0);
+    let word = word.with_condition(&item.signed, is_signed);
+    let word = word.ok_or(OperandMismatch::Modifier)?;
+    match is_signed {
+        true => signed(field, number, 1, word),
+        false => unsigned(field, number, word),
+    }
+}
+
+/// Places the high bits of a floating-point number.
+fn float(
+    item: &Item,
+    format: Option<FloatFormat>,
+    field: &Field,
+    number: OperandValue,
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    let (bits, width, given, code) = match number {
+        OperandValue::Half(bits) => (u64::from(bits), 16, FloatFormat::Half, 1),
+        OperandValue::Single(bits) => (u64::from(bits), 32, FloatFormat::Single, 2),
+        OperandValue::Double(bits) => (bits, 64, FloatFormat::Double, 3),
+        _ => return Err(OperandMismatch::Kind),
+    };
+    if format.is_some_and(|format| format != given) {
+        return Err(OperandMismatch::Kind);
+    }
+    let word = match &item.format {
+        None if format.is_none() && given != FloatFormat::Single => {
+            return Err(OperandMismatch::Kind);
+        }
+        None => word,
+        Some(field) => {
+            // Any code other than those of halves and doubles stands for a single.
+            let singles = [code, 0].into_iter().take(match given {
+                FloatFormat::Single => 2,
+                _ => 1,
+            });
+            let mut placed = singles.filter_map(|code| word.with_field(field, code));
+            placed.next().ok_or(OperandMismatch::Kind)?
+        }
+    };
+    // A conversion takes the low 16 bits of its immediate, other forms have the top bits of the number.
+    let is_raw = given == FloatFormat::Half && item.format.is_some();
+    let dropped = match is_raw {
+        true => 0,
+        false => 64u32
+            .saturating_sub(field.width())
+            .min(width - field.width().min(width)),
+    };
+    let precision = OperandMismatch::Precision {
+        bits: field.width(),
+    };
+    if bits & !(u64::MAX << dropped) != 0 {
+        return Err(precision);
+    }
+    word.with_field(field, bits >> dropped).ok_or(precision)
+}
+
+/// Places an address: a register (RZ: the offset is unsigned) and an offset.
+fn memory(
+    item: &Item,
+    (base, field): (&Field, Option<&Field>),
+    (number, offset): (Option<u8>, i64),
+    word: PartialWord,
+) -> Result<PartialWord, OperandMismatch> {
+    let word = register(base, number, word)?;
+    let unit = i64::from(item.scale.max(1));
+    match field {
+        None if offset == 0 => Ok(word),
+        None => Err(OperandMismatch::Range { low: 0, high: 0 }),
+        Some(field) if number.is_some() => signed(field, offset, item.scale, word),
+        Some(_) if offset % unit != 0 => Err(OperandMismatch::Multiple {
+            of: item.scale.into(),
+        }),
+        Some(field) => unsigned(field, offset / unit, word),
+    }
+}
+
+/// Places a code target.
+fn code_target(
+    kind: &ItemKind,
+    target: BranchTarget,
+    word: PartialWord,
+    addr: Option<CodeAddr>,
+) -> Result<PartialWord, OperandMismatch> {
+    match (kind, target) {
+        (ItemKind::Relative(field), BranchTarget::Code(target)) => {
+            let addr = addr.ok_or(OperandMismatch::NoAddress)?;
+            signed(field, relative_offset(addr, target), 1, word)
+        }
+        // Any offset that leaves the 32-bit code space stands for this target.
+        (ItemKind::Relative(field), BranchTarget::Outside) => {
+            let addr = addr.ok_or(OperandMismatch::NoAddress)?;
+            let low = i64::MIN >> (64 - field.width());
+            match relative_target(addr, low) {
+                BranchTarget::Outside => signed(field, low, 1, word),
+                _ => Err(OperandMismatch::Kind),
+            }
+        }
+        (ItemKind::Absolute(field), BranchTarget::Absolute(target)) => {
+            let number = i64::try_from(target).unwrap_or(i64::MAX);
+            unsigned(field, number, word)
+        }
+        (ItemKind::ConstTarget { bank, offset }, BranchTarget::Constant { bank: b, offset: o }) => {
+            let word = unsigned(bank, b.into(), word)?;
+            signed(offset, o.into(), 1, word)
+        }
+        _ => Err(OperandMismatch::Kind),
+    }
+}
+
+/// Offset with which an instruction at `addr` reaches `target`: relative targets count from the address after the
+/// instruction.
+pub(super) fn relative_offset(addr: CodeAddr, target: CodeAddr) -> i64 {
+    i64::from(target.0) - i64::from(addr.0) - 8
+}

@@ -1,0 +1,318 @@
+//! Liveness of registers: which of them a lane may still read, and which a long operation may still read or write.
+//!
+//! Both are facts about one lane and its own copies of the registers, on every path of the thread-level graph. That is
+//! enough for inserted instructions, although lanes of a warp wait at other places: an instruction writes the copies of
+//! the lanes that execute it and of no other (SOUNDNESS, "Probes").
+
+use warpbound_analyse::blocks::Block;
+use warpbound_analyse::thread_cfg::ThreadCfg;
+use warpbound_graph::{DataflowProblem, solve};
+use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
+use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
+
+use crate::register_set::RegisterSet;
+
+/// Registers in use at each operation of a kernel.
+pub struct Liveness {
+    /// By operation: registers that a lane about to execute it may read before it writes them.
+    live: Vec<RegisterSet>,
+    /// By operation: registers that an operation of variable latency before it may still read or write, after the waits
+    /// of the operations before it.
+    in_flight: Vec<RegisterSet>,
+    /// By operation: those among them that no scoreboard protects.
+    unprotected: Vec<RegisterSet>,
+    /// By operation: scoreboards that an operation before it may still hold, bit i for scoreboard i.
+    scoreboards: Vec<u8>,
+    /// Registers that an operation of the kernel reads or writes, reached or not.
+    used: RegisterSet,
+}
+
+impl Liveness {
+    /// Computes the registers in use at each operation of `code`, from its thread-level graph. At operations that no
+    /// lane reaches all registers are in use.
+    pub fn compute(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Liveness {
+        let mut liveness = Liveness {
+            live: vec![RegisterSet::default(); code.ops.len()],
+            in_flight: vec![RegisterSet::default(); code.ops.len()],
+            unprotected: vec![RegisterSet::default(); code.ops.len()],
+            scoreboards: vec![0; code.ops.len()],
+            used: used_registers(code),
+        };
+        liveness.find_live(code, cfg);
+        liveness.find_in_flight(code, program, cfg);
+        let mut reached = vec![false; code.ops.len()];
+        for node in cfg.space.ids().filter(|&node| cfg.is_reached(node)) {
+            for at in cfg.space.block(node).ops() {
+                if let Some(slot) = reached.get_mut(at.index()) {
+                    *slot = true;
+                }
+            }
+        }
+        for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
+            liveness.live[index] = RegisterSet::ALL;
+            liveness.in_flight[index] = RegisterSet::ALL;
+            liveness.unprotected[index] = RegisterSet::ALL;
+            liveness.scoreboards[index] = ALL_SCOREBOARDS;
+        }
+        liveness
+    }
+
+    /// Registers that a lane about to execute `at` may read before it writes them; all of them outside the code.
+    pub fn live_before(&self, at: OpIndex) -> RegisterSet {
+        let known = self.live.get(at.index());
+        known.copied().unwrap_or(RegisterSet::ALL)
+    }
+
+    /// Registers that operations before `at` may still read or write; all of them outside the code.
+    pub fn in_flight_before(&self, at: OpIndex) -> RegisterSet {
+        let known = self.in_flight.get(at.index());
+        known.copied().unwrap_or(RegisterSet::ALL)
+    }
+
+    /// Registers that operations before `at` may still read or write and that no scoreboard protects.
+    pub fn unprotected_before(&self, at: OpIndex) -> RegisterSet {
+        let known = self.unprotected.get(at.index());
+        known.copied().unwrap_or(RegisterSet::ALL)
+    }
+
+    /// Scoreboards that operations before `at` may still hold.
+    pub fn scoreboards_before(&self, at: OpIndex) -> u8 {
+        let known = self.scoreboards.get(at.index());
+        known.copied().unwrap_or(ALL_SCOREBOARDS)
+    }
+
+    /// Registers that some operation reads or writes.
+    pub fn used(&self) -> RegisterSet {
+        self.used
+    }
+
+    /// Whether an inserted instruction before `at` may write a register: nothing reads its value later, and no operation
+    /// in flight reads or writes it. `R1`, the stack pointer, and the condition code are never free.
+    pub fn is_free(&self, at: OpIndex, cell: Cell) -> bool {
+        let reserved = cell == Cell::gpr(1) || cell == Cell::CC;
+        !reserved
+            && !self.live_before(at).contains(cell)
+            && !self.in_flight_before(at).contains(cell)
+    }
+
+    /// Solves the equations of liveness backwards over the nodes, then inside each block.
+    fn find_live(&mut self, code: &Code, cfg: &ThreadCfg) {
+        let blocks = blocks_of(cfg);
+        let mut at_entry = vec![RegisterSet::default(); cfg.space.len()];
+        let predecessors = cfg.graph().reversed();
+        let reached = cfg.space.ids().filter(|&node| cfg.is_reached(node));
+        let mut worklist: std::collections::BTreeSet<(std::cmp::Reverse<u64>, usize)> = reached
+            .map(|node| (std::cmp::Reverse(cfg.rank(node.index())), node.index()))
+            .collect();
+        while let Some((_, node)) = worklist.pop_first() {
+            let mut live = live_after(cfg, &at_entry, node);
+            for at in ops_of(&blocks, node).rev() {
+                if let Some(op) = code.get(at) {
+                    step_back(op, &mut live);
+                }
+            }
+            if at_entry[node].join(&live) {
+                for &before in predecessors.successors(node) {
+                    worklist.insert((std::cmp::Reverse(cfg.rank(before)), before));
+                }
+            }
+        }
+        for node in cfg.space.ids().filter(|&node| cfg.is_reached(node)) {
+            let mut live = live_after(cfg, &at_entry, node.index());
+            for at in cfg.space.block(node).ops().rev() {
+                if let (Some(op), Some(slot)) = (code.get(at), self.live.get_mut(at.index())) {
+                    step_back(op, &mut live);
+                    slot.join(&live);
+                }
+            }
+        }
+    }
+
+    /// Solves the equations of operations in flight, then inside each block.
+    fn find_in_flight(&mut self, code: &Code, program: &SassProgram, cfg: &ThreadCfg) {
+        let blocks = blocks_of(cfg);
+        let mut problem = FlightProblem {
+            code,
+            program,
+            cfg,
+            blocks: blocks.clone(),
+        };
+        let solved = solve(&mut problem, cfg.entry.index(), Flight::default());
+        let Ok(solution) = solved;
+        for (node, state) in solution.reached() {
+            let mut state = state.clone();
+            for at in ops_of(&blocks, node) {
+                let Some(op) = code.get(at) else { continue };
+                if let Some(slot) = self.in_flight.get_mut(at.index()) {
+                    slot.join(&state.all());
+                    self.unprotected[at.index()].join(&state.unprotected);
+                    self.scoreboards[at.index()] |= state.held;
+                }
+                if let Some(instr) = program.instrs.get(at.index()) {
+                    state.step(op, instr, program);
+                }
+            }
+        }
+    }
+}
+
+/// The six scoreboards.
+pub(crate) const ALL_SCOREBOARDS: u8 = 0x3f;
+
+/// Returns the block of each node.
+fn blocks_of(cfg: &ThreadCfg) -> Vec<Block> {
+    cfg.space.ids().map(|node| cfg.space.block(node)).collect()
+}
+
+/// Returns the operations of a node in order; none if there is no such node.
+fn ops_of(blocks: &[Block], node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
+    let block = blocks.get(node).copied();
+    let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
+    range.map(OpIndex)
+}
+
+/// Returns the registers that operations read or write.
+fn used_registers(code: &Code) -> RegisterSet {
+    let cells = code.ops.iter().flat_map(|op| {
+        let reads = op.reads.iter().copied().chain(op.condition.cells());
+        reads.chain(op.writes.iter().copied())
+    });
+    cells.collect()
+}
+
+/// Returns the registers that are live at the end of a node. A function outside the file may read any.
+fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> RegisterSet {
+    let resolved = cfg.resolved.get(node).and_then(Option::as_ref);
+    if resolved.is_none_or(|resolved| resolved.external.is_some()) {
+        return RegisterSet::ALL;
+    }
+    let mut live = RegisterSet::default();
+    let steps = cfg.steps.get(node).into_iter().flatten();
+    for next in steps.filter_map(|step| step.to) {
+        if let Some(entry) = at_entry.get(next.index()) {
+            live.join(entry);
+        }
+    }
+    live
+}
+
+/// Turns the registers that are live after an operation into those live before it. Only writes of all lanes that execute
+/// the operation end a live range: where the condition fails, the old value stays.
+fn step_back(op: &Op, live: &mut RegisterSet) {
+    if op.condition.is_always() {
+        op.writes.iter().for_each(|&cell| live.remove(cell));
+    }
+    let reads = op.reads.iter().copied().chain(op.condition.cells());
+    reads.for_each(|cell| live.insert(cell));
+    if let ControlEffect::Indirect {
+        base: Some(base), ..
+    } = op.control
+    {
+        live.insert(base);
+    }
+}
+
+/// Operations in flight on entry to a node.
+#[derive(Clone, PartialEq, Default)]
+struct Flight {
+    /// By scoreboard: registers of the operations that hold it.
+    of_scoreboard: [RegisterSet; 6],
+    /// Scoreboards that an operation may hold.
+    held: u8,
+    /// Registers of operations that no scoreboard protects: nothing says when they are done.
+    unprotected: RegisterSet,
+}
+
+impl Flight {
+    /// Registers of all operations in flight.
+    fn all(&self) -> RegisterSet {
+        let mut all = self.unprotected;
+        self.of_scoreboard.iter().for_each(|set| {
+            all.join(set);
+        });
+        all
+    }
+
+    /// Passes one instruction: its waits, then what it sets in flight.
+    fn step(&mut self, op: &Op, instr: &SassInstr, program: &SassProgram) {
+        let control = instr.control;
+        for (scoreboard, registers) in self.of_scoreboard.iter_mut().enumerate() {
+            if control.wait_mask >> scoreboard & 1 == 1 {
+                *registers = RegisterSet::default();
+            }
+        }
+        self.held &= !control.wait_mask;
+        let valid = |scoreboard: Option<u8>| scoreboard.filter(|&scoreboard| scoreboard < 6);
+        let (write, read) = (valid(control.write_sb), valid(control.read_sb));
+        let latency = program.timing(instr).map(|timing| timing.latency);
+        let is_fixed = match latency {
+            Some(LatencyKind::Fixed) => true,
+            Some(LatencyKind::Branch) => op.reads.is_empty() && op.writes.is_empty(),
+            _ => false,
+        };
+        if is_fixed {
+            return;
+        }
+        for scoreboard in write.into_iter().chain(read) {
+            self.held |= 1 << scoreboard;
+        }
+        // The result is written after the sources have been read.
+        let reads = op.reads.iter().copied().collect();
+        self.add(read.or(write), &reads);
+        self.add(write, &op.writes.iter().copied().collect());
+    }
+
+    fn add(&mut self, scoreboard: Option<u8>, registers: &RegisterSet) {
+        let holder = scoreboard.and_then(|number| self.of_scoreboard.get_mut(usize::from(number)));
+        holder.unwrap_or(&mut self.unprotected).join(registers);
+    }
+}
+
+struct FlightProblem<'a> {
+    code: &'a Code,
+    program: &'a SassProgram,
+    cfg: &'a ThreadCfg,
+    /// By node.
+    blocks: Vec<Block>,
+}
+
+impl DataflowProblem for FlightProblem<'_> {
+    type State = Flight;
+    type Error = std::convert::Infallible;
+
+    fn flow(
+        &mut self,
+        node: usize,
+        state: &Flight,
+        emit: &mut dyn FnMut(usize, Flight),
+    ) -> Result<(), Self::Error> {
+        let mut state = state.clone();
+        for at in ops_of(&self.blocks, node) {
+            let instr = self.program.instrs.get(at.index());
+            if let (Some(op), Some(instr)) = (self.code.get(at), instr) {
+                state.step(op, instr, self.program);
+            }
+        }
+        for next in self
+            .cfg
+            .steps
+            .get(node)
+            .into_iter()
+            .flatten()
+            .filter_map(|step| step.to)
+        {
+            emit(next.index(), state.clone());
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, _: usize, old: &mut Flight, new: Flight) -> bool {
+        let before = old.clone();
+        for (own, others) in old.of_scoreboard.iter_mut().zip(&new.of_scoreboard) {
+            own.join(others);
+        }
+        old.held |= new.held;
+        old.unprotected.join(&new.unprotected);
+        *old != before
+    }
+}

@@ -1,0 +1,266 @@
+//! Probes: instructions that count executions of blocks, for code of Maxwell and Pascal.
+//!
+//! A request says at which blocks which counters grow, and by how much. From it come the instructions to insert, with
+//! control words, and the number of registers that the kernel needs then. Counters are sums of 64 bits in a variable of
+//! the module; while a thread runs, its part of a sum is in a register (added to the variable where the thread exits),
+//! or each probe adds to the variable at once.
+
+mod allocation;
+mod body;
+mod flush;
+mod sequence;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::thread_cfg::ThreadCfg;
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Code, OpIndex};
+use warpbound_isa::nvidia::{ControlWord, SassProgram};
+
+use crate::liveness::Liveness;
+pub use allocation::CounterHome;
+use allocation::{Allocation, AllocationInputs};
+pub use sequence::ProbeInstr;
+
+/// Realisation of probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProbeStyle {
+    /// Counters in registers of each thread, added to the variable at its exit; those that find no register are in memory.
+    #[default]
+    Registers,
+    /// Each probe adds to the variable.
+    Memory,
+    /// As the figure 2 of `efficient-instrumentation-2014`: one lane of the warp adds the population count of the active
+    /// lanes, times a number, to the variable.
+    Paper,
+}
+
+/// Quantity that a probe counts when a warp executes it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ProbedQuantity {
+    /// One for the warp.
+    Issues,
+    /// One for each active lane.
+    Lanes,
+}
+
+/// Growth of a counter at a probe.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Increment {
+    /// Index of the counter.
+    pub counter: usize,
+    /// Quantity.
+    pub quantity: ProbedQuantity,
+    /// Number by which the quantity is multiplied; a register holds the sum of a thread modulo 2^32.
+    pub weight: u32,
+}
+
+/// Probes that a kernel is to have.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProbeRequest {
+    /// Number of counters.
+    pub counters: usize,
+    /// By the first operation of a block: the growth of counters at its executions.
+    pub points: BTreeMap<OpIndex, BTreeSet<Increment>>,
+    /// Realisation.
+    pub style: ProbeStyle,
+    /// Most registers that a thread may have afterwards; a kernel that has more already keeps its number. Counters for
+    /// which no register is left are in memory.
+    pub most_registers: u16,
+}
+
+/// Kernel that gets probes.
+#[derive(Clone, Copy)]
+pub struct ProbedCode<'a> {
+    /// Operations.
+    pub code: &'a Code,
+    /// Instructions.
+    pub program: &'a SassProgram,
+    /// Graph of a thread.
+    pub cfg: &'a ThreadCfg,
+    /// Registers in use.
+    pub liveness: &'a Liveness,
+    /// Registers of a thread.
+    pub registers: u16,
+    /// Byte offset in constant bank 4 of the address of the variable.
+    pub address_offset: u32,
+    /// Bytes in the variable before the counters of this kernel, which have eight each.
+    pub first_byte: u32,
+}
+
+/// Place of inserted instructions among the jumps to an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProbeEntry {
+    /// Only the path from the operation before executes them.
+    FallThrough,
+    /// Jumps to the operation execute them too.
+    All,
+}
+
+/// Instructions to insert before an operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProbeInsertion {
+    /// The operation.
+    pub at: OpIndex,
+    /// Who executes them.
+    pub entry: ProbeEntry,
+    /// Instructions in order.
+    pub instrs: Vec<ProbeInstr>,
+}
+
+/// Changes of a kernel that gives it its probes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProbeEdits {
+    /// Insertions; of several before one operation, in their order.
+    pub insertions: Vec<ProbeInsertion>,
+    /// New control words of existing instructions.
+    pub controls: BTreeMap<OpIndex, ControlWord>,
+    /// Registers of a thread.
+    pub registers: u16,
+    /// By counter: its place while a thread runs.
+    pub homes: Vec<CounterHome>,
+}
+
+impl ProbeEdits {
+    /// Number of inserted instructions.
+    pub fn instructions(&self) -> usize {
+        self.insertions.iter().map(|of| of.instrs.len()).sum()
+    }
+}
+
+/// Slow end of the latency of registers that instructions of fixed latency write, in cycles, on all machines described
+/// (`latency.alu`, which `testkit` compares).
+pub const REGISTER_LATENCY: u8 = 6;
+
+/// Slow end of the latency of predicates, in cycles, on all machines described (`latency.predicate`).
+pub const PREDICATE_LATENCY: u8 = 13;
+
+/// Returns the changes that give a kernel its probes.
+///
+/// Blocks that no thread reaches get none: their counters stay zero.
+///
+/// # Errors
+///
+/// The kernel has no registers left, calls a function outside its section, or exits under a condition code; the
+/// diagnostic has the address.
+pub fn plan_edits(
+    probed: &ProbedCode<'_>,
+    request: &ProbeRequest,
+) -> Result<ProbeEdits, Diagnostic> {
+    refuse_external_calls(probed)?;
+    let reached = reached_ops(probed.cfg);
+    let points: BTreeMap<OpIndex, &BTreeSet<Increment>> = request
+        .points
+        .iter()
+        .filter(|(at, increments)| reached.contains(at) && !increments.is_empty())
+        .map(|(at, increments)| (*at, increments))
+        .collect();
+    for at in points.keys() {
+        if probed.cfg.space.blocks.starting_at(*at).is_none() {
+            return Err(at_op(
+                probed,
+                *at,
+                "no block begins here, so that a probe has no count",
+            ));
+        }
+    }
+    let exits: Vec<OpIndex> = flush::exits(probed, &reached)?;
+    let inputs = AllocationInputs {
+        probed,
+        request,
+        points: &points,
+        exits: &exits,
+    };
+    let allocation = Allocation::choose(&inputs)?;
+    let mut edits = ProbeEdits {
+        insertions: Vec::new(),
+        controls: BTreeMap::new(),
+        registers: allocation.registers(probed.registers),
+        homes: allocation.homes.clone(),
+    };
+    if points.is_empty() {
+        edits.registers = probed.registers;
+        return Ok(edits);
+    }
+    edits.insert(
+        probed,
+        ProbeInsertion {
+            at: probed.code.entry,
+            entry: ProbeEntry::FallThrough,
+            instrs: flush::prologue(probed, &allocation)?,
+        },
+    );
+    for (at, increments) in &points {
+        edits.insert(
+            probed,
+            ProbeInsertion {
+                at: *at,
+                entry: ProbeEntry::All,
+                instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
+            },
+        );
+    }
+    for at in &exits {
+        let instrs = flush::flush(probed, &allocation, *at)?;
+        // A jump to the exit flushes as well.
+        let entry = ProbeEntry::All;
+        edits.insert(
+            probed,
+            ProbeInsertion {
+                at: *at,
+                entry,
+                instrs,
+            },
+        );
+    }
+    Ok(edits)
+}
+
+impl ProbeEdits {
+    /// Adds an insertion. The instruction before it no longer issues together with the one after it, and what it keeps in
+    /// the reuse cache is not kept.
+    fn insert(&mut self, probed: &ProbedCode<'_>, insertion: ProbeInsertion) {
+        if insertion.instrs.is_empty() {
+            return;
+        }
+        let before = insertion.at.0.checked_sub(1).map(OpIndex);
+        let instr = before.and_then(|before| probed.program.instrs.get(before.index()));
+        if let (Some(before), Some(instr)) = (before, instr) {
+            let apart = sequence::apart(probed.program, instr);
+            if apart != instr.control {
+                self.controls.insert(before, apart);
+            }
+        }
+        self.insertions.push(insertion);
+    }
+}
+
+/// Returns the operations of the nodes that a thread may reach.
+fn reached_ops(cfg: &ThreadCfg) -> BTreeSet<OpIndex> {
+    let nodes = cfg.space.ids().filter(|&node| cfg.is_reached(node));
+    let blocks: Vec<_> = nodes.map(|node| cfg.space.block(node)).collect();
+    blocks.iter().flat_map(|block| block.ops()).collect()
+}
+
+/// Refuses kernels that call functions outside their section, which might use the registers of counters, exit, or have
+/// blocks that no probe counts.
+fn refuse_external_calls(probed: &ProbedCode<'_>) -> Result<(), Diagnostic> {
+    for node in probed.cfg.space.ids() {
+        let resolved = probed
+            .cfg
+            .resolved
+            .get(node.index())
+            .and_then(Option::as_ref);
+        if let Some(name) = resolved.and_then(|resolved| resolved.external.as_ref()) {
+            let message = format!("calls {name}, which is outside the kernel's code");
+            return Err(at_op(probed, probed.cfg.space.block(node).last, &message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a diagnostic with the address of an operation.
+fn at_op(probed: &ProbedCode<'_>, at: OpIndex, message: &str) -> Diagnostic {
+    let addr = probed.code.get(at).map(|op| op.addr).unwrap_or_default();
+    Diagnostic::new(message.to_owned()).at(addr)
+}

@@ -1,0 +1,281 @@
+//! Sequences of instructions with control words: each waits for the results that it reads.
+
+use warpbound_base::Diagnostic;
+use warpbound_isa::SpecialReg;
+use warpbound_isa::instr::Guard;
+use warpbound_isa::nvidia::{
+    Arch, ControlWord, LatencyKind, Modifier, NewOperand, Opcode, SassInstr, SassProgram,
+    WordBuilder,
+};
+
+/// Instruction to insert.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeInstr {
+    /// Word, without targets.
+    pub word: u64,
+    /// Control word.
+    pub control: ControlWord,
+}
+
+/// Control word without scoreboards that lets the next instruction issue after one cycle.
+const PLAIN: ControlWord = ControlWord {
+    usched: 17,
+    write_sb: None,
+    read_sb: None,
+    wait_mask: 0,
+    reuse: 0,
+    coupled: false,
+};
+
+/// Returns the control word of an instruction whose next instruction is no longer the same: it issues alone, and keeps no
+/// operands for the next one.
+pub(super) fn apart(program: &SassProgram, instr: &SassInstr) -> ControlWord {
+    let mut control = instr.control;
+    if control.dual_issue() {
+        control.usched = PLAIN.usched;
+    }
+    // On instructions of variable latency these bits have another meaning.
+    let latency = program.timing(instr).map(|timing| timing.latency);
+    if latency == Some(LatencyKind::Fixed) {
+        control.reuse = 0;
+    }
+    control
+}
+
+/// Sequence of instructions under one guard.
+pub(super) struct Sequence {
+    arch: Arch,
+    /// Guard of instructions that are added.
+    pub(super) guard: Guard,
+    instrs: Vec<ProbeInstr>,
+    /// Cycle in which each instruction issues at the earliest, from the first one.
+    issue: Vec<u32>,
+    /// Scoreboards that the next instruction waits for.
+    waits: u8,
+}
+
+impl Sequence {
+    pub(super) fn new(arch: Arch, guard: Guard) -> Sequence {
+        Sequence {
+            arch,
+            guard,
+            instrs: Vec::new(),
+            issue: Vec::new(),
+            waits: 0,
+        }
+    }
+
+    /// Cycles from the first issue to the one after the last instruction, at least.
+    pub(super) fn length(&self) -> u32 {
+        match (self.issue.last(), self.instrs.last()) {
+            (Some(&issue), Some(last)) => issue + u32::from(last.control.min_distance()),
+            _ => 0,
+        }
+    }
+
+    /// Makes the next instruction wait for a scoreboard.
+    pub(super) fn wait(&mut self, scoreboards: u8) {
+        self.waits |= scoreboards;
+    }
+
+    /// Delays the next instruction until `cycle`, counted from the first one.
+    pub(super) fn until(&mut self, cycle: u32) {
+        let missing = cycle.saturating_sub(self.length());
+        let Some(last) = self.instrs.last_mut() else {
+            return;
+        };
+        let stall = u32::from(last.control.min_distance()) + missing;
+        // Codes 17 to 27 are 1 to 11 cycles, 12 to 15 these numbers with a hint to switch warps.
+        if stall <= 11 {
+            last.control.usched = 16 + stall as u8;
+        } else if stall <= 15 {
+            last.control.usched = stall as u8;
+        } else {
+            last.control.usched = 15;
+            let (guard, waits) = (self.guard, self.waits);
+            (self.guard, self.waits) = (Guard::ALWAYS, 0);
+            // A NOP has no operand that could fail.
+            let _ = self.add(Opcode::Nop, &[], &[]);
+            (self.guard, self.waits) = (guard, waits);
+            self.until(cycle);
+        }
+    }
+
+    /// Adds an instruction; returns the cycle of its issue.
+    ///
+    /// # Errors
+    ///
+    /// The operands fit no form.
+    pub(super) fn add(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &[Modifier],
+        operands: &[NewOperand],
+    ) -> Result<u32, Diagnostic> {
+        let word = WordBuilder::new(self.arch, opcode)
+            .with_guard(self.guard)
+            .modifiers(modifiers)
+            .operands(operands)
+            .build()
+            .map_err(|error| Diagnostic::new(format!("a probe cannot be encoded: {error}")))?;
+        let issue = self.length();
+        let control = ControlWord {
+            wait_mask: std::mem::take(&mut self.waits),
+            ..PLAIN
+        };
+        self.instrs.push(ProbeInstr { word, control });
+        self.issue.push(issue);
+        Ok(issue)
+    }
+
+    /// Sets the scoreboards of the last instruction.
+    pub(super) fn holds(&mut self, write: Option<u8>, read: Option<u8>) {
+        if let Some(last) = self.instrs.last_mut() {
+            last.control.write_sb = write;
+            last.control.read_sb = read;
+        }
+    }
+
+    /// The instructions; if the next instruction was to wait for scoreboards, a NOP does so.
+    pub(super) fn finish(mut self) -> Result<Vec<ProbeInstr>, Diagnostic> {
+        if self.waits != 0 {
+            self.guard = Guard::ALWAYS;
+            self.add(Opcode::Nop, &[], &[])?;
+        }
+        Ok(self.instrs)
+    }
+
+    // Instructions of probes.
+
+    /// `to = 0`.
+    pub(super) fn zero(&mut self, to: u8) -> Result<u32, Diagnostic> {
+        self.add(Opcode::Mov, &[], &[NewOperand::reg(to), NewOperand::zero()])
+    }
+
+    /// `to = from`.
+    pub(super) fn copy(&mut self, to: u8, from: u8) -> Result<u32, Diagnostic> {
+        self.add(
+            Opcode::Mov,
+            &[],
+            &[NewOperand::reg(to), NewOperand::reg(from)],
+        )
+    }
+
+    /// `to = number`.
+    pub(super) fn number(&mut self, to: u8, number: u32) -> Result<u32, Diagnostic> {
+        let number = NewOperand::int(i64::from(number));
+        self.add(Opcode::Mov32i, &[], &[NewOperand::reg(to), number])
+    }
+
+    /// `to, to + 1 =` the 64 bits at an offset of constant bank 4.
+    pub(super) fn address(&mut self, to: u8, offset: u32) -> Result<u32, Diagnostic> {
+        let offset = i32::try_from(offset)
+            .map_err(|_| Diagnostic::new("the constants of the module are too large"))?;
+        let mut last = 0;
+        for half in 0..2 {
+            let word = NewOperand::constant(4, offset.saturating_add(4 * half));
+            let to = NewOperand::reg(to + half as u8);
+            last = self.add(Opcode::Mov, &[], &[to, word])?;
+        }
+        Ok(last)
+    }
+
+    /// `to =` the mask of the lanes below, released by a scoreboard.
+    pub(super) fn lanes_below(&mut self, to: u8, scoreboard: u8) -> Result<u32, Diagnostic> {
+        let special = NewOperand::special(SpecialReg::LanesBelow);
+        let issue = self.add(Opcode::S2r, &[], &[NewOperand::reg(to), special])?;
+        self.holds(Some(scoreboard), None);
+        Ok(issue)
+    }
+
+    /// `to =` the mask of the active lanes.
+    pub(super) fn ballot(&mut self, to: u8) -> Result<u32, Diagnostic> {
+        let always = NewOperand::pred(None);
+        self.add(
+            Opcode::Vote,
+            &[Modifier::All],
+            &[NewOperand::reg(to), always, always],
+        )
+    }
+
+    /// `pred = (a & b) == 0`.
+    pub(super) fn test_disjoint(&mut self, pred: u8, a: u8, b: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::pred(Some(pred)),
+            NewOperand::zero(),
+            NewOperand::reg(a),
+            NewOperand::reg(b),
+        ];
+        self.add(Opcode::Lop, &[Modifier::And, Modifier::Z], &operands)
+    }
+
+    /// `to = a & b`.
+    pub(super) fn and(&mut self, to: u8, a: u8, b: u8) -> Result<u32, Diagnostic> {
+        let operands = [to, a, b].map(NewOperand::reg);
+        self.add(Opcode::Lop, &[Modifier::And], &operands)
+    }
+
+    /// `to = a & number`.
+    pub(super) fn and_number(&mut self, to: u8, a: u8, number: u32) -> Result<u32, Diagnostic> {
+        let number = NewOperand::int(i64::from(number));
+        let operands = [NewOperand::reg(to), NewOperand::reg(a), number];
+        self.add(Opcode::Lop32i, &[Modifier::And], &operands)
+    }
+
+    /// `to = a == 0 ? all bits : 0`.
+    pub(super) fn mask_if_zero(&mut self, to: u8, a: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(a),
+            NewOperand::zero(),
+            NewOperand::pred(None),
+        ];
+        self.add(Opcode::Iset, &[Modifier::Eq, Modifier::And], &operands)
+    }
+
+    /// `to += number`.
+    pub(super) fn increase(&mut self, to: u8, number: u32) -> Result<u32, Diagnostic> {
+        let number = NewOperand::int(i64::from(number as i32));
+        let operands = [NewOperand::reg(to), NewOperand::reg(to), number];
+        self.add(Opcode::Iadd32i, &[], &operands)
+    }
+
+    /// `to += by`.
+    pub(super) fn increase_by(&mut self, to: u8, by: u8) -> Result<u32, Diagnostic> {
+        let operands = [to, to, by].map(NewOperand::reg);
+        self.add(Opcode::Iadd, &[], &operands)
+    }
+
+    /// `to =` the number of bits set in `of`, released by a scoreboard.
+    pub(super) fn population(&mut self, to: u8, of: u8, scoreboard: u8) -> Result<u32, Diagnostic> {
+        let issue = self.add(Opcode::Popc, &[], &[to, of].map(NewOperand::reg))?;
+        self.holds(Some(scoreboard), None);
+        Ok(issue)
+    }
+
+    /// `to = a * number`, of the low 16 bits of `a`.
+    pub(super) fn times(&mut self, to: u8, a: u8, number: u16) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(a),
+            NewOperand::int(i64::from(number)),
+            NewOperand::zero(),
+        ];
+        self.add(Opcode::Xmad, &[], &operands)
+    }
+
+    /// Adds the 64 bits of `value, value + 1` to global memory at `base, base + 1` plus an offset in bytes.
+    pub(super) fn add_to_memory(
+        &mut self,
+        base: u8,
+        offset: u32,
+        value: u8,
+    ) -> Result<u32, Diagnostic> {
+        let modifiers = [Modifier::E, Modifier::Add, Modifier::U64];
+        let operands = [
+            NewOperand::memory(base, i64::from(offset)),
+            NewOperand::reg(value),
+        ];
+        self.add(Opcode::Red, &modifiers, &operands)
+    }
+}

@@ -1,0 +1,92 @@
+//! Sets of registers that a lane of an NVIDIA GPU has of its own.
+
+use warpbound_ir::Cell;
+use warpbound_isa::{Reg, RegisterKind};
+
+/// Set of general registers `R0`..`R254`, predicates `P0`..`P6`, and the condition code.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RegisterSet {
+    general: [u64; 4],
+    predicates: u8,
+    condition_code: bool,
+}
+
+impl RegisterSet {
+    /// Set of all registers.
+    pub const ALL: RegisterSet = RegisterSet {
+        general: [u64::MAX; 4],
+        predicates: u8::MAX,
+        condition_code: true,
+    };
+
+    /// Whether a cell is in the set; cells of other kinds, which no lane has of its own, always are.
+    pub fn contains(&self, cell: Cell) -> bool {
+        let Reg { kind, number } = cell.register();
+        match kind {
+            RegisterKind::Vector => self.has_general(number),
+            RegisterKind::Predicate => self.has_predicate(number),
+            RegisterKind::Flag => self.condition_code,
+            RegisterKind::Mask | RegisterKind::Scalar => true,
+        }
+    }
+
+    /// Whether a general register is in the set.
+    pub fn has_general(&self, number: u8) -> bool {
+        self.general[usize::from(number >> 6)] >> (number & 63) & 1 == 1
+    }
+
+    /// Whether a predicate is in the set.
+    pub fn has_predicate(&self, number: u8) -> bool {
+        self.predicates >> (number & 7) & 1 == 1
+    }
+
+    /// Adds a cell; cells of other kinds have no effect.
+    pub fn insert(&mut self, cell: Cell) {
+        let Reg { kind, number } = cell.register();
+        match kind {
+            RegisterKind::Vector => {
+                self.general[usize::from(number >> 6)] |= 1 << (number & 63);
+            }
+            RegisterKind::Predicate => self.predicates |= 1 << (number & 7),
+            RegisterKind::Flag => self.condition_code = true,
+            RegisterKind::Mask | RegisterKind::Scalar => {}
+        }
+    }
+
+    /// Removes a cell.
+    pub fn remove(&mut self, cell: Cell) {
+        let Reg { kind, number } = cell.register();
+        match kind {
+            RegisterKind::Vector => {
+                self.general[usize::from(number >> 6)] &= !(1 << (number & 63));
+            }
+            RegisterKind::Predicate => self.predicates &= !(1 << (number & 7)),
+            RegisterKind::Flag => self.condition_code = false,
+            RegisterKind::Mask | RegisterKind::Scalar => {}
+        }
+    }
+
+    /// Adds all of another set; returns whether the set grew.
+    pub fn join(&mut self, other: &RegisterSet) -> bool {
+        let before = *self;
+        for (own, others) in self.general.iter_mut().zip(other.general) {
+            *own |= others;
+        }
+        self.predicates |= other.predicates;
+        self.condition_code |= other.condition_code;
+        *self != before
+    }
+
+    /// Greatest general register of the set; `None` if it has none.
+    pub fn greatest_general(&self) -> Option<u8> {
+        (0..=254).rev().find(|&number| self.has_general(number))
+    }
+}
+
+impl FromIterator<Cell> for RegisterSet {
+    fn from_iter<I: IntoIterator<Item = Cell>>(cells: I) -> RegisterSet {
+        let mut set = RegisterSet::default();
+        cells.into_iter().for_each(|cell| set.insert(cell));
+        set
+    }
+}
