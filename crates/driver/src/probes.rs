@@ -78,15 +78,17 @@ impl Session {
         context: &LaunchContext,
         options: &BoundOptions,
     ) -> Result<PlannedKernel<'a>, Diagnostic> {
-        let fail = |diagnostic: Diagnostic| {
-            self.locate(diagnostic.in_kernel(prepared.kernel.demangled()))
-        };
+        let fail =
+            |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
         if matches!(prepared.program, Program::Mini(_)) {
-            return Err(fail(Diagnostic::new("plans of probes are for GPU kernels, this is mini-SIMT")));
+            return Err(fail(Diagnostic::new(
+                "plans of probes are for GPU kernels, this is mini-SIMT",
+            )));
         }
         let flow = self.flow(prepared, context, options)?;
         if let Some(name) = flow.external_names().first() {
-            let message = format!("calls {name}, which is not in the file: its lanes may end there");
+            let message =
+                format!("calls {name}, which is not in the file: its lanes may end there");
             return Err(fail(Diagnostic::new(message)));
         }
         let system = ProbeSystem::new(&prepared.code, &flow, holds_in_every_run);
@@ -113,7 +115,8 @@ impl PlannedKernel<'_> {
             metrics.push(ProbeMetric::Counts);
         }
         let (warps, threads) = match &options.launch {
-            Some(launch) => launched(launch, context.warp_width).map_or((None, None), |(w, t)| (Some(w), Some(t))),
+            Some(launch) => launched(launch, context.warp_width)
+                .map_or((None, None), |(w, t)| (Some(w), Some(t))),
             None => (None, None),
         };
         let assumptions = warp_graph_assumptions(&self.flow.warp.used);
@@ -132,7 +135,9 @@ impl PlannedKernel<'_> {
             known: Vec::new(),
             probes: Vec::new(),
             derived: Vec::new(),
-            assumptions: assumptions.map(|a| format!("{}: {}", a.id, a.text)).collect(),
+            assumptions: assumptions
+                .map(|a| format!("{}: {}", a.id, a.text))
+                .collect(),
             metrics,
         };
         let wanted = self.wanted(&plan.metrics)?;
@@ -159,7 +164,10 @@ impl PlannedKernel<'_> {
             for (&first, forms) in &self.system.blocks {
                 let weight = weight(first)?;
                 let of = forms.of(quantity).terms();
-                terms.extend(of.iter().map(|&(unknown, factor)| (unknown, factor * weight)));
+                terms.extend(
+                    of.iter()
+                        .map(|&(unknown, factor)| (unknown, factor * weight)),
+                );
             }
             LinearForm::sum(terms)
         };
@@ -203,7 +211,8 @@ impl PlannedKernel<'_> {
         for metric in metrics {
             match metric {
                 ProbeMetric::Counts => {
-                    let both = |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
+                    let both =
+                        |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
                     names.extend(blocks.iter().flat_map(both));
                 }
                 ProbeMetric::Activity => {
@@ -230,7 +239,10 @@ impl PlannedKernel<'_> {
         let block = |at: u32, quantity| {
             let form = self.form_at(at, quantity).cloned();
             form.ok_or_else(|| {
-                let message = format!("the plan names a block at {}, where none begins", CodeAddr(at));
+                let message = format!(
+                    "the plan names a block at {}, where none begins",
+                    CodeAddr(at)
+                );
                 Diagnostic::new(message)
             })
         };
@@ -244,7 +256,9 @@ impl PlannedKernel<'_> {
         });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
-            form.ok_or_else(|| Diagnostic::new("the plan names a count that the kernel does not have"))
+            form.ok_or_else(|| {
+                Diagnostic::new("the plan names a count that the kernel does not have")
+            })
         });
         Ok(PlanProblem {
             equalities: self.system.equalities.clone(),

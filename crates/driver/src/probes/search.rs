@@ -51,7 +51,12 @@ impl PlannedKernel<'_> {
         }
         let order: Vec<(OpIndex, ProbeQuantity)> = QUANTITIES
             .iter()
-            .flat_map(|&quantity| self.system.blocks.keys().map(move |&first| (first, quantity)))
+            .flat_map(|&quantity| {
+                self.system
+                    .blocks
+                    .keys()
+                    .map(move |&first| (first, quantity))
+            })
             .collect();
         let chosen = match options.rule {
             ProbedBlocks::Plan => self.least_weight(problem, &order, wanted)?,
@@ -106,7 +111,10 @@ impl PlannedKernel<'_> {
         problem.candidates = self.candidates(order, &BTreeSet::new());
         problem.targets = wanted.iter().map(|(_, form)| form.clone()).collect();
         let first = find_plan(&problem).map_err(|at| underivable(wanted, at))?;
-        let issues = first.probes.iter().filter(|&&at| is_of(at, ProbeQuantity::Issues));
+        let issues = first
+            .probes
+            .iter()
+            .filter(|&&at| is_of(at, ProbeQuantity::Issues));
         let probed = issues.filter_map(|&at| order.get(at).map(|of| of.0));
         problem.candidates = self.candidates(order, &probed.collect());
         let second = find_plan(&problem).map_err(|at| underivable(wanted, at))?;
@@ -145,8 +153,11 @@ impl PlannedKernel<'_> {
         // Slots in the order of addresses, both counters of a block together.
         let mut slots: Vec<usize> = found.probes.clone();
         slots.sort_by_key(|&at| order.get(at).copied());
-        let slot_of: BTreeMap<usize, usize> =
-            slots.iter().enumerate().map(|(slot, &at)| (at, slot)).collect();
+        let slot_of: BTreeMap<usize, usize> = slots
+            .iter()
+            .enumerate()
+            .map(|(slot, &at)| (at, slot))
+            .collect();
         let probes = slots.iter().filter_map(|&at| {
             let &(first, quantity) = order.get(at)?;
             let addr = self.addr(first);

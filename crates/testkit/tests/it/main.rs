@@ -52,6 +52,7 @@ mod timed;
 mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
+mod warp_hybrid;
 mod wave_access_classes;
 mod wave_bounds;
 mod wave_rules;
