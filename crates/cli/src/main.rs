@@ -24,6 +24,7 @@ mod run;
 mod run_set;
 mod sandwich;
 mod splits;
+mod stages;
 mod values;
 
 use std::io::{self, Write};

@@ -11,6 +11,7 @@ use warpbound_report::to_json;
 
 use crate::arguments::{Format, Input, OutputArguments};
 use crate::output::Output;
+use crate::stages::Stages;
 use crate::{CommandError, input, launched_session, print};
 
 /// Arguments of `metrics`.
@@ -30,6 +31,9 @@ pub(crate) struct MetricsArguments {
     /// Draw activity factors and memory intensities as bars
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Print the times of the stages to standard error: parse, execute, analyse
+    #[arg(long)]
+    pub(crate) timing: bool,
     /// Limit of the warp instructions of a run [default: 1000000000]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_instructions: Option<u64>,
@@ -42,6 +46,7 @@ pub(crate) struct MetricsArguments {
 
 /// Executes launches without timing and reports their metrics; returns the exit code.
 pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> {
+    let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
     if library.is_text() {
         let message = "metrics are of GPU kernels, this is mini-SIMT";
@@ -51,7 +56,7 @@ pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> 
     let mut runs = Vec::new();
     for path in &arguments.launch {
         let grid = input::grid(path)?;
-        runs.push(measured(&library, arguments, &grid)?);
+        runs.push(measured(&library, arguments, &grid, &mut stages)?);
     }
     let set = MetricsSet::new(arguments.input.name(), runs);
     if let Some(path) = &arguments.svg {
@@ -62,6 +67,7 @@ pub(crate) fn metrics(arguments: &MetricsArguments) -> Result<u8, CommandError> 
         Format::Json => to_json(&set),
     };
     print(out, &text)?;
+    stages.print();
     Ok(0)
 }
 
@@ -70,6 +76,7 @@ fn measured(
     library: &Library,
     arguments: &MetricsArguments,
     grid: &LaunchFile,
+    stages: &mut Stages,
 ) -> Result<RunMetrics, CommandError> {
     let name = arguments.kernel.as_deref();
     let session = launched_session(library, &arguments.input, name, grid)?;
@@ -78,11 +85,15 @@ fn measured(
         max_instructions: arguments.max_instructions,
         ..RunOptions::default()
     };
+    let prepared = session.prepare(kernel)?;
+    stages.end("parse");
     let run = session.execute(kernel, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;
-    let prepared = session.prepare(kernel)?;
+    stages.end("execute");
+    let metrics = run.metrics(&prepared, grid)?;
+    stages.end("analyse");
     Ok(RunMetrics {
         launch: grid.file.clone(),
-        metrics: run.metrics(&prepared, grid)?,
+        metrics,
     })
 }
