@@ -8,8 +8,10 @@ use crate::arguments::{
     SandwichArguments, SplitsArguments, TemplateArguments,
 };
 use crate::later::Deferred;
+use crate::metrics::MetricsArguments;
 use crate::{
     CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, predict, run, sandwich,
+    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, run, sandwich,
     splits,
 };
 
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Hybrid(Deferred<HybridArguments>),
     /// Predict how often each block of a kernel runs in a launch, without running it
     Predict(Deferred<predict::PredictArguments>),
+    /// Execute launches without timing and report activity factor, memory intensity, instruction mix and divergence
+    Metrics(Deferred<MetricsArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -66,5 +70,6 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
         Command::Predict(arguments) => predict::predict(&arguments.0),
+        Command::Metrics(arguments) => metrics::metrics(&arguments.0),
     }
 }

@@ -33,11 +33,11 @@ pub mod metrics;
 mod metrics_text;
 pub mod predict;
 pub mod predict_tree;
+pub mod probe_plan;
 pub mod report_writer;
 mod run;
 pub mod sandwich;
 mod sandwich_svg;
-pub mod probe_plan;
 pub mod splits;
 mod svg;
 mod table;
@@ -46,6 +46,7 @@ pub mod timed;
 mod timed_text;
 pub mod timed_waves;
 pub mod trace;
+pub mod warp_hybrid;
 
 pub use access::AccessReport;
 pub use audit::AuditReport;
@@ -64,12 +65,13 @@ pub use listing::Listing;
 pub use metrics::MetricsReport;
 pub use predict::PredictReport;
 pub use predict_tree::TreeReport;
+pub use probe_plan::ProbePlan;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
-pub use probe_plan::ProbePlan;
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
+pub use warp_hybrid::WarpHybridReport;
 
 use serde::Serialize;
 

@@ -35,6 +35,7 @@ mod oracle;
 mod predict_check;
 mod probe_check;
 mod probe_overhead;
+mod paper_metrics;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -133,6 +134,12 @@ const COMMANDS: &[Command] = &[
         summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
         help: sandwiches::HELP,
         run: sandwiches::run,
+    },
+    Command {
+        name: "paper-metrics",
+        summary: "activity factor and memory intensity of the seven kernels of efficient-instrumentation-2014",
+        help: paper_metrics::HELP,
+        run: paper_metrics::run,
     },
     Command {
         name: "listing-speed",
