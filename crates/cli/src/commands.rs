@@ -10,9 +10,8 @@ use crate::arguments::{
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, predict, run, sandwich,
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, run, sandwich,
-    splits,
+    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, predict, run,
+    sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
