@@ -4,12 +4,14 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments,
-    SandwichArguments, SplitsArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, QueryArguments,
+    RunArguments, SandwichArguments, SplitsArguments, TemplateArguments,
 };
+use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, run, sandwich, splits,
+    CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, lint, list, run,
+    sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -43,6 +45,10 @@ pub(crate) enum Command {
     Sandwich(Deferred<SandwichArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
+    /// Check the control words of kernels: whether each result is present when it is read
+    Lint(Deferred<QueryArguments>),
+    /// Write a cubin again, with its code taken apart
+    Instrument(Deferred<InstrumentArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -62,5 +68,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
+        Command::Lint(arguments) => lint::lint(&arguments.0),
+        Command::Instrument(arguments) => instrument::instrument(&arguments.0),
     }
 }

@@ -27,6 +27,7 @@ pub mod mini;
 pub mod monotone;
 pub mod perceptron;
 pub mod random;
+pub mod rewriting;
 pub mod targets;
 pub mod wave_issue_rules;
 pub mod wave_programs;
