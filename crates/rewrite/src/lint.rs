@@ -284,4 +284,48 @@ mod tests {
         let sample: Vec<&String> = found.iter().take(40).collect();
         assert!(found.is_empty(), "{}: {sample:#?}", found.len());
     }
+
+    /// Findings in a kernel of nbody after its control words were changed one at a time: changes made, and found.
+    fn planted(change: impl Fn(u64, u32) -> Option<u64>) -> (usize, usize) {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+        let data = std::fs::read(format!("{folder}/nbody.sm_61.cubin")).unwrap();
+        let image = Image::parse(&data).unwrap();
+        let kernel = &image.kernels().unwrap()[0];
+        let (mut made, mut found) = (0, 0);
+        for (group, slot) in (0..kernel.code().len() / 32).flat_map(|g| (0..3).map(move |s| (g, s)))
+        {
+            let mut code = kernel.code().to_vec();
+            let control = code[group * 32..].first_chunk_mut::<8>().unwrap();
+            let Some(changed) = change(u64::from_le_bytes(*control), 21 * slot) else {
+                continue;
+            };
+            *control = changed.to_le_bytes();
+            let program = SassProgram::decode(Arch::Sm61, &code).unwrap();
+            let lifted = warpbound_ir::lift(kernel, &Program::Nvidia(program.clone())).unwrap();
+            let cfg = ThreadCfg::build(&lifted, &Default::default()).unwrap();
+            made += 1;
+            found += usize::from(!lint(&lifted, &program, &cfg).findings.is_empty());
+        }
+        (made, found)
+    }
+
+    /// A stall count of 5 or more, lowered to 1: the result is read too early, where the next instruction reads it.
+    #[test]
+    fn a_lowered_stall_count_is_found() {
+        let (made, found) = planted(|control, shift| {
+            let code = control >> shift & 0x1f;
+            matches!(code, 5..=15 | 21..=27).then(|| control & !(0x1f << shift) | 1 << shift)
+        });
+        assert!(made >= 10 && found * 2 >= made, "{found} of {made}");
+    }
+
+    /// A wait mask, cleared.
+    #[test]
+    fn a_removed_wait_is_found() {
+        let (made, found) = planted(|control, shift| {
+            let mask = 0x3f << (shift + 11);
+            (control & mask != 0).then_some(control & !mask)
+        });
+        assert!(made >= 5 && found * 2 >= made, "{found} of {made}");
+    }
 }

@@ -64,7 +64,10 @@ impl EditedCode {
                         Some(Listed::BlockIndex) => block_indices.push(here),
                         None => {}
                     }
-                    (self.placed(new, *start, next, &map)?, slot_bits(new.control))
+                    (
+                        self.placed(new, *start, next, &map)?,
+                        slot_bits(new.control),
+                    )
                 }
                 Emitted::Back(target) => {
                     let to = self.new_target(*target, *target, &map)?;

@@ -198,7 +198,11 @@ fn source_lines_move_with_the_code() {
 /// A variable that is added has an address of its own in constant bank 4.
 #[test]
 fn a_variable_is_added() {
-    for (source, others) in [("module_variables", 2), ("nbody", 0)] {
+    for (source, others) in [
+        ("module_variables", 2),
+        ("nbody", 1),
+        ("walsh_transform", 0),
+    ] {
         let path = format!(
             "{}/../../kernels/built/{source}.sm_61.cubin",
             env!("CARGO_MANIFEST_DIR")
