@@ -4,13 +4,15 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments,
-    SandwichArguments, SplitsArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, QueryArguments,
+    RunArguments, SandwichArguments, SplitsArguments, TemplateArguments,
 };
+use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;
 use crate::{
     CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, predict, run,
+    CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, lint, list, run,
     sandwich, splits,
 };
 
@@ -49,6 +51,10 @@ pub(crate) enum Command {
     Predict(Deferred<predict::PredictArguments>),
     /// Execute launches without timing and report activity factor, memory intensity, instruction mix and divergence
     Metrics(Deferred<MetricsArguments>),
+    /// Check the control words of kernels: whether each result is present when it is read
+    Lint(Deferred<QueryArguments>),
+    /// Write a cubin again, with its code taken apart
+    Instrument(Deferred<InstrumentArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -70,5 +76,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
         Command::Predict(arguments) => predict::predict(&arguments.0),
         Command::Metrics(arguments) => metrics::metrics(&arguments.0),
+        Command::Lint(arguments) => lint::lint(&arguments.0),
+        Command::Instrument(arguments) => instrument::instrument(&arguments.0),
     }
 }

@@ -46,6 +46,7 @@ mod published_bounds;
 mod published_cycles;
 mod random_programs;
 mod replay;
+mod rewriting;
 mod shapes;
 mod single_warps;
 mod split_bounds;
