@@ -17,6 +17,7 @@ mod later;
 mod launches;
 mod list;
 mod output;
+mod probes;
 mod progress;
 mod run;
 mod run_set;

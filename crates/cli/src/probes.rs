@@ -145,7 +145,7 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let plan = plan.map_err(Diagnostic::new).map_err(in_file(&arguments.plan))?;
     let is_npy = arguments.counters.extension().is_some_and(|extension| extension == "npy");
     let counters = match is_npy {
-        true => ProbeCounters::from_npy(&input::data(&arguments.counters)?),
+        true => ProbeCounters::from_npy(&input::contents(&arguments.counters)?),
         false => ProbeCounters::from_csv(&input::text(&arguments.counters)?),
     };
     let counters = counters.map_err(in_file(&arguments.counters))?;

@@ -63,7 +63,7 @@ pub use metrics::MetricsReport;
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
-pub use probe_plan::ProbePlan;
+pub use probe_plan::{DecodedReport, DecodedValue, ProbePlan};
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
 

@@ -13,7 +13,8 @@ use warpbound_report::probe_plan::{
     DerivedCount, KnownBlockCount, Probe, ProbeQuantity, ProbedBlocks, WantedCount,
 };
 
-use super::{PlannedKernel, ProbeOptions, QUANTITIES};
+use super::{PlannedKernel, QUANTITIES};
+use crate::Prediction;
 
 /// Wanted counts with their forms.
 pub(super) type WantedForms = Vec<(WantedCount, LinearForm)>;
@@ -28,16 +29,12 @@ const LANE_COST: u64 = 2;
 const SECOND_COST: u64 = 1;
 
 impl PlannedKernel<'_> {
-    /// Fills in the known counts, the probes and the derivations of a plan.
+    /// Fills in the probes and the derivations of a plan.
     pub(super) fn find_probes(
         &self,
         plan: &mut ProbePlan,
         wanted: &WantedForms,
-        options: &ProbeOptions,
     ) -> Result<(), Diagnostic> {
-        if options.rule == ProbedBlocks::Plan {
-            plan.known = self.known_counts(&options.predicted);
-        }
         let mut problem = PlanProblem {
             equalities: self.system.equalities.clone(),
             known: vec![self.system.warps.clone(), self.system.threads.clone()],
@@ -53,7 +50,7 @@ impl PlannedKernel<'_> {
             .iter()
             .flat_map(|&quantity| self.system.blocks.keys().map(move |&first| (first, quantity)))
             .collect();
-        let chosen = match options.rule {
+        let chosen = match plan.rule {
             ProbedBlocks::Plan => self.least_weight(problem, &order, wanted)?,
             ProbedBlocks::All => {
                 // Equalities and known counts are left out, so that nothing but the counters is trusted.
@@ -74,16 +71,13 @@ impl PlannedKernel<'_> {
     }
 
     /// Lists what is predicted, in the order of blocks.
-    fn known_counts(
-        &self,
-        predicted: &BTreeMap<OpIndex, [Option<u64>; 2]>,
-    ) -> Vec<KnownBlockCount> {
+    pub(super) fn known_counts(&self, prediction: &Prediction) -> Vec<KnownBlockCount> {
         let mut known = Vec::new();
-        for (first, values) in predicted {
+        for (first, count) in &prediction.counts {
             if !self.system.blocks.contains_key(first) {
                 continue;
             }
-            for (quantity, value) in QUANTITIES.into_iter().zip(values) {
+            for (quantity, value) in QUANTITIES.into_iter().zip([count.issues, count.lanes]) {
                 known.extend(value.map(|value| KnownBlockCount {
                     at: self.addr(*first).0,
                     quantity,
