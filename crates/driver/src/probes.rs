@@ -18,16 +18,16 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 
 use crate::bound::warp_graph_assumptions;
-use crate::{BoundOptions, KernelFlow, Prediction, PredictOptions, Prepared, Session};
+use crate::{BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
+use search::WantedForms;
+use system::{ProbeSystem, holds_in_every_run};
 pub use warpbound_report::probe_plan::{
     DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
     WantedCount,
 };
-use search::WantedForms;
-use system::{ProbeSystem, holds_in_every_run};
 
 /// Options of a plan of probes.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl Session {
         let knowledge = self.launch(kernel, &options.bound)?;
         let planned = self.planned_kernel(&prepared, &knowledge.context, &options.bound)?;
         let prediction = match &options.launch {
-            Some(launch) if options.rule == ProbedBlocks::Plan => {
+            Some(launch) if options.rule != ProbedBlocks::All => {
                 Some(self.predict(&prepared, launch, &options.predict))
             }
             _ => None,
@@ -81,9 +81,9 @@ impl Session {
         };
         let isa = self.image.isa().to_string();
         let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
-        let plan = plan.map(|plan| ProbePlan {
-            notes: why_none.into_iter().collect(),
-            ..plan
+        let plan = plan.map(|mut plan| {
+            plan.notes.extend(why_none);
+            plan
         });
         plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
@@ -111,15 +111,17 @@ impl Session {
         context: &LaunchContext,
         options: &BoundOptions,
     ) -> Result<PlannedKernel<'a>, Diagnostic> {
-        let fail = |diagnostic: Diagnostic| {
-            self.locate(diagnostic.in_kernel(prepared.kernel.demangled()))
-        };
+        let fail =
+            |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
         if matches!(prepared.program, Program::Mini(_)) {
-            return Err(fail(Diagnostic::new("plans of probes are for GPU kernels, this is mini-SIMT")));
+            return Err(fail(Diagnostic::new(
+                "plans of probes are for GPU kernels, this is mini-SIMT",
+            )));
         }
         let flow = self.flow(prepared, context, options)?;
         if let Some(name) = flow.external_names().first() {
-            let message = format!("calls {name}, which is not in the file: its lanes may end there");
+            let message =
+                format!("calls {name}, which is not in the file: its lanes may end there");
             return Err(fail(Diagnostic::new(message)));
         }
         let system = ProbeSystem::new(&prepared.code, &flow, holds_in_every_run);
@@ -166,12 +168,14 @@ impl PlannedKernel<'_> {
             known: Vec::new(),
             probes: Vec::new(),
             derived: Vec::new(),
-            assumptions: assumptions.map(|a| format!("{}: {}", a.id, a.text)).collect(),
+            assumptions: assumptions
+                .map(|a| format!("{}: {}", a.id, a.text))
+                .collect(),
             metrics,
             notes: Vec::new(),
         };
         let wanted = self.wanted(&plan.metrics)?;
-        if let Some(prediction) = prediction.filter(|_| options.rule == ProbedBlocks::Plan) {
+        if let Some(prediction) = prediction {
             plan.known = self.known_counts(prediction);
         }
         self.find_probes(&mut plan, &wanted)?;
@@ -197,7 +201,10 @@ impl PlannedKernel<'_> {
             for (&first, forms) in &self.system.blocks {
                 let weight = weight(first)?;
                 let of = forms.of(quantity).terms();
-                terms.extend(of.iter().map(|&(unknown, factor)| (unknown, factor * weight)));
+                terms.extend(
+                    of.iter()
+                        .map(|&(unknown, factor)| (unknown, factor * weight)),
+                );
             }
             LinearForm::sum(terms)
         };
@@ -241,7 +248,8 @@ impl PlannedKernel<'_> {
         for metric in metrics {
             match metric {
                 ProbeMetric::Counts => {
-                    let both = |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
+                    let both =
+                        |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
                     names.extend(blocks.iter().flat_map(both));
                 }
                 ProbeMetric::Activity => {
@@ -268,7 +276,10 @@ impl PlannedKernel<'_> {
         let block = |at: u32, quantity| {
             let form = self.form_at(at, quantity).cloned();
             form.ok_or_else(|| {
-                let message = format!("the plan names a block at {}, where none begins", CodeAddr(at));
+                let message = format!(
+                    "the plan names a block at {}, where none begins",
+                    CodeAddr(at)
+                );
                 Diagnostic::new(message)
             })
         };
@@ -282,7 +293,9 @@ impl PlannedKernel<'_> {
         });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
-            form.ok_or_else(|| Diagnostic::new("the plan names a count that the kernel does not have"))
+            form.ok_or_else(|| {
+                Diagnostic::new("the plan names a count that the kernel does not have")
+            })
         });
         Ok(PlanProblem {
             equalities: self.system.equalities.clone(),

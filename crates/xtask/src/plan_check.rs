@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_driver::probes::system::holds_in_every_run;
-use warpbound_driver::probes::{ProbeCounters, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks};
+use warpbound_driver::probes::{
+    ProbeCounters, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks,
+};
 use warpbound_driver::{BoundOptions, Kernel, LaunchFile, Session};
 use warpbound_launch::PathOrder;
 use warpbound_testkit::probe_plans::{BlockPlan, random_plans, run_counts};
@@ -75,7 +77,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         false => repository.cuda_launches()?,
     };
     for path in launches {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if names.is_empty() || names.iter().any(|start| name.starts_with(start)) {
             let added = total.add_launch(repository, &build, &name);
             added.with_context(|| name.clone())?;
@@ -107,12 +113,22 @@ fn sessions(
     build: &str,
     names: &[String],
 ) -> anyhow::Result<Vec<(String, Session)>> {
-    let extension = if build.starts_with("gfx") { "co" } else { "cubin" };
+    let extension = if build.starts_with("gfx") {
+        "co"
+    } else {
+        "cubin"
+    };
     let files = crate::repository::files_with_extension(&repository.built_kernels(), extension)?;
     let mut sessions = Vec::new();
     for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_of_build = name.split_once('.').is_some_and(|(_, rest)| rest == format!("{build}.{extension}"));
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let is_of_build = name
+            .split_once('.')
+            .is_some_and(|(_, rest)| rest == format!("{build}.{extension}"));
         let is_named = names.is_empty() || names.iter().any(|start| name.starts_with(start));
         if is_of_build && is_named {
             sessions.push((name.clone(), Session::open(&name, &fs::read(&path)?)?));
@@ -190,7 +206,8 @@ impl PlanTotal {
                     Some(is_refused) => {
                         self.forged += 1;
                         if !is_refused {
-                            self.differences.push(format!("{name}: a forged proof is accepted"));
+                            self.differences
+                                .push(format!("{name}: a forged proof is accepted"));
                         }
                     }
                     None => {}
@@ -200,15 +217,26 @@ impl PlanTotal {
     }
 
     /// Decodes the counters of a launch and compares all counts with those of the run.
-    fn add_launch(&mut self, repository: &Repository, build: &str, name: &str) -> anyhow::Result<()> {
+    fn add_launch(
+        &mut self,
+        repository: &Repository,
+        build: &str,
+        name: &str,
+    ) -> anyhow::Result<()> {
         let folder = repository.launches();
         let files = |file: &str| {
             fs::read(folder.join(file)).map_err(|error| Diagnostic::new(error.to_string()))
         };
         let launch = LaunchFile::parse(name, &fs::read_to_string(folder.join(name))?, &files)?;
         let source = name.split('.').next().unwrap_or_default();
-        let extension = if build.starts_with("gfx") { "co" } else { "cubin" };
-        let path = repository.built_kernels().join(format!("{source}.{build}.{extension}"));
+        let extension = if build.starts_with("gfx") {
+            "co"
+        } else {
+            "cubin"
+        };
+        let path = repository
+            .built_kernels()
+            .join(format!("{source}.{build}.{extension}"));
         let Ok(cubin) = fs::read(path) else {
             return Ok(());
         };
@@ -228,7 +256,10 @@ impl PlanTotal {
             ..ProbeOptions::default()
         };
         let planned = session.probe_plan(kernel, &options)?;
-        let entry = self.with_launch.entry(format!("{source} {}", kernel.name)).or_default();
+        let entry = self
+            .with_launch
+            .entry(format!("{source} {}", kernel.name))
+            .or_default();
         *entry = (planned.blocks, entry.1.max(planned.probed_blocks()));
         self.launches += 1;
         for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
@@ -243,7 +274,10 @@ impl PlanTotal {
                 op.and_then(|op| of.get(op.index())).copied().unwrap_or(0)
             };
             for plan in [&general, &planned] {
-                let values = plan.probes.iter().map(|probe| count(probe.at, probe.quantity));
+                let values = plan
+                    .probes
+                    .iter()
+                    .map(|probe| count(probe.at, probe.quantity));
                 let values: Vec<u64> = values.collect();
                 let counters = ProbeCounters::from_csv(&ProbeCounters::to_csv(plan, &values))?;
                 self.compare(name, &session, kernel, plan, &counters, &launch, &count);
@@ -283,14 +317,19 @@ impl PlanTotal {
     }
 
     fn print(&self) {
-        println!("{} kernels, {} blocks, slowest plan {:.2?}", self.kernels, self.blocks, self.slowest);
+        println!(
+            "{} kernels, {} blocks, slowest plan {:.2?}",
+            self.kernels, self.blocks, self.slowest
+        );
         for (why, kernels) in &self.refused {
             println!("  refused {kernels}: {why}");
         }
         for (rule, probed) in &self.probed {
             let share = 100.0 * *probed as f64 / self.blocks.max(1) as f64;
             let free = self.free.get(rule).copied().unwrap_or(0);
-            println!("  rule {rule}: {probed} blocks with probes ({share:.1} %), {free} kernels without any");
+            println!(
+                "  rule {rule}: {probed} blocks with probes ({share:.1} %), {free} kernels without any"
+            );
         }
         println!("  counters of the plans: {}", self.counters);
         let blocks: usize = self.with_launch.values().map(|of| of.0).sum();
@@ -302,7 +341,10 @@ impl PlanTotal {
             self.with_launch.len(),
             100.0 * probed as f64 / blocks.max(1) as f64
         );
-        println!("weights compared with the optimum of all sets: {}", self.enumerated);
+        println!(
+            "weights compared with the optimum of all sets: {}",
+            self.enumerated
+        );
         println!("forged proofs: {}", self.forged);
         println!(
             "{} launches in both orders, plans with and without the launch: {} counts decoded",
