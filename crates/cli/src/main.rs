@@ -22,6 +22,7 @@ mod list;
 mod metrics;
 mod output;
 mod predict;
+mod probes;
 mod progress;
 mod run;
 mod run_set;

@@ -67,7 +67,7 @@ pub use listing::Listing;
 pub use metrics::MetricsReport;
 pub use predict::PredictReport;
 pub use predict_tree::TreeReport;
-pub use probe_plan::ProbePlan;
+pub use probe_plan::{DecodedReport, DecodedValue, ProbePlan};
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;

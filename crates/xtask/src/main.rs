@@ -32,10 +32,11 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod paper_metrics;
+mod plan_check;
 mod predict_check;
 mod probe_check;
 mod probe_overhead;
-mod paper_metrics;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -129,6 +130,12 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "plan-check",
+        summary: "plans of probes: sizes, forged proofs, the optimum by enumeration, counts of all own launches",
+        help: plan_check::HELP,
+        run: plan_check::run,
     },
     Command {
         name: "replay",
