@@ -14,8 +14,8 @@ use warpbound_report::ProbePlan;
 use warpbound_report::probe_plan::ProbeQuantity;
 use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::{
-    CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeRequest, ProbeStyle, ProbedCode,
-    ProbedQuantity, plan_edits,
+    CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeFault, ProbeRequest, ProbeStyle,
+    ProbedCode, ProbedQuantity, plan_edits,
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
@@ -54,6 +54,8 @@ pub struct InstrumentOptions {
     pub counters: CounterKind,
     /// Most registers of a thread; `None` is what a block of the plan's size can have on every chip.
     pub most_registers: Option<u16>,
+    /// Mistake that a test plants.
+    pub fault: Option<ProbeFault>,
 }
 
 /// Instrumented kernel.
@@ -131,7 +133,8 @@ impl Target<'_> {
         // The digest of the plan is the first word.
         let words = request.counters as u64 + 1;
         let variable = rewriter.add_variable(COUNTERS, 8 * words)?;
-        let liveness = Liveness::compute(&self.prepared.code, self.program, self.cfg);
+        let code = &self.prepared.code;
+        let liveness = Liveness::with_fault(code, self.program, self.cfg, options.fault);
         let probed = ProbedCode {
             code: &self.prepared.code,
             program: self.program,
@@ -140,6 +143,7 @@ impl Target<'_> {
             registers: kernel.registers,
             address_offset: variable.offset,
             first_byte: 8,
+            fault: options.fault,
         };
         let edits = plan_edits(&probed, &request)?;
         self.apply(&mut rewriter, &edits)?;
@@ -306,5 +310,18 @@ impl InstrumentedKernel {
             names: Vec::new(),
             values: words.collect(),
         })
+    }
+}
+
+impl Session {
+    /// Writes a cubin again without changes; `name` is that of the file in messages.
+    ///
+    /// # Errors
+    ///
+    /// The file is no cubin that can be written.
+    pub fn rewrite(name: &str, file: &[u8]) -> Result<Vec<u8>, Diagnostic> {
+        let rewriter = CubinRewriter::open(file);
+        let written = rewriter.and_then(CubinRewriter::finish);
+        written.map_err(|diagnostic| diagnostic.in_file(name.to_owned()))
     }
 }

@@ -253,6 +253,7 @@ fn check_kernel(
                 style,
                 counters,
                 most_registers: None,
+                fault: None,
             };
             let made = plan_of(&own.session, kernel, &launch, rule, ProbeMetric::Counts).and_then(
                 |plan| {

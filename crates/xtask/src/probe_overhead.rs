@@ -224,6 +224,7 @@ fn row(own: &OwnKernel, number: u64, timed: &TimedOptions) -> anyhow::Result<Row
             style,
             counters,
             most_registers: None,
+            fault: None,
         };
         let Ok(instrumented) = own
             .session

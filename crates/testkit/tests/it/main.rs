@@ -37,6 +37,7 @@ mod own_kernels;
 mod passing;
 mod perceptron;
 mod planted_faults;
+mod probes;
 mod published_bounds;
 mod published_cycles;
 mod random_programs;
