@@ -142,10 +142,7 @@ pub fn find_plan(problem: &PlanProblem) -> Result<MeasurementPlan, NotDerivable>
 }
 
 /// The plan of the basis that the candidates in this order give.
-fn plan_in_order(
-    problem: &PlanProblem,
-    order: &[usize],
-) -> Result<MeasurementPlan, NotDerivable> {
+fn plan_in_order(problem: &PlanProblem, order: &[usize]) -> Result<MeasurementPlan, NotDerivable> {
     let (mut echelon, mut origins) = free_rows(problem);
     for &at in order {
         let Some(candidate) = problem.candidates.get(at) else {

@@ -7,7 +7,7 @@ use std::path::Path;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, LaunchSet,
-    Library, MarkedSites, mini,
+    Library, MarkedSites, MeasuredCounts, mini,
 };
 
 /// Maximum size of an input from a pipe, and of a text file.
@@ -162,6 +162,11 @@ pub(crate) fn words(path: &Path) -> Result<String, Diagnostic> {
         true => utf8(read(std::io::stdin().lock(), STDIN, MAX_BYTES)?, STDIN),
         false => text(path),
     }
+}
+
+/// Reads counts of instructions.
+pub(crate) fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
+    MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
 }
 
 fn text(path: &Path) -> Result<String, Diagnostic> {

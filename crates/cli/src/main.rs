@@ -5,6 +5,7 @@
 
 mod arguments;
 mod audit;
+mod audit_counts;
 mod bound;
 mod commands;
 mod cta;
@@ -16,12 +17,15 @@ mod kernels;
 mod later;
 mod launches;
 mod list;
+mod metrics;
 mod output;
+mod predict;
 mod progress;
 mod run;
 mod run_set;
 mod sandwich;
 mod splits;
+mod stages;
 mod values;
 
 use std::io::{self, Write};

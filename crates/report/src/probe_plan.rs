@@ -220,10 +220,7 @@ impl ProbePlan {
             ("rule", self.rule.name().to_owned()),
             ("wanted", wanted.join(", ")),
             ("blocks", self.blocks.to_string()),
-            (
-                "probed",
-                format!("{probed} blocks ({} %)", share(probed)),
-            ),
+            ("probed", format!("{probed} blocks ({} %)", share(probed))),
             (
                 "counters",
                 format!(

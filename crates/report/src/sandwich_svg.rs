@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::sandwich::{SandwichReport, part};
-use crate::svg::escaped;
+use crate::svg::{escaped, printable};
 
 /// Width of a bar, and distance from a bar to the next one.
 const BAR: f64 = 72.0;
@@ -95,16 +95,6 @@ impl SandwichReport {
             format!("worst run: {}", printable(&self.worst_run)),
         ]
     }
-}
-
-/// Returns a text of at most 100 characters without control characters, which XML does not allow.
-fn printable(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut shown: String = text.chars().map(visible).take(100).collect();
-    if text.chars().nth(100).is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 /// Role of a bar.

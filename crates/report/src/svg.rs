@@ -409,6 +409,16 @@ fn back_path(cells: &[Cell], route: &Route, lane: f64) -> String {
     )
 }
 
+/// Returns a text of at most 100 characters without control characters, which XML does not allow.
+pub(crate) fn printable(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut shown: String = text.chars().map(visible).take(100).collect();
+    if text.chars().nth(100).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -2,7 +2,8 @@
 //! addresses moved, and the file written again.
 //!
 //! [`CubinRewriter`] takes a cubin apart; [`EditedCode`] is the code of one section, in which every reference to an
-//! address is a label. What cannot be moved is refused with its address, and nothing is written.
+//! address is a label. What cannot be moved is refused with its address, and nothing is written. [`probes`] are the
+//! instructions that count executions of blocks, in registers that [`liveness`] shows to be free.
 
 mod code;
 mod cubin;

@@ -32,8 +32,10 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod predict_check;
 mod probe_check;
 mod probe_overhead;
+mod paper_metrics;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -134,6 +136,12 @@ const COMMANDS: &[Command] = &[
         run: sandwiches::run,
     },
     Command {
+        name: "paper-metrics",
+        summary: "activity factor and memory intensity of the seven kernels of efficient-instrumentation-2014",
+        help: paper_metrics::HELP,
+        run: paper_metrics::run,
+    },
+    Command {
         name: "listing-speed",
         summary: "instructions listed per second, compared with NVIDIA's disassembler",
         help: listing_speed::HELP,
@@ -186,6 +194,12 @@ const COMMANDS: &[Command] = &[
         summary: "formulas of bounds in the counts of loops against the bounds at random points",
         help: formulas::HELP,
         run: formulas::run,
+    },
+    Command {
+        name: "predict-check",
+        summary: "compare predicted counts with those of functional runs",
+        help: predict_check::HELP,
+        run: predict_check::run,
     },
     Command {
         name: "profiles",

@@ -64,18 +64,7 @@ impl<'a> InstructionStatistics<'a> {
 
     /// Returns the counts by class, most frequent first.
     pub(crate) fn classes(&self) -> Vec<ClassCount> {
-        let class = |at| {
-            let program = &self.prepared.program;
-            let name = program.class_name(at);
-            let name = name.unwrap_or(InstrClass::Other.name());
-            match (program.class(at), program.access(at)) {
-                (Some(InstrClass::LoadStore | InstrClass::Atomic), Some((access, _))) => {
-                    format!("{name} {}", access.space.name())
-                }
-                _ => name.to_owned(),
-            }
-        };
-        let groups = self.group_by(class);
+        let groups = self.group_by(|at| class_of(self.prepared, at));
         let count = |(class, (issued, _))| ClassCount { class, issued };
         groups.into_iter().map(count).collect()
     }
@@ -120,22 +109,8 @@ impl<'a> InstructionStatistics<'a> {
 
     /// Returns the counts of instructions at which lanes can diverge, in order of address.
     pub(crate) fn branches(&self) -> Vec<BranchCount> {
-        let can_part = |op: &Op| match op.control {
-            ControlEffect::Next
-            | ControlEffect::Push(..)
-            | ControlEffect::Reconverge
-            | ControlEffect::SetActive(_)
-            | ControlEffect::End => false,
-            ControlEffect::Indirect { .. } => true,
-            ControlEffect::Jump(_)
-            | ControlEffect::Branch { .. }
-            | ControlEffect::Call(_)
-            | ControlEffect::Pop(_)
-            | ControlEffect::Exit
-            | ControlEffect::Unsupported(_) => !op.condition.is_always(),
-        };
         self.issued_operations()
-            .filter(|(_, op, _)| can_part(op))
+            .filter(|(at, ..)| self.prepared.can_part(OpIndex(*at as u32)))
             .map(|(at, op, issued)| BranchCount {
                 address: op.addr.to_string(),
                 mnemonic: self.mnemonic(at).to_owned(),
@@ -150,12 +125,7 @@ impl<'a> InstructionStatistics<'a> {
     pub(crate) fn memory(&self) -> Vec<MemoryCount> {
         let mut groups: BTreeMap<(&str, &str), MemoryCount> = BTreeMap::new();
         for (at, op, issued) in self.issued_operations() {
-            let program = &self.prepared.program;
-            // Instruction sets without classes have no sizes of accesses either.
-            let access = match program.class(at) {
-                Some(_) => program.access(at),
-                None => access_of(op),
-            };
+            let access = access_at(self.prepared, at, op);
             let Some((access, bytes)) = access else {
                 continue;
             };
@@ -173,6 +143,32 @@ impl<'a> InstructionStatistics<'a> {
             count.bytes += threads.saturating_mul(bytes.into());
         }
         groups.into_values().collect()
+    }
+}
+
+/// Returns the class of an operation in statistics; loads, stores and atomics are divided by space.
+pub(crate) fn class_of(prepared: &Prepared<'_>, at: usize) -> String {
+    let program = &prepared.program;
+    let name = program.class_name(at);
+    let name = name.unwrap_or(InstrClass::Other.name());
+    match (program.class(at), program.access(at)) {
+        (Some(InstrClass::LoadStore | InstrClass::Atomic), Some((access, _))) => {
+            format!("{name} {}", access.space.name())
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Returns the memory effect of an operation and the bytes that each lane accesses.
+pub(crate) fn access_at(
+    prepared: &Prepared<'_>,
+    at: usize,
+    op: &Op,
+) -> Option<(MemoryEffect, u32)> {
+    // Instruction sets without classes have no sizes of accesses either.
+    match prepared.program.class(at) {
+        Some(_) => prepared.program.access(at),
+        None => access_of(op),
     }
 }
 
@@ -215,5 +211,28 @@ fn access_name(access: MemoryEffect) -> &'static str {
         (_, false) => "load",
         (false, true) => "store",
         (true, true) => "atomic",
+    }
+}
+
+impl Prepared<'_> {
+    /// Whether the lanes of a warp may part at an operation.
+    pub(crate) fn can_part(&self, at: OpIndex) -> bool {
+        let Some(op) = self.code.get(at) else {
+            return false;
+        };
+        match op.control {
+            ControlEffect::Next
+            | ControlEffect::Push(..)
+            | ControlEffect::Reconverge
+            | ControlEffect::SetActive(_)
+            | ControlEffect::End => false,
+            ControlEffect::Indirect { .. } => true,
+            ControlEffect::Jump(_)
+            | ControlEffect::Branch { .. }
+            | ControlEffect::Call(_)
+            | ControlEffect::Pop(_)
+            | ControlEffect::Exit
+            | ControlEffect::Unsupported(_) => !op.condition.is_always(),
+        }
     }
 }

@@ -282,7 +282,7 @@ fn memory_and_barriers() {
         &[reg(1), NewOperand::memory(2, 0), pair],
     );
     builds(
-        "LDS.64 R2, [R4-0x8]",
+        "LDS.64 R2, [R4+-0x8]",
         Lds,
         &[B64],
         &[reg(2), NewOperand::memory(4, -8)],

@@ -1,0 +1,161 @@
+//! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
+
+mod report;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::blocks::Blocks;
+use warpbound_analyse::launch_profile::{LaunchedWarp, NoProfile, ValueOrigin};
+use warpbound_analyse::prediction::CountPredictor;
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::{Deadline, Diagnostic};
+use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
+use warpbound_isa::Program;
+use warpbound_launch::LaunchFile;
+
+use crate::block_counts::{BlockCount, BlockCounts};
+use crate::bound::profile::code_targets;
+use crate::{Contents, Prepared, ProfileOptions, Session};
+
+/// Options of a prediction.
+#[derive(Clone, Debug)]
+pub struct PredictOptions {
+    /// Use of the contents of buffers.
+    pub contents: Contents,
+    /// Most operations that are executed for all warps together.
+    pub steps: u64,
+    /// Time after which the counts of the remaining warps are unknown.
+    pub deadline: Deadline,
+}
+
+impl Default for PredictOptions {
+    fn default() -> PredictOptions {
+        PredictOptions {
+            contents: Contents::Any,
+            steps: 200_000_000,
+            deadline: Deadline::default(),
+        }
+    }
+}
+
+/// Predicted count of one block, summed over the warps of a launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PredictedCount {
+    /// Executions by a warp; `None` if they do not follow from the launch.
+    pub issues: Option<u64>,
+    /// Active lanes, summed over these executions; `None` if they do not follow from the launch.
+    pub lanes: Option<u64>,
+    /// Operations whose unknown condition, target or meaning makes the count unknown; empty if it is known.
+    pub unknown_at: BTreeSet<OpIndex>,
+}
+
+/// Counts of all blocks of a kernel in one launch.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// Blocks of the code that are counted.
+    pub blocks: Blocks,
+    /// Count of each block by its first operation.
+    pub counts: BTreeMap<OpIndex, PredictedCount>,
+    /// Warps of the launch.
+    pub warps: u64,
+    /// Warps that were executed; the others are equal to one of them.
+    pub executed: u64,
+    /// The first warp that could not be followed, and the reason; then no count is known.
+    pub lost: Option<(LaunchedWarp, NoProfile)>,
+    /// Buffers whose contents the counts rest on.
+    pub buffers: Vec<String>,
+}
+
+impl Prediction {
+    /// Returns whether both counts of each block are known.
+    pub fn is_whole(&self) -> bool {
+        let mut counts = self.counts.values();
+        counts.all(|count| count.issues.is_some() && count.lanes.is_some())
+    }
+
+    /// Returns the blocks of which both counts are known.
+    pub fn known(&self) -> BlockCounts {
+        let known = self.counts.iter().filter_map(|(&first, count)| {
+            let (issues, lanes) = (count.issues?, count.lanes?);
+            Some((first, BlockCount { issues, lanes }))
+        });
+        BlockCounts {
+            blocks: known.collect(),
+        }
+    }
+}
+
+impl Session {
+    /// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown (SOUNDNESS 15).
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, or the instruction set is one that predictions do not cover.
+    pub fn predict(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &LaunchFile,
+        options: &PredictOptions,
+    ) -> Result<Prediction, Diagnostic> {
+        let what = match &prepared.program {
+            Program::Nvidia(_) => None,
+            Program::Amd(_) => Some("GCN3, whose waves keep masks of lanes in registers"),
+            Program::Mini(_) => Some("mini-SIMT programs"),
+        };
+        if let Some(what) = what {
+            let message = format!("predictions do not cover {what}");
+            let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
+            return Err(self.locate(diagnostic));
+        }
+        let (blocks, indirect) = blocks_and_targets(&prepared.code);
+        let limits = ProfileOptions {
+            contents: options.contents,
+            steps: options.steps,
+            deadline: options.deadline,
+            indirect,
+            loops: Vec::new(),
+        };
+        let (tally, buffers) = self.with_launch_values(prepared, launch, &limits, |values| {
+            CountPredictor::new(values, &blocks).predict_all()
+        })?;
+        let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
+            let first = blocks.get(index).first;
+            let known = |count| match tally.unknown_at.is_empty() {
+                true => u64::try_from(count).ok(),
+                false => None,
+            };
+            let count = PredictedCount {
+                issues: known(tally.issues),
+                lanes: known(tally.lanes),
+                unknown_at: tally.unknown_at.clone(),
+            };
+            (first, count)
+        });
+        Ok(Prediction {
+            counts: counts.collect(),
+            warps: tally.warps,
+            executed: tally.executed,
+            lost: tally.lost,
+            // Counts that no address decided rest on no contents.
+            buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
+                true => buffers,
+                false => Vec::new(),
+            },
+            blocks,
+        })
+    }
+}
+
+/// Returns the blocks of a code, and the operations that its indirect jumps can reach; none where they are unknown.
+fn blocks_and_targets(code: &Code) -> (Blocks, BTreeMap<OpIndex, BTreeSet<OpIndex>>) {
+    let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+    if code.ops.iter().any(is_indirect)
+        && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
+    {
+        let targets = code_targets(&thread);
+        return (thread.space.blocks, targets);
+    }
+    (Blocks::build(code, &BTreeSet::new()), BTreeMap::new())
+}
