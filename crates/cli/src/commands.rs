@@ -7,11 +7,12 @@ use crate::arguments::{
     DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments,
     SandwichArguments, SplitsArguments, TemplateArguments,
 };
+use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, predict, run,
-    sandwich, splits,
+    CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, list, metrics,
+    predict, run, sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Sandwich(Deferred<SandwichArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
+    /// Write a cubin whose kernel counts the executions of its blocks
+    Instrument(Deferred<InstrumentArguments>),
     /// Predict how often each block of a kernel runs in a launch, without running it
     Predict(Deferred<predict::PredictArguments>),
     /// Execute launches without timing and report activity factor, memory intensity, instruction mix and divergence
@@ -68,6 +71,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
+        Command::Instrument(arguments) => instrument::instrument(&arguments.0),
         Command::Predict(arguments) => predict::predict(&arguments.0),
         Command::Metrics(arguments) => metrics::metrics(&arguments.0),
     }

@@ -169,7 +169,8 @@ pub(crate) fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
     MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
 }
 
-fn text(path: &Path) -> Result<String, Diagnostic> {
+/// Reads a file of text.
+pub(crate) fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     utf8(read(file, &name, MAX_BYTES)?, &name)

@@ -2,20 +2,18 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
-use warpbound_driver::probes::{ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks};
+use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
-    BoundOptions, COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel,
-    LaunchFile, Library, NamePattern, ProbeStyle, Session, StatedLaunches,
+    COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, Library,
+    NamePattern, ProbeStyle, Session,
 };
 use warpbound_report::to_json;
 
 use crate::arguments::Input;
 use crate::output::Output;
-use crate::probes::{Blocks, Metric};
 use crate::{CommandError, input, print};
 
 /// Realisation of probes.
@@ -27,6 +25,48 @@ enum Style {
     Memory,
     /// Two sums in memory, as the paper's figure 2: instructions times active lanes, and times lanes of a warp
     Paper,
+}
+
+/// Rule by which blocks get probes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BlockRule {
+    /// Each block
+    All,
+    /// Blocks on the sides of branches that depend on the thread index
+    Tainted,
+    /// The least weight from which all wanted counts follow
+    Plan,
+}
+
+/// Counts that are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    /// Issues and lanes of each block
+    Counts,
+    /// Instructions times issues and lanes: the activity factor
+    Activity,
+    /// Accesses of global memory, and instructions: the memory intensity
+    Memory,
+}
+
+impl From<BlockRule> for ProbedBlocks {
+    fn from(rule: BlockRule) -> ProbedBlocks {
+        match rule {
+            BlockRule::All => ProbedBlocks::All,
+            BlockRule::Tainted => ProbedBlocks::Tainted,
+            BlockRule::Plan => ProbedBlocks::Plan,
+        }
+    }
+}
+
+impl From<Wanted> for ProbeMetric {
+    fn from(wanted: Wanted) -> ProbeMetric {
+        match wanted {
+            Wanted::Counts => ProbeMetric::Counts,
+            Wanted::Activity => ProbeMetric::Activity,
+            Wanted::Memory => ProbeMetric::Memory,
+        }
+    }
 }
 
 /// Arguments of `instrument`.
@@ -45,10 +85,10 @@ pub(crate) struct InstrumentArguments {
     plan: Option<PathBuf>,
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
-    blocks: Blocks,
+    blocks: BlockRule,
     /// Counts that are wanted, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
-    metrics: Vec<Metric>,
+    metrics: Vec<Wanted>,
     /// Realisation of the probes
     #[arg(long, value_enum, default_value = "registers")]
     probe: Style,
@@ -82,14 +122,9 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
             plan.map_err(|d| d.in_file(path.display().to_string()))?
         }
         None => {
-            let options = ProbeOptions {
-                bound: bound_options(launch.as_ref()),
-                launch: launch.clone().map(Arc::new),
-                rule: ProbedBlocks::from(arguments.blocks),
-                metrics: arguments.metrics.iter().copied().map(ProbeMetric::from).collect(),
-                ..ProbeOptions::default()
-            };
-            session.probe_plan(kernel, &options)?
+            let metrics = arguments.metrics.iter().copied().map(ProbeMetric::from);
+            let rule = ProbedBlocks::from(arguments.blocks);
+            session.plan_for(kernel, launch.as_ref(), rule, metrics.collect())?
         }
     };
     let (style, counters) = match arguments.probe {
@@ -107,8 +142,14 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     let stem = arguments.output.with_extension("");
     let mut files = vec![
         (arguments.output.clone(), made.bytes.clone()),
-        (stem.with_extension("plan.json"), to_json(&plan).into_bytes()),
-        (stem.with_extension("h"), header(&plan, &made, counters).into_bytes()),
+        (
+            stem.with_extension("plan.json"),
+            to_json(&plan).into_bytes(),
+        ),
+        (
+            stem.with_extension("h"),
+            header(&plan, &made, counters).into_bytes(),
+        ),
     ];
     if let Some(path) = &arguments.launch {
         let text = launch_text(path, &stem, &made)?;
@@ -119,23 +160,8 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     Ok(0)
 }
 
-fn bound_options(launch: Option<&LaunchFile>) -> BoundOptions {
-    BoundOptions {
-        block: launch.map(|launch| launch.block),
-        launches: StatedLaunches {
-            file: launch.cloned().map(Arc::new),
-            ..StatedLaunches::default()
-        },
-        ..BoundOptions::default()
-    }
-}
-
 /// Returns the content of the only image with the kernel.
-fn image(
-    library: &Library,
-    input: &Input,
-    kernel: Option<&str>,
-) -> Result<Vec<u8>, CommandError> {
+fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u8>, CommandError> {
     let mut images = library.select(&input.selection())?;
     if let Some(kernel) = kernel {
         let pattern = NamePattern::new(kernel);
@@ -143,11 +169,16 @@ fn image(
     }
     match images.as_slice() {
         [only] => Ok(library.extract(*only)?.contents),
-        [] => Err(Diagnostic::new("no image has such a kernel").in_file(library.name()).into()),
+        [] => Err(Diagnostic::new("no image has such a kernel")
+            .in_file(library.name())
+            .into()),
         several => {
             let message = format!("{} images have such a kernel", several.len());
             let hint = "choose with --arch or --image";
-            Err(Diagnostic::new(message).in_file(library.name()).hint(hint).into())
+            Err(Diagnostic::new(message)
+                .in_file(library.name())
+                .hint(hint)
+                .into())
         }
     }
 }
@@ -168,11 +199,7 @@ fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
 
 /// Returns the text of the launch file with the variable of the counters. Files that the launch names are those in its
 /// own folder.
-fn launch_text(
-    path: &Path,
-    stem: &Path,
-    made: &InstrumentedKernel,
-) -> Result<String, Diagnostic> {
+fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<String, Diagnostic> {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let folder = std::fs::canonicalize(match folder.as_os_str().is_empty() {
         true => Path::new("."),
@@ -208,7 +235,9 @@ fn header(plan: &ProbePlan, made: &InstrumentedKernel, counters: CounterKind) ->
     let names: Vec<String> = match counters {
         CounterKind::Probes => {
             let probes = plan.probes.iter();
-            probes.map(|p| format!("\"0x{:04x},{}\"", p.at, p.quantity.name())).collect()
+            probes
+                .map(|p| format!("\"0x{:04x},{}\"", p.at, p.quantity.name()))
+                .collect()
         }
         CounterKind::Sums => vec![
             "\"instructions x active lanes\"".to_owned(),
@@ -246,7 +275,11 @@ fn header(plan: &ProbePlan, made: &InstrumentedKernel, counters: CounterKind) ->
 
 /// Returns what was done.
 fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
-    let in_memory = made.homes.iter().filter(|home| **home == CounterHome::Memory).count();
+    let in_memory = made
+        .homes
+        .iter()
+        .filter(|home| **home == CounterHome::Memory)
+        .count();
     let [before, after] = made.registers;
     let [instructions, inserted] = made.instructions;
     let mut text = format!(

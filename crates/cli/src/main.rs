@@ -13,6 +13,7 @@ mod extract;
 mod graph;
 mod hybrid;
 mod input;
+mod instrument;
 mod kernels;
 mod later;
 mod launches;

@@ -1,6 +1,7 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
@@ -10,8 +11,7 @@ use warpbound_isa::Program;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{ElementType, GlobalMemory, LaunchBuffer, LaunchFile, LaunchVariable};
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
-use warpbound_report::probe_plan::ProbeQuantity;
+use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::{
     CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeFault, ProbeRequest, ProbeStyle,
@@ -19,7 +19,10 @@ use warpbound_rewrite::probes::{
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
-use crate::{Prepared, ProbeCounters, Session};
+use crate::probes::{ProbeMetric, ProbedBlocks};
+use crate::{
+    BoundOptions, PredictOptions, Prepared, ProbeCounters, ProbeOptions, Session, StatedLaunches,
+};
 
 /// Name of the variable with the counters.
 pub const COUNTERS: &str = "warpbound_counters";
@@ -323,5 +326,43 @@ impl Session {
         let rewriter = CubinRewriter::open(file);
         let written = rewriter.and_then(CubinRewriter::finish);
         written.map_err(|diagnostic| diagnostic.in_file(name.to_owned()))
+    }
+}
+
+impl Session {
+    /// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::probe_plan`].
+    pub fn plan_for(
+        &self,
+        kernel: &Kernel,
+        launch: Option<&LaunchFile>,
+        rule: ProbedBlocks,
+        metrics: Vec<ProbeMetric>,
+    ) -> Result<ProbePlan, Diagnostic> {
+        let mut predicted = BTreeMap::new();
+        if let Some(launch) = launch {
+            let prepared = self.prepare(kernel)?;
+            let prediction = self.predict(&prepared, launch, &PredictOptions::default())?;
+            let counts = prediction.counts.iter();
+            predicted.extend(counts.map(|(&at, count)| (at, [count.issues, count.lanes])));
+        }
+        let options = ProbeOptions {
+            bound: BoundOptions {
+                block: launch.map(|launch| launch.block),
+                launches: StatedLaunches {
+                    file: launch.cloned().map(Arc::new),
+                    ..StatedLaunches::default()
+                },
+                ..BoundOptions::default()
+            },
+            launch: launch.cloned().map(Arc::new),
+            rule,
+            metrics,
+            predicted,
+        };
+        self.probe_plan(kernel, &options)
     }
 }

@@ -6,9 +6,9 @@
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_driver::probe_plan::ProbeQuantity;
+use warpbound_driver::probes::{ProbePlan, ProbeQuantity};
 use warpbound_driver::{
-    CounterKind, InstrumentedKernel, Prepared, ProbePlan, RunOptions, Session, TimedOptions,
+    CounterKind, InstrumentedKernel, Prepared, RunOptions, Session, TimedOptions,
 };
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::Program;

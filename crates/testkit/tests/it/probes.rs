@@ -1,9 +1,9 @@
 //! Probes in machine code: their counters are the counts of the same run, and the kernel computes the same.
 
-use warpbound_driver::probes::{ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks};
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{
-    BoundOptions, CounterKind, GpuModel, InstrumentOptions, Parameter, ProbeFault, ProbeStyle,
-    Session, TimedOptions,
+    CounterKind, GpuModel, InstrumentOptions, Parameter, ProbeFault, ProbeStyle, Session,
+    TimedOptions,
 };
 use warpbound_launch::StartCaches;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -57,17 +57,8 @@ fn problems(
     let kernel = found[0];
     let original = session.prepare(kernel).expect("it decodes");
     let launch = (reference.launch)(number);
-    let plan_options = ProbeOptions {
-        bound: BoundOptions {
-            block: Some(launch.block),
-            ..BoundOptions::default()
-        },
-        launch: Some(std::sync::Arc::new(launch.clone())),
-        rule,
-        metrics: vec![ProbeMetric::Counts],
-        ..ProbeOptions::default()
-    };
-    let plan: ProbePlan = session.probe_plan(kernel, &plan_options).expect("a plan");
+    let plan = session.plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts]);
+    let plan = plan.expect("a plan");
     let options = InstrumentOptions {
         style,
         counters,
