@@ -78,8 +78,7 @@ pub use warpbound_launch::{
 };
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
-pub use warpbound_report::{ProbePlan, probe_plan};
-pub use warpbound_rewrite::probes::{CounterHome, ProbeStyle};
+pub use warpbound_rewrite::probes::{CounterHome, ProbeFault, ProbeStyle};
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };

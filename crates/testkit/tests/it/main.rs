@@ -42,6 +42,7 @@ mod perceptron;
 mod planted_faults;
 mod predictions;
 mod probe_plans;
+mod probes;
 mod published_bounds;
 mod published_cycles;
 mod random_programs;
