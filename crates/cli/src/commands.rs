@@ -10,8 +10,8 @@ use crate::arguments::{
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, run, sandwich,
-    splits,
+    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, predict, run,
+    sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Sandwich(Deferred<SandwichArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
+    /// Predict how often each block of a kernel runs in a launch, without running it
+    Predict(Deferred<predict::PredictArguments>),
     /// Execute launches without timing and report activity factor, memory intensity, instruction mix and divergence
     Metrics(Deferred<MetricsArguments>),
 }
@@ -66,6 +68,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
+        Command::Predict(arguments) => predict::predict(&arguments.0),
         Command::Metrics(arguments) => metrics::metrics(&arguments.0),
     }
 }

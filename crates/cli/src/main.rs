@@ -19,6 +19,7 @@ mod launches;
 mod list;
 mod metrics;
 mod output;
+mod predict;
 mod progress;
 mod run;
 mod run_set;

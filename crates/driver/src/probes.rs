@@ -17,14 +17,16 @@ use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
-use warpbound_report::probe_plan::{ProbeMetric, ProbeQuantity, ProbedBlocks, WantedCount};
 
 use crate::bound::warp_graph_assumptions;
 use crate::{BoundOptions, KernelFlow, Prepared, Session};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
+pub use warpbound_report::probe_plan::{
+    DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
+    WantedCount,
+};
 use search::WantedForms;
 use system::{ProbeSystem, holds_in_every_run};
 
@@ -69,6 +71,22 @@ impl Session {
         let planned = self.planned_kernel(&prepared, &knowledge.context, &options.bound)?;
         let plan = planned.plan(&self.image.isa().to_string(), &knowledge.context, options);
         plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
+    }
+
+    /// Returns the relations between the counts of the blocks of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::probe_plan`].
+    pub fn probe_system(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<ProbeSystem, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let knowledge = self.launch(kernel, options)?;
+        let planned = self.planned_kernel(&prepared, &knowledge.context, options)?;
+        Ok(planned.system)
     }
 
     /// Analyses a kernel for a plan.

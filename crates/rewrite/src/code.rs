@@ -14,6 +14,7 @@ use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::ControlWord;
 use warpbound_isa::nvidia::{Arch, Opcode, SassProgram};
 
+pub(crate) use assemble::Assembled;
 pub use map::CodeMap;
 use references::Reference;
 
@@ -308,6 +309,12 @@ impl EditedCode {
             self.replaced = true;
         }
         Ok(())
+    }
+
+    /// Whether a register holds a target.
+    pub(crate) fn has_indirect_branches(&self) -> bool {
+        let mut instrs = self.instrs.iter();
+        instrs.any(|instr| matches!(instr.reference, Reference::Anchor(_)))
     }
 
     /// Whether instructions were inserted or replaced.

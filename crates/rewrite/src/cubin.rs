@@ -2,6 +2,8 @@
 
 mod attributes;
 mod finish;
+mod lines;
+mod tables;
 mod variable;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -32,6 +32,9 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod predict_check;
+mod probe_check;
+mod probe_overhead;
 mod paper_metrics;
 mod profiles;
 mod rebuilt;
@@ -193,6 +196,12 @@ const COMMANDS: &[Command] = &[
         run: formulas::run,
     },
     Command {
+        name: "predict-check",
+        summary: "compare predicted counts with those of functional runs",
+        help: predict_check::HELP,
+        run: predict_check::run,
+    },
+    Command {
         name: "profiles",
         summary: "compare launch profiles with the instructions that each warp issues",
         help: profiles::HELP,
@@ -233,6 +242,18 @@ const COMMANDS: &[Command] = &[
         summary: "train the digit perceptrons in kernels/data/perceptron",
         help: train_perceptron::HELP,
         run: train_perceptron::run,
+    },
+    Command {
+        name: "probe-check",
+        summary: "compare the counters of instrumented kernels with the counts of the same runs, all launches and modes",
+        help: probe_check::HELP,
+        run: probe_check::run,
+    },
+    Command {
+        name: "probe-overhead",
+        summary: "simulated cycles of instrumented kernels, by kind of probe",
+        help: probe_overhead::HELP,
+        run: probe_overhead::run,
     },
 ];
 

@@ -3,7 +3,7 @@
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use super::map::{CodeMap, address, target_address};
-use super::references::{self, Reference};
+use super::references::{self, Listed, Reference};
 use super::{EditedCode, GROUP, NewInstr, NewTarget, OldInstr, SLOTS, slot_bits};
 
 /// Groups are filled up to this many instructions: `ptxas` pads sections to 64 bytes.
@@ -33,6 +33,9 @@ enum Emitted<'a> {
 pub(crate) struct Assembled {
     pub(crate) bytes: Vec<u8>,
     pub(crate) map: CodeMap,
+    /// Addresses of inserted instructions that end threads, and that read the index of the block.
+    pub(crate) exits: Vec<CodeAddr>,
+    pub(crate) block_indices: Vec<CodeAddr>,
 }
 
 impl EditedCode {
@@ -44,6 +47,7 @@ impl EditedCode {
     pub(crate) fn assemble(&self) -> Result<Assembled, Diagnostic> {
         let (list, map, stubs) = self.layout()?;
         let mut words = Vec::with_capacity(list.len());
+        let (mut exits, mut block_indices) = (Vec::new(), Vec::new());
         for (position, emitted) in list.iter().enumerate() {
             // The offset is relative to the next word.
             let next = address(position as u32) + 8;
@@ -72,6 +76,8 @@ impl EditedCode {
         Ok(Assembled {
             bytes: pack(&words),
             map,
+            exits,
+            block_indices,
         })
     }
 

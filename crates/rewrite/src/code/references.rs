@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
 use warpbound_isa::nvidia::{Arch, Opcode, OperandValue, SassInstr, SassProgram, canonical, table};
-use warpbound_isa::{BranchTarget, Guard, InstrFlow, StackToken};
+use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, ValueSource};
 
 use super::{OldInstr, slot_bits};
 
@@ -82,6 +82,29 @@ fn decode(arch: Arch, word: u64, control: u32) -> Option<(SassProgram, SassInstr
     let program = SassProgram::decode(arch, &code).ok()?;
     let instr = *program.instrs.first()?;
     Some((program, instr))
+}
+
+/// Instructions whose addresses the attributes of a kernel list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Listed {
+    /// Ends threads.
+    Exit,
+    /// Reads a part of the index of the block.
+    BlockIndex,
+}
+
+/// The list of attributes to which an instruction belongs.
+pub(crate) fn listed(arch: Arch, word: u64) -> Option<Listed> {
+    match opcode(arch, word)? {
+        Opcode::Exit => Some(Listed::Exit),
+        Opcode::S2r => {
+            let (program, instr) = decode(arch, word, plain_slot(0))?;
+            let source = program.effects(&instr).source;
+            let is_block = matches!(source, ValueSource::Special(SpecialReg::BlockIndex(_)));
+            is_block.then_some(Listed::BlockIndex)
+        }
+        _ => None,
+    }
 }
 
 /// Opcode of a word.

@@ -2,8 +2,9 @@
 
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use crate::code::CodeMap;
-use crate::elf::fault;
+use super::tables::ListedBranch;
+use crate::code::{Assembled, CodeMap};
+use crate::elf::{Fields, fault};
 
 /// Whether and how the value of an attribute depends on addresses of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +66,11 @@ const CONTENTS: [(u8, Contents); 45] = [
     (0x4c, Contents::Plain),     // NUM_BARRIERS
 ];
 
-/// Number of the attribute with register counts.
+/// Numbers of the attributes with register counts, exits, reads of the block's index, and indirect branches.
 const REGCOUNT: u8 = 0x2f;
+const EXITS: u8 = 0x1c;
+const BLOCK_INDICES: u8 = 0x1d;
+const INDIRECT_BRANCHES: u8 = 0x34;
 
 /// One record in a section.
 struct Record {
@@ -165,23 +169,93 @@ fn move_word(
 
 /// Moves the addresses in records of indirect branches.
 fn move_branches(words: &mut [[u8; 4]], map: &CodeMap, at: u64) -> Result<(), Diagnostic> {
-    const NUMBER: u8 = 0x34;
     let mut rest = words;
     while !rest.is_empty() {
         let Some(([branch, _kind, count], tail)) = rest.split_first_chunk_mut::<3>() else {
             return Err(fault(at, "the last indirect branch is cut short"));
         };
-        move_word(branch, |old| map.instr(old), at, NUMBER)?;
+        move_word(branch, |old| map.instr(old), at, INDIRECT_BRANCHES)?;
         let count = usize::try_from(u32::from_le_bytes(*count)).unwrap_or(usize::MAX);
         let Some((targets, tail)) = tail.split_at_mut_checked(count) else {
             return Err(fault(at, "an indirect branch has too few targets"));
         };
         for target in targets {
-            move_word(target, |old| map.target(old), at, NUMBER)?;
+            move_word(target, |old| map.target(old), at, INDIRECT_BRANCHES)?;
         }
         rest = tail;
     }
     Ok(())
+}
+
+/// Adds the addresses of inserted instructions to the lists of a kernel's attributes.
+pub(super) fn add_addresses(
+    data: &mut Vec<u8>,
+    offset: u64,
+    assembled: &Assembled,
+) -> Result<(), Diagnostic> {
+    for (number, added) in [
+        (EXITS, &assembled.exits),
+        (BLOCK_INDICES, &assembled.block_indices),
+    ] {
+        if added.is_empty() {
+            continue;
+        }
+        let found = records(data, offset)?;
+        let record = found.into_iter().find(|record| record.number == number);
+        let (start, length) = record.map_or((data.len(), 0), |r| (r.start - 4, r.length + 4));
+        let old = data.get(start + 4..start + length).unwrap_or_default();
+        let (words, _) = old.as_chunks::<4>();
+        let mut all: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        all.extend(added.iter().map(|address| address.0));
+        all.sort_unstable();
+        let size = u16::try_from(all.len() * 4)
+            .map_err(|_| fault(offset, "a list of addresses is too long for its attribute"))?;
+        let mut new = vec![4, number];
+        new.extend(size.to_le_bytes());
+        new.extend(all.iter().flat_map(|word| word.to_le_bytes()));
+        data.splice(start..start + length, new);
+    }
+    Ok(())
+}
+
+/// The indirect branches that a section of attributes lists, by address.
+pub(super) fn listed_branches(
+    data: &[u8],
+    offset: u64,
+) -> Result<Vec<(CodeAddr, ListedBranch)>, Diagnostic> {
+    let mut branches = Vec::new();
+    for record in records(data, offset)? {
+        if record.number != INDIRECT_BRANCHES {
+            continue;
+        }
+        let value = data.get(record.start..record.start + record.length);
+        let fields = Fields(value.unwrap_or_default());
+        let mut at = 0;
+        while let (Some(branch), Some(kind), Some(count)) =
+            (fields.u32(at), fields.u32(at + 4), fields.u32(at + 8))
+        {
+            at += 12;
+            let end = usize::try_from(count)
+                .ok()
+                .and_then(|n| at.checked_add(n.checked_mul(4)?));
+            let end = end.filter(|end| *end <= record.length).ok_or_else(|| {
+                fault(
+                    offset,
+                    "an indirect branch has more targets than its attribute",
+                )
+            })?;
+            let targets = (at..end)
+                .step_by(4)
+                .filter_map(|at| fields.u32(at).map(CodeAddr));
+            let listed = ListedBranch {
+                is_call: kind == 1,
+                targets: targets.collect(),
+            };
+            branches.push((CodeAddr(branch), listed));
+            at = end;
+        }
+    }
+    Ok(branches)
 }
 
 /// Sets the register count of a kernel in the section of the file's attributes.

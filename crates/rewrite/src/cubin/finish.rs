@@ -1,11 +1,13 @@
 //! The file with all edits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 
-use super::{CubinRewriter, attributes};
-use crate::code::CodeMap;
+use super::lines::{self, Base};
+use super::tables::{self, ListedBranch};
+use super::{CubinRewriter, STT_FUNC, attributes};
+use crate::code::{Assembled, CodeMap};
 use crate::elf::{ElfRelocation, ElfSymbol, fault};
 
 /// Section type of attributes (`.nv.info`).
@@ -26,7 +28,7 @@ pub struct RewrittenCubin {
 }
 
 /// Code sections that were laid out anew, by section index.
-pub(super) type Maps = BTreeMap<usize, CodeMap>;
+type Maps = BTreeMap<usize, CodeMap>;
 
 impl CubinRewriter<'_> {
     /// Writes the file.
@@ -46,12 +48,19 @@ impl CubinRewriter<'_> {
     pub fn finish_with_maps(mut self) -> Result<RewrittenCubin, Diagnostic> {
         let mut maps = Maps::new();
         let mut named = BTreeMap::new();
-        for (&section, code) in &self.codes {
+        for (section, code) in std::mem::take(&mut self.codes) {
             if !code.is_edited() {
                 continue;
             }
-            let assembled = code.assemble()?;
             let name = code.section.strip_prefix(".text.").unwrap_or(&code.section);
+            let in_kernel = |error: Diagnostic| error.in_kernel(name);
+            let assembled = code.assemble()?;
+            if code.has_indirect_branches() {
+                self.move_tables(section, &assembled.map)
+                    .map_err(in_kernel)?;
+            }
+            self.move_attributes(section, &assembled)
+                .map_err(in_kernel)?;
             named.insert(name.to_owned(), assembled.map.clone());
             maps.insert(section, assembled.map);
             if let Some(section) = self.elf.sections.get_mut(section) {
@@ -60,10 +69,11 @@ impl CubinRewriter<'_> {
         }
         let mut emptied = Vec::new();
         if !maps.is_empty() {
-            emptied = self.move_debug_sections(&maps)?;
-            self.move_relocations(&maps)?;
-            self.move_attributes(&maps)?;
+            let old_values: Vec<u64> = self.symbols.iter().map(|symbol| symbol.value).collect();
+            self.move_fields(&maps)?;
+            self.move_addends(&maps)?;
             self.move_symbols(&maps)?;
+            emptied = self.move_debug_sections(&maps, &old_values);
         }
         self.write_registers()?;
         Ok(RewrittenCubin {
@@ -101,19 +111,36 @@ impl CubinRewriter<'_> {
         self.elf.set_symbols(&self.symbols)
     }
 
-    /// Moves the addresses that relocations change, and the addresses that they refer to.
-    fn move_relocations(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
+    /// Moves the addresses in edited sections that relocations change.
+    fn move_fields(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
         for table in 0..self.elf.sections.len() {
             let Some((changed, offset)) = self.relocated_section(table) else {
                 continue;
             };
+            let Some(map) = maps.get(&changed) else {
+                continue;
+            };
+            let mut entries = self.elf.relocations(table);
+            for entry in &mut entries {
+                entry.at = moved_field(map, entry.at, offset)?;
+            }
+            self.elf.set_relocations(table, &entries);
+        }
+        Ok(())
+    }
+
+    /// Moves the addends of relocations that refer to edited sections, but for those of debug sections.
+    fn move_addends(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
+        for table in 0..self.elf.sections.len() {
+            let Some((changed, offset)) = self.relocated_section(table) else {
+                continue;
+            };
+            if self.elf.sections.get(changed).is_some_and(is_debug) {
+                continue;
+            }
             let mut entries = self.elf.relocations(table);
             let mut is_changed = false;
             for entry in &mut entries {
-                if let Some(map) = maps.get(&changed) {
-                    entry.at = moved_field(map, entry.at, offset)?;
-                    is_changed = true;
-                }
                 let symbol = self.symbols.get(entry.symbol as usize);
                 let target = symbol
                     .and_then(|symbol| Some((symbol, maps.get(&usize::from(symbol.section))?)));
@@ -146,7 +173,6 @@ impl CubinRewriter<'_> {
     ) -> Result<bool, Diagnostic> {
         let Some(addend) = entry.addend else {
             let held = self.elf.sections.get(changed).map(|section| &section.data);
-            let is_debug = self.elf.sections.get(changed).is_some_and(is_debug);
             let at = usize::try_from(entry.at).unwrap_or(usize::MAX);
             let field = held.and_then(|data| data.get(at..)?.first_chunk::<8>());
             let is_zero = match (field, entry.number) {
@@ -155,7 +181,7 @@ impl CubinRewriter<'_> {
                 (Some(word), _) => word.get(..4) == Some(&[0; 4]),
                 (None, _) => false,
             };
-            if is_zero || is_debug {
+            if is_zero {
                 return Ok(false);
             }
             return Err(fault(
@@ -188,30 +214,68 @@ impl CubinRewriter<'_> {
         Ok(true)
     }
 
-    /// Moves the addresses in the attributes of edited sections.
-    fn move_attributes(&mut self, maps: &Maps) -> Result<(), Diagnostic> {
-        for section in &mut self.elf.sections {
-            if section.kind != SHT_CUDA_INFO {
-                continue;
-            }
-            if let Some(map) = maps.get(&(section.info as usize)) {
-                attributes::move_addresses(&mut section.data, section.offset, map)?;
+    /// Moves the addresses in the attributes of a code section, and adds those of inserted instructions.
+    fn move_attributes(&mut self, section: usize, assembled: &Assembled) -> Result<(), Diagnostic> {
+        for attributes in &mut self.elf.sections {
+            if attributes.kind == SHT_CUDA_INFO && attributes.info as usize == section {
+                let (data, offset) = (&mut attributes.data, attributes.offset);
+                attributes::move_addresses(data, offset, &assembled.map)?;
+                attributes::add_addresses(data, offset, assembled)?;
             }
         }
         Ok(())
     }
 
-    /// Moves or empties the debug sections that refer to edited code; returns the names of those that were emptied.
-    fn move_debug_sections(&mut self, _maps: &Maps) -> Result<Vec<String>, Diagnostic> {
+    /// Moves the addresses in constant bank 2 of a code section that has indirect branches. The section is still the
+    /// one of the file.
+    fn move_tables(&mut self, section: usize, map: &CodeMap) -> Result<(), Diagnostic> {
+        let Some(code) = self.elf.sections.get(section) else {
+            return Ok(());
+        };
+        let program = warpbound_isa::nvidia::SassProgram::decode(self.arch, &code.data)?;
+        let kernel = (code.info & 0xff_ffff) as usize;
+        let symbols = self.symbols.iter().enumerate();
+        let functions: BTreeSet<u32> = symbols
+            .filter(|(index, s)| {
+                *index != kernel && usize::from(s.section) == section && s.kind() == STT_FUNC
+            })
+            .filter_map(|(_, symbol)| u32::try_from(symbol.value).ok())
+            .collect();
+        let mut listed: BTreeMap<CodeAddr, ListedBranch> = BTreeMap::new();
+        for info in &self.elf.sections {
+            if info.kind == SHT_CUDA_INFO && info.info as usize == section {
+                listed.extend(attributes::listed_branches(&info.data, info.offset)?);
+            }
+        }
+        let prefix = format!(".nv.constant{}.", tables::LITERALS);
+        let bank = self
+            .elf
+            .sections
+            .iter_mut()
+            .find(|bank| bank.name.starts_with(&prefix) && bank.info as usize == section);
+        let mut nothing = Vec::new();
+        let bank = bank.map_or(&mut nothing, |bank| &mut bank.data);
+        tables::move_tables(&program, bank, &listed, &functions, map)
+    }
+
+    /// Moves the line tables, and empties the other debug sections with addresses, or a line table that cannot be moved;
+    /// returns the names of those that were emptied. `old_values` are those of the symbols in the file.
+    fn move_debug_sections(&mut self, maps: &Maps, old_values: &[u64]) -> Vec<String> {
         let mut emptied = Vec::new();
         for index in 0..self.elf.sections.len() {
             let Some(section) = self.elf.sections.get(index) else {
                 continue;
             };
-            if !is_debug(section) || section.data.is_empty() || section.name == PTX_TEXT {
+            let name = section.name.clone();
+            let is_kept = WITHOUT_ADDRESSES.contains(&name.as_str());
+            if !is_debug(section) || section.data.is_empty() || is_kept {
                 continue;
             }
-            emptied.push(section.name.clone());
+            let is_line_table = LINE_TABLES.contains(&name.as_str());
+            if is_line_table && self.move_lines(index, maps, old_values).is_ok() {
+                continue;
+            }
+            emptied.push(name);
             let tables = self.elf.relocation_tables(index);
             for emptied in tables.into_iter().chain([index]) {
                 if let Some(section) = self.elf.sections.get_mut(emptied) {
@@ -219,7 +283,53 @@ impl CubinRewriter<'_> {
                 }
             }
         }
-        Ok(emptied)
+        emptied
+    }
+
+    /// Moves the addresses of a line table.
+    fn move_lines(
+        &mut self,
+        index: usize,
+        maps: &Maps,
+        old_values: &[u64],
+    ) -> Result<(), Diagnostic> {
+        let tables = self.elf.relocation_tables(index);
+        let mut bases = BTreeMap::new();
+        for &table in &tables {
+            for entry in self.elf.relocations(table) {
+                let at = entry.symbol as usize;
+                let symbol = self.symbols.get(at);
+                let map = symbol.and_then(|symbol| maps.get(&usize::from(symbol.section)));
+                let base = Base {
+                    old_value: old_values.get(at).copied().unwrap_or(0),
+                    new_value: symbol.map_or(0, |symbol| symbol.value),
+                    map,
+                };
+                bases.insert(entry.at, base);
+            }
+        }
+        let Some(section) = self.elf.sections.get(index) else {
+            return Ok(());
+        };
+        let moved = lines::moved(&section.data, section.offset, &bases)?;
+        drop(bases);
+        let mut entries = Vec::new();
+        for table in tables {
+            let mut of_table = self.elf.relocations(table);
+            for entry in &mut of_table {
+                entry.at = *moved.fields.get(&entry.at).ok_or_else(|| {
+                    Diagnostic::new("a relocation of a line table is no address of a sequence")
+                })?;
+            }
+            entries.push((table, of_table));
+        }
+        for (table, of_table) in entries {
+            self.elf.set_relocations(table, &of_table);
+        }
+        if let Some(section) = self.elf.sections.get_mut(index) {
+            section.data = moved.bytes;
+        }
+        Ok(())
     }
 
     /// Writes the register counts into the attributes of the file.
@@ -236,8 +346,16 @@ impl CubinRewriter<'_> {
     }
 }
 
-/// The PTX text, which refers to no address.
-const PTX_TEXT: &str = ".nv_debug_ptx_txt";
+/// Debug sections without addresses: text, and the forms of entries.
+const WITHOUT_ADDRESSES: [&str; 4] = [
+    ".nv_debug_ptx_txt",
+    ".debug_str",
+    ".debug_line_str",
+    ".debug_abbrev",
+];
+
+/// Tables of source lines, and of lines of the PTX text.
+const LINE_TABLES: [&str; 2] = [".debug_line", ".nv_debug_line_sass"];
 
 /// Whether a section has facts for debuggers only.
 fn is_debug(section: &crate::elf::ElfSection) -> bool {
