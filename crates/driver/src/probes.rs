@@ -23,12 +23,12 @@ use crate::{BoundOptions, KernelFlow, Prepared, Session};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
+use search::WantedForms;
+use system::{ProbeSystem, holds_in_every_run};
 pub use warpbound_report::probe_plan::{
     DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
     WantedCount,
 };
-use search::WantedForms;
-use system::{ProbeSystem, holds_in_every_run};
 
 /// Options of a plan of probes.
 #[derive(Clone, Debug, Default)]

@@ -108,19 +108,23 @@ impl BlockPlan {
         let rank_of = |chosen: u32| {
             let mut rows = Residues::default();
             let bits = (0..forms.len()).filter(|bit| chosen >> bit & 1 == 1);
-            bits.filter(|&bit| rows.insert_rest(forms[bit].clone())).count()
+            bits.filter(|&bit| rows.insert_rest(forms[bit].clone()))
+                .count()
         };
         let needed = rank_of(u32::MAX);
         let weight = |chosen: u32| -> u64 {
             let bits = (0..forms.len()).filter(|bit| chosen >> bit & 1 == 1);
-            bits.map(|bit| self.problem.candidates[candidates[bit]].weight).sum()
+            bits.map(|bit| self.problem.candidates[candidates[bit]].weight)
+                .sum()
         };
         let mut sets: Vec<(u64, u32)> = (0..1_u32 << forms.len())
             .filter(|chosen| chosen.count_ones() as usize == needed)
             .map(|chosen| (weight(chosen), chosen))
             .collect();
         sets.sort_unstable();
-        let best = sets.into_iter().find(|&(_, chosen)| rank_of(chosen) == needed);
+        let best = sets
+            .into_iter()
+            .find(|&(_, chosen)| rank_of(chosen) == needed);
         best.map(|(weight, _)| weight)
     }
 
@@ -329,7 +333,9 @@ pub fn random_plans(
             let threads = u64::from(lanes.count_ones());
             let wrong = plan.differences(1, threads, &counted);
             let wrong = wrong.into_iter().take(1);
-            total.wrong.extend(wrong.map(|what| format!("program {number}: {what}")));
+            total
+                .wrong
+                .extend(wrong.map(|what| format!("program {number}: {what}")));
         }
     }
     total
