@@ -52,6 +52,7 @@ mod shapes;
 mod single_warps;
 mod split_bounds;
 mod split_sites;
+mod stamps;
 mod throughput;
 mod timed;
 mod timed_accounting;
