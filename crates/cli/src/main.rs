@@ -5,6 +5,7 @@
 
 mod arguments;
 mod audit;
+mod audit_counts;
 mod bound;
 mod commands;
 mod cta;
@@ -12,16 +13,22 @@ mod extract;
 mod graph;
 mod hybrid;
 mod input;
+mod instrument;
 mod kernels;
 mod later;
 mod launches;
+mod lint;
 mod list;
+mod metrics;
 mod output;
+mod predict;
+mod probes;
 mod progress;
 mod run;
 mod run_set;
 mod sandwich;
 mod splits;
+mod stages;
 mod values;
 
 use std::io::{self, Write};

@@ -4,12 +4,26 @@
 //! enough for inserted instructions, although lanes of a warp wait at other places: an instruction writes the copies of
 //! the lanes that execute it and of no other (SOUNDNESS, "Probes").
 
+use warpbound_analyse::blocks::Block;
 use warpbound_analyse::thread_cfg::ThreadCfg;
 use warpbound_graph::{DataflowProblem, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
 use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
 
 use crate::register_set::RegisterSet;
+
+/// Mistakes that tests plant, to show that they are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProbeFault {
+    /// A write under a guard ends a live range.
+    GuardedWritesKill,
+    /// No register counts as one that the program names.
+    NothingUsed,
+    /// Instructions before a probe keep their control words.
+    KeepsPairs,
+    /// Additions to memory do not wait until the value of the one before was read.
+    SharesScoreboard,
+}
 
 /// Registers in use at each operation of a kernel.
 pub struct Liveness {
@@ -24,18 +38,33 @@ pub struct Liveness {
     scoreboards: Vec<u8>,
     /// Registers that an operation of the kernel reads or writes, reached or not.
     used: RegisterSet,
+    fault: Option<ProbeFault>,
 }
 
 impl Liveness {
     /// Computes the registers in use at each operation of `code`, from its thread-level graph. At operations that no
     /// lane reaches all registers are in use.
     pub fn compute(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Liveness {
+        Liveness::with_fault(code, program, cfg, None)
+    }
+
+    /// As [`Liveness::compute`], with a mistake.
+    pub fn with_fault(
+        code: &Code,
+        program: &SassProgram,
+        cfg: &ThreadCfg,
+        fault: Option<ProbeFault>,
+    ) -> Liveness {
         let mut liveness = Liveness {
             live: vec![RegisterSet::default(); code.ops.len()],
             in_flight: vec![RegisterSet::default(); code.ops.len()],
             unprotected: vec![RegisterSet::default(); code.ops.len()],
             scoreboards: vec![0; code.ops.len()],
-            used: used_registers(code),
+            used: match fault {
+                Some(ProbeFault::NothingUsed) => RegisterSet::default(),
+                _ => used_registers(code),
+            },
+            fault,
         };
         liveness.find_live(code, cfg);
         liveness.find_in_flight(code, program, cfg);
@@ -96,6 +125,7 @@ impl Liveness {
 
     /// Solves the equations of liveness backwards over the nodes, then inside each block.
     fn find_live(&mut self, code: &Code, cfg: &ThreadCfg) {
+        let blocks = blocks_of(cfg);
         let mut at_entry = vec![RegisterSet::default(); cfg.space.len()];
         let predecessors = cfg.graph().reversed();
         let reached = cfg.space.ids().filter(|&node| cfg.is_reached(node));
@@ -104,9 +134,9 @@ impl Liveness {
             .collect();
         while let Some((_, node)) = worklist.pop_first() {
             let mut live = live_after(cfg, &at_entry, node);
-            for at in ops_of(cfg, node).rev() {
+            for at in ops_of(&blocks, node).rev() {
                 if let Some(op) = code.get(at) {
-                    step_back(op, &mut live);
+                    step_back(op, &mut live, self.fault);
                 }
             }
             if at_entry[node].join(&live) {
@@ -119,7 +149,7 @@ impl Liveness {
             let mut live = live_after(cfg, &at_entry, node.index());
             for at in cfg.space.block(node).ops().rev() {
                 if let (Some(op), Some(slot)) = (code.get(at), self.live.get_mut(at.index())) {
-                    step_back(op, &mut live);
+                    step_back(op, &mut live, self.fault);
                     slot.join(&live);
                 }
             }
@@ -128,12 +158,18 @@ impl Liveness {
 
     /// Solves the equations of operations in flight, then inside each block.
     fn find_in_flight(&mut self, code: &Code, program: &SassProgram, cfg: &ThreadCfg) {
-        let mut problem = FlightProblem { code, program, cfg };
+        let blocks = blocks_of(cfg);
+        let mut problem = FlightProblem {
+            code,
+            program,
+            cfg,
+            blocks: blocks.clone(),
+        };
         let solved = solve(&mut problem, cfg.entry.index(), Flight::default());
         let Ok(solution) = solved;
         for (node, state) in solution.reached() {
             let mut state = state.clone();
-            for at in ops_of(cfg, node) {
+            for at in ops_of(&blocks, node) {
                 let Some(op) = code.get(at) else { continue };
                 if let Some(slot) = self.in_flight.get_mut(at.index()) {
                     slot.join(&state.all());
@@ -151,13 +187,16 @@ impl Liveness {
 /// The six scoreboards.
 pub(crate) const ALL_SCOREBOARDS: u8 = 0x3f;
 
+/// Returns the block of each node.
+fn blocks_of(cfg: &ThreadCfg) -> Vec<Block> {
+    cfg.space.ids().map(|node| cfg.space.block(node)).collect()
+}
+
 /// Returns the operations of a node in order; none if there is no such node.
-fn ops_of(cfg: &ThreadCfg, node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
-    let found = cfg.space.ids().nth(node);
-    let block = found.map(|node| cfg.space.block(node));
-    block
-        .into_iter()
-        .flat_map(|block| (block.first.0..=block.last.0).map(OpIndex))
+fn ops_of(blocks: &[Block], node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
+    let block = blocks.get(node).copied();
+    let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
+    range.map(OpIndex)
 }
 
 /// Returns the registers that operations read or write.
@@ -187,8 +226,8 @@ fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> Registe
 
 /// Turns the registers that are live after an operation into those live before it. Only writes of all lanes that execute
 /// the operation end a live range: where the condition fails, the old value stays.
-fn step_back(op: &Op, live: &mut RegisterSet) {
-    if op.condition.is_always() {
+fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
+    if op.condition.is_always() || fault == Some(ProbeFault::GuardedWritesKill) {
         op.writes.iter().for_each(|&cell| live.remove(cell));
     }
     let reads = op.reads.iter().copied().chain(op.condition.cells());
@@ -261,6 +300,8 @@ struct FlightProblem<'a> {
     code: &'a Code,
     program: &'a SassProgram,
     cfg: &'a ThreadCfg,
+    /// By node.
+    blocks: Vec<Block>,
 }
 
 impl DataflowProblem for FlightProblem<'_> {
@@ -274,7 +315,7 @@ impl DataflowProblem for FlightProblem<'_> {
         emit: &mut dyn FnMut(usize, Flight),
     ) -> Result<(), Self::Error> {
         let mut state = state.clone();
-        for at in ops_of(self.cfg, node) {
+        for at in ops_of(&self.blocks, node) {
             let instr = self.program.instrs.get(at.index());
             if let (Some(op), Some(instr)) = (self.code.get(at), instr) {
                 state.step(op, instr, self.program);

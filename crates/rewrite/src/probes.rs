@@ -18,8 +18,9 @@ use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::{ControlWord, SassProgram};
 
 use crate::liveness::Liveness;
-use allocation::{Allocation, AllocationInputs};
+pub use crate::liveness::ProbeFault;
 pub use allocation::CounterHome;
+use allocation::{Allocation, AllocationInputs};
 pub use sequence::ProbeInstr;
 
 /// Realisation of probes.
@@ -86,6 +87,8 @@ pub struct ProbedCode<'a> {
     pub address_offset: u32,
     /// Bytes in the variable before the counters of this kernel, which have eight each.
     pub first_byte: u32,
+    /// Mistake that a test plants.
+    pub fault: Option<ProbeFault>,
 }
 
 /// Place of inserted instructions among the jumps to an operation.
@@ -143,7 +146,10 @@ pub const PREDICATE_LATENCY: u8 = 13;
 ///
 /// The kernel has no registers left, calls a function outside its section, or exits under a condition code; the
 /// diagnostic has the address.
-pub fn plan_edits(probed: &ProbedCode<'_>, request: &ProbeRequest) -> Result<ProbeEdits, Diagnostic> {
+pub fn plan_edits(
+    probed: &ProbedCode<'_>,
+    request: &ProbeRequest,
+) -> Result<ProbeEdits, Diagnostic> {
     refuse_external_calls(probed)?;
     let reached = reached_ops(probed.cfg);
     let points: BTreeMap<OpIndex, &BTreeSet<Increment>> = request
@@ -154,7 +160,11 @@ pub fn plan_edits(probed: &ProbedCode<'_>, request: &ProbeRequest) -> Result<Pro
         .collect();
     for at in points.keys() {
         if probed.cfg.space.blocks.starting_at(*at).is_none() {
-            return Err(at_op(probed, *at, "no block begins here, so that a probe has no count"));
+            return Err(at_op(
+                probed,
+                *at,
+                "no block begins here, so that a probe has no count",
+            ));
         }
     }
     let exits: Vec<OpIndex> = flush::exits(probed, &reached)?;
@@ -175,23 +185,36 @@ pub fn plan_edits(probed: &ProbedCode<'_>, request: &ProbeRequest) -> Result<Pro
         edits.registers = probed.registers;
         return Ok(edits);
     }
-    edits.insert(probed, ProbeInsertion {
-        at: probed.code.entry,
-        entry: ProbeEntry::FallThrough,
-        instrs: flush::prologue(probed, &allocation)?,
-    });
+    edits.insert(
+        probed,
+        ProbeInsertion {
+            at: probed.code.entry,
+            entry: ProbeEntry::FallThrough,
+            instrs: flush::prologue(probed, &allocation)?,
+        },
+    );
     for (at, increments) in &points {
-        edits.insert(probed, ProbeInsertion {
-            at: *at,
-            entry: ProbeEntry::All,
-            instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
-        });
+        edits.insert(
+            probed,
+            ProbeInsertion {
+                at: *at,
+                entry: ProbeEntry::All,
+                instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
+            },
+        );
     }
     for at in &exits {
         let instrs = flush::flush(probed, &allocation, *at)?;
         // A jump to the exit flushes as well.
         let entry = ProbeEntry::All;
-        edits.insert(probed, ProbeInsertion { at: *at, entry, instrs });
+        edits.insert(
+            probed,
+            ProbeInsertion {
+                at: *at,
+                entry,
+                instrs,
+            },
+        );
     }
     Ok(edits)
 }
@@ -205,7 +228,9 @@ impl ProbeEdits {
         }
         let before = insertion.at.0.checked_sub(1).map(OpIndex);
         let instr = before.and_then(|before| probed.program.instrs.get(before.index()));
-        if let (Some(before), Some(instr)) = (before, instr) {
+        if let (Some(before), Some(instr)) = (before, instr)
+            && probed.fault != Some(ProbeFault::KeepsPairs)
+        {
             let apart = sequence::apart(probed.program, instr);
             if apart != instr.control {
                 self.controls.insert(before, apart);
@@ -218,16 +243,19 @@ impl ProbeEdits {
 /// Returns the operations of the nodes that a thread may reach.
 fn reached_ops(cfg: &ThreadCfg) -> BTreeSet<OpIndex> {
     let nodes = cfg.space.ids().filter(|&node| cfg.is_reached(node));
-    let blocks = nodes.map(|node| cfg.space.block(node));
-    let ops = blocks.flat_map(|block| block.first.0..=block.last.0);
-    ops.map(OpIndex).collect()
+    let blocks: Vec<_> = nodes.map(|node| cfg.space.block(node)).collect();
+    blocks.iter().flat_map(|block| block.ops()).collect()
 }
 
 /// Refuses kernels that call functions outside their section, which might use the registers of counters, exit, or have
 /// blocks that no probe counts.
 fn refuse_external_calls(probed: &ProbedCode<'_>) -> Result<(), Diagnostic> {
     for node in probed.cfg.space.ids() {
-        let resolved = probed.cfg.resolved.get(node.index()).and_then(Option::as_ref);
+        let resolved = probed
+            .cfg
+            .resolved
+            .get(node.index())
+            .and_then(Option::as_ref);
         if let Some(name) = resolved.and_then(|resolved| resolved.external.as_ref()) {
             let message = format!("calls {name}, which is outside the kernel's code");
             return Err(at_op(probed, probed.cfg.space.block(node).last, &message));

@@ -109,22 +109,8 @@ impl<'a> InstructionStatistics<'a> {
 
     /// Returns the counts of instructions at which lanes can diverge, in order of address.
     pub(crate) fn branches(&self) -> Vec<BranchCount> {
-        let can_part = |op: &Op| match op.control {
-            ControlEffect::Next
-            | ControlEffect::Push(..)
-            | ControlEffect::Reconverge
-            | ControlEffect::SetActive(_)
-            | ControlEffect::End => false,
-            ControlEffect::Indirect { .. } => true,
-            ControlEffect::Jump(_)
-            | ControlEffect::Branch { .. }
-            | ControlEffect::Call(_)
-            | ControlEffect::Pop(_)
-            | ControlEffect::Exit
-            | ControlEffect::Unsupported(_) => !op.condition.is_always(),
-        };
         self.issued_operations()
-            .filter(|(_, op, _)| can_part(op))
+            .filter(|(at, ..)| self.prepared.can_part(OpIndex(*at as u32)))
             .map(|(at, op, issued)| BranchCount {
                 address: op.addr.to_string(),
                 mnemonic: self.mnemonic(at).to_owned(),
@@ -225,5 +211,28 @@ fn access_name(access: MemoryEffect) -> &'static str {
         (_, false) => "load",
         (false, true) => "store",
         (true, true) => "atomic",
+    }
+}
+
+impl Prepared<'_> {
+    /// Whether the lanes of a warp may part at an operation.
+    pub(crate) fn can_part(&self, at: OpIndex) -> bool {
+        let Some(op) = self.code.get(at) else {
+            return false;
+        };
+        match op.control {
+            ControlEffect::Next
+            | ControlEffect::Push(..)
+            | ControlEffect::Reconverge
+            | ControlEffect::SetActive(_)
+            | ControlEffect::End => false,
+            ControlEffect::Indirect { .. } => true,
+            ControlEffect::Jump(_)
+            | ControlEffect::Branch { .. }
+            | ControlEffect::Call(_)
+            | ControlEffect::Pop(_)
+            | ControlEffect::Exit
+            | ControlEffect::Unsupported(_) => !op.condition.is_always(),
+        }
     }
 }

@@ -11,11 +11,14 @@ use warpbound_launch::{
     GlobalMemory, LaunchFile, PathOrder, check_limits, compare_buffers, output_files,
 };
 use warpbound_load::Kernel;
+use warpbound_report::MetricsReport;
 use warpbound_report::functional::FunctionalReport;
-use warpbound_simulate::functional::{Fault, FaultKind, launch_checked, launch_parallel};
+use warpbound_simulate::functional::{Counts, Fault, FaultKind, launch_checked, launch_parallel};
 
 use super::notes;
+use crate::block_counts::BlockCounts;
 use crate::listeners::instruction_statistics::InstructionStatistics;
+use crate::metrics::{MetricsBasis, metrics_with};
 use crate::{Prepared, Session};
 
 /// Default limit of the warp instructions of a run.
@@ -26,6 +29,8 @@ pub(crate) const MAX_INSTRUCTIONS: u64 = 1_000_000_000;
 pub struct FunctionalRun {
     /// Report of the execution.
     pub report: FunctionalReport,
+    /// Executions of each operation.
+    pub counts: Counts,
     /// Memory at the end; its buffers are in the order of the parameters that own a buffer.
     pub memory: GlobalMemory,
     /// Diagnostic of the first buffer element that differs from the expected value.
@@ -109,13 +114,70 @@ impl Session {
         };
         Ok(FunctionalRun {
             report,
+            counts,
             memory,
             unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
         })
     }
 }
 
+impl Session {
+    /// Executes all blocks of a grid of a GPU kernel to their end; returns the counts and the memory at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute`].
+    pub fn execute_to_end(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &RunOptions,
+    ) -> Result<(Counts, GlobalMemory), Diagnostic> {
+        check_limits(prepared.kernel, grid)?;
+        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+        let (run, mut memory) = self.bind(prepared, grid, options.order, most)?;
+        let counts = launch_parallel(
+            &prepared.code,
+            &run,
+            &mut memory,
+            options.threads,
+            &mut |_| (),
+        );
+        let counts = counts.map_err(|fault| {
+            self.locate(
+                prepared
+                    .fault(&fault)
+                    .in_kernel(prepared.kernel.demangled()),
+            )
+        })?;
+        Ok((counts, memory))
+    }
+}
+
 impl FunctionalRun {
+    /// Returns the metrics of the run, from its counts of blocks.
+    ///
+    /// # Errors
+    ///
+    /// The analyses refuse the kernel, so that it has no known blocks.
+    pub fn metrics(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &LaunchFile,
+    ) -> Result<MetricsReport, Diagnostic> {
+        let thread = ThreadCfg::build(&prepared.code, &Limits::default());
+        let thread = thread.map_err(|refusal| prepared.refusal_diagnostic(&refusal))?;
+        let counts = BlockCounts::of_run(&thread.space.blocks, &self.counts);
+        let divergent = (0u32..).map(OpIndex).zip(&self.counts.divergences);
+        let conditional = divergent.filter(|(at, _)| prepared.can_part(*at));
+        let basis = MetricsBasis {
+            block_threads: Some(launch.block.iter().map(|&n| u64::from(n)).product()),
+            divergences: conditional.map(|(at, &n)| (at, n)).collect(),
+        };
+        let lanes = prepared.code.lanes;
+        Ok(metrics_with(prepared, &counts, lanes, &basis))
+    }
+
     /// Returns the run if all buffers hold what the launch expects.
     ///
     /// # Errors

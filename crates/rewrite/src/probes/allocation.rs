@@ -85,7 +85,9 @@ impl Allocation {
         };
         let mut unused = Unused::new(probed);
         let issues = |increments: &BTreeSet<Increment>| {
-            increments.iter().any(|i| i.quantity == ProbedQuantity::Issues)
+            increments
+                .iter()
+                .any(|i| i.quantity == ProbedQuantity::Issues)
         };
         let has_leaders =
             request.style == ProbeStyle::Paper || points.values().any(|of| issues(of));
@@ -94,7 +96,8 @@ impl Allocation {
         }
         allocation.choose_predicates(probed, points);
         allocation.place_counters(inputs, &mut unused)?;
-        let in_memory = |counter: usize| allocation.homes.get(counter) == Some(&CounterHome::Memory);
+        let in_memory =
+            |counter: usize| allocation.homes.get(counter) == Some(&CounterHome::Memory);
         let in_memory: Vec<&Increment> = points
             .values()
             .flat_map(|of| of.iter())
@@ -104,7 +107,9 @@ impl Allocation {
             allocation.address = Some(unused.pair()?);
             allocation.value = Some(unused.pair()?);
             let weights: BTreeSet<u32> = in_memory.iter().map(|i| i.weight).collect();
-            let guarded = points.keys().all(|at| allocation.predicates.contains_key(at));
+            let guarded = points
+                .keys()
+                .all(|at| allocation.predicates.contains_key(at));
             let is_constant = weights.len() == 1 && guarded && request.style != ProbeStyle::Paper;
             allocation.constant_value = weights.first().copied().filter(|_| is_constant);
         }
@@ -161,7 +166,11 @@ impl Allocation {
         counters.sort_by_key(|&counter| std::cmp::Reverse(counts.get(counter).copied()));
         // Two pairs and a temporary are left for the counters in memory.
         let tight = counters.len() > unused.left(limit);
-        let limit = if tight { limit.saturating_sub(6) } else { limit };
+        let limit = if tight {
+            limit.saturating_sub(6)
+        } else {
+            limit
+        };
         for counter in counters {
             if unused.left(limit) == 0 {
                 break;
@@ -207,7 +216,10 @@ impl Allocation {
         exits: &[OpIndex],
         unused: &mut Unused,
     ) -> Result<(), Diagnostic> {
-        let in_registers = self.homes.iter().filter(|&&home| home != CounterHome::Memory);
+        let in_registers = self
+            .homes
+            .iter()
+            .filter(|&&home| home != CounterHome::Memory);
         let wanted = 1 + in_registers.count().min(FLUSH_PAIRS);
         if wanted == 1 {
             return Ok(());
@@ -278,7 +290,9 @@ impl Unused {
     /// Number of registers left below a limit.
     fn left(&self, limit: u16) -> usize {
         let top = limit.min(255) as u8;
-        (0..top).filter(|&register| self.is_unused(register)).count()
+        (0..top)
+            .filter(|&register| self.is_unused(register))
+            .count()
     }
 
     fn take(&mut self, register: u8) {

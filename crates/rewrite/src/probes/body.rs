@@ -9,7 +9,8 @@ use warpbound_isa::instr::Guard;
 use super::allocation::Allocation;
 use super::sequence::{ProbeInstr, Sequence};
 use super::{
-    Increment, PREDICATE_LATENCY, ProbeStyle, ProbedCode, ProbedQuantity, REGISTER_LATENCY, at_op,
+    Increment, PREDICATE_LATENCY, ProbeFault, ProbeStyle, ProbedCode, ProbedQuantity,
+    REGISTER_LATENCY, at_op,
 };
 
 /// How a probe knows in which lane it counts for the warp.
@@ -47,7 +48,11 @@ pub(super) fn probe(
     let of = |quantity| increments.iter().filter(move |i| i.quantity == quantity);
     let by_leader = style == ProbeStyle::Paper;
     let has_leader = by_leader || of(ProbedQuantity::Issues).next().is_some();
-    let voted = if has_leader { Some(body.sequence.ballot(ballot)?) } else { None };
+    let voted = if has_leader {
+        Some(body.sequence.ballot(ballot)?)
+    } else {
+        None
+    };
     if !by_leader {
         for increment in of(ProbedQuantity::Lanes) {
             body.count_in_all_lanes(increment)?;
@@ -56,7 +61,10 @@ pub(super) fn probe(
     if let Some(voted) = voted {
         let leader = body.find_leader(voted)?;
         if by_leader {
-            body.count_population(&of(ProbedQuantity::Lanes).copied().collect::<Vec<_>>(), leader)?;
+            body.count_population(
+                &of(ProbedQuantity::Lanes).copied().collect::<Vec<_>>(),
+                leader,
+            )?;
         }
         for increment in of(ProbedQuantity::Issues) {
             body.count_once(increment, leader)?;
@@ -171,7 +179,11 @@ impl Body<'_> {
         for increment in increments {
             let weight = u16::try_from(increment.weight);
             let weight = weight.map_err(|_| {
-                at_op(self.probed, self.at, "a block has more than 65,535 instructions")
+                at_op(
+                    self.probed,
+                    self.at,
+                    "a block has more than 65,535 instructions",
+                )
             })?;
             let value = self.value()?;
             let second = self.second;
@@ -186,7 +198,8 @@ impl Body<'_> {
             };
             self.before_value_changes();
             self.sequence.wait(self.scoreboard_mask());
-            self.sequence.population(value, ballot, self.allocation.scoreboard)?;
+            self.sequence
+                .population(value, ballot, self.allocation.scoreboard)?;
             self.sequence.wait(self.scoreboard_mask());
             let mut issue = self.sequence.times(value, value, weight)?;
             if let Leader::Mask(mask) = leader {
@@ -234,7 +247,8 @@ impl Body<'_> {
         };
         let offset = slot(self.probed, counter)?;
         self.sequence.until(self.memory_ready);
-        let reads_only = self.allocation.constant_value.is_some();
+        let reads_only = self.allocation.constant_value.is_some()
+            || self.probed.fault == Some(ProbeFault::SharesScoreboard);
         if !reads_only {
             self.sequence.wait(self.scoreboard_mask());
         }
@@ -284,6 +298,10 @@ fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
     let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
         return 0;
     };
-    let instrs = block.ops().filter_map(|at| probed.program.instrs.get(at.index()));
-    instrs.map(|instr| u32::from(instr.control.min_distance())).sum()
+    let instrs = block
+        .ops()
+        .filter_map(|at| probed.program.instrs.get(at.index()));
+    instrs
+        .map(|instr| u32::from(instr.control.min_distance()))
+        .sum()
 }

@@ -119,5 +119,10 @@ pub(super) fn flush(
             sequence.holds(None, Some(index as u8));
         }
     }
+    if !op.condition.is_always() {
+        // The lanes that go on find the scoreboards as they were.
+        let used = values.len().min(counters.len());
+        sequence.wait((1_u8 << used) - 1);
+    }
     sequence.finish()
 }

@@ -154,7 +154,11 @@ impl Sequence {
 
     /// `to = from`.
     pub(super) fn copy(&mut self, to: u8, from: u8) -> Result<u32, Diagnostic> {
-        self.add(Opcode::Mov, &[], &[NewOperand::reg(to), NewOperand::reg(from)])
+        self.add(
+            Opcode::Mov,
+            &[],
+            &[NewOperand::reg(to), NewOperand::reg(from)],
+        )
     }
 
     /// `to = number`.
@@ -187,7 +191,11 @@ impl Sequence {
     /// `to =` the mask of the active lanes.
     pub(super) fn ballot(&mut self, to: u8) -> Result<u32, Diagnostic> {
         let always = NewOperand::pred(None);
-        self.add(Opcode::Vote, &[Modifier::All], &[NewOperand::reg(to), always, always])
+        self.add(
+            Opcode::Vote,
+            &[Modifier::All],
+            &[NewOperand::reg(to), always, always],
+        )
     }
 
     /// `pred = (a & b) == 0`.

@@ -1,0 +1,137 @@
+//! Values of counters, and the files that hold them.
+
+use warpbound_base::Diagnostic;
+use warpbound_launch::{ElementType, NpyArray};
+use warpbound_report::ProbePlan;
+
+/// Values of the counters of a plan.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProbeCounters {
+    /// Digest of the plan that was measured ([`ProbePlan::digest`]), if the file states it.
+    pub plan: Option<u64>,
+    /// Digest of the code that was instrumented, if the file states it.
+    pub code: Option<String>,
+    /// Block and quantity of each value, if the file states them.
+    pub names: Vec<(u32, String)>,
+    /// Values in the order of the plan's probes.
+    pub values: Vec<u64>,
+}
+
+impl ProbeCounters {
+    /// Parses the text of a file of values: lines `0xADDRESS,issues|lanes,VALUE`, after lines `plan,DIGEST` and
+    /// `code,DIGEST`; empty lines and those that begin with `#` are skipped.
+    ///
+    /// # Errors
+    ///
+    /// The first line of another form, or a file without the digest of the code.
+    pub fn from_csv(text: &str) -> Result<ProbeCounters, Diagnostic> {
+        let mut counters = ProbeCounters::default();
+        for (number, line) in text.lines().enumerate() {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let fail = || Diagnostic::new(format!("line {}: {line:?} is no counter", number + 1));
+            match *cells {
+                [""] => {}
+                [first, ..] if first.starts_with('#') => {}
+                ["plan", digest] => {
+                    let digest = u64::from_str_radix(digest, 16).map_err(|_| fail())?;
+                    counters.plan = Some(digest);
+                }
+                ["code", digest] => counters.code = Some(digest.to_owned()),
+                [at, quantity, value] => {
+                    let at = at.strip_prefix("0x").unwrap_or(at);
+                    let at = u32::from_str_radix(at, 16).map_err(|_| fail())?;
+                    counters.names.push((at, quantity.to_owned()));
+                    counters.values.push(value.parse().map_err(|_| fail())?);
+                }
+                _ => return Err(fail()),
+            }
+        }
+        if counters.code.is_none() {
+            return Err(Diagnostic::new(
+                "no line \"code,DIGEST\" says which code was measured",
+            ));
+        }
+        Ok(counters)
+    }
+
+    /// Returns the text of a CSV file of values of a plan's counters.
+    pub fn to_csv(plan: &ProbePlan, values: &[u64]) -> String {
+        let mut text = format!("code,{}\nplan,{:016x}\n", plan.code, plan.digest());
+        for (probe, value) in plan.probes.iter().zip(values) {
+            text += &format!("0x{:04x},{},{value}\n", probe.at, probe.quantity.name());
+        }
+        text
+    }
+
+    /// Reads an array of unsigned integers of 32 or 64 bits: the digest of the plan and the values, or several such rows
+    /// with the values of parts of the launch, which are summed.
+    ///
+    /// # Errors
+    ///
+    /// The file is no such array, or its rows are of several plans.
+    pub fn from_npy(contents: &[u8]) -> Result<ProbeCounters, Diagnostic> {
+        let array = NpyArray::from_npy(contents)?;
+        let words: Vec<u64> = match array.element {
+            ElementType::U64 => {
+                let words = array.bytes.as_chunks::<8>().0;
+                words.iter().map(|word| u64::from_le_bytes(*word)).collect()
+            }
+            _ => return Err(Diagnostic::new("counters are unsigned integers of 64 bits")),
+        };
+        let width = match array.shape.as_slice() {
+            [columns] | [_, columns] => usize::try_from(*columns).unwrap_or(usize::MAX),
+            _ => return Err(Diagnostic::new("counters have one or two axes")),
+        };
+        let mut counters = ProbeCounters::default();
+        for row in words.chunks(width.max(1)) {
+            let Some((digest, values)) = row.split_first() else {
+                continue;
+            };
+            if counters.plan.is_some_and(|plan| plan != *digest) {
+                return Err(Diagnostic::new(
+                    "the rows of the counters are of several plans",
+                ));
+            }
+            counters.plan = Some(*digest);
+            counters.values.resize(values.len(), 0);
+            for (sum, value) in counters.values.iter_mut().zip(values) {
+                *sum = sum
+                    .checked_add(*value)
+                    .ok_or_else(|| Diagnostic::new("a sum of counters exceeds 64 bits"))?;
+            }
+        }
+        Ok(counters)
+    }
+
+    /// Checks that the values are those of a plan's counters.
+    ///
+    /// # Errors
+    ///
+    /// They are of other code or of another plan.
+    pub(super) fn check(&self, plan: &ProbePlan) -> Result<(), Diagnostic> {
+        let digest = plan.digest();
+        if let Some(code) = self.code.as_ref().filter(|code| **code != plan.code) {
+            let message = format!(
+                "the counters are of code {code}, the plan is for {}",
+                plan.code
+            );
+            return Err(Diagnostic::new(message));
+        }
+        if let Some(of) = self.plan.filter(|of| *of != digest) {
+            let message = format!("the counters are of plan {of:016x}, this is {digest:016x}");
+            return Err(Diagnostic::new(message));
+        }
+        if self.values.len() != plan.probes.len() {
+            let (have, need) = (self.values.len(), plan.probes.len());
+            let message = format!("there are {have} counters, the plan has {need}");
+            return Err(Diagnostic::new(message));
+        }
+        for ((at, quantity), probe) in self.names.iter().zip(&plan.probes) {
+            if *at != probe.at || quantity != probe.quantity.name() {
+                let message = format!("the plan has no counter of {quantity} at 0x{at:04x} there");
+                return Err(Diagnostic::new(message));
+            }
+        }
+        Ok(())
+    }
+}

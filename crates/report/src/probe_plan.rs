@@ -1,0 +1,352 @@
+//! Plan of probes: what is measured in which blocks, and the proof that all wanted counts follow. The same structure is
+//! the report of `warpbound probes`, the file that `--write` makes, and what `decode` reads.
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::MetricsReport;
+use crate::report_writer::KernelReport;
+use crate::table::{Align, counted, section, table, wrapped};
+
+/// Quantity of a block that a probe counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeQuantity {
+    /// Executions by a warp.
+    Issues,
+    /// Active lanes, summed over these executions.
+    Lanes,
+}
+
+impl ProbeQuantity {
+    /// Name in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProbeQuantity::Issues => "issues",
+            ProbeQuantity::Lanes => "lanes",
+        }
+    }
+}
+
+/// Rule by which blocks get probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbedBlocks {
+    /// Each block.
+    All,
+    /// The blocks on the sides of branches that depend on the thread index (`efficient-instrumentation-2014` 3).
+    Tainted,
+    /// The least weight from which all wanted counts follow.
+    #[default]
+    Plan,
+}
+
+impl ProbedBlocks {
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProbedBlocks::All => "all",
+            ProbedBlocks::Tainted => "tainted",
+            ProbedBlocks::Plan => "plan",
+        }
+    }
+}
+
+/// Counts that are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeMetric {
+    /// Issues and lanes of each block.
+    Counts,
+    /// Instructions times executions, and times active lanes: the activity factor.
+    Activity,
+    /// Accesses of global memory, and all instructions: the memory intensity.
+    Memory,
+}
+
+impl ProbeMetric {
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProbeMetric::Counts => "counts",
+            ProbeMetric::Activity => "activity",
+            ProbeMetric::Memory => "memory",
+        }
+    }
+}
+
+/// Counter of one quantity of a block.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Probe {
+    /// Address of the first instruction of the block, in bytes.
+    pub at: u32,
+    /// Counted quantity.
+    pub quantity: ProbeQuantity,
+    /// Expected executions of the block: ten for each round of a loop.
+    pub frequency: u64,
+    /// Source line of the block.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub source: Option<String>,
+}
+
+/// Count of a block that is known without a probe.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KnownBlockCount {
+    /// Address of the first instruction of the block, in bytes.
+    pub at: u32,
+    /// Quantity.
+    pub quantity: ProbeQuantity,
+    /// Its value in the launch of the plan.
+    pub value: u64,
+}
+
+/// Count that is wanted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WantedCount {
+    /// Quantity of the block at an address.
+    Block(u32, ProbeQuantity),
+    /// Instructions of each block times its quantity, summed.
+    Instructions(ProbeQuantity),
+    /// Accesses of global memory in each block times its quantity, summed.
+    GlobalAccesses(ProbeQuantity),
+}
+
+/// Exact combination that is a wanted count. Factors are numbers such as `2` or `-1/2`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DerivedCount {
+    /// The count.
+    pub of: WantedCount,
+    /// Factors of equalities, by their number in the count rows of the kernel.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub equalities: Vec<(usize, String)>,
+    /// Factors of known counts: 0 is the number of warps, 1 that of threads, further ones [`ProbePlan::known`].
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub known: Vec<(usize, String)>,
+    /// Factors of probes, by their place in [`ProbePlan::probes`].
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub probes: Vec<(usize, String)>,
+}
+
+/// Plan of probes of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProbePlan {
+    /// Always [`ProbePlan::SCHEMA`].
+    pub schema: String,
+    /// Demangled name.
+    pub kernel: String,
+    /// Instruction set.
+    pub isa: String,
+    /// Digest of the code.
+    pub code: String,
+    /// Threads of a block in x, y, z, if the plan is for one size.
+    pub block: Option<[u32; 3]>,
+    /// Lanes of a warp.
+    pub warp_width: u32,
+    /// Rule of the choice.
+    pub rule: ProbedBlocks,
+    /// Wanted counts.
+    pub metrics: Vec<ProbeMetric>,
+    /// Blocks that a thread may execute.
+    pub blocks: usize,
+    /// Equalities of the count rows.
+    pub equalities: usize,
+    /// Warps of the launch, if it is known.
+    pub warps: Option<u64>,
+    /// Threads of the launch, if it is known.
+    pub threads: Option<u64>,
+    /// Counts that are known without a probe.
+    pub known: Vec<KnownBlockCount>,
+    /// Counters, in the order of their slots.
+    pub probes: Vec<Probe>,
+    /// Wanted counts with their proofs.
+    pub derived: Vec<DerivedCount>,
+    /// Assumptions that the rows rest on.
+    pub assumptions: Vec<String>,
+    /// Further remarks.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<String>,
+}
+
+impl ProbePlan {
+    /// Name and version of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.probes/1";
+
+    /// Number of blocks with a probe.
+    pub fn probed_blocks(&self) -> usize {
+        let mut at: Vec<u32> = self.probes.iter().map(|probe| probe.at).collect();
+        at.sort_unstable();
+        at.dedup();
+        at.len()
+    }
+
+    /// Parses a plan from JSON.
+    ///
+    /// # Errors
+    ///
+    /// The text is no plan of this version.
+    pub fn from_json(text: &str) -> Result<ProbePlan, String> {
+        let plan: ProbePlan = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match plan.schema.as_str() {
+            ProbePlan::SCHEMA => Ok(plan),
+            other => Err(format!(
+                "its schema is {other:?}, this version reads {:?}",
+                ProbePlan::SCHEMA
+            )),
+        }
+    }
+
+    /// Digest of what the counters depend on: code, rule and probes in their order (64-bit FNV-1a, as digests of code).
+    pub fn digest(&self) -> u64 {
+        let probes = self.probes.iter();
+        let probes = probes.map(|probe| format!("{:x} {}", probe.at, probe.quantity.name()));
+        let parts = [self.code.clone(), self.rule.name().to_owned()];
+        let text = parts.into_iter().chain(probes).collect::<Vec<_>>();
+        let bytes = text.join("\n").into_bytes();
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    fn header(&self) -> String {
+        let (probed, counters) = (self.probed_blocks(), self.probes.len());
+        let share = |part: usize| 100 * part / self.blocks.max(1);
+        let count = |quantity| {
+            let of = |probe: &&Probe| probe.quantity == quantity;
+            self.probes.iter().filter(of).count()
+        };
+        let start = match (self.warps, self.threads) {
+            (Some(warps), Some(threads)) => format!("{warps} warps, {threads} threads"),
+            _ => "the warps and threads of the launch, which decode asks for".to_owned(),
+        };
+        let wanted: Vec<&str> = self.metrics.iter().map(|metric| metric.name()).collect();
+        let rows = [
+            ("code", self.code.clone()),
+            ("rule", self.rule.name().to_owned()),
+            ("wanted", wanted.join(", ")),
+            ("blocks", self.blocks.to_string()),
+            ("probed", format!("{} ({} %)", counted(probed, "block"), share(probed))),
+            (
+                "counters",
+                format!(
+                    "{counters}: {} of issues, {} of lanes",
+                    count(ProbeQuantity::Issues),
+                    count(ProbeQuantity::Lanes)
+                ),
+            ),
+            ("start", start),
+            ("predicted", counted(self.known.len(), "count")),
+            (
+                "proof",
+                format!(
+                    "{} of count rows ({}), each multiplied out",
+                    counted(self.derived.len(), "combination"),
+                    self.equalities
+                ),
+            ),
+        ];
+        let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
+        let table = table(2, &[Align::Left, Align::Left], &rows);
+        format!("{}\n{table}", self.kernel)
+    }
+}
+
+impl KernelReport for ProbePlan {
+    const SCHEMA_OF_SEVERAL: &'static str = "warpbound.probes-of-kernels/1";
+
+    fn to_text(&self) -> String {
+        let mut text = self.header();
+        let rows = self.probes.iter().enumerate().map(|(slot, probe)| {
+            vec![
+                slot.to_string(),
+                format!("0x{:04x}", probe.at),
+                probe.quantity.name().to_owned(),
+                probe.frequency.to_string(),
+                probe.source.clone().unwrap_or_default(),
+            ]
+        });
+        let (left, right) = (Align::Left, Align::Right);
+        let columns = [right, left, left, right, left];
+        let head = vec!["slot", "block", "counter", "expected", "source"];
+        section(&mut text, &columns, head, rows);
+        if !self.assumptions.is_empty() {
+            text.push_str("\n  assumptions\n");
+        }
+        for assumption in &self.assumptions {
+            text.push_str(&wrapped(4, assumption));
+        }
+        for note in &self.notes {
+            text.push('\n');
+            text.push_str(&wrapped(2, note));
+        }
+        text
+    }
+}
+
+/// Counts that follow from the counters of a plan.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DecodedReport {
+    /// Always `warpbound.decoded/1`.
+    pub schema: &'static str,
+    /// Demangled name.
+    pub kernel: String,
+    /// Digest of the code.
+    pub code: String,
+    /// Number of counters.
+    pub counters: usize,
+    /// Wanted counts, in the order of blocks.
+    pub values: Vec<DecodedValue>,
+    /// Metrics, if the plan gives the counts of all blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<MetricsReport>,
+}
+
+/// Value of a count.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DecodedValue {
+    /// Counted quantity.
+    pub count: String,
+    /// Source line of the block.
+    pub source: Option<String>,
+    /// Its value.
+    pub value: u64,
+}
+
+impl DecodedReport {
+    /// Name and version of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.decoded/1";
+
+    /// The report as text.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}\n  {} follow from {}\n",
+            self.kernel,
+            counted(self.values.len(), "count"),
+            counted(self.counters, "counter")
+        );
+        let rows = self.values.iter().map(|value| {
+            vec![
+                value.count.clone(),
+                value.value.to_string(),
+                value.source.clone().unwrap_or_default(),
+            ]
+        });
+        let columns = [Align::Left, Align::Right, Align::Left];
+        section(&mut text, &columns, vec!["count", "value", "source"], rows);
+        if let Some(metrics) = &self.metrics {
+            text.push('\n');
+            text.push_str(&metrics.text(false));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_schema_is_refused() {
+        assert!(ProbePlan::from_json("{}").is_err());
+        assert!(ProbePlan::from_json("[1").is_err());
+    }
+}

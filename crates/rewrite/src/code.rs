@@ -1,0 +1,349 @@
+//! [`EditedCode`]: the instructions of one code section, into which others are inserted.
+//!
+//! A section of Maxwell or Pascal is a sequence of groups of 32 bytes: a control word with three slots, and three
+//! instructions. New code is laid out as one list of instructions and divided into groups again; every reference to an
+//! address becomes a label and is written anew.
+
+mod assemble;
+mod map;
+mod references;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_isa::ControlWord;
+use warpbound_isa::nvidia::{Arch, Opcode, SassProgram};
+
+pub(crate) use assemble::Assembled;
+pub use map::CodeMap;
+use references::Reference;
+
+/// Bytes of a group of three instructions, and instructions in it.
+pub(crate) const GROUP: u32 = 32;
+pub(crate) const SLOTS: u32 = 3;
+
+/// Instructions that reach inserted code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Entry {
+    /// Every way to the instruction: jumps to its address execute the inserted code too.
+    All,
+    /// Falling through from the instruction before it, and starting there: jumps skip the inserted code.
+    FallThrough,
+}
+
+/// Target of an inserted control transfer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum NewTarget {
+    /// An instruction of the file, with all code inserted before it for [`Entry::All`].
+    Code(CodeAddr),
+    /// Position in the list of inserted instructions; its length stands for what follows the list.
+    Inserted(usize),
+}
+
+/// Instruction to insert.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewInstr {
+    /// Instruction word; the field of the target is overwritten if there is one.
+    pub word: u64,
+    /// Slot of the control word.
+    pub control: ControlWord,
+    /// Target, of an instruction with a relative one.
+    pub target: Option<NewTarget>,
+}
+
+impl NewInstr {
+    /// An instruction that refers to no code.
+    pub fn new(word: u64, control: ControlWord) -> NewInstr {
+        NewInstr {
+            word,
+            control,
+            target: None,
+        }
+    }
+}
+
+/// An instruction of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct OldInstr {
+    pub(crate) addr: CodeAddr,
+    pub(crate) word: u64,
+    /// Slot of the control word, 21 bits.
+    pub(crate) control: u32,
+    /// What in the word depends on addresses.
+    pub(crate) reference: Reference,
+}
+
+/// Code that a branch enters in place of its target.
+#[derive(Clone, Debug)]
+pub(crate) struct Stub {
+    /// Position of the branch.
+    pub(crate) branch: usize,
+    pub(crate) code: Vec<NewInstr>,
+}
+
+/// Code inserted before an instruction.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Insertions {
+    pub(crate) stubs: Vec<Stub>,
+    pub(crate) fall_through: Vec<Vec<NewInstr>>,
+    pub(crate) all: Vec<Vec<NewInstr>>,
+}
+
+/// The instructions of one code section and the code inserted so far. Addresses are those of the file that was read.
+#[derive(Clone, Debug)]
+pub struct EditedCode {
+    /// Name of the section.
+    pub(crate) section: String,
+    pub(crate) arch: Arch,
+    pub(crate) instrs: Vec<OldInstr>,
+    pub(crate) before: BTreeMap<usize, Insertions>,
+    /// Positions at which functions begin.
+    starts: BTreeSet<usize>,
+    /// Whether a word or slot was replaced.
+    replaced: bool,
+}
+
+impl EditedCode {
+    /// Reads a section; `starts` are the values of its function symbols, `relocated` the addresses of words that
+    /// relocations change.
+    pub(crate) fn read(
+        section: &str,
+        arch: Arch,
+        code: &[u8],
+        starts: &[u64],
+        relocated: &BTreeSet<u64>,
+    ) -> Result<EditedCode, Diagnostic> {
+        let program = SassProgram::decode(arch, code)?;
+        let mut instrs = Vec::with_capacity(program.instrs.len());
+        for instr in &program.instrs {
+            instrs.push(OldInstr {
+                addr: instr.addr,
+                word: instr.word as u64,
+                control: raw_slot(code, instr.addr),
+                reference: Reference::of(&program, instr, relocated),
+            });
+        }
+        let mut edited = EditedCode {
+            section: section.to_owned(),
+            arch,
+            instrs,
+            before: BTreeMap::new(),
+            starts: BTreeSet::new(),
+            replaced: false,
+        };
+        for &start in starts {
+            let at = u32::try_from(start).ok().map(CodeAddr);
+            let index = at.and_then(|at| edited.boundary_index(at));
+            let index = index.ok_or_else(|| {
+                Diagnostic::new(format!(
+                    "a function of section {section:?} begins at 0x{start:x}, between instructions"
+                ))
+            })?;
+            edited.starts.insert(index);
+        }
+        Ok(edited)
+    }
+
+    /// Architecture of the code.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Number of instructions in the file.
+    pub fn len(&self) -> usize {
+        self.instrs.len()
+    }
+
+    /// Whether the section is empty.
+    pub fn is_empty(&self) -> bool {
+        self.instrs.is_empty()
+    }
+
+    /// Bytes of the section in the file.
+    pub(crate) fn old_size(&self) -> u32 {
+        (self.instrs.len() as u32 / SLOTS) * GROUP
+    }
+
+    /// Position of the instruction at an address; that of a control word stands for the first slot of its group.
+    pub fn index_of(&self, at: CodeAddr) -> Option<usize> {
+        let (group, within) = (at.0 / GROUP, at.0 % GROUP);
+        let slot = match within {
+            0 | 8 => 0,
+            16 => 1,
+            24 => 2,
+            _ => return None,
+        };
+        let index = (group * SLOTS + slot) as usize;
+        (index < self.instrs.len()).then_some(index)
+    }
+
+    /// Position of the instruction that begins at an address, or the number of instructions for the end of the section.
+    pub(crate) fn boundary_index(&self, at: CodeAddr) -> Option<usize> {
+        if at.0 == self.old_size() {
+            return Some(self.instrs.len());
+        }
+        self.index_of(at)
+    }
+
+    fn at(&self, at: CodeAddr) -> Result<usize, Diagnostic> {
+        self.index_of(at)
+            .ok_or_else(|| self.fault(at, "there is no instruction at this address"))
+    }
+
+    /// Diagnostic at an address of the section.
+    pub(crate) fn fault(&self, at: CodeAddr, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(message).in_kernel(self.name()).at(at)
+    }
+
+    /// Name of the kernel or function of the section.
+    fn name(&self) -> &str {
+        self.section.strip_prefix(".text.").unwrap_or(&self.section)
+    }
+
+    /// Instruction word and slot of the control word at an address.
+    pub fn instr(&self, at: CodeAddr) -> Option<(u64, ControlWord)> {
+        let instr = self.instrs.get(self.index_of(at)?)?;
+        Some((instr.word, ControlWord::of_slot(instr.control.into(), 0)))
+    }
+
+    /// Inserts code before the instruction at an address, after the code inserted there before.
+    ///
+    /// # Errors
+    ///
+    /// If there is no instruction at the address.
+    pub fn insert_before(
+        &mut self,
+        at: CodeAddr,
+        entry: Entry,
+        code: Vec<NewInstr>,
+    ) -> Result<(), Diagnostic> {
+        let index = self.at(at)?;
+        let before = self.before.entry(index).or_default();
+        match entry {
+            Entry::All => before.all.push(code),
+            Entry::FallThrough => before.fall_through.push(code),
+        }
+        Ok(())
+    }
+
+    /// Makes a branch that is taken execute code before it reaches its target. The code is placed at the end of the
+    /// function, and ends with a branch to the target.
+    ///
+    /// # Errors
+    ///
+    /// If the instruction at the address is no BRA with a relative target, or if the function has no place for code.
+    pub fn insert_on_taken(
+        &mut self,
+        branch: CodeAddr,
+        code: Vec<NewInstr>,
+    ) -> Result<(), Diagnostic> {
+        let index = self.at(branch)?;
+        let is_branch = self.instrs.get(index).is_some_and(|instr| {
+            matches!(instr.reference, Reference::Relative(_))
+                && references::opcode(self.arch, instr.word) == Some(Opcode::Bra)
+        });
+        if !is_branch {
+            return Err(self.fault(branch, "this is no branch with a relative target"));
+        }
+        let place = self.place_for_stubs(index).ok_or_else(|| {
+            self.fault(
+                branch,
+                "the function of this branch has no end at which code can be placed",
+            )
+        })?;
+        let mut stubs = self.before.values().flat_map(|before| &before.stubs);
+        if stubs.any(|stub| stub.branch == index) {
+            return Err(self.fault(branch, "code was inserted on this edge before"));
+        }
+        let stub = Stub {
+            branch: index,
+            code,
+        };
+        self.before.entry(place).or_default().stubs.push(stub);
+        Ok(())
+    }
+
+    /// Position before the padding at the end of the function that contains a position, such that nothing falls through
+    /// to it.
+    fn place_for_stubs(&self, index: usize) -> Option<usize> {
+        let end = self.starts.range(index + 1..).next();
+        let end = end.copied().unwrap_or(self.instrs.len());
+        let is_padding = |instr: &OldInstr| references::is_padding(self.arch, instr);
+        let mut place = end;
+        while place > index + 1 && self.instrs.get(place - 1).is_some_and(is_padding) {
+            place -= 1;
+        }
+        // The last instruction may fall through, e.g. a call that never returns: then behind the loop that follows it.
+        (place..=end).find(|&place| {
+            let last = place.checked_sub(1).and_then(|last| self.instrs.get(last));
+            last.is_some_and(|last| references::never_falls_through(self.arch, last))
+        })
+    }
+
+    /// Replaces the slot of the control word of an instruction of the file.
+    ///
+    /// # Errors
+    ///
+    /// If there is no instruction at the address.
+    pub fn set_control(&mut self, at: CodeAddr, control: ControlWord) -> Result<(), Diagnostic> {
+        let index = self.at(at)?;
+        if let Some(instr) = self.instrs.get_mut(index) {
+            instr.control = slot_bits(control);
+            self.replaced = true;
+        }
+        Ok(())
+    }
+
+    /// Replaces the word of an instruction of the file that refers to no code by another such.
+    ///
+    /// # Errors
+    ///
+    /// If there is no instruction at the address, or if the old word refers to code.
+    pub fn set_word(&mut self, at: CodeAddr, word: u64) -> Result<(), Diagnostic> {
+        let index = self.at(at)?;
+        if let Some(instr) = self.instrs.get_mut(index) {
+            if instr.reference != Reference::None {
+                return Err(self.fault(at, "this instruction refers to code and stays"));
+            }
+            instr.word = word;
+            self.replaced = true;
+        }
+        Ok(())
+    }
+
+    /// Marks the code as edited, so that it is laid out again.
+    pub fn lay_out_anew(&mut self) {
+        self.replaced = true;
+    }
+
+    /// Whether a register holds a target.
+    pub(crate) fn has_indirect_branches(&self) -> bool {
+        let mut instrs = self.instrs.iter();
+        instrs.any(|instr| matches!(instr.reference, Reference::Anchor(_)))
+    }
+
+    /// Whether instructions were inserted or replaced.
+    pub fn is_edited(&self) -> bool {
+        self.replaced || !self.before.is_empty()
+    }
+}
+
+/// The slot of an instruction's control word, 21 bits.
+fn raw_slot(code: &[u8], at: CodeAddr) -> u32 {
+    let group = (at.0 / GROUP * GROUP) as usize;
+    let word = code.get(group..).and_then(<[u8]>::first_chunk::<8>);
+    let word = word.map_or(0, |word| u64::from_le_bytes(*word));
+    let slot = (at.0 % GROUP / 8).saturating_sub(1);
+    (word >> (21 * slot)) as u32 & 0x1f_ffff
+}
+
+/// The slot of a control word as bits.
+pub(crate) fn slot_bits(control: ControlWord) -> u32 {
+    let scoreboard = |number: Option<u8>| u32::from(number.unwrap_or(7) & 7);
+    u32::from(control.usched & 0x1f)
+        | scoreboard(control.write_sb) << 5
+        | scoreboard(control.read_sb) << 8
+        | u32::from(control.wait_mask & 0x3f) << 11
+        | u32::from(control.reuse & 7) << 17
+        | u32::from(control.coupled) << 20
+}

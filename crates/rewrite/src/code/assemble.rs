@@ -1,0 +1,269 @@
+//! Layout of edited code: positions, then words with the new targets.
+
+use warpbound_base::{CodeAddr, Diagnostic};
+
+use super::map::{CodeMap, address, target_address};
+use super::references::{self, Listed, Reference};
+use super::{EditedCode, GROUP, NewInstr, NewTarget, OldInstr, SLOTS, slot_bits};
+
+/// Groups are filled up to this many instructions: `ptxas` pads sections to 64 bytes.
+const PADDING: usize = 6;
+
+/// `NOP` with the condition that always holds, on all of Maxwell and Pascal.
+const NOP: u64 = 0x50b0_0000_0007_0f00;
+
+/// `BRA` without its offset.
+const BRA: u64 = 0xe240_0000_0007_000f;
+
+/// Field of a relative target.
+const TARGET_LOW_BIT: u32 = 20;
+const TARGET_BITS: u32 = 24;
+
+/// One instruction of the new list.
+enum Emitted<'a> {
+    /// Of the file, with its position.
+    Old(usize, &'a OldInstr),
+    /// Inserted, with the position at which its list begins.
+    New(&'a NewInstr, usize),
+    /// The branch at the end of a stub, to an address of the file.
+    Back(CodeAddr),
+}
+
+/// New code of a section with the map of its addresses.
+pub(crate) struct Assembled {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) map: CodeMap,
+    /// Addresses of inserted instructions that end threads, and that read the index of the block.
+    pub(crate) exits: Vec<CodeAddr>,
+    pub(crate) block_indices: Vec<CodeAddr>,
+}
+
+impl EditedCode {
+    /// Lays the code out and writes it.
+    ///
+    /// # Errors
+    ///
+    /// A diagnostic with the address of an instruction that cannot be moved.
+    pub(crate) fn assemble(&self) -> Result<Assembled, Diagnostic> {
+        let (list, map, stubs) = self.layout()?;
+        let mut words = Vec::with_capacity(list.len());
+        let (mut exits, mut block_indices) = (Vec::new(), Vec::new());
+        for (position, emitted) in list.iter().enumerate() {
+            // The offset is relative to the next word.
+            let next = address(position as u32) + 8;
+            let follows = list.get(position + 1);
+            words.push(match emitted {
+                Emitted::Old(index, old) => (
+                    self.moved(old, next, &map, stubs.get(index).copied())?,
+                    self.slot(*index, old, follows),
+                ),
+                Emitted::New(new, start) => {
+                    let here = CodeAddr(next - 8);
+                    match references::listed(self.arch, new.word) {
+                        Some(Listed::Exit) => exits.push(here),
+                        Some(Listed::BlockIndex) => block_indices.push(here),
+                        None => {}
+                    }
+                    (
+                        self.placed(new, *start, next, &map)?,
+                        slot_bits(new.control),
+                    )
+                }
+                Emitted::Back(target) => {
+                    let to = self.new_target(*target, *target, &map)?;
+                    (
+                        self.relative(BRA, next, to, *target)?,
+                        references::plain_slot(15),
+                    )
+                }
+            });
+        }
+        while !words.len().is_multiple_of(PADDING) {
+            words.push((NOP, references::plain_slot(0)));
+        }
+        Ok(Assembled {
+            bytes: pack(&words),
+            map,
+            exits,
+            block_indices,
+        })
+    }
+
+    /// The new list, the map, and the position of the stub of each branch that has one.
+    #[expect(clippy::type_complexity, reason = "the parts of one layout")]
+    fn layout(
+        &self,
+    ) -> Result<
+        (
+            Vec<Emitted<'_>>,
+            CodeMap,
+            std::collections::BTreeMap<usize, u32>,
+        ),
+        Diagnostic,
+    > {
+        let mut list: Vec<Emitted<'_>> = Vec::with_capacity(self.instrs.len());
+        let mut map = CodeMap {
+            own: Vec::with_capacity(self.instrs.len()),
+            entry: Vec::with_capacity(self.instrs.len()),
+            boundary: Vec::with_capacity(self.instrs.len() + 1),
+            len: 0,
+        };
+        let mut stubs = std::collections::BTreeMap::new();
+        for index in 0..=self.instrs.len() {
+            let before = self.before.get(&index);
+            for stub in before.iter().flat_map(|before| &before.stubs) {
+                stubs.insert(stub.branch, list.len() as u32);
+                push(&mut list, &stub.code);
+                if let Some(OldInstr {
+                    reference: Reference::Relative(target),
+                    ..
+                }) = self.instrs.get(stub.branch)
+                {
+                    list.push(Emitted::Back(*target));
+                }
+            }
+            map.boundary.push(list.len() as u32);
+            let Some(old) = self.instrs.get(index) else {
+                break;
+            };
+            for code in before.iter().flat_map(|before| &before.fall_through) {
+                push(&mut list, code);
+            }
+            map.entry.push(list.len() as u32);
+            for code in before.iter().flat_map(|before| &before.all) {
+                push(&mut list, code);
+            }
+            map.own.push(list.len() as u32);
+            list.push(Emitted::Old(index, old));
+        }
+        let len = list.len().next_multiple_of(PADDING);
+        map.len = u32::try_from(len)
+            .ok()
+            .filter(|len| *len < u32::MAX / GROUP)
+            .ok_or_else(|| Diagnostic::new("the code would be longer than 4 GiB"))?;
+        Ok((list, map, stubs))
+    }
+
+    /// The word of an instruction of the file at its new place; `stub` is the position of the code on its taken edge.
+    fn moved(
+        &self,
+        old: &OldInstr,
+        next: u32,
+        map: &CodeMap,
+        stub: Option<u32>,
+    ) -> Result<u64, Diagnostic> {
+        match old.reference {
+            Reference::None | Reference::Relocated => Ok(old.word),
+            Reference::Relative(target) => {
+                let to = match stub {
+                    Some(stub) => target_address(stub),
+                    None => self.new_target(old.addr, target, map)?,
+                };
+                self.relative(old.word, next, to, old.addr)
+            }
+            Reference::Anchor(anchor) => {
+                // Tables hold offsets in the section; anything else would move with the code.
+                if anchor != 0 {
+                    let message = format!(
+                        "an indirect branch adds 0x{anchor:x} to its register, which cannot be moved"
+                    );
+                    return Err(self.fault(old.addr, message));
+                }
+                self.offset(old.word, -i64::from(next), old.addr)
+            }
+            Reference::Fixed(why) => {
+                Err(self.fault(old.addr, format!("{why}: this cannot be moved")))
+            }
+        }
+    }
+
+    /// The new address of a target.
+    fn new_target(&self, at: CodeAddr, target: CodeAddr, map: &CodeMap) -> Result<u32, Diagnostic> {
+        let new = map.target(target).ok_or_else(|| {
+            self.fault(
+                at,
+                format!("the target {target} is no instruction of the section"),
+            )
+        })?;
+        Ok(new.0)
+    }
+
+    /// The word of an inserted instruction whose list begins at the position `start`.
+    fn placed(
+        &self,
+        new: &NewInstr,
+        start: usize,
+        next: u32,
+        map: &CodeMap,
+    ) -> Result<u64, Diagnostic> {
+        let here = CodeAddr(next);
+        match new.target {
+            None => Ok(new.word),
+            Some(NewTarget::Code(target)) => {
+                let to = self.new_target(target, target, map)?;
+                self.relative(new.word, next, to, here)
+            }
+            Some(NewTarget::Inserted(index)) => {
+                let position = u32::try_from(start + index).unwrap_or(u32::MAX);
+                if position >= map.len {
+                    return Err(Diagnostic::new(
+                        "an inserted branch leads beyond the end of the code",
+                    ));
+                }
+                self.relative(new.word, next, target_address(position), here)
+            }
+        }
+    }
+
+    /// The word with a relative target.
+    fn relative(&self, word: u64, next: u32, to: u32, at: CodeAddr) -> Result<u64, Diagnostic> {
+        self.offset(word, i64::from(to) - i64::from(next), at)
+    }
+
+    /// The word with an offset in the field of the target.
+    fn offset(&self, word: u64, offset: i64, at: CodeAddr) -> Result<u64, Diagnostic> {
+        let limit = 1_i64 << (TARGET_BITS - 1);
+        if !(-limit..limit).contains(&offset) {
+            return Err(self.fault(at, "the target is too far away for its field"));
+        }
+        let field = ((1_u64 << TARGET_BITS) - 1) << TARGET_LOW_BIT;
+        Ok(word & !field | (offset.cast_unsigned() << TARGET_LOW_BIT) & field)
+    }
+
+    /// The slot of an instruction of the file. If another one than before follows, it does not issue together with it
+    /// and leaves it no operands: the distance to it is 1 cycle, which only lengthens all others.
+    fn slot(&self, index: usize, old: &OldInstr, follows: Option<&Emitted<'_>>) -> u32 {
+        let same = matches!(follows, Some(Emitted::Old(next, _)) if *next == index + 1);
+        if same {
+            return old.control;
+        }
+        let without_reuse = old.control & !(7 << 17);
+        match without_reuse & 0x1f {
+            16 => without_reuse | 1,
+            _ => without_reuse,
+        }
+    }
+}
+
+/// Adds a list of inserted instructions.
+fn push<'a>(list: &mut Vec<Emitted<'a>>, code: &'a [NewInstr]) {
+    let start = list.len();
+    list.extend(code.iter().map(|instr| Emitted::New(instr, start)));
+}
+
+/// Groups of a control word and three instructions; the number of words is a multiple of three.
+fn pack(words: &[(u64, u32)]) -> Vec<u8> {
+    let (groups, _) = words.as_chunks::<{ SLOTS as usize }>();
+    let mut bytes = Vec::with_capacity(groups.len() * GROUP as usize);
+    for group in groups {
+        let slots = group.iter().enumerate();
+        let control = slots.fold(0_u64, |control, (slot, (_, bits))| {
+            control | u64::from(*bits) << (21 * slot)
+        });
+        bytes.extend(control.to_le_bytes());
+        for (word, _) in group {
+            bytes.extend(word.to_le_bytes());
+        }
+    }
+    bytes
+}

@@ -1,0 +1,154 @@
+//! What of an instruction word depends on addresses of code.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::CodeAddr;
+use warpbound_isa::nvidia::{Arch, Opcode, OperandValue, SassInstr, SassProgram, canonical, table};
+use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, ValueSource};
+
+use super::{OldInstr, slot_bits};
+
+/// Code that a word refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reference {
+    /// None.
+    None,
+    /// The code at this address, relative to the next word.
+    Relative(CodeAddr),
+    /// The sum of a register and this address, encoded relative to the next word (BRX).
+    Anchor(i64),
+    /// An absolute address, which a relocation writes.
+    Relocated,
+    /// Code that cannot be moved, and why.
+    Fixed(&'static str),
+}
+
+impl Reference {
+    /// The reference of a decoded instruction; `relocated` are the addresses of words that relocations change.
+    pub(crate) fn of(
+        program: &SassProgram,
+        instr: &SassInstr,
+        relocated: &BTreeSet<u64>,
+    ) -> Reference {
+        let is_relocated = relocated.contains(&u64::from(instr.addr.0));
+        let Some(view) = program.view(instr) else {
+            // Holes of sections are filled with zeros.
+            return match instr.word as u64 & !(1 << 63) {
+                0 => Reference::None,
+                _ => Reference::Fixed("a word that is no instruction"),
+            };
+        };
+        let opcode = program.opcode(instr);
+        let is_indirect = matches!(opcode, Some(Opcode::Brx | Opcode::Jmx));
+        for operand in &view.operands {
+            let reference = match operand.value {
+                OperandValue::Target(_) if is_relocated => Reference::Relocated,
+                OperandValue::Target(BranchTarget::Code(target)) => Reference::Relative(target),
+                OperandValue::Target(BranchTarget::Outside) => {
+                    Reference::Fixed("a target outside of the section")
+                }
+                OperandValue::Target(BranchTarget::Absolute(_)) => {
+                    Reference::Fixed("an absolute target without a relocation")
+                }
+                OperandValue::Target(BranchTarget::Constant { .. }) => {
+                    Reference::Fixed("a target in constant memory")
+                }
+                OperandValue::ConstIndexed { .. } if is_indirect => {
+                    Reference::Fixed("a target in constant memory")
+                }
+                OperandValue::RegTarget { offset, .. } if opcode == Some(Opcode::Brx) => {
+                    Reference::Anchor(offset + i64::from(instr.addr.0) + 8)
+                }
+                _ => continue,
+            };
+            return reference;
+        }
+        Reference::None
+    }
+}
+
+/// A decoded word at an address, alone in its group.
+fn decode(arch: Arch, word: u64, control: u32) -> Option<(SassProgram, SassInstr)> {
+    table().find(arch, word)?;
+    let mut code = [0_u8; 32];
+    let slots = u64::from(control);
+    code.iter_mut()
+        .zip(slots.to_le_bytes())
+        .for_each(|(to, from)| *to = from);
+    let words = code.iter_mut().skip(8);
+    words
+        .zip(word.to_le_bytes())
+        .for_each(|(to, from)| *to = from);
+    let program = SassProgram::decode(arch, &code).ok()?;
+    let instr = *program.instrs.first()?;
+    Some((program, instr))
+}
+
+/// Instructions whose addresses the attributes of a kernel list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Listed {
+    /// Ends threads.
+    Exit,
+    /// Reads a part of the index of the block.
+    BlockIndex,
+}
+
+/// The list of attributes to which an instruction belongs.
+pub(crate) fn listed(arch: Arch, word: u64) -> Option<Listed> {
+    match opcode(arch, word)? {
+        Opcode::Exit => Some(Listed::Exit),
+        Opcode::S2r => {
+            let (program, instr) = decode(arch, word, plain_slot(0))?;
+            let source = program.effects(&instr).source;
+            let is_block = matches!(source, ValueSource::Special(SpecialReg::BlockIndex(_)));
+            is_block.then_some(Listed::BlockIndex)
+        }
+        _ => None,
+    }
+}
+
+/// Opcode of a word.
+pub(crate) fn opcode(arch: Arch, word: u64) -> Option<Opcode> {
+    Some(table().form(table().find(arch, word)?)?.opcode())
+}
+
+/// Whether an instruction is padding at the end of a function: NOP, or a branch to itself.
+pub(crate) fn is_padding(arch: Arch, instr: &OldInstr) -> bool {
+    match opcode(arch, instr.word) {
+        Some(Opcode::Nop) => true,
+        Some(Opcode::Bra) => {
+            matches!(instr.reference, Reference::Relative(to) if canonical(to) == instr.addr)
+        }
+        _ => false,
+    }
+}
+
+/// Whether execution never continues at the instruction after this one, except by a return from a call.
+pub(crate) fn never_falls_through(arch: Arch, instr: &OldInstr) -> bool {
+    let Some((program, decoded)) = decode(arch, instr.word, instr.control) else {
+        return false;
+    };
+    let effects = program.effects(&decoded);
+    let is_unconditional = effects.guard == Guard::ALWAYS && effects.cc_test.0 == 15;
+    is_unconditional
+        && matches!(
+            effects.flow,
+            InstrFlow::Exit
+                | InstrFlow::Branch(_)
+                | InstrFlow::Pop(
+                    StackToken::Ret | StackToken::Sync | StackToken::Brk | StackToken::Cont
+                )
+        )
+}
+
+/// Slot for a NOP and for a branch that nothing waits for: no scoreboards, no stall beyond that of the instruction.
+pub(crate) fn plain_slot(usched: u8) -> u32 {
+    slot_bits(warpbound_isa::ControlWord {
+        usched,
+        write_sb: None,
+        read_sb: None,
+        wait_mask: 0,
+        reuse: 0,
+        coupled: false,
+    })
+}

@@ -1,0 +1,281 @@
+//! Records of `.nv.info` sections: addresses of instructions in them are moved.
+
+use warpbound_base::{CodeAddr, Diagnostic};
+
+use super::tables::ListedBranch;
+use crate::code::{Assembled, CodeMap};
+use crate::elf::{Fields, fault};
+
+/// Whether and how the value of an attribute depends on addresses of code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Contents {
+    /// It does not.
+    Plain,
+    /// List of addresses of instructions.
+    Addresses,
+    /// Records of an instruction, a kind, a count and as many targets.
+    Branches,
+}
+
+/// Attributes by number. Names and meaning of the numbers: the lists of CuAssembler and denvdis; `cuobjdump -elf`.
+const CONTENTS: [(u8, Contents); 45] = [
+    (0x01, Contents::Plain),     // PAD
+    (0x04, Contents::Plain),     // CTAIDZ_USED
+    (0x05, Contents::Plain),     // MAX_THREADS
+    (0x08, Contents::Plain),     // TEXTURE_NORMALIZED
+    (0x09, Contents::Plain),     // SAMPLER_INIT
+    (0x0a, Contents::Plain),     // PARAM_CBANK
+    (0x0b, Contents::Plain),     // SMEM_PARAM_OFFSETS
+    (0x0c, Contents::Plain),     // CBANK_PARAM_OFFSETS
+    (0x0d, Contents::Plain),     // SYNC_STACK
+    (0x0e, Contents::Plain),     // TEXID_SAMPID_MAP
+    (0x0f, Contents::Plain),     // EXTERNS
+    (0x10, Contents::Plain),     // REQNTID
+    (0x11, Contents::Plain),     // FRAME_SIZE
+    (0x12, Contents::Plain),     // MIN_STACK_SIZE
+    (0x13, Contents::Plain),     // SAMPLER_FORCE_UNNORMALIZED
+    (0x15, Contents::Plain),     // BINDLESS_TEXTURE_BANK
+    (0x16, Contents::Plain),     // BINDLESS_SURFACE_BANK
+    (0x17, Contents::Plain),     // KPARAM_INFO
+    (0x18, Contents::Plain),     // SMEM_PARAM_SIZE
+    (0x19, Contents::Plain),     // CBANK_PARAM_SIZE
+    (0x1b, Contents::Plain),     // MAXREG_COUNT
+    (0x1c, Contents::Addresses), // EXIT_INSTR_OFFSETS
+    (0x1d, Contents::Addresses), // S2RCTAID_INSTR_OFFSETS
+    (0x1e, Contents::Plain),     // CRS_STACK_SIZE
+    (0x1f, Contents::Plain),     // NEED_CNP_WRAPPER
+    (0x20, Contents::Plain),     // NEED_CNP_PATCH
+    (0x21, Contents::Plain),     // EXPLICIT_CACHING
+    (0x22, Contents::Plain),     // ISTYPEP_USED
+    (0x23, Contents::Plain),     // MAX_STACK_SIZE
+    (0x24, Contents::Plain),     // SUQ_USED
+    (0x25, Contents::Addresses), // LD_CACHEMOD_INSTR_OFFSETS
+    (0x27, Contents::Addresses), // ATOM_SYS_INSTR_OFFSETS
+    (0x28, Contents::Addresses), // COOP_GROUP_INSTR_OFFSETS
+    (0x29, Contents::Plain),     // COOP_GROUP_MASK_REGIDS
+    (0x2a, Contents::Plain),     // SW1850030_WAR
+    (0x2c, Contents::Plain),     // HAS_PRE_V10_OBJECT
+    (0x2f, Contents::Plain),     // REGCOUNT
+    (0x30, Contents::Plain),     // SW2393858_WAR
+    (0x31, Contents::Addresses), // INT_WARP_WIDE_INSTR_OFFSETS
+    (0x34, Contents::Branches),  // INDIRECT_BRANCH_TARGETS
+    (0x35, Contents::Plain),     // SW2861232_WAR
+    (0x36, Contents::Plain),     // SW_WAR
+    (0x37, Contents::Plain),     // CUDA_API_VERSION
+    (0x46, Contents::Addresses), // SYSCALL_OFFSETS
+    (0x4c, Contents::Plain),     // NUM_BARRIERS
+];
+
+/// Numbers of the attributes with register counts, exits, reads of the block's index, and indirect branches.
+const REGCOUNT: u8 = 0x2f;
+const EXITS: u8 = 0x1c;
+const BLOCK_INDICES: u8 = 0x1d;
+const INDIRECT_BRANCHES: u8 = 0x34;
+
+/// One record in a section.
+struct Record {
+    number: u8,
+    /// Offset and length of the value.
+    start: usize,
+    length: usize,
+}
+
+/// Splits a section into its records; `offset` is that of the section in the file.
+fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
+    let mut records = Vec::new();
+    let mut at = 0;
+    while let Some(&[format, number, low, high]) = data.get(at..).and_then(<[u8]>::first_chunk) {
+        let (start, length) = match format {
+            1..=3 => (at + 2, 2),
+            4 => (at + 4, usize::from(u16::from_le_bytes([low, high]))),
+            _ => {
+                let message = format!("attribute 0x{number:02x} has the unknown format {format}");
+                return Err(fault(offset.saturating_add(at as u64), message));
+            }
+        };
+        records.push(Record {
+            number,
+            start,
+            length,
+        });
+        at = start + length;
+    }
+    if at == data.len() {
+        Ok(records)
+    } else {
+        let at = offset.saturating_add(at as u64);
+        Err(fault(at, "an attribute record is cut short"))
+    }
+}
+
+/// Moves the addresses in the section of a kernel's attributes.
+///
+/// # Errors
+///
+/// For an attribute that is not known, which may hold addresses, and for an address that is no instruction.
+pub(super) fn move_addresses(
+    data: &mut [u8],
+    offset: u64,
+    map: &CodeMap,
+) -> Result<(), Diagnostic> {
+    for record in records(data, offset)? {
+        let number = record.number;
+        let at = offset.saturating_add(record.start as u64);
+        let contents = CONTENTS.iter().find(|(known, _)| *known == number);
+        let contents = contents.map(|(_, contents)| *contents).ok_or_else(|| {
+            fault(
+                at,
+                format!("attribute 0x{number:02x} is not known: it may hold addresses of code"),
+            )
+        })?;
+        let value = data
+            .get_mut(record.start..record.start + record.length)
+            .unwrap_or_default();
+        let (words, rest) = value.as_chunks_mut::<4>();
+        if contents != Contents::Plain && !rest.is_empty() {
+            let message = format!("attribute 0x{number:02x} is not a list of words");
+            return Err(fault(at, message));
+        }
+        match contents {
+            Contents::Plain => {}
+            Contents::Addresses => {
+                for word in words {
+                    move_word(word, |old| map.instr(old), at, number)?;
+                }
+            }
+            Contents::Branches => move_branches(words, map, at)?,
+        }
+    }
+    Ok(())
+}
+
+/// Moves an address.
+fn move_word(
+    word: &mut [u8; 4],
+    new: impl Fn(CodeAddr) -> Option<CodeAddr>,
+    at: u64,
+    number: u8,
+) -> Result<(), Diagnostic> {
+    let old = CodeAddr(u32::from_le_bytes(*word));
+    let moved = new(old).ok_or_else(|| {
+        fault(
+            at,
+            format!("attribute 0x{number:02x}: {old} is not the address of an instruction"),
+        )
+    })?;
+    *word = moved.0.to_le_bytes();
+    Ok(())
+}
+
+/// Moves the addresses in records of indirect branches.
+fn move_branches(words: &mut [[u8; 4]], map: &CodeMap, at: u64) -> Result<(), Diagnostic> {
+    let mut rest = words;
+    while !rest.is_empty() {
+        let Some(([branch, _kind, count], tail)) = rest.split_first_chunk_mut::<3>() else {
+            return Err(fault(at, "the last indirect branch is cut short"));
+        };
+        move_word(branch, |old| map.instr(old), at, INDIRECT_BRANCHES)?;
+        let count = usize::try_from(u32::from_le_bytes(*count)).unwrap_or(usize::MAX);
+        let Some((targets, tail)) = tail.split_at_mut_checked(count) else {
+            return Err(fault(at, "an indirect branch has too few targets"));
+        };
+        for target in targets {
+            move_word(target, |old| map.target(old), at, INDIRECT_BRANCHES)?;
+        }
+        rest = tail;
+    }
+    Ok(())
+}
+
+/// Adds the addresses of inserted instructions to the lists of a kernel's attributes.
+pub(super) fn add_addresses(
+    data: &mut Vec<u8>,
+    offset: u64,
+    assembled: &Assembled,
+) -> Result<(), Diagnostic> {
+    for (number, added) in [
+        (EXITS, &assembled.exits),
+        (BLOCK_INDICES, &assembled.block_indices),
+    ] {
+        if added.is_empty() {
+            continue;
+        }
+        let found = records(data, offset)?;
+        let record = found.into_iter().find(|record| record.number == number);
+        let (start, length) = record.map_or((data.len(), 0), |r| (r.start - 4, r.length + 4));
+        let old = data.get(start + 4..start + length).unwrap_or_default();
+        let (words, _) = old.as_chunks::<4>();
+        let mut all: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        all.extend(added.iter().map(|address| address.0));
+        all.sort_unstable();
+        let size = u16::try_from(all.len() * 4)
+            .map_err(|_| fault(offset, "a list of addresses is too long for its attribute"))?;
+        let mut new = vec![4, number];
+        new.extend(size.to_le_bytes());
+        new.extend(all.iter().flat_map(|word| word.to_le_bytes()));
+        data.splice(start..start + length, new);
+    }
+    Ok(())
+}
+
+/// The indirect branches that a section of attributes lists, by address.
+pub(super) fn listed_branches(
+    data: &[u8],
+    offset: u64,
+) -> Result<Vec<(CodeAddr, ListedBranch)>, Diagnostic> {
+    let mut branches = Vec::new();
+    for record in records(data, offset)? {
+        if record.number != INDIRECT_BRANCHES {
+            continue;
+        }
+        let value = data.get(record.start..record.start + record.length);
+        let fields = Fields(value.unwrap_or_default());
+        let mut at = 0;
+        while let (Some(branch), Some(kind), Some(count)) =
+            (fields.u32(at), fields.u32(at + 4), fields.u32(at + 8))
+        {
+            at += 12;
+            let end = usize::try_from(count)
+                .ok()
+                .and_then(|n| at.checked_add(n.checked_mul(4)?));
+            let end = end.filter(|end| *end <= record.length).ok_or_else(|| {
+                fault(
+                    offset,
+                    "an indirect branch has more targets than its attribute",
+                )
+            })?;
+            let targets = (at..end)
+                .step_by(4)
+                .filter_map(|at| fields.u32(at).map(CodeAddr));
+            let listed = ListedBranch {
+                is_call: kind == 1,
+                targets: targets.collect(),
+            };
+            branches.push((CodeAddr(branch), listed));
+            at = end;
+        }
+    }
+    Ok(branches)
+}
+
+/// Sets the register count of a kernel in the section of the file's attributes.
+pub(super) fn set_registers(
+    data: &mut [u8],
+    offset: u64,
+    symbol: usize,
+    registers: u8,
+) -> Result<(), Diagnostic> {
+    for record in records(data, offset)? {
+        if record.number != REGCOUNT {
+            continue;
+        }
+        let value = data.get_mut(record.start..record.start + record.length);
+        if let Some([a, b, c, d, count @ ..]) = value
+            && u32::from_le_bytes([*a, *b, *c, *d]) as usize == symbol
+            && let Some(count) = count.first_chunk_mut::<4>()
+        {
+            *count = u32::from(registers).to_le_bytes();
+        }
+    }
+    Ok(())
+}

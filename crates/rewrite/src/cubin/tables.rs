@@ -1,0 +1,250 @@
+//! Addresses of code in constant bank 2: jump tables, and the functions that pointers select.
+//!
+//! The bank holds literals beside them. A word counts as an address only if an indirect branch loads it and nothing else
+//! reads it; where that is not certain, the kernel is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_isa::nvidia::{InstrClass, OperandValue, SassInstr, SassProgram, View};
+use warpbound_isa::{OperandRole, Reg};
+
+use crate::code::CodeMap;
+
+/// The bank with literals of the compiler.
+pub(super) const LITERALS: u8 = 2;
+
+/// Targets of an indirect branch, as the attributes of the file list them.
+pub(super) struct ListedBranch {
+    /// Whether it is a call.
+    pub(super) is_call: bool,
+    pub(super) targets: Vec<CodeAddr>,
+}
+
+/// The indirect branches of a section and the reads of bank 2.
+struct Reads {
+    /// Byte offsets of words that an instruction reads by a fixed offset.
+    fixed: BTreeSet<u32>,
+    /// Start of the words that an instruction reads at an offset in a register, and whether the result is a target.
+    indexed: BTreeMap<u32, bool>,
+    /// Indirect branches with the start of their table.
+    branches: Vec<(CodeAddr, Option<u32>)>,
+}
+
+/// Moves the addresses in the contents of bank 2 of a code section.
+///
+/// # Errors
+///
+/// With the address of an indirect branch whose targets are not known, or whose table has words of another use.
+pub(super) fn move_tables(
+    program: &SassProgram,
+    bank: &mut [u8],
+    listed: &BTreeMap<CodeAddr, ListedBranch>,
+    functions: &BTreeSet<u32>,
+    map: &CodeMap,
+) -> Result<(), Diagnostic> {
+    let reads = Reads::find(program);
+    let mut moved = BTreeSet::new();
+    for (at, table) in &reads.branches {
+        let refuse = |why: &str| Diagnostic::new(format!("indirect branch: {why}")).at(*at);
+        let branch = listed
+            .get(at)
+            .ok_or_else(|| refuse("the file does not list its targets"))?;
+        if branch.is_call {
+            moved.extend(functions_in(bank, functions, &reads, *at)?);
+            continue;
+        }
+        let start = table.ok_or_else(|| refuse("the table of its targets is not found"))?;
+        let words = table_at(bank, start, &branch.targets, &reads);
+        let found: BTreeSet<u32> = words.iter().filter_map(|&at| word(bank, at)).collect();
+        if branch
+            .targets
+            .iter()
+            .any(|target| !found.contains(&target.0))
+        {
+            return Err(refuse("its table has words of another use"));
+        }
+        moved.extend(words);
+    }
+    for at in moved {
+        let new = word(bank, at).and_then(|old| map.target(CodeAddr(old)));
+        let new = new.ok_or_else(|| {
+            let message = format!("constant bank 2, offset 0x{at:x}: a target is no instruction");
+            Diagnostic::new(message)
+        })?;
+        let place = bank
+            .get_mut(at as usize..)
+            .and_then(|b| b.first_chunk_mut::<4>());
+        if let Some(place) = place {
+            *place = new.0.to_le_bytes();
+        }
+    }
+    Ok(())
+}
+
+/// The word at an offset.
+fn word(bank: &[u8], at: u32) -> Option<u32> {
+    let bytes = bank.get(usize::try_from(at).ok()?..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
+/// Offsets of the words of a table: up to the next word that is read otherwise or is no target.
+fn table_at(bank: &[u8], start: u32, targets: &[CodeAddr], reads: &Reads) -> Vec<u32> {
+    let is_table = |at: u32| {
+        let is_target = word(bank, at).is_some_and(|word| targets.contains(&CodeAddr(word)));
+        let is_next = at != start && reads.indexed.contains_key(&at);
+        is_target && !is_next && !reads.fixed.contains(&at)
+    };
+    let words = (0..).map_while(|n: u32| n.checked_mul(4)?.checked_add(start));
+    words.take_while(|&at| is_table(at)).collect()
+}
+
+/// Offsets of the words with the address of a function, for calls through pointers: a pointer is an offset in the bank.
+fn functions_in(
+    bank: &[u8],
+    functions: &BTreeSet<u32>,
+    reads: &Reads,
+    at: CodeAddr,
+) -> Result<Vec<u32>, Diagnostic> {
+    let mut found = Vec::new();
+    for offset in (0..bank.len() as u32).step_by(4) {
+        let is_function = word(bank, offset).is_some_and(|word| functions.contains(&word));
+        if !is_function {
+            continue;
+        }
+        // The table that the word lies in, if indices select it.
+        let table = reads.indexed.range(..=offset).next_back();
+        let is_data = table.is_some_and(|(_, is_target)| !is_target);
+        if reads.fixed.contains(&offset) || is_data {
+            let message = format!(
+                "indirect call: the word at offset 0x{offset:x} of constant bank 2 may be the address of a function or a number"
+            );
+            return Err(Diagnostic::new(message).at(at));
+        }
+        found.push(offset);
+    }
+    Ok(found)
+}
+
+impl Reads {
+    fn find(program: &SassProgram) -> Reads {
+        let mut reads = Reads {
+            fixed: BTreeSet::new(),
+            indexed: BTreeMap::new(),
+            branches: Vec::new(),
+        };
+        for (index, instr) in program.instrs.iter().enumerate() {
+            let Some(view) = program.view(instr) else {
+                continue;
+            };
+            for operand in &view.operands {
+                match operand.value {
+                    OperandValue::Const {
+                        bank: LITERALS,
+                        offset,
+                    }
+                    | OperandValue::ConstIndexed {
+                        bank: LITERALS,
+                        base: None,
+                        offset,
+                    } => reads.add_fixed(&view, offset),
+                    OperandValue::ConstIndexed {
+                        bank: LITERALS,
+                        base: Some(_),
+                        offset,
+                    } => {
+                        let offset = u32::try_from(offset).unwrap_or(0);
+                        let is_target = feeds_branch(program, index, &view);
+                        let known = reads.indexed.entry(offset).or_insert(is_target);
+                        *known &= is_target;
+                    }
+                    OperandValue::RegTarget {
+                        base: Some(base), ..
+                    } => {
+                        let table = table_of(program, index, base);
+                        reads.branches.push((instr.addr, table));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        reads
+    }
+
+    fn add_fixed(&mut self, view: &View, offset: i32) {
+        let offset = u32::try_from(offset).unwrap_or(0) & !3;
+        self.fixed.insert(offset);
+        // Numbers of 64 bits take two words.
+        let is_wide = matches!(
+            view.opcode.class(),
+            InstrClass::Fp64 | InstrClass::Conversion | InstrClass::LoadStore
+        );
+        if is_wide && offset % 8 == 0 {
+            self.fixed.insert(offset + 4);
+        }
+    }
+}
+
+/// Whether the instruction writes a register.
+fn writes(program: &SassProgram, instr: &SassInstr, register: u8) -> bool {
+    let effects = program.effects(instr);
+    effects.writes.contains(&Reg::vector(register))
+}
+
+/// Instructions between the load of a target and the branch, at most.
+const DISTANCE: usize = 32;
+
+/// Start of the table from which an indirect branch takes its target: the offset of the load before it, in the same
+/// block, that writes the register of the branch.
+fn table_of(program: &SassProgram, branch: usize, register: u8) -> Option<u32> {
+    let before = program
+        .instrs
+        .get(branch.saturating_sub(DISTANCE)..branch)?;
+    let load = before
+        .iter()
+        .rev()
+        .find(|instr| writes(program, instr, register))?;
+    let view = program.view(load)?;
+    view.operands
+        .iter()
+        .find_map(|operand| match operand.value {
+            OperandValue::ConstIndexed {
+                bank: LITERALS,
+                base: Some(_),
+                offset,
+            } => u32::try_from(offset).ok(),
+            _ => None,
+        })
+}
+
+/// Whether the result of a load is the target of an indirect branch shortly after it.
+fn feeds_branch(program: &SassProgram, load: usize, view: &View) -> bool {
+    let destination = view
+        .operands
+        .iter()
+        .find_map(|operand| match operand.value {
+            OperandValue::Reg(register) if operand.role == OperandRole::Write => register,
+            _ => None,
+        });
+    let Some(destination) = destination else {
+        return false;
+    };
+    let after = program.instrs.iter().skip(load + 1).take(DISTANCE);
+    for instr in after {
+        let target = program.view(instr).and_then(|view| {
+            view.operands
+                .iter()
+                .find_map(|operand| match operand.value {
+                    OperandValue::RegTarget { base, .. } => base,
+                    _ => None,
+                })
+        });
+        if target == Some(destination) {
+            return true;
+        }
+        if writes(program, instr, destination) {
+            return false;
+        }
+    }
+    false
+}

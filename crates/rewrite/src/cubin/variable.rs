@@ -1,0 +1,206 @@
+//! A variable added to a cubin: zeros in global memory, its address in constant bank 4.
+
+use warpbound_base::Diagnostic;
+
+use super::CubinRewriter;
+use crate::elf::{
+    ElfRelocation, ElfSection, ElfSymbol, SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_NOBITS,
+    SHT_PROGBITS, SHT_REL, SYMBOL_SIZE, fault,
+};
+
+/// Bank in which `ptxas` puts addresses of variables.
+const ADDRESS_BANK: u8 = 4;
+
+/// Section types of variables and of addresses.
+const GLOBAL: &str = ".nv.global";
+const ADDRESSES: &str = ".nv.constant4";
+
+/// `R_CUDA_64`: the address of the symbol in 64 bits.
+const R_CUDA_64: u32 = 2;
+
+/// Global binding, type object.
+const GLOBAL_OBJECT: u8 = 0x11;
+
+/// Alignment of the variables that are added, in bytes.
+const ALIGN: u64 = 16;
+
+/// Largest offset in a constant bank that an instruction can name, for 8 bytes.
+const BANK_SIZE: usize = 0x1_0000;
+
+/// Where the code finds the address of a variable: 64 bits at `c[bank][offset]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VariableSlot {
+    /// Bank number.
+    pub bank: u8,
+    /// Byte offset, a multiple of 8.
+    pub offset: u32,
+}
+
+impl CubinRewriter<'_> {
+    /// Adds a variable of `bytes` bytes in global memory, zero at the start, which a host program finds by its name.
+    ///
+    /// # Errors
+    ///
+    /// If the name is taken, or if constant bank 4 has no room for the address.
+    pub fn add_variable(&mut self, name: &str, bytes: u64) -> Result<VariableSlot, Diagnostic> {
+        if self.symbols.iter().any(|symbol| symbol.name == name) {
+            return Err(Diagnostic::new(format!(
+                "the file has a symbol {name:?} already"
+            )));
+        }
+        let (section, value) = self.place_variable(bytes)?;
+        let table = self.elf.symbol_table()?;
+        let strings = self.elf.sections.get(table).map_or(0, |t| t.link as usize);
+        let symbol = self.symbols.len() as u32;
+        let name_at = self.elf.add_name(strings, name);
+        // Last in the table: no index of another symbol changes, and the global symbols follow the local ones.
+        self.symbols.push(ElfSymbol {
+            name: name.to_owned(),
+            name_at,
+            info: GLOBAL_OBJECT,
+            other: 0,
+            section: u16::try_from(section)
+                .map_err(|_| fault(0, "the file has too many sections"))?,
+            value,
+            size: bytes,
+        });
+        self.elf.set_symbols(&self.symbols)?;
+        let offset = self.place_address(symbol, table)?;
+        Ok(VariableSlot {
+            bank: ADDRESS_BANK,
+            offset,
+        })
+    }
+
+    /// Makes room in `.nv.global`: the section and the offset in it.
+    fn place_variable(&mut self, bytes: u64) -> Result<(usize, u64), Diagnostic> {
+        let index = match self.elf.section_named(GLOBAL) {
+            Some(index) => index,
+            None => {
+                let last = self.last_in_memory();
+                self.elf.add_section(
+                    ElfSection {
+                        name: GLOBAL.to_owned(),
+                        name_at: 0,
+                        kind: SHT_NOBITS,
+                        flags: SHF_WRITE | SHF_ALLOC,
+                        address: 0,
+                        offset: 0,
+                        memory_size: 0,
+                        link: 0,
+                        info: 0,
+                        align: ALIGN,
+                        entry_size: 0,
+                        data: Vec::new(),
+                    },
+                    last,
+                )
+            }
+        };
+        let too_large = || Diagnostic::new("the variables are larger than the address space");
+        let section = self.elf.sections.get_mut(index).ok_or_else(too_large)?;
+        let value = section.memory_size.checked_next_multiple_of(ALIGN);
+        let value = value.ok_or_else(too_large)?;
+        section.memory_size = value.checked_add(bytes).ok_or_else(too_large)?;
+        section.align = section.align.max(ALIGN);
+        Ok((index, value))
+    }
+
+    /// Index of the section in memory that is last in the file.
+    fn last_in_memory(&self) -> usize {
+        let sections = self.elf.sections.iter().enumerate();
+        sections
+            .filter(|(_, section)| section.flags & SHF_ALLOC != 0)
+            .max_by_key(|(index, section)| (section.offset, *index))
+            .map_or(0, |(index, _)| index)
+    }
+
+    /// Adds an entry to constant bank 4 that receives the address of a symbol; returns its offset.
+    fn place_address(&mut self, symbol: u32, symbols: usize) -> Result<u32, Diagnostic> {
+        let bank = match self.elf.section_named(ADDRESSES) {
+            Some(index) => index,
+            None => self.add_bank(),
+        };
+        let section = self.elf.sections.get_mut(bank);
+        let section = section.ok_or_else(|| fault(0, "constant bank 4 does not exist"))?;
+        let offset = section.data.len().next_multiple_of(8);
+        if offset + 8 > BANK_SIZE {
+            return Err(fault(section.offset, "constant bank 4 is full"));
+        }
+        section.data.resize(offset + 8, 0);
+        section.align = section.align.max(8);
+        let table = self.elf.relocation_tables(bank);
+        let table = match table.first() {
+            Some(&table) => table,
+            None => self.add_relocations(bank, symbols),
+        };
+        let mut entries = self.elf.relocations(table);
+        entries.push(ElfRelocation {
+            at: offset as u64,
+            number: R_CUDA_64,
+            symbol,
+            addend: Some(0),
+        });
+        self.elf.set_relocations(table, &entries);
+        Ok(offset as u32)
+    }
+
+    /// Adds constant bank 4, in the file before the other sections in memory.
+    fn add_bank(&mut self) -> usize {
+        let before = self.last_before_memory();
+        self.elf.add_section(
+            ElfSection {
+                name: ADDRESSES.to_owned(),
+                name_at: 0,
+                kind: SHT_PROGBITS,
+                flags: SHF_ALLOC,
+                address: 0,
+                offset: 0,
+                memory_size: 0,
+                link: 0,
+                info: 0,
+                align: 8,
+                entry_size: 0,
+                data: Vec::new(),
+            },
+            before,
+        )
+    }
+
+    /// Adds the relocation table of a section.
+    fn add_relocations(&mut self, changed: usize, symbols: usize) -> usize {
+        let before = self.last_before_memory();
+        self.elf.add_section(
+            ElfSection {
+                name: format!(".rel{ADDRESSES}"),
+                name_at: 0,
+                kind: SHT_REL,
+                flags: SHF_INFO_LINK,
+                address: 0,
+                offset: 0,
+                memory_size: 0,
+                link: symbols as u32,
+                info: changed as u32,
+                align: 8,
+                entry_size: 16,
+                data: Vec::new(),
+            },
+            before,
+        )
+    }
+
+    /// Index of the section before the first one in memory.
+    fn last_before_memory(&self) -> usize {
+        let in_memory = |section: &&ElfSection| section.flags & SHF_ALLOC != 0;
+        let sections = self.elf.sections.iter();
+        let first = sections.filter(in_memory).map(|s| s.offset).min();
+        let sections = self.elf.sections.iter().enumerate();
+        sections
+            .filter(|(_, section)| section.flags & SHF_ALLOC == 0 && section.kind != 0)
+            .filter(|(_, section)| first.is_none_or(|first| section.offset <= first))
+            .max_by_key(|(index, section)| (section.offset, *index))
+            .map_or(0, |(index, _)| index)
+    }
+}
+
+const _: () = assert!(SYMBOL_SIZE == 24);
