@@ -146,7 +146,9 @@ impl<'a> CodeObjectRewriter<'a> {
     /// Fails if there is one already, or if the last segment of the file is not writable.
     pub fn add_variable(&mut self, name: &str, bytes: u64) -> Result<u64, Diagnostic> {
         if self.variable.is_some() {
-            return Err(Diagnostic::new("the code object has an added variable already"));
+            return Err(Diagnostic::new(
+                "the code object has an added variable already",
+            ));
         }
         let address = self.object.variable_address()?;
         self.variable = Some((name.to_owned(), bytes));

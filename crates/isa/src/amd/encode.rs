@@ -1,8 +1,8 @@
 //! Encoding: the words of an instruction that is given as opcode, operands and modifiers.
 
 use super::fields::Encoding;
-use super::opcode::GcnOpcode;
 use super::form::{FieldKind, FormOperand, GcnForm, VectorExtension, table};
+use super::opcode::GcnOpcode;
 use super::operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
 use super::program::GcnInstr;
 use super::rows;

@@ -44,7 +44,9 @@ impl NewPlaces {
             let inserted = rewriter.inserted.get(&instr.addr);
             if entries.contains(&instr.addr.0) {
                 ends.insert(instr.addr.0, at);
-                at = at.checked_next_multiple_of(ENTRY_ALIGNMENT).ok_or_else(too_long)?;
+                at = at
+                    .checked_next_multiple_of(ENTRY_ALIGNMENT)
+                    .ok_or_else(too_long)?;
                 starts.insert(instr.addr.0, at);
             }
             let of = |part: fn(&InsertedGcn) -> &Vec<NewGcnInstr>| {
@@ -53,7 +55,9 @@ impl NewPlaces {
             at = at.checked_add(of(|i| &i.prologue)).ok_or_else(too_long)?;
             labels.insert(instr.addr.0, at);
             let own = of(|i| &i.body).checked_add(instr.bytes.into());
-            at = own.and_then(|own| at.checked_add(own)).ok_or_else(too_long)?;
+            at = own
+                .and_then(|own| at.checked_add(own))
+                .ok_or_else(too_long)?;
             end = instr.addr.0 + u32::from(instr.bytes);
         }
         labels.insert(end, at);
@@ -152,13 +156,14 @@ fn write_inserted(
 
 /// Addresses to which branches with a constant distance lead.
 fn branch_targets(program: &GcnProgram) -> BTreeSet<CodeAddr> {
-    let targets = program.instrs.iter().filter_map(|instr| {
-        match instr.effects().flow {
+    let targets = program
+        .instrs
+        .iter()
+        .filter_map(|instr| match instr.effects().flow {
             GcnFlow::Jump(BranchTarget::Code(to)) => Some(to),
             GcnFlow::Branch(_, BranchTarget::Code(to)) => Some(to),
             _ => None,
-        }
-    });
+        });
     targets.collect()
 }
 
@@ -188,9 +193,11 @@ fn computed_address(
     targets: &BTreeSet<CodeAddr>,
 ) -> Result<u64, Diagnostic> {
     let instrs = &rewriter.program.instrs;
-    let (Some(first), Some(low), Some(high)) =
-        (instrs.get(index), instrs.get(index + 1), instrs.get(index + 2))
-    else {
+    let (Some(first), Some(low), Some(high)) = (
+        instrs.get(index),
+        instrs.get(index + 1),
+        instrs.get(index + 2),
+    ) else {
         return Err(Diagnostic::new("the code ends after s_getpc_b64"));
     };
     let refuse = || {
@@ -208,7 +215,10 @@ fn computed_address(
     let high_word = added(high, GcnOpcode::SAddcU32, pair.wrapping_add(1)).ok_or_else(refuse)?;
     for inner in [low, high] {
         if targets.contains(&inner.addr) || rewriter.inserted.contains_key(&inner.addr) {
-            return Err(unproven(first, "a jump or an insertion separates it from its distance"));
+            return Err(unproven(
+                first,
+                "a jump or an insertion separates it from its distance",
+            ));
         }
     }
     let anchor = first.addr.0.saturating_add(4);
@@ -272,17 +282,17 @@ fn retargeted(instr: &GcnInstr, places: &NewPlaces, at: usize) -> Result<u64, Di
     let Some(mut view) = instr.view() else {
         return Ok(instr.word);
     };
-    let is_branch = matches!(
-        instr.effects().flow,
-        GcnFlow::Jump(_) | GcnFlow::Branch(..)
-    );
+    let is_branch = matches!(instr.effects().flow, GcnFlow::Jump(_) | GcnFlow::Branch(..));
     let mut is_changed = false;
     for operand in &mut view.operands {
         let GcnValue::Target(target) = &mut operand.value else {
             continue;
         };
         if !is_branch && !places.is_identity {
-            return Err(unproven(instr, "what it does with its target is not modelled"));
+            return Err(unproven(
+                instr,
+                "what it does with its target is not modelled",
+            ));
         }
         let BranchTarget::Code(old) = *target else {
             return Err(unproven(instr, "its target is outside the code"));

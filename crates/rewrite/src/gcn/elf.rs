@@ -140,7 +140,10 @@ impl<'a> ObjectFile<'a> {
         let [(text, header)] = code.as_slice() else {
             return Err(fault(
                 sections_at,
-                format!("the code object has {} sections of code, not one", code.len()),
+                format!(
+                    "the code object has {} sections of code, not one",
+                    code.len()
+                ),
             ));
         };
         let is_text = |segment: &ObjectSegment| {
@@ -240,10 +243,16 @@ impl<'a> ObjectFile<'a> {
 
     /// Kernels by their entries: symbols of descriptors.
     pub(super) fn kernels(&self) -> Result<Vec<ObjectKernel>, Diagnostic> {
-        let of_kind = |kind| self.sections.iter().position(|section| section.kind == kind);
+        let of_kind = |kind| {
+            self.sections
+                .iter()
+                .position(|section| section.kind == kind)
+        };
         let table = of_kind(SHT_SYMTAB).or_else(|| of_kind(SHT_DYNSYM));
         let table = table.ok_or_else(|| fault(self.sections_at, "there is no symbol table"))?;
-        let symbols = self.symbols(table).ok_or_else(|| damaged(self.sections_at))?;
+        let symbols = self
+            .symbols(table)
+            .ok_or_else(|| damaged(self.sections_at))?;
         let text = self.text();
         let mut kernels = Vec::new();
         for (symbol, address, ..) in &symbols {

@@ -46,7 +46,9 @@ fn code_address(rewriter: &CodeObjectRewriter<'_>, size: u32) -> Result<u64, Dia
     let object = &rewriter.object;
     let old = object.text().address;
     if old % 256 != 0 {
-        return Err(Diagnostic::new("the code does not begin at a multiple of 256"));
+        return Err(Diagnostic::new(
+            "the code does not begin at a multiple of 256",
+        ));
     }
     let loaded = object.segments.iter().filter(|s| s.kind == PT_LOAD);
     let next = loaded.map(|s| s.address).filter(|at| *at > old).min();
@@ -138,7 +140,13 @@ impl Rewritten<'_> {
             let header = object.bytes.get(from..from + SEGMENT_HEADER);
             self.put(to, header.unwrap_or_default())?;
             if index == object.text_segment {
-                let fields = [(8, offset), (16, address), (24, address), (32, size), (40, size)];
+                let fields = [
+                    (8, offset),
+                    (16, address),
+                    (24, address),
+                    (32, size),
+                    (40, size),
+                ];
                 for (at, value) in fields {
                     self.put_u64(to + at, value)?;
                 }
@@ -166,7 +174,10 @@ impl Rewritten<'_> {
                 };
                 let offset = |address: u64| u32::try_from(address.checked_sub(text.address)?).ok();
                 let start = offset(value).ok_or_else(refuse)?;
-                let label = self.places.start(start).or_else(|| self.places.label(start));
+                let label = self
+                    .places
+                    .start(start)
+                    .or_else(|| self.places.label(start));
                 let label = label.ok_or_else(refuse)?;
                 let mut length = 0;
                 if size > 0 {
@@ -197,10 +208,12 @@ impl Rewritten<'_> {
             let entries = object.contents(index).unwrap_or_default();
             for (number, relocation) in entries.chunks_exact(RELOCATION).enumerate() {
                 let at = u64_at(relocation, 0).unwrap_or(0);
-                let here = |message: &str| {
-                    Diagnostic::new(message).at(format_args!("address 0x{at:x}"))
-                };
-                if at.checked_sub(text.address).is_some_and(|at| at < text.size) {
+                let here =
+                    |message: &str| Diagnostic::new(message).at(format_args!("address 0x{at:x}"));
+                if at
+                    .checked_sub(text.address)
+                    .is_some_and(|at| at < text.size)
+                {
                     return Err(here("the loader writes an address into the code"));
                 }
                 if u32_at(relocation, 8) != Some(OWN_ADDRESS) {
@@ -270,7 +283,8 @@ impl Rewritten<'_> {
             let mut at = start;
             let end = start.saturating_add(size).min(object.bytes.len());
             // Owner's length, contents' length, type; both parts are padded to 4 bytes.
-            while let (Some(owner), Some(length)) = (u32_at(object.bytes, at), u32_at(object.bytes, at + 4))
+            while let (Some(owner), Some(length)) =
+                (u32_at(object.bytes, at), u32_at(object.bytes, at + 4))
                 && at + 12 <= end
             {
                 let body = at + 12 + (owner as usize).next_multiple_of(4);
@@ -334,7 +348,9 @@ impl Rewritten<'_> {
         let damaged = || Diagnostic::new("the ELF file is damaged");
         let count = object.sections.len();
         let tables = object.sections.iter().enumerate();
-        let symbols = tables.clone().find(|(_, section)| section.kind == SHT_SYMTAB);
+        let symbols = tables
+            .clone()
+            .find(|(_, section)| section.kind == SHT_SYMTAB);
         let Some((symbols, header)) = symbols else {
             return Ok(());
         };

@@ -119,11 +119,11 @@ fn skip(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
     let first = *bytes.get(at)?;
     let sized = |width: usize, each: usize| {
         let count = number(bytes, at + 1, width)?;
-        at.checked_add(1 + width)?.checked_add(count.checked_mul(each)?)
+        at.checked_add(1 + width)?
+            .checked_add(count.checked_mul(each)?)
     };
-    let many = |count: usize, start: usize| {
-        (0..count).try_fold(start, |at, _| skip(bytes, at, depth + 1))
-    };
+    let many =
+        |count: usize, start: usize| (0..count).try_fold(start, |at, _| skip(bytes, at, depth + 1));
     match first {
         0..=0x7f | 0xc0..=0xc3 | 0xe0..=0xff => Some(at + 1),
         0x80..=0x8f => many(2 * usize::from(first & 15), at + 1),
@@ -179,7 +179,9 @@ mod tests {
         };
         assert_eq!(kernel.name, "kernel");
         let (scalar, vector) = (kernel.scalar.expect("there"), kernel.vector.expect("there"));
-        assert!(put_number(&mut bytes, scalar, 100) && put_number(&mut bytes, vector, 256) == false);
+        assert!(
+            put_number(&mut bytes, scalar, 100) && put_number(&mut bytes, vector, 256) == false
+        );
         assert!(!put_number(&mut bytes, scalar, 128) && put_number(&mut bytes, vector, 255));
         assert_eq!((bytes[scalar], bytes[vector + 1]), (100, 255));
         for length in 0..bytes.len() {

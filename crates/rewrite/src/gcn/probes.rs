@@ -32,6 +32,8 @@ pub struct ScalarProbes {
     pub kernel: String,
     /// Number of counters. The sum of a wave is counted modulo 2^32.
     pub counters: usize,
+    /// Bytes of the variable before the first counter; a multiple of 8.
+    pub first_byte: u64,
     /// By the address of the first instruction of a block, relative to the code section: growth of counters there.
     pub points: BTreeMap<CodeAddr, BTreeSet<Increment>>,
 }
@@ -39,9 +41,9 @@ pub struct ScalarProbes {
 /// Where the probes of a kernel are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScalarProbesPlaced {
-    /// Name of the variable: an array of 64-bit sums, one for each counter.
+    /// Name of the variable: 64-bit sums, one for each counter, after the bytes that were asked for.
     pub variable: &'static str,
-    /// Its address in the loaded file.
+    /// Address of the first counter in the loaded file.
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
@@ -76,7 +78,11 @@ impl CodeObjectRewriter<'_> {
     /// Fails if the kernel is not there, if its code selects registers by M0, if no register is free, or if its waves may
     /// end in a function that other kernels share.
     pub fn add_probes(&mut self, probes: &ScalarProbes) -> Result<ScalarProbesPlaced, Diagnostic> {
-        let kernel = self.kernels.iter().find(|k| k.name == probes.kernel).cloned();
+        let kernel = self
+            .kernels
+            .iter()
+            .find(|k| k.name == probes.kernel)
+            .cloned();
         let kernel = kernel.ok_or_else(|| {
             Diagnostic::new("the code object has no such kernel").in_kernel(&*probes.kernel)
         })?;
@@ -85,13 +91,17 @@ impl CodeObjectRewriter<'_> {
         let counters = probes.points.values().flatten().map(|inc| inc.counter + 1);
         let counters = counters.max().unwrap_or(0).max(probes.counters);
         let registers = ProbeRegisters::choose(self, counters)?;
-        let bytes = 8 * counters as u64;
+        let bytes = probes.first_byte.saturating_add(8 * counters as u64);
         let address = self.add_variable(VARIABLE, bytes)?;
+        let address = address.saturating_add(probes.first_byte);
         let live = scc::live_before(&self.program);
         let mut scc_saved = 0;
         for (at, increments) in &probes.points {
             let index = self.program.index_of(*at);
-            let is_live = index.and_then(|index| live.get(index)).copied().unwrap_or(true);
+            let is_live = index
+                .and_then(|index| live.get(index))
+                .copied()
+                .unwrap_or(true);
             scc_saved += usize::from(is_live);
             let body = registers.body(increments, is_live);
             self.insert_before(*at, whole(body)?)?;
@@ -145,7 +155,9 @@ fn check_registers(program: &GcnProgram) -> Result<(), Diagnostic> {
 fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic> {
     let kernels = &rewriter.kernels;
     let kernel_at = |at: CodeAddr| {
-        kernels.iter().position(|kernel| (kernel.entry..kernel.end).contains(&at))
+        kernels
+            .iter()
+            .position(|kernel| (kernel.entry..kernel.end).contains(&at))
     };
     for kernel in kernels {
         rewriter.check_start(kernel)?;
@@ -168,7 +180,9 @@ fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic>
     }
     let text = rewriter.object.text().address;
     for (from, address) in code::computed_addresses(rewriter)? {
-        let offset = address.checked_sub(text).and_then(|at| u32::try_from(at).ok());
+        let offset = address
+            .checked_sub(text)
+            .and_then(|at| u32::try_from(at).ok());
         if kernels.len() > 1 && offset.is_some_and(|at| kernel_at(CodeAddr(at)).is_some()) {
             return refuse(from);
         }
@@ -226,7 +240,10 @@ impl ProbeRegisters {
         /// Scalar registers after those of the user: three indices, facts about the block, scratch.
         const OF_BLOCK: u32 = 5;
         let program = &rewriter.program;
-        let received = rewriter.kernels.iter().map(|k| k.facts.user_registers() + OF_BLOCK);
+        let received = rewriter
+            .kernels
+            .iter()
+            .map(|k| k.facts.user_registers() + OF_BLOCK);
         let received = u8::try_from(received.max().unwrap_or(0)).unwrap_or(u8::MAX);
         let free = first_free(program, RegisterKind::Scalar, NAMED).max(received);
         let scratch = free.checked_next_multiple_of(2).unwrap_or(u8::MAX);
@@ -234,8 +251,10 @@ impl ProbeRegisters {
             let message = format!("the code uses {free} scalar registers: none is free");
             return Err(Diagnostic::new(message));
         }
-        let mut homes: Vec<ScalarHome> =
-            (scratch + 4..MOST_SCALAR).take(counters).map(ScalarHome::Scalar).collect();
+        let mut homes: Vec<ScalarHome> = (scratch + 4..MOST_SCALAR)
+            .take(counters)
+            .map(ScalarHome::Scalar)
+            .collect();
         let scalar = usize::from(scratch) + 4 + homes.len();
         // The index of a work-item takes up to three, the last instructions of a wave four.
         let mut vectors = first_free(program, RegisterKind::Vector, u8::MAX).max(4);
@@ -245,7 +264,9 @@ impl ProbeRegisters {
                 vectors = vectors.saturating_add(1);
             }
             if vectors == u8::MAX {
-                return Err(Diagnostic::new("no vector register is free for the counters"));
+                return Err(Diagnostic::new(
+                    "no vector register is free for the counters",
+                ));
             }
             homes.push(ScalarHome::Lane {
                 vector: vectors,
@@ -311,12 +332,20 @@ impl ProbeRegisters {
             match self.homes.get(increment.counter) {
                 Some(ScalarHome::Scalar(register)) => {
                     let counter = GcnValue::Scalar(*register);
-                    out.push(GcnOpcode::SAddU32, Encoding::Sop2, &[counter, counter, growth]);
+                    out.push(
+                        GcnOpcode::SAddU32,
+                        Encoding::Sop2,
+                        &[counter, counter, growth],
+                    );
                 }
                 Some(ScalarHome::Lane { vector, lane }) => {
                     let counter = self.scratch(2);
                     read_lane(&mut out, counter, (*vector, *lane));
-                    out.push(GcnOpcode::SAddU32, Encoding::Sop2, &[counter, counter, growth]);
+                    out.push(
+                        GcnOpcode::SAddU32,
+                        Encoding::Sop2,
+                        &[counter, counter, growth],
+                    );
                     write_lane(&mut out, (*vector, *lane), counter);
                 }
                 None => {}
@@ -335,7 +364,11 @@ impl ProbeRegisters {
         let mut out = GcnSequence::default();
         let (low, high) = (self.scratch(0), self.scratch(1));
         let exec = GcnValue::Scalar(scalar::EXEC);
-        out.push(GcnOpcode::SMovB64, Encoding::Sop1, &[exec, GcnValue::Int(1)]);
+        out.push(
+            GcnOpcode::SMovB64,
+            Encoding::Sop1,
+            &[exec, GcnValue::Int(1)],
+        );
         let from = out.len();
         out.push(GcnOpcode::SGetpcB64, Encoding::Sop1, &[low]);
         let literal = GcnValue::Literal(u32::MAX / 2);
@@ -352,7 +385,11 @@ impl ProbeRegisters {
             out.push_with(opcode, Encoding::Sop2, &values, Some(distance));
         }
         let vector = GcnValue::Vector;
-        out.push(GcnOpcode::VMovB32, Encoding::Vop1, &[vector(3), GcnValue::Int(0)]);
+        out.push(
+            GcnOpcode::VMovB32,
+            Encoding::Vop1,
+            &[vector(3), GcnValue::Int(0)],
+        );
         for home in &self.homes {
             let counter = match home {
                 ScalarHome::Scalar(register) => GcnValue::Scalar(*register),
@@ -368,7 +405,11 @@ impl ProbeRegisters {
             out.push(GcnOpcode::FlatAtomicAddX2, Encoding::Flat, &values);
             let eight = GcnValue::Int(8);
             out.push(GcnOpcode::SAddU32, Encoding::Sop2, &[low, low, eight]);
-            out.push(GcnOpcode::SAddcU32, Encoding::Sop2, &[high, high, GcnValue::Int(0)]);
+            out.push(
+                GcnOpcode::SAddcU32,
+                Encoding::Sop2,
+                &[high, high, GcnValue::Int(0)],
+            );
         }
         whole(out)
     }

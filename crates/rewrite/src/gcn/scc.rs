@@ -16,9 +16,8 @@ pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
             let Some(step) = steps.get(index) else {
                 continue;
             };
-            let is_live = |at: &Option<usize>| {
-                at.is_some_and(|at| live.get(at).copied().unwrap_or(true))
-            };
+            let is_live =
+                |at: &Option<usize>| at.is_some_and(|at| live.get(at).copied().unwrap_or(true));
             let after = step.is_unknown || step.next.iter().any(is_live);
             let before = step.reads || after && !step.writes;
             if let Some(slot) = live.get_mut(index)

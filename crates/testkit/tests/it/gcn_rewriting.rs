@@ -5,11 +5,12 @@ use std::path::Path;
 
 use warpbound_analyse::blocks::Blocks;
 use warpbound_base::CodeAddr;
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{GpuModel, Session, TimedOptions};
 use warpbound_ir::{Code, lift};
 use warpbound_isa::Program;
 use warpbound_isa::amd::{Encoding, GcnModifiers, GcnOpcode, GcnProgram, GcnValue, GcnView};
-use warpbound_launch::{PathOrder, compare_buffers};
+use warpbound_launch::{GlobalMemory, LOADED_FILE, PathOrder, compare_buffers};
 use warpbound_load::{Image, Kernel};
 use warpbound_rewrite::gcn::{CodeObjectRewriter, NewGcnInstr, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
@@ -46,7 +47,9 @@ fn lifted(kernel: &Kernel) -> Code {
 /// Address of the kernel's code in its section.
 fn shift(file: &[u8], kernel: &Kernel) -> u32 {
     let object = kernel.code_object.as_ref().expect("a code object");
-    let text = CodeObjectRewriter::open(file).expect("it opens").code_address();
+    let text = CodeObjectRewriter::open(file)
+        .expect("it opens")
+        .code_address();
     u32::try_from(object.code_address - text).expect("near")
 }
 
@@ -65,6 +68,7 @@ struct Ran {
     counts: Counts,
     addrs: Vec<CodeAddr>,
     object: Vec<u8>,
+    memory: GlobalMemory,
 }
 
 /// Runs a launch and compares its buffers with the reference.
@@ -81,11 +85,12 @@ fn run(file: &[u8], reference: &KernelReference, number: u64) -> Result<Ran, Str
         return Err(mismatch.to_string());
     }
     let mut buffers = memory.buffers().iter();
-    let object = buffers.find(|buffer| buffer.name == "the code object");
+    let object = buffers.find(|buffer| buffer.name == LOADED_FILE);
     Ok(Ran {
         counts,
         addrs: code.ops.iter().map(|op| op.addr).collect(),
         object: object.expect("it is in memory").bytes.clone(),
+        memory,
     })
 }
 
@@ -98,7 +103,9 @@ fn instr(opcode: GcnOpcode, encoding: Encoding, values: &[GcnValue]) -> NewGcnIn
 fn with_everywhere(file: &[u8], reference: &KernelReference, instrs: &[NewGcnInstr]) -> Vec<u8> {
     let mut rewriter = CodeObjectRewriter::open(file).expect("it opens");
     for at in blocks(file, reference) {
-        rewriter.insert_before(at, instrs.to_vec()).expect("an instruction");
+        rewriter
+            .insert_before(at, instrs.to_vec())
+            .expect("an instruction");
     }
     rewriter.finish().expect("it is rewritten")
 }
@@ -107,8 +114,12 @@ fn with_everywhere(file: &[u8], reference: &KernelReference, instrs: &[NewGcnIns
 fn cycles(file: &[u8], reference: &KernelReference) -> u64 {
     let session = Session::open("file.co", file).expect("it loads");
     let kernels = session.kernels(None).expect("it has kernels");
-    let kernel = kernels.into_iter().find(|kernel| *kernel.name == *reference.kernel);
-    let prepared = session.prepare(kernel.expect("the kernel")).expect("it decodes");
+    let kernel = kernels
+        .into_iter()
+        .find(|kernel| *kernel.name == *reference.kernel);
+    let prepared = session
+        .prepare(kernel.expect("the kernel"))
+        .expect("it decodes");
     let machine = GpuModel::built_in("gem5-apu").expect("it comes with the tool");
     let options = TimedOptions::new(machine);
     let launch = (reference.launch)(0);
@@ -153,6 +164,7 @@ fn counted(reference: &KernelReference, number: u64) -> Vec<((u64, u64), (u64, u
     let mut probes = ScalarProbes {
         kernel: reference.kernel.to_owned(),
         counters: 2 * blocks.len(),
+        first_byte: 8,
         points: BTreeMap::new(),
     };
     for (index, at) in blocks.iter().enumerate() {
@@ -172,13 +184,18 @@ fn counted(reference: &KernelReference, number: u64) -> Vec<((u64, u64), (u64, u
     let placed = rewriter.add_probes(&probes);
     let placed = placed.unwrap_or_else(|error| panic!("{title}: {error}"));
     let moved = rewriter.moved().expect("short code");
-    let file = rewriter.finish().unwrap_or_else(|error| panic!("{title}: {error}"));
+    let file = rewriter
+        .finish()
+        .unwrap_or_else(|error| panic!("{title}: {error}"));
     let ran = run(&file, reference, number).unwrap_or_else(|error| panic!("{title}: {error}"));
     let image = Image::parse(&file).expect("it loads");
     let shift = shift(&file, kernel_of(&image, reference));
     let start = usize::try_from(placed.address).expect("small");
     let sum = |counter: usize| {
-        let bytes = ran.object.get(start + 8 * counter..).and_then(<[u8]>::first_chunk);
+        let bytes = ran
+            .object
+            .get(start + 8 * counter..)
+            .and_then(<[u8]>::first_chunk);
         u64::from_le_bytes(*bytes.expect("inside the variable"))
     };
     let pairs = blocks.iter().enumerate().map(|(index, at)| {
@@ -215,11 +232,65 @@ fn counters_of_all_kernels_are_exact() {
     for reference in kernels::gcn3() {
         let pairs = counted(&reference, 0);
         let wrong = pairs.iter().filter(|(counters, counts)| counters != counts);
-        assert_eq!(wrong.count(), 0, "{} {}", reference.source, reference.kernel);
+        assert_eq!(
+            wrong.count(),
+            0,
+            "{} {}",
+            reference.source,
+            reference.kernel
+        );
         assert!(pairs.iter().any(|(counters, _)| counters.0 > 0));
         kernels += 1;
     }
     assert!(kernels >= 90, "{kernels}");
+}
+
+/// Counts that follow from the plan's probes, compared with those of the same run.
+#[test]
+fn decoded_counts_of_plans_are_those_of_the_run() {
+    let (mut compared, mut probes, mut all) = (0, 0, 0);
+    for reference in kernels::gcn3() {
+        if !OF_THE_PAPER.contains(&reference.source) {
+            continue;
+        }
+        let file = code_object(&reference);
+        let session = Session::open("file.co", &file).expect("it loads");
+        let kernels = session.kernels(None).expect("it has kernels");
+        let kernel = kernels
+            .into_iter()
+            .find(|kernel| *kernel.name == *reference.kernel);
+        let kernel = kernel.expect("the kernel");
+        for number in 0..3 {
+            let launch = (reference.launch)(number);
+            let metrics = vec![ProbeMetric::Counts];
+            let plan = session.plan_for(kernel, None, ProbedBlocks::Plan, metrics);
+            let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
+            let made = session.instrument_waves(&file, kernel, &plan);
+            let made = made.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
+            let ran = run(&made.bytes, &reference, number).expect("the same results");
+            let counters = made.counters(&ran.memory).expect("counters");
+            let decoded = session.decode_counters(kernel, &plan, &counters, Some(&launch));
+            let decoded = decoded.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
+            let code = lifted(kernel);
+            for (first, count) in &decoded.blocks.blocks {
+                let at = code.get(*first).expect("a block").addr;
+                let op = ran.addrs.iter().position(|addr| *addr == made.moved[&at]);
+                let op = op.expect("the block's first operation");
+                let counts = (ran.counts.issues[op], ran.counts.active[op]);
+                assert_eq!(
+                    (count.issues, count.lanes),
+                    counts,
+                    "{} {at}",
+                    reference.kernel
+                );
+                compared += 1;
+            }
+            probes += plan.probes.len();
+            all += 2 * decoded.blocks.blocks.len();
+        }
+    }
+    assert!(compared > 100, "{compared} blocks");
+    assert!(probes < all, "{probes} probes of {all}");
 }
 
 /// A planted fault: instructions that write SCC where it is live change results.

@@ -53,7 +53,8 @@ fn a_shifted_field_of_the_encoder_is_found() {
         for (at, named) in fields.iter().enumerate() {
             let is_value = matches!(named.role, FieldRole::Operand(_));
             let lowest = named.field.bits().trailing_zeros();
-            if !is_value || named.field.bits() >> 63 != 0 || lowest == 0 && named.field.width() < 2 {
+            if !is_value || named.field.bits() >> 63 != 0 || lowest == 0 && named.field.width() < 2
+            {
                 continue;
             }
             let Some(wrong) = Field::contiguous_above(&named.field) else {
