@@ -7,18 +7,22 @@ use warpbound_isa::Program;
 use warpbound_load::Kernel;
 use warpbound_report::lint as report;
 use warpbound_rewrite::CubinRewriter;
+use warpbound_rewrite::gcn::CodeObjectRewriter;
 use warpbound_rewrite::lint::{Finding, lint};
 
 use crate::Session;
 use crate::prepared::Prepared;
 
-/// Returns a cubin with its code taken apart and written again.
+/// Returns a cubin, or a code object for gfx803, with its code taken apart and written again.
 ///
 /// # Errors
 ///
 /// A part of the file cannot be moved; the diagnostic has its address.
-pub fn rewritten(cubin: &[u8]) -> Result<Vec<u8>, Diagnostic> {
-    let mut rewriter = CubinRewriter::open(cubin)?;
+pub fn rewritten(file: &[u8]) -> Result<Vec<u8>, Diagnostic> {
+    if CodeObjectRewriter::is_code_object(file) {
+        return CodeObjectRewriter::open(file)?.finish();
+    }
+    let mut rewriter = CubinRewriter::open(file)?;
     rewriter.take_all_apart()?;
     rewriter.finish()
 }

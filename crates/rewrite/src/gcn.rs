@@ -82,6 +82,11 @@ impl<'a> CodeObjectRewriter<'a> {
         })
     }
 
+    /// Whether a file is an ELF file for an AMD GPU, linked or not.
+    pub fn is_code_object(file: &[u8]) -> bool {
+        elf::is_for_amd(file)
+    }
+
     /// Instructions of the code section; addresses are relative to it.
     pub fn program(&self) -> &GcnProgram {
         &self.program

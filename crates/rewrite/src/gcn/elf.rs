@@ -298,13 +298,18 @@ impl<'a> ObjectFile<'a> {
     }
 }
 
+/// Whether a file is an ELF file of 64 bits for an AMD GPU.
+pub(super) fn is_for_amd(bytes: &[u8]) -> bool {
+    const AMDGPU: u16 = 224;
+    bytes.starts_with(b"\x7fELF\x02\x01") && u16_at(bytes, 18) == Some(AMDGPU)
+}
+
 /// Refuses files that are no linked code object of version 3 or later for gfx803.
 fn check_header(bytes: &[u8]) -> Result<(), Diagnostic> {
-    /// ELF, 64 bits, little endian, version 1, HSA.
-    const IDENTITY: [u8; 8] = [0x7f, b'E', b'L', b'F', 2, 1, 1, 64];
-    const AMDGPU: u16 = 224;
+    /// ELF version 1, HSA.
+    const IDENTITY: [u8; 2] = [1, 64];
     const GFX803: u8 = 0x2a;
-    if !bytes.starts_with(&IDENTITY) || u16_at(bytes, 18) != Some(AMDGPU) {
+    if !is_for_amd(bytes) || bytes.get(6..8) != Some(IDENTITY.as_slice()) {
         return Err(fault(0, "this is no code object for an AMD GPU"));
     }
     if u16_at(bytes, 16) != Some(3) {
