@@ -42,6 +42,7 @@ mod rebuilt;
 mod replay;
 mod repository;
 mod reproduce_splitting;
+mod rewrite_check;
 mod sandwiches;
 mod survey;
 mod tables;
@@ -111,6 +112,12 @@ const COMMANDS: &[Command] = &[
         summary: "encode the instructions of kernels and libraries, or random words, from their fields and operands",
         help: encode_check::HELP,
         run: encode_check::run,
+    },
+    Command {
+        name: "rewrite-check",
+        summary: "write cubins again, with and without insertions, and compare results and disassembly",
+        help: rewrite_check::HELP,
+        run: rewrite_check::run,
     },
     Command {
         name: "life-ranges",
