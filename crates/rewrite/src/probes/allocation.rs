@@ -195,7 +195,7 @@ impl Allocation {
                 !unused.is_taken(register) && probed.liveness.is_free(at, Cell::gpr(register))
             };
             let mut found: Vec<u8> = (0..top).filter(is_free).take(2).collect();
-            for index in found.len()..2 {
+            for index in 0..2 - found.len() {
                 if own.len() <= index {
                     own.push(unused.one(u16::from(u8::MAX))?);
                 }
@@ -236,7 +236,7 @@ impl Allocation {
                 .filter(|&pair| is_free(pair) && is_free(pair + 1))
                 .take(wanted)
                 .collect();
-            for index in found.len()..2 {
+            for index in 0..2_usize.saturating_sub(found.len()) {
                 if own.len() <= index {
                     own.push(unused.pair()?);
                 }
