@@ -192,7 +192,10 @@ impl Allocation {
         for &at in points.keys() {
             let top = probed.registers.min(255) as u8;
             let is_free = |&register: &u8| {
-                !unused.is_taken(register) && probed.liveness.is_free(at, Cell::gpr(register))
+                // Registers that the program does not name may become those of a later choice.
+                probed.liveness.used().has_general(register)
+                    && !unused.is_taken(register)
+                    && probed.liveness.is_free(at, Cell::gpr(register))
             };
             let mut found: Vec<u8> = (0..top).filter(is_free).take(2).collect();
             for index in 0..2 - found.len() {
@@ -228,7 +231,10 @@ impl Allocation {
         for &at in exits {
             let unprotected = probed.liveness.unprotected_before(at);
             let is_free = |register: u8| {
-                register != 1 && !unused.is_taken(register) && !unprotected.has_general(register)
+                probed.liveness.used().has_general(register)
+                    && register != 1
+                    && !unused.is_taken(register)
+                    && !unprotected.has_general(register)
             };
             let top = probed.registers.min(254) as u8;
             let pairs = (0..top / 2).map(|half| 2 * half);
