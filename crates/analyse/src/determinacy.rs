@@ -240,10 +240,12 @@ impl Determinacy {
             let mut origins = Origins::CONSTANT;
             for branch in flow.deciding_branches(node) {
                 let last = thread.space.block(branch).last;
-                origins = origins.with(found.branches.get(&last).map_or(
-                    Origins::CONSTANT,
-                    |determined| determined.origins,
-                ));
+                origins = origins.with(
+                    found
+                        .branches
+                        .get(&last)
+                        .map_or(Origins::CONSTANT, |determined| determined.origins),
+                );
             }
             let block = found.blocks.entry(thread.space.block(node).first);
             let known = block.or_default();
@@ -335,9 +337,10 @@ impl OriginFlow<'_> {
     /// Cells that a definition may read in lanes that are not active.
     fn exchanged_cells(&self, definition: Definition) -> Vec<Cell> {
         match definition {
-            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => {
-                self.code.get(at).map_or(Vec::new(), sources::exchanged_cells)
-            }
+            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => self
+                .code
+                .get(at)
+                .map_or(Vec::new(), sources::exchanged_cells),
             _ => Vec::new(),
         }
     }
@@ -372,7 +375,12 @@ impl OriginFlow<'_> {
                     .dependence
                     .decision(self.code, self.thread, node.index());
                 match decision.is_some_and(|decision| decision.by_stack) {
-                    true => self.thread.space.ids().filter(|&other| other != node).collect(),
+                    true => self
+                        .thread
+                        .space
+                        .ids()
+                        .filter(|&other| other != node)
+                        .collect(),
                     false => Vec::new(),
                 }
             }
@@ -471,8 +479,7 @@ impl OriginValues {
         let mut worklist = VecDeque::new();
         for value in gsa.ids() {
             if let Definition::Op(_, at) = gsa.definition(value)
-                && sources::origins(flow.code, gsa.definition(value), flow.fault)
-                    .has(Origins::DATA)
+                && sources::origins(flow.code, gsa.definition(value), flow.fault).has(Origins::DATA)
             {
                 self.loads[value.index()].ops.insert(at);
                 worklist.push_back(value);

@@ -8,7 +8,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
     COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, Library,
-    NamePattern, ProbeStyle, Session,
+    NamePattern, ProbeStyle, Session, rewritten,
 };
 use warpbound_report::to_json;
 
@@ -111,7 +111,7 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     let kernel = arguments.kernel.clone().or(named);
     let contents = image(&library, &arguments.input, kernel.as_deref())?;
     if arguments.none {
-        let written = Session::rewrite(library.name(), &contents)?;
+        let written = rewritten(&contents).map_err(|error| error.in_file(library.name()))?;
         return Ok(write_all(&[(arguments.output.clone(), written)])?);
     }
     let session = Session::open(library.name(), &contents)?;
@@ -168,7 +168,7 @@ fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u
         images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));
     }
     match images.as_slice() {
-        [only] => Ok(library.extract(*only)?.contents),
+        [only] => Ok(library.extract(*only)?.contents.to_vec()),
         [] => Err(Diagnostic::new("no image has such a kernel")
             .in_file(library.name())
             .into()),

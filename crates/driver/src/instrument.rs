@@ -317,19 +317,6 @@ impl InstrumentedKernel {
 }
 
 impl Session {
-    /// Writes a cubin again without changes; `name` is that of the file in messages.
-    ///
-    /// # Errors
-    ///
-    /// The file is no cubin that can be written.
-    pub fn rewrite(name: &str, file: &[u8]) -> Result<Vec<u8>, Diagnostic> {
-        let rewriter = CubinRewriter::open(file);
-        let written = rewriter.and_then(CubinRewriter::finish);
-        written.map_err(|diagnostic| diagnostic.in_file(name.to_owned()))
-    }
-}
-
-impl Session {
     /// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
     ///
     /// # Errors
@@ -342,13 +329,6 @@ impl Session {
         rule: ProbedBlocks,
         metrics: Vec<ProbeMetric>,
     ) -> Result<ProbePlan, Diagnostic> {
-        let mut predicted = BTreeMap::new();
-        if let Some(launch) = launch {
-            let prepared = self.prepare(kernel)?;
-            let prediction = self.predict(&prepared, launch, &PredictOptions::default())?;
-            let counts = prediction.counts.iter();
-            predicted.extend(counts.map(|(&at, count)| (at, [count.issues, count.lanes])));
-        }
         let options = ProbeOptions {
             bound: BoundOptions {
                 block: launch.map(|launch| launch.block),
@@ -361,7 +341,7 @@ impl Session {
             launch: launch.cloned().map(Arc::new),
             rule,
             metrics,
-            predicted,
+            predict: PredictOptions::default(),
         };
         self.probe_plan(kernel, &options)
     }

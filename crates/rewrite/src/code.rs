@@ -311,6 +311,11 @@ impl EditedCode {
         Ok(())
     }
 
+    /// Marks the code as edited, so that it is laid out again.
+    pub fn lay_out_anew(&mut self) {
+        self.replaced = true;
+    }
+
     /// Whether a register holds a target.
     pub(crate) fn has_indirect_branches(&self) -> bool {
         let mut instrs = self.instrs.iter();

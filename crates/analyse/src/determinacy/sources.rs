@@ -64,6 +64,12 @@ fn of_op(code: &Code, op: &Op) -> Origins {
             let parts = [value, lane, limit].map(|part| of_expr(code, part));
             parts.into_iter().fold(Origins::THREAD, Origins::with)
         }
+        // The mask of the lanes of a warp: the last warp of a block may have fewer.
+        Some(Meaning::Vote {
+            ballot: Some(_),
+            predicate,
+            ..
+        }) => of_expr(code, predicate).with(Origins::THREAD),
         Some(Meaning::Vote { predicate, .. }) => of_expr(code, predicate),
         Some(Meaning::Load { space, address, .. }) => {
             let high = address.high.as_ref().map(|high| of_expr(code, high));
@@ -135,7 +141,7 @@ fn of_expr(code: &Code, expr: &Expr) -> Origins {
     expr.for_each_cell(
         &|part| {
             match part {
-                Expr::ThreadId => add(Origins::THREAD),
+                Expr::ThreadId | Expr::Ballot(..) => add(Origins::THREAD),
                 Expr::Special(register) => add(of_special(*register)),
                 Expr::Constant(bank, address) => add(of_constant(code, *bank, address)),
                 _ => {}

@@ -11,10 +11,9 @@ use warpbound_driver::probes::{
     ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks, WantedCount,
 };
 use warpbound_driver::{BoundOptions, LaunchFile, Session};
-use warpbound_launch::{PathOrder, bind};
-use warpbound_load::Image;
+use warpbound_launch::PathOrder;
 use warpbound_simt::counts::{CountRow, RowFamily};
-use warpbound_testkit::probe_plans::random_plans;
+use warpbound_testkit::probe_plans::{BlockPlan, random_plans, run_counts};
 
 fn kernels() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
@@ -39,11 +38,8 @@ fn counted(contents: &[u8], session: &Session, launch: &LaunchFile) -> BlockCoun
         .launched_kernel(None, launch.kernel.as_deref())
         .unwrap();
     let prepared = session.prepare(kernel).unwrap();
-    let image = Image::parse(contents).unwrap();
     let order = PathOrder::TakenFirst;
-    let (run, mut memory) =
-        bind(launch, &image, kernel, &prepared.code, order, 50_000_000).unwrap();
-    let counts = warpbound_simulate::functional::launch(&prepared.code, &run, &mut memory).unwrap();
+    let counts = run_counts(contents, &prepared, launch, order, 50_000_000).unwrap();
     let plan = session
         .probe_system(kernel, &BoundOptions::default())
         .unwrap();
@@ -262,7 +258,7 @@ fn forged_certificates_are_refused() {
         let system = session
             .probe_system(kernel, &BoundOptions::default())
             .unwrap();
-        let plan = warpbound_testkit::probe_plans::BlockPlan::new(&system);
+        let plan = BlockPlan::new(&system);
         for _ in 0..100 {
             if let Some(is_refused) = plan.forged(&mut rng) {
                 assert!(is_refused, "{}", kernel.name);
