@@ -224,7 +224,10 @@ impl ProbePlan {
             ("rule", self.rule.name().to_owned()),
             ("wanted", wanted.join(", ")),
             ("blocks", self.blocks.to_string()),
-            ("probed", format!("{} ({} %)", counted(probed, "block"), share(probed))),
+            (
+                "probed",
+                format!("{} ({} %)", counted(probed, "block"), share(probed)),
+            ),
             (
                 "counters",
                 format!(

@@ -1,9 +1,10 @@
 //! Plans of probes against runs: reconstructed counts, forged certificates, and the optimum by enumeration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
+use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_bound::plan::certificate::verify_plan;
 use warpbound_bound::plan::{LinearForm, Measurable, MeasurementPlan, PlanProblem, find_plan};
@@ -355,6 +356,11 @@ fn counted(code: &Code, context: &LaunchContext, run: RunSeed) -> Option<Counted
         }
     });
     (ending == Ending::Finished).then_some(counted)
+}
+
+/// Number of blocks of a code without the targets of its indirect jumps.
+pub fn blocks_of(code: &Code) -> usize {
+    Blocks::build(code, &BTreeSet::new()).len()
 }
 
 /// Counts of each operation in a functional run of a launch of a cubin.

@@ -12,18 +12,20 @@ use warpbound_driver::probes::{
 };
 use warpbound_driver::{BoundOptions, Kernel, LaunchFile, Session};
 use warpbound_launch::PathOrder;
-use warpbound_testkit::probe_plans::{BlockPlan, random_plans, run_counts};
+use warpbound_testkit::probe_plans::{BlockPlan, blocks_of, random_plans, run_counts};
 
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [--most-blocks N] [NAME...]
 
 Plans the probes of all own kernels as built for BUILD (sm_61), without a launch and for each launch in kernels/launches
 (only those whose names begin so, if names are given). Compares the counts that decoding gives with those of
 functional runs in both orders of the sides of branches. Compares the weight of the plan with the optimum of all sets of
 counters, for kernels of at most 16 blocks. Forges N (1,000) certificates. Reconstructs the counts of N (10,000) runs
-of random programs. Prints the blocks with probes; fails on any difference.";
+of random programs. Prints the blocks with probes; fails on any difference.
+
+  --most-blocks N   leave out kernels of more than N blocks, whose analysis takes seconds";
 
 /// Largest number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
@@ -31,6 +33,9 @@ const MOST_INSTRUCTIONS: u64 = 100_000_000;
 /// Sums over kernels.
 #[derive(Default)]
 struct PlanTotal {
+    /// Most blocks of a kernel that is not left out.
+    most_blocks: usize,
+    left_out: usize,
     kernels: usize,
     blocks: usize,
     /// Blocks with probes by rule.
@@ -52,6 +57,7 @@ struct PlanTotal {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut forgeries, mut seed) = (10_000, 1_000, 19);
     let (mut build, mut names) = ("sm_61".to_owned(), Vec::new());
+    let mut most_blocks = usize::MAX;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
@@ -60,11 +66,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--forgeries" => forgeries = value()?.parse()?,
             "--seed" => seed = value()?.parse()?,
             "--arch" => build = value()?.clone(),
+            "--most-blocks" => most_blocks = value()?.parse()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name.to_owned()),
         }
     }
-    let mut total = PlanTotal::default();
+    let mut total = PlanTotal {
+        most_blocks,
+        ..PlanTotal::default()
+    };
     let sessions = sessions(repository, &build, &names)?;
     for (_, session) in &sessions {
         for kernel in session.kernels(None).unwrap_or_default() {
@@ -140,6 +150,10 @@ fn sessions(
 impl PlanTotal {
     /// Plans a kernel by each rule without a launch, and compares the plan with the optimum.
     fn add_kernel(&mut self, session: &Session, kernel: &Kernel) {
+        if self.leaves_out(session, kernel) {
+            self.left_out += 1;
+            return;
+        }
         let mut rules = Vec::new();
         let start = Instant::now();
         for rule in [ProbedBlocks::Plan, ProbedBlocks::Tainted, ProbedBlocks::All] {
@@ -189,11 +203,21 @@ impl PlanTotal {
         }
     }
 
+    /// Whether a kernel has too many blocks, as the code is cut without analysis.
+    fn leaves_out(&self, session: &Session, kernel: &Kernel) -> bool {
+        let prepared = session.prepare(kernel);
+        let blocks = prepared.map(|prepared| blocks_of(&prepared.code));
+        blocks.is_ok_and(|blocks| blocks > self.most_blocks)
+    }
+
     /// Forges certificates of all kernels in turn.
     fn add_forgeries(&mut self, sessions: &[(String, Session)], forgeries: usize, seed: u64) {
         let mut plans = Vec::new();
         for (_, session) in sessions {
             for kernel in session.kernels(None).unwrap_or_default() {
+                if self.leaves_out(session, kernel) {
+                    continue;
+                }
                 let system = session.probe_system(kernel, &BoundOptions::default());
                 plans.extend(system.map(|system| (kernel.name.clone(), BlockPlan::new(&system))));
             }
@@ -243,6 +267,9 @@ impl PlanTotal {
         let session = Session::open(name, &cubin)?;
         let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
         let prepared = session.prepare(kernel)?;
+        if self.leaves_out(&session, kernel) {
+            return Ok(());
+        }
         let general = session.probe_plan(kernel, &ProbeOptions::default());
         let Ok(general) = general else {
             return Ok(());
@@ -318,8 +345,8 @@ impl PlanTotal {
 
     fn print(&self) {
         println!(
-            "{} kernels, {} blocks, slowest plan {:.2?}",
-            self.kernels, self.blocks, self.slowest
+            "{} kernels, {} blocks, slowest plan {:.2?}; {} kernels left out",
+            self.kernels, self.blocks, self.slowest, self.left_out
         );
         for (why, kernels) in &self.refused {
             println!("  refused {kernels}: {why}");

