@@ -6,12 +6,12 @@
 //! sides, with the lanes that may be there; loops end by their stated bounds. Only cells that may decide a transfer are
 //! followed. Warps of which the launch decides the same are executed once.
 
-mod alternative;
-mod decisive_cells;
-mod effects;
+pub(crate) mod alternative;
+pub(crate) mod decisive_cells;
+pub(crate) mod effects;
 mod loop_iterations;
-mod row;
-mod run;
+pub(crate) mod row;
+pub(crate) mod run;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -96,7 +96,7 @@ impl LaunchValues<'_> {
     pub const STEPS: u64 = 50_000_000;
 
     /// Takes a step off those that are left; fails without one, or after the deadline.
-    fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
+    pub(crate) fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
         *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
         match left.is_multiple_of(DEADLINE_STEPS) && self.deadline.is_past() {
             true => Err(NoProfileReason::TimeLimit),
@@ -208,14 +208,14 @@ struct KnownWarps {
 
 /// Properties of a warp that decided its profile; 0 for those that did not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct WarpShape {
+pub(crate) struct WarpShape {
     block: [u32; 3],
     warp: u32,
     lanes: u32,
 }
 
 impl WarpShape {
-    fn new(warp: LaunchedWarp, lanes: u32, decided: ValueOrigin) -> WarpShape {
+    pub(crate) fn new(warp: LaunchedWarp, lanes: u32, decided: ValueOrigin) -> WarpShape {
         let if_decided = |origin, number| match decided.has(origin) {
             true => number,
             false => 0,
@@ -399,7 +399,7 @@ impl LaunchProfile {
 
 /// Thread indices of the lanes of each warp of a block along each axis. An index follows from the number of the warp if
 /// it is not the same in all warps.
-fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
+pub(crate) fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
     let [x, y, z] = block.map(|size| u64::from(size.max(1)));
     let warps = (x * y * z).div_ceil(LANES as u64);
     // CUDA numbers the threads of a block x + y·X + z·X·Y; a warp has consecutive ones (SOUNDNESS 5.9).

@@ -13,6 +13,7 @@ use warpbound_driver::{
 };
 use warpbound_report::BoundFormat;
 
+use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
 use crate::input;
 use crate::values::{
@@ -125,8 +126,14 @@ pub(crate) struct CtaArguments {
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(crate) input: Input,
+    /// Name of the kernel [default: that of the launch file]
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Launch file: grid, block, parameters; or a launch set
+    #[arg(long, value_name = "FILE", required_unless_present = "counts")]
+    pub(crate) launch: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) launch: GridInput,
+    pub(crate) counts: CountsArguments,
     #[command(flatten)]
     pub(crate) facts: FactsArguments,
     /// Number of runs: the launch as given, then launches with random buffer contents
@@ -388,6 +395,14 @@ pub(crate) struct RunArguments {
     /// line
     #[arg(long, help_heading = "GPU kernels")]
     pub(crate) stats: bool,
+    /// With --functional: write the executions of each instruction as CSV, which `audit --counts` reads
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "functional",
+        help_heading = "GPU kernels"
+    )]
+    pub(crate) counts: Option<PathBuf>,
     /// With --functional, on AMD's GPUs: note reads of undefined registers, and instructions without the wait states that
     /// they need
     #[arg(long, help_heading = "GPU kernels")]
@@ -563,17 +578,6 @@ pub(crate) struct LaunchInput {
     /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
     #[arg(long, value_name = "M")]
     pub(crate) machine: Option<String>,
-}
-
-/// Launch of a grid.
-#[derive(Args)]
-pub(crate) struct GridInput {
-    /// Name of the kernel [default: that of the launch file]
-    #[arg(long, value_name = "K")]
-    pub(crate) kernel: Option<String>,
-    /// Launch file: grid, block, parameters; for audit also a launch set
-    #[arg(long, value_name = "FILE")]
-    pub(crate) launch: PathBuf,
 }
 
 /// Input file, and the selection of its images.

@@ -6,6 +6,7 @@ use warpbound_driver::{BoundOptions, CycleQuery, LaunchSet, Library};
 use warpbound_report::{AuditReport, to_json};
 
 use crate::arguments::{AuditArguments, Format};
+use crate::audit_counts::audit_counts;
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -18,7 +19,9 @@ use crate::{
 pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let AuditArguments {
         input,
-        launch: launched,
+        kernel,
+        launch,
+        counts,
         facts,
         runs,
         seed,
@@ -31,6 +34,12 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         output,
     } = arguments;
     let library = input::library(&input.file)?;
+    if counts.counts.is_some() {
+        return audit_counts(arguments, &library);
+    }
+    let Some(launch) = launch else {
+        return Err(CommandError::Usage("--launch is missing".to_owned()));
+    };
     if library.is_text() {
         let message = "audit runs GPU kernels, and this is mini-SIMT";
         return Err(Diagnostic::new(message)
@@ -53,11 +62,11 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         cycles: query,
     };
     let options = facts_options(&library, facts)?;
-    let grid = match input::launches(&launched.launch)? {
+    let grid = match input::launches(launch)? {
         Launches::One(grid) => grid,
         Launches::Set(set) => return audit_set(arguments, &library, &set, &options, &runs),
     };
-    let name = launched.kernel.as_deref();
+    let name = kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let out = Output::open(output.output.as_deref())?;
@@ -90,7 +99,7 @@ fn audit_set(
         let message = Diagnostic::new("--write-facts is for one launch, this is a launch set");
         return Err(message.in_file(set.file.as_str()).into());
     }
-    let kernel = arguments.launch.kernel.as_deref();
+    let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut progress = Progress::new();

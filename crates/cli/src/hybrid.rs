@@ -1,7 +1,7 @@
 //! `warpbound hybrid`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{HybridOptions, SplitOptions, TimedOptions};
+use warpbound_driver::{HybridOptions, Kernel, LaunchFile, Session, SplitOptions, TimedOptions};
 use warpbound_report::{HybridReport, to_json};
 
 use crate::arguments::{GraphFormat, HybridArguments, SplitMerge};
@@ -67,6 +67,9 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
             ..TimedOptions::new(machine)
         })
     };
+    if session.is_nvidia() {
+        return of_warps(arguments, &session, kernel, &launches, &options);
+    }
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
@@ -81,6 +84,48 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     };
     print(out, &text)?;
     Ok(code(&report))
+}
+
+/// Estimates the time of a warp of an NVIDIA GPU; returns the exit code.
+fn of_warps(
+    arguments: &HybridArguments,
+    session: &Session,
+    kernel: &Kernel,
+    launches: &[LaunchFile],
+    options: &HybridOptions,
+) -> Result<u8, CommandError> {
+    let of_waves = [
+        ("--marks", arguments.marks.is_some()),
+        ("--merge", arguments.merge.is_some()),
+        ("--contents", arguments.contents > 0),
+        ("--parallel-only", arguments.parallel_only),
+    ];
+    if let Some((option, _)) = of_waves.iter().find(|(_, given)| *given) {
+        let message = format!("{option} is for waves of GCN3, and this is code for an NVIDIA GPU");
+        return Err(Diagnostic::new(message).in_file(session.name()).into());
+    }
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let mut progress = Progress::new();
+    let show = |done, all| progress.runs(done, all);
+    let report = session.hybrid_of_warps(kernel, launches, options, show);
+    progress.clear();
+    let report = report?;
+    let text = match arguments.format {
+        GraphFormat::Text => report.text(),
+        GraphFormat::Json => to_json(&report),
+        GraphFormat::Dot | GraphFormat::Svg => {
+            let message = "dot and svg draw the points of waves of GCN3";
+            return Err(Diagnostic::new(message).in_file(session.name()).into());
+        }
+    };
+    print(out, &text)?;
+    if report.is_exceeded() {
+        Ok(VIOLATED)
+    } else if report.estimate.is_none() {
+        Ok(NO_BOUND)
+    } else {
+        Ok(0)
+    }
 }
 
 /// Returns the exit code: a run that exceeds its estimate has priority over a missing estimate.

@@ -7,7 +7,7 @@ use std::path::Path;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, LaunchSet,
-    Library, MarkedSites, mini,
+    Library, MarkedSites, MeasuredCounts, mini,
 };
 
 /// Maximum size of an input from a pipe, and of a text file.
@@ -141,6 +141,13 @@ fn data(launch: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     read(file, &name, MAX_DATA_BYTES)
 }
 
+/// Reads a file of numbers.
+pub(crate) fn contents(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    read(file, &name, MAX_DATA_BYTES)
+}
+
 /// Whether a line of a file starts with a key.
 fn has_key(text: &str, key: &str) -> bool {
     let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
@@ -164,7 +171,13 @@ pub(crate) fn words(path: &Path) -> Result<String, Diagnostic> {
     }
 }
 
-fn text(path: &Path) -> Result<String, Diagnostic> {
+/// Reads counts of instructions.
+pub(crate) fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
+    MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
+}
+
+/// Reads a file of text.
+pub(crate) fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     utf8(read(file, &name, MAX_BYTES)?, &name)

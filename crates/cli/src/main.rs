@@ -5,6 +5,7 @@
 
 mod arguments;
 mod audit;
+mod audit_counts;
 mod bound;
 mod commands;
 mod cta;
@@ -18,12 +19,16 @@ mod later;
 mod launches;
 mod lint;
 mod list;
+mod metrics;
 mod output;
+mod predict;
+mod probes;
 mod progress;
 mod run;
 mod run_set;
 mod sandwich;
 mod splits;
+mod stages;
 mod values;
 
 use std::io::{self, Write};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    LaunchFile, Library, RunHooks, RunOptions, RunProgress, Session, SplitMarks, SplitOptions,
-    TimedOptions,
+    LaunchFile, Library, MeasuredCounts, RunHooks, RunOptions, RunProgress, Session, SplitMarks,
+    SplitOptions, TimedOptions,
 };
 use warpbound_report::to_json;
 
@@ -33,6 +33,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
         }
         return match input::launches(&arguments.launch.launch)? {
             Launches::One(grid) => run_functional(&library, arguments, &grid),
+            Launches::Set(set) if arguments.counts.is_some() => {
+                let message = "--counts is for one launch, this is a launch set";
+                Err(Diagnostic::new(message).in_file(set.file.as_str()).into())
+            }
             Launches::Set(set) => run_set(&library, arguments, &set),
         };
     }
@@ -56,6 +60,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         format: _,
         output,
         stats,
+        counts: _,
         checks,
         max_instructions,
         threads,
@@ -262,6 +267,13 @@ fn run_functional(
     progress.clear();
     let run = run?;
     write_outputs(open_outputs, run.outputs(grid))?;
+    if let Some(path) = &arguments.counts {
+        let prepared = session.prepare(kernel)?;
+        print(
+            Output::open(Some(path))?,
+            &MeasuredCounts::of_run(&prepared, &run.counts),
+        )?;
+    }
     // The outputs are written even if they differ from the expected ones, so that the user can inspect them.
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());

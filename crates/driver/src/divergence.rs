@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::Divergence;
 use warpbound_analyse::branch_sites::{self, BranchSite};
+use warpbound_analyse::determinacy::{Determinacy, Origins};
 use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,
 };
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_base::{Diagnostic, Named};
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Code, OpIndex};
+use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Kernel;
 use warpbound_report::divergence as report;
@@ -45,7 +47,16 @@ impl Session {
         };
         let verdicts = agreement.verdicts(&found.items);
         let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
+        let without_determinacy = match prepared.program {
+            Program::Amd(_) => Some(WITHOUT_DETERMINACY),
+            Program::Nvidia(_) | Program::Mini(_) => None,
+        };
+        let determinacy = match without_determinacy {
+            Some(_) => None,
+            None => Some(determinacy_of(code, &flow)),
+        };
         let writer = ReportBuilder {
+            determinacy: determinacy.as_ref(),
             prepared: &prepared,
             flow: &flow,
             agreement,
@@ -72,8 +83,16 @@ impl Session {
                     for_values: found.for_values,
                 })
                 .collect(),
+            without_determinacy,
         })
     }
+}
+
+/// Computes what must be known to compute the conditions of branches.
+pub(crate) fn determinacy_of(code: &Code, flow: &KernelFlow) -> Determinacy {
+    let dependence = flow.dependence();
+    let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
+    Determinacy::analyse(code, &flow.thread, dependence, missed.is_empty())
 }
 
 /// Builder of the report, with the results of both analyses.
@@ -87,7 +106,13 @@ struct ReportBuilder<'a> {
     always_reconverges: bool,
     /// Kinds of branches, in code that keeps masks of lanes.
     sites: BTreeMap<OpIndex, BranchSite>,
+    /// What decides branches, if the instruction set is covered.
+    determinacy: Option<&'a Determinacy>,
 }
+
+/// Note of reports on code whose active lanes follow from a register.
+const WITHOUT_DETERMINACY: &str = "What must be known to compute a branch is not reported for GCN3: which lanes are \
+active follows from EXEC there.";
 
 impl ReportBuilder<'_> {
     /// Returns the report of an operation.
@@ -128,7 +153,28 @@ impl ReportBuilder<'_> {
                 chain: self.chain(item.partial_chain.as_ref()),
                 calls: self.calls(item.partial_chain.as_ref()),
             },
+            determinacy: match item.kind {
+                QueryKind::Branch => self.determinacy(item.at),
+                QueryKind::Load | QueryKind::Barrier => None,
+            },
         }
+    }
+
+    /// Returns what must be known to compute the condition of a branch.
+    fn determinacy(&self, at: OpIndex) -> Option<report::DeterminacyReport> {
+        let found = self.determinacy?.branches.get(&at)?;
+        let location = |at: &OpIndex| self.prepared.location(*at);
+        let chains = Origins::ALL.iter().filter_map(|(origin, name)| {
+            let links = found.chains.get(origin)?.iter();
+            Some((*name, links.map(|link| location(&link.at)).collect()))
+        });
+        Some(report::DeterminacyReport {
+            origins: found.origins.names().collect(),
+            tainted: found.origins.has(Origins::THREAD),
+            loads: found.loads.ops.iter().map(location).collect(),
+            more_loads: found.loads.are_more,
+            chains: chains.collect(),
+        })
     }
 
     fn instr_text(&self, at: OpIndex) -> String {

@@ -7,6 +7,7 @@ mod longest;
 mod paths;
 mod report;
 mod traces;
+mod warps;
 
 #[cfg(test)]
 mod tests;

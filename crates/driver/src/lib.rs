@@ -18,6 +18,7 @@ mod facts_check;
 mod flow;
 mod graph;
 mod hybrid;
+mod instrument;
 mod jobs;
 mod launch_knowledge;
 mod library;
@@ -47,6 +48,9 @@ pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use hybrid::HybridOptions;
+pub use instrument::{
+    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
+};
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use lint::rewritten;
@@ -76,6 +80,7 @@ pub use warpbound_launch::{
 };
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
+pub use warpbound_rewrite::probes::{CounterHome, ProbeFault, ProbeStyle};
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };

@@ -11,6 +11,7 @@ use warpbound_simulate::functional::Counts;
 use crate::Prepared;
 
 pub use audit::CountsAuditOptions;
+pub use warpbound_report::CountsAuditReport;
 
 /// Tool that wrote a file of counts; its columns say which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,8 +11,9 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Named;
 use warpbound_ir::{ControlEffect, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_report::MetricsReport;
 use warpbound_report::metrics::{BranchMetrics, InstructionMetrics, NamedMetrics, SpaceMetrics};
+
+pub use warpbound_report::MetricsReport;
 
 use crate::Prepared;
 use crate::block_counts::{BlockCount, BlockCounts};

@@ -1,14 +1,23 @@
 //! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
 
+mod report;
+mod tree;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::blocks::Blocks;
+use warpbound_analyse::launch_profile::{LaunchedWarp, NoProfile, ValueOrigin};
+use warpbound_analyse::prediction::CountPredictor;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{Deadline, Diagnostic};
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
+use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 
 use crate::block_counts::{BlockCount, BlockCounts};
-use crate::{Contents, Prepared, Session};
+use crate::bound::profile::code_targets;
+use crate::{Contents, Prepared, ProfileOptions, Session};
 
 /// Options of a prediction.
 #[derive(Clone, Debug)]
@@ -53,6 +62,8 @@ pub struct Prediction {
     pub warps: u64,
     /// Warps that were executed; the others are equal to one of them.
     pub executed: u64,
+    /// The first warp that could not be followed, and the reason; then no count is known.
+    pub lost: Option<(LaunchedWarp, NoProfile)>,
     /// Buffers whose contents the counts rest on.
     pub buffers: Vec<String>,
 }
@@ -77,7 +88,7 @@ impl Prediction {
 }
 
 impl Session {
-    /// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown.
+    /// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown (SOUNDNESS 15).
     ///
     /// # Errors
     ///
@@ -86,23 +97,65 @@ impl Session {
         &self,
         prepared: &Prepared<'_>,
         launch: &LaunchFile,
-        _options: &PredictOptions,
+        options: &PredictOptions,
     ) -> Result<Prediction, Diagnostic> {
-        warpbound_launch::check_limits(prepared.kernel, launch).map_err(|d| self.locate(d))?;
-        let blocks = Blocks::build(&prepared.code, &BTreeSet::new());
-        let counts = (0..blocks.len()).map(|index| {
-            let unknown = PredictedCount {
-                unknown_at: BTreeSet::from([prepared.code.entry]),
-                ..PredictedCount::default()
+        let what = match &prepared.program {
+            Program::Nvidia(_) => None,
+            Program::Amd(_) => Some("GCN3, whose waves keep masks of lanes in registers"),
+            Program::Mini(_) => Some("mini-SIMT programs"),
+        };
+        if let Some(what) = what {
+            let message = format!("predictions do not cover {what}");
+            let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
+            return Err(self.locate(diagnostic));
+        }
+        let (blocks, indirect) = blocks_and_targets(&prepared.code);
+        let limits = ProfileOptions {
+            contents: options.contents,
+            steps: options.steps,
+            deadline: options.deadline,
+            indirect,
+            loops: Vec::new(),
+        };
+        let (tally, buffers) = self.with_launch_values(prepared, launch, &limits, |values| {
+            CountPredictor::new(values, &blocks).predict_all()
+        })?;
+        let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
+            let first = blocks.get(index).first;
+            let known = |count| match tally.unknown_at.is_empty() {
+                true => u64::try_from(count).ok(),
+                false => None,
             };
-            (blocks.get(index).first, unknown)
+            let count = PredictedCount {
+                issues: known(tally.issues),
+                lanes: known(tally.lanes),
+                unknown_at: tally.unknown_at.clone(),
+            };
+            (first, count)
         });
         Ok(Prediction {
             counts: counts.collect(),
+            warps: tally.warps,
+            executed: tally.executed,
+            lost: tally.lost,
+            // Counts that no address decided rest on no contents.
+            buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
+                true => buffers,
+                false => Vec::new(),
+            },
             blocks,
-            warps: 0,
-            executed: 0,
-            buffers: Vec::new(),
         })
     }
+}
+
+/// Returns the blocks of a code, and the operations that its indirect jumps can reach; none where they are unknown.
+fn blocks_and_targets(code: &Code) -> (Blocks, BTreeMap<OpIndex, BTreeSet<OpIndex>>) {
+    let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+    if code.ops.iter().any(is_indirect)
+        && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
+    {
+        let targets = code_targets(&thread);
+        return (thread.space.blocks, targets);
+    }
+    (Blocks::build(code, &BTreeSet::new()), BTreeMap::new())
 }

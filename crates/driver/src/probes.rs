@@ -6,7 +6,6 @@ mod decode;
 mod search;
 pub mod system;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
@@ -17,16 +16,18 @@ use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
-use warpbound_report::probe_plan::{ProbeMetric, ProbeQuantity, ProbedBlocks, WantedCount};
 
 use crate::bound::warp_graph_assumptions;
-use crate::{BoundOptions, KernelFlow, Prepared, Session};
+use crate::{BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
 use search::WantedForms;
 use system::{ProbeSystem, holds_in_every_run};
+pub use warpbound_report::probe_plan::{
+    DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
+    WantedCount,
+};
 
 /// Options of a plan of probes.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +40,8 @@ pub struct ProbeOptions {
     pub rule: ProbedBlocks,
     /// Wanted counts; none means [`ProbeMetric::Counts`].
     pub metrics: Vec<ProbeMetric>,
-    /// Counts that are known for the launch, by first operation of the block: issues and lanes.
-    pub predicted: BTreeMap<OpIndex, [Option<u64>; 2]>,
+    /// Limits of the prediction of counts, which a plan for a launch rests on.
+    pub predict: PredictOptions,
 }
 
 /// Count rows of a kernel with what a plan reads of the kernel.
@@ -67,8 +68,40 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let knowledge = self.launch(kernel, &options.bound)?;
         let planned = self.planned_kernel(&prepared, &knowledge.context, &options.bound)?;
-        let plan = planned.plan(&self.image.isa().to_string(), &knowledge.context, options);
+        let prediction = match &options.launch {
+            Some(launch) if options.rule != ProbedBlocks::All => {
+                Some(self.predict(&prepared, launch, &options.predict))
+            }
+            _ => None,
+        };
+        let (prediction, why_none) = match prediction {
+            Some(Ok(prediction)) => (Some(prediction), None),
+            Some(Err(why)) => (None, Some(format!("no count is predicted: {why}"))),
+            None => (None, None),
+        };
+        let isa = self.image.isa().to_string();
+        let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
+        let plan = plan.map(|mut plan| {
+            plan.notes.extend(why_none);
+            plan
+        });
         plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
+    }
+
+    /// Returns the relations between the counts of the blocks of a kernel.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::probe_plan`].
+    pub fn probe_system(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<ProbeSystem, Diagnostic> {
+        let prepared = self.prepare(kernel)?;
+        let knowledge = self.launch(kernel, options)?;
+        let planned = self.planned_kernel(&prepared, &knowledge.context, options)?;
+        Ok(planned.system)
     }
 
     /// Analyses a kernel for a plan.
@@ -78,15 +111,17 @@ impl Session {
         context: &LaunchContext,
         options: &BoundOptions,
     ) -> Result<PlannedKernel<'a>, Diagnostic> {
-        let fail = |diagnostic: Diagnostic| {
-            self.locate(diagnostic.in_kernel(prepared.kernel.demangled()))
-        };
+        let fail =
+            |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
         if matches!(prepared.program, Program::Mini(_)) {
-            return Err(fail(Diagnostic::new("plans of probes are for GPU kernels, this is mini-SIMT")));
+            return Err(fail(Diagnostic::new(
+                "plans of probes are for GPU kernels, this is mini-SIMT",
+            )));
         }
         let flow = self.flow(prepared, context, options)?;
         if let Some(name) = flow.external_names().first() {
-            let message = format!("calls {name}, which is not in the file: its lanes may end there");
+            let message =
+                format!("calls {name}, which is not in the file: its lanes may end there");
             return Err(fail(Diagnostic::new(message)));
         }
         let system = ProbeSystem::new(&prepared.code, &flow, holds_in_every_run);
@@ -105,6 +140,7 @@ impl PlannedKernel<'_> {
         isa: &str,
         context: &LaunchContext,
         options: &ProbeOptions,
+        prediction: Option<&Prediction>,
     ) -> Result<ProbePlan, Diagnostic> {
         let mut metrics = options.metrics.clone();
         metrics.sort_unstable();
@@ -112,10 +148,10 @@ impl PlannedKernel<'_> {
         if metrics.is_empty() {
             metrics.push(ProbeMetric::Counts);
         }
-        let (warps, threads) = match &options.launch {
-            Some(launch) => launched(launch, context.warp_width).map_or((None, None), |(w, t)| (Some(w), Some(t))),
-            None => (None, None),
-        };
+        let launch = options.launch.as_deref();
+        let (warps, threads) = launch
+            .and_then(|launch| launched(launch, context.warp_width))
+            .unzip();
         let assumptions = warp_graph_assumptions(&self.flow.warp.used);
         let mut plan = ProbePlan {
             schema: ProbePlan::SCHEMA.to_owned(),
@@ -132,11 +168,17 @@ impl PlannedKernel<'_> {
             known: Vec::new(),
             probes: Vec::new(),
             derived: Vec::new(),
-            assumptions: assumptions.map(|a| format!("{}: {}", a.id, a.text)).collect(),
+            assumptions: assumptions
+                .map(|a| format!("{}: {}", a.id, a.text))
+                .collect(),
             metrics,
+            notes: Vec::new(),
         };
         let wanted = self.wanted(&plan.metrics)?;
-        self.find_probes(&mut plan, &wanted, options)?;
+        if let Some(prediction) = prediction {
+            plan.known = self.known_counts(prediction);
+        }
+        self.find_probes(&mut plan, &wanted)?;
         self.verify(&plan)?;
         Ok(plan)
     }
@@ -159,7 +201,10 @@ impl PlannedKernel<'_> {
             for (&first, forms) in &self.system.blocks {
                 let weight = weight(first)?;
                 let of = forms.of(quantity).terms();
-                terms.extend(of.iter().map(|&(unknown, factor)| (unknown, factor * weight)));
+                terms.extend(
+                    of.iter()
+                        .map(|&(unknown, factor)| (unknown, factor * weight)),
+                );
             }
             LinearForm::sum(terms)
         };
@@ -203,7 +248,8 @@ impl PlannedKernel<'_> {
         for metric in metrics {
             match metric {
                 ProbeMetric::Counts => {
-                    let both = |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
+                    let both =
+                        |&at: &u32| QUANTITIES.map(|quantity| WantedCount::Block(at, quantity));
                     names.extend(blocks.iter().flat_map(both));
                 }
                 ProbeMetric::Activity => {
@@ -230,7 +276,10 @@ impl PlannedKernel<'_> {
         let block = |at: u32, quantity| {
             let form = self.form_at(at, quantity).cloned();
             form.ok_or_else(|| {
-                let message = format!("the plan names a block at {}, where none begins", CodeAddr(at));
+                let message = format!(
+                    "the plan names a block at {}, where none begins",
+                    CodeAddr(at)
+                );
                 Diagnostic::new(message)
             })
         };
@@ -244,7 +293,9 @@ impl PlannedKernel<'_> {
         });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
-            form.ok_or_else(|| Diagnostic::new("the plan names a count that the kernel does not have"))
+            form.ok_or_else(|| {
+                Diagnostic::new("the plan names a count that the kernel does not have")
+            })
         });
         Ok(PlanProblem {
             equalities: self.system.equalities.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
-use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, list_candidates};
+use warpbound_load::{Image, Isa, Kernel, NamePattern, RefusedKernel, list_candidates};
 
 use crate::CodeKind;
 use crate::facts_check::FactsCheck;
@@ -38,6 +38,11 @@ impl Session {
     /// Returns the name of the file, and of the image in it, in messages.
     pub fn name(&self) -> &str {
         &self.file
+    }
+
+    /// Whether the code is for an NVIDIA GPU.
+    pub fn is_nvidia(&self) -> bool {
+        matches!(self.image.isa(), Isa::Sm(_))
     }
 
     /// Returns all kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.

@@ -1,5 +1,7 @@
 //! Report of divergence: which branches, loads and barriers of a kernel may diverge, and the reasons.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// Divergence of a kernel.
@@ -15,6 +17,9 @@ pub struct DivergenceReport {
     /// assumes that they do not.
     #[serde(rename = "apart")]
     pub missed_reconvergences: Vec<MissedReconvergenceReport>,
+    /// Reason why the report has no determinacy, if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_determinacy: Option<&'static str>,
 }
 
 impl DivergenceReport {
@@ -52,6 +57,24 @@ pub struct OpReport {
     pub values: DivergenceAnswer,
     /// Whether only some of the live lanes may execute it.
     pub partial: DivergenceAnswer,
+    /// Of a branch, what must be known to compute its condition or target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub determinacy: Option<DeterminacyReport>,
+}
+
+/// What must be known to compute the condition or target of a branch.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeterminacyReport {
+    /// Its origins: `param`, `block`, `thread`, `data`, `other`; none for a constant.
+    pub origins: Vec<&'static str>,
+    /// Whether it depends on the index of the thread: tainted by the rule of `efficient-instrumentation-2014`.
+    pub tainted: bool,
+    /// Addresses of the loads from which it comes.
+    pub loads: Vec<String>,
+    /// Whether it comes from more loads.
+    pub more_loads: bool,
+    /// For each origin, the addresses of the operations from the branch back to a source.
+    pub chains: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl OpReport {

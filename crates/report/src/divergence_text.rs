@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use crate::KernelReport;
-use crate::divergence::{ChainLink, DivergenceAnswer, DivergenceReport, Gate, ItemKind, OpReport};
+use crate::divergence::{
+    ChainLink, DeterminacyReport, DivergenceAnswer, DivergenceReport, Gate, ItemKind, OpReport,
+};
 use crate::table::{Align, counted, table};
 
 /// Legend of the columns.
@@ -75,6 +77,9 @@ pub(crate) fn text(report: &DivergenceReport) -> String {
         false => LEGEND,
     });
     write_missed_reconvergences(report, &mut out);
+    if let Some(reason) = report.without_determinacy {
+        out.push_str(&format!("\n{reason}\n"));
+    }
     out
 }
 
@@ -105,6 +110,9 @@ fn row(item: &OpReport, keeps_masks: bool) -> Vec<String> {
 
 /// Appends the reasons for divergence, in lines below the operation.
 fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, out: &mut String) {
+    if let Some(determinacy) = &item.determinacy {
+        write_determinacy(determinacy, out);
+    }
     if item.values.gsa {
         write_contexts(&item.values, item, out);
         write_chain(&item.values.chain, &item.at, shown, out);
@@ -133,6 +141,25 @@ fn write_reasons(item: &OpReport, shown: &mut HashMap<Vec<ChainLink>, String>, o
     if item.may_deadlock() {
         out.push_str("      possible deadlock: it may wait for threads that wait for these\n");
     }
+}
+
+/// Appends what must be known to compute the condition of a branch.
+fn write_determinacy(determinacy: &DeterminacyReport, out: &mut String) {
+    let origins = match determinacy.origins.is_empty() {
+        true => "constant".to_owned(),
+        false => determinacy.origins.join(" + "),
+    };
+    out.push_str(&format!("      follows from {origins}"));
+    if determinacy.tainted {
+        out.push_str(" (tainted)");
+    }
+    if !determinacy.loads.is_empty() {
+        out.push_str(&format!(", loaded at {}", determinacy.loads.join(", ")));
+        if determinacy.more_loads {
+            out.push_str(" and elsewhere");
+        }
+    }
+    out.push('\n');
 }
 
 /// Appends the calling contexts, if only some of them are divergent.

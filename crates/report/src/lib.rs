@@ -32,6 +32,8 @@ pub mod list;
 pub mod listing;
 pub mod metrics;
 mod metrics_text;
+pub mod predict;
+pub mod predict_tree;
 pub mod probe_plan;
 pub mod report_writer;
 mod run;
@@ -45,6 +47,7 @@ pub mod timed;
 mod timed_text;
 pub mod timed_waves;
 pub mod trace;
+pub mod warp_hybrid;
 
 pub use access::AccessReport;
 pub use audit::AuditReport;
@@ -62,12 +65,15 @@ pub use lint::LintReport;
 pub use list::{Directory, FileReport, ListReport, ListedImage};
 pub use listing::Listing;
 pub use metrics::MetricsReport;
-pub use probe_plan::ProbePlan;
+pub use predict::PredictReport;
+pub use predict_tree::TreeReport;
+pub use probe_plan::{DecodedReport, DecodedValue, ProbePlan};
 pub use report_writer::{KernelReport, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
 pub use splits::SplitsReport;
 pub use timed::TimedReport;
+pub use warp_hybrid::WarpHybridReport;
 
 use serde::Serialize;
 

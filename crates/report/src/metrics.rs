@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};
+
 /// Metrics of a kernel over a launch, as far as they follow from the executions of its blocks
 /// (`efficient-instrumentation-2014` 4). A value that does not follow from them is absent.
 ///
@@ -95,4 +97,76 @@ pub struct BranchMetrics {
 impl MetricsReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.metrics/1";
+}
+
+/// Metrics of launches.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MetricsSet {
+    /// Always `warpbound.metrics-set/1`.
+    pub schema: &'static str,
+    /// The file.
+    pub file: String,
+    /// Launches in the order of the command line.
+    pub launches: Vec<RunMetrics>,
+}
+
+/// Metrics of a launch.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RunMetrics {
+    /// The launch file.
+    pub launch: String,
+    /// The metrics.
+    #[serde(flatten)]
+    pub metrics: MetricsReport,
+}
+
+impl MetricsSet {
+    /// The name of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.metrics-set/1";
+
+    /// Creates the report of launches of kernels of a file.
+    pub fn new(file: String, launches: Vec<RunMetrics>) -> MetricsSet {
+        MetricsSet {
+            schema: MetricsSet::SCHEMA,
+            file,
+            launches,
+        }
+    }
+
+    /// Returns the report as text; with `details`, tables by class, space, branch, source line and block follow.
+    pub fn text(&self, details: bool) -> String {
+        let texts = self.launches.iter().map(|run| run.metrics.text(details));
+        texts.collect::<Vec<String>>().join("\n")
+    }
+
+    /// Returns activity factors and memory intensities as bars, as in `efficient-instrumentation-2014`, Figures 5 and 6.
+    pub fn svg(&self) -> String {
+        let panel = |title: &str, value: fn(&InstructionMetrics) -> Option<f64>| BarPanel {
+            title: title.to_owned(),
+            unit: BarUnit::Share,
+            arrangement: BarArrangement::Beside,
+            series: vec![title.to_owned()],
+            groups: self.bars(value),
+        };
+        bar_charts(&[
+            panel("Activity factor", |total| total.activity_factor),
+            panel("Memory intensity (global memory)", |total| {
+                total.memory_intensity
+            }),
+        ])
+    }
+
+    /// Returns a value of each launch, named by its kernel.
+    fn bars(
+        &self,
+        value: fn(&InstructionMetrics) -> Option<f64>,
+    ) -> Vec<(String, Vec<Option<f64>>)> {
+        let launches = self.launches.iter();
+        let bar = |run: &RunMetrics| {
+            let kernel = &run.metrics.kernel;
+            let name = kernel.split(['(', '<']).next().unwrap_or(kernel);
+            (name.to_owned(), vec![value(&run.metrics.total)])
+        };
+        launches.map(bar).collect()
+    }
 }

@@ -2,11 +2,13 @@
 
 pub mod programs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfiler, LaunchValues,
 };
+use warpbound_analyse::prediction::{CountPredictor, LaunchTally};
 use warpbound_base::Deadline;
 use warpbound_driver::{
     LaunchProfile, LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues,
@@ -196,11 +198,35 @@ impl ProgramLaunch {
         self.with_profiler(program, readable, |profiler| profiler.profile_all())
     }
 
+    /// Predicts the counts of the launch as a faulty predictor would that sees `seen` in place of the program; with
+    /// `readable`, loads from this buffer find what it holds at the start.
+    pub fn predict(
+        &self,
+        seen: &programs::ProfiledProgram,
+        readable: Option<usize>,
+    ) -> LaunchTally {
+        let blocks = Blocks::build(&seen.code, &BTreeSet::new());
+        self.with_values(seen, readable, |values| {
+            CountPredictor::new(values, &blocks).predict_all()
+        })
+    }
+
     fn with_profiler<T>(
         &self,
         seen: &programs::ProfiledProgram,
         readable: Option<usize>,
         compute: impl FnOnce(&mut LaunchProfiler<'_>) -> T,
+    ) -> T {
+        self.with_values(seen, readable, |values| {
+            compute(&mut LaunchProfiler::new(values))
+        })
+    }
+
+    fn with_values<T>(
+        &self,
+        seen: &programs::ProfiledProgram,
+        readable: Option<usize>,
+        compute: impl FnOnce(LaunchValues<'_>) -> T,
     ) -> T {
         let constant = |bank: u8, address: u32| {
             let (_, bytes) = self.launch.constants.first().filter(|_| bank == 0)?;
@@ -215,7 +241,7 @@ impl ProgramLaunch {
             buffer,
         });
         let indirect = BTreeMap::new();
-        let mut profiler = LaunchProfiler::new(LaunchValues {
+        compute(LaunchValues {
             code: &seen.code,
             grid: self.launch.grid,
             block: self.launch.block,
@@ -227,8 +253,7 @@ impl ProgramLaunch {
             loops: &seen.loops,
             steps: 3_000_000,
             deadline: Deadline::default(),
-        });
-        compute(&mut profiler)
+        })
     }
 }
 

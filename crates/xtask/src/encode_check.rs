@@ -130,7 +130,8 @@ impl EncodeCheck {
 
     fn file(&mut self, path: &Path) -> anyhow::Result<()> {
         self.files += 1;
-        let source = FileSource::new(File::open(path).with_context(|| path.display().to_string())?)?;
+        let source =
+            FileSource::new(File::open(path).with_context(|| path.display().to_string())?)?;
         // Files without code, such as texts beside libraries, are no error.
         let Ok(library) = ImageDirectory::open(source) else {
             return Ok(());
@@ -162,7 +163,9 @@ impl EncodeCheck {
         for file in cubin::cubins_below(&[repository.built_kernels()])? {
             let sections = cubin::code_sections(&cubin::read(&file)?);
             let sections = sections.map(|(_, sections)| sections).unwrap_or_default();
-            let words = sections.iter().flat_map(|section| instruction_words(&section.code));
+            let words = sections
+                .iter()
+                .flat_map(|section| instruction_words(&section.code));
             samples.extend(words.map(|(word, _)| word));
         }
         let mut random = SplitMix(seed);
@@ -234,7 +237,10 @@ impl EncodeCheck {
             return;
         }
         let mut unnamed = self.forms.iter().filter(|(_, tally)| tally.some != 0);
-        println!("{} forms with bits that no field names", unnamed.clone().count());
+        println!(
+            "{} forms with bits that no field names",
+            unnamed.clone().count()
+        );
         for (id, tally) in unnamed.by_ref().take(show) {
             let Some(form) = table().form(*id) else {
                 continue;

@@ -32,6 +32,11 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod paper_metrics;
+mod plan_check;
+mod predict_check;
+mod probe_check;
+mod probe_overhead;
 mod profiles;
 mod rebuilt;
 mod replay;
@@ -127,6 +132,12 @@ const COMMANDS: &[Command] = &[
         run: monotone::run,
     },
     Command {
+        name: "plan-check",
+        summary: "plans of probes: sizes, forged proofs, the optimum by enumeration, counts of all own launches",
+        help: plan_check::HELP,
+        run: plan_check::run,
+    },
+    Command {
         name: "replay",
         summary: "replay recorded runs of single warps with the transfer functions of bounds, cycle by cycle",
         help: replay::HELP,
@@ -137,6 +148,12 @@ const COMMANDS: &[Command] = &[
         summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
         help: sandwiches::HELP,
         run: sandwiches::run,
+    },
+    Command {
+        name: "paper-metrics",
+        summary: "activity factor and memory intensity of the seven kernels of efficient-instrumentation-2014",
+        help: paper_metrics::HELP,
+        run: paper_metrics::run,
     },
     Command {
         name: "listing-speed",
@@ -193,6 +210,12 @@ const COMMANDS: &[Command] = &[
         run: formulas::run,
     },
     Command {
+        name: "predict-check",
+        summary: "compare predicted counts with those of functional runs",
+        help: predict_check::HELP,
+        run: predict_check::run,
+    },
+    Command {
         name: "profiles",
         summary: "compare launch profiles with the instructions that each warp issues",
         help: profiles::HELP,
@@ -233,6 +256,18 @@ const COMMANDS: &[Command] = &[
         summary: "train the digit perceptrons in kernels/data/perceptron",
         help: train_perceptron::HELP,
         run: train_perceptron::run,
+    },
+    Command {
+        name: "probe-check",
+        summary: "compare the counters of instrumented kernels with the counts of the same runs, all launches and modes",
+        help: probe_check::HELP,
+        run: probe_check::run,
+    },
+    Command {
+        name: "probe-overhead",
+        summary: "simulated cycles of instrumented kernels, by kind of probe",
+        help: probe_overhead::HELP,
+        run: probe_overhead::run,
     },
 ];
 

@@ -210,7 +210,7 @@ impl Alternatives {
 }
 
 /// Tag of the entries that a stack operation names; `None` for those that no execution model has.
-pub(super) fn tag_of(token: warpbound_isa::instr::StackToken) -> Option<Tag> {
+pub(crate) fn tag_of(token: warpbound_isa::instr::StackToken) -> Option<Tag> {
     use warpbound_isa::instr::StackToken;
     match token {
         StackToken::Sync => Some(Tag::Sync),

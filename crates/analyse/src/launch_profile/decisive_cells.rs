@@ -10,7 +10,7 @@ use warpbound_simt::warp::CellSet;
 
 /// Followed cells, each with its position in the rows of a warp.
 #[derive(Clone, Debug)]
-pub(super) struct DecisiveCells {
+pub(crate) struct DecisiveCells {
     positions: Vec<Option<u16>>,
     count: usize,
 }
@@ -18,7 +18,7 @@ pub(super) struct DecisiveCells {
 impl DecisiveCells {
     /// Finds the cells. With `memory`, loads from global memory may be known, and the address of every access is
     /// followed.
-    pub(super) fn find(code: &Code, memory: bool) -> DecisiveCells {
+    pub(crate) fn find(code: &Code, memory: bool) -> DecisiveCells {
         let mut cells = CellSet::default();
         for op in &code.ops {
             if op.control != ControlEffect::Next {
@@ -72,18 +72,18 @@ impl DecisiveCells {
     }
 
     /// Number of cells.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Position of a cell among the followed ones.
-    pub(super) fn position(&self, cell: Cell) -> Option<usize> {
+    pub(crate) fn position(&self, cell: Cell) -> Option<usize> {
         let position = self.positions.get(cell.index()).copied().flatten();
         position.map(usize::from)
     }
 
     /// Whether an operation writes a followed cell.
-    pub(super) fn are_written_by(&self, op: &Op) -> bool {
+    pub(crate) fn are_written_by(&self, op: &Op) -> bool {
         op.writes.iter().any(|&cell| self.position(cell).is_some())
     }
 }
@@ -128,7 +128,7 @@ fn insert_address_cells(op: &Op, cells: &mut CellSet) {
 }
 
 /// Whether an operation may write global memory.
-pub(super) fn may_write_memory(op: &Op) -> bool {
+pub(crate) fn may_write_memory(op: &Op) -> bool {
     match &op.meaning {
         Some(Meaning::Store { space, .. } | Meaning::Atomic { space, .. }) => {
             matches!(space, MemorySpace::Global | MemorySpace::Generic)

@@ -17,25 +17,25 @@ use super::{GlobalContents, LaunchValues};
 
 /// Lanes that execute an operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OpLanes {
+pub(crate) struct OpLanes {
     /// Active lanes in which its condition holds.
-    pub(super) certain: u32,
+    pub(crate) certain: u32,
     /// Active lanes in which the condition is unknown.
-    pub(super) possible: u32,
+    pub(crate) possible: u32,
     /// Active lanes.
-    pub(super) active: u32,
+    pub(crate) active: u32,
     /// Whether the active lanes are certainly there.
-    pub(super) are_certain: bool,
+    pub(crate) are_certain: bool,
 }
 
 impl OpLanes {
     /// Whether any lane may execute the operation.
-    pub(super) fn any(self) -> bool {
+    pub(crate) fn any(self) -> bool {
         self.certain | self.possible != 0
     }
 
     /// Lanes that may execute the operation.
-    pub(super) fn all(self) -> u32 {
+    pub(crate) fn all(self) -> u32 {
         self.certain | self.possible
     }
 
@@ -49,11 +49,11 @@ impl OpLanes {
 }
 
 /// Domain of the values of a warp.
-pub(super) struct RowDomain<'d, 'a> {
-    pub(super) values: &'d LaunchValues<'a>,
-    pub(super) cells: &'d DecisiveCells,
-    pub(super) warp: &'d ShapedWarp,
-    pub(super) rows: &'d [LaneRow],
+pub(crate) struct RowDomain<'d, 'a> {
+    pub(crate) values: &'d LaunchValues<'a>,
+    pub(crate) cells: &'d DecisiveCells,
+    pub(crate) warp: &'d ShapedWarp,
+    pub(crate) rows: &'d [LaneRow],
 }
 
 impl ValueDomain for RowDomain<'_, '_> {
@@ -131,10 +131,10 @@ impl ValueDomain for RowDomain<'_, '_> {
 }
 
 /// Cells with the values that an operation writes to them; other cells that it writes are unknown.
-pub(super) type Results = SmallVec<[(Cell, LaneRow); 2]>;
+pub(crate) type Results = SmallVec<[(Cell, LaneRow); 2]>;
 
 /// The values that an operation writes, if `lanes` execute it.
-pub(super) fn results(
+pub(crate) fn results(
     meaning: &Meaning,
     lanes: OpLanes,
     contents: Option<&dyn GlobalContents>,
@@ -240,13 +240,13 @@ fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
 }
 
 /// Addresses of an access in each lane.
-pub(super) struct AccessRow {
+pub(crate) struct AccessRow {
     low: LaneRow,
     high: LaneRow,
     /// Bytes from the address on.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Properties of the launch from which the addresses follow.
-    pub(super) origin: ValueOrigin,
+    pub(crate) origin: ValueOrigin,
 }
 
 impl AccessRow {
@@ -265,14 +265,14 @@ impl AccessRow {
     }
 
     /// The address in a lane, if it is known.
-    pub(super) fn address(&self, lane: usize) -> Option<u64> {
+    pub(crate) fn address(&self, lane: usize) -> Option<u64> {
         let (low, high) = (self.low.word(lane)?, self.high.word(lane)?);
         Some(u64::from(high) << 32 | u64::from(low))
     }
 }
 
 /// The addresses in global memory that an operation writes; `None` if nothing is known of them.
-pub(super) fn written_addresses(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRow> {
+pub(crate) fn written_addresses(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRow> {
     match &op.meaning {
         Some(Meaning::Store {
             values,

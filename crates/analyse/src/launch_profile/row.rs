@@ -6,7 +6,7 @@ use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
 
 /// Lanes of a row.
-pub(super) const LANES: usize = WARP_LANES as usize;
+pub(crate) const LANES: usize = WARP_LANES as usize;
 
 /// Set of properties of a launch from which a value follows; what follows from none of them is the same in all warps of
 /// all blocks, wherever buffers are.
@@ -39,21 +39,21 @@ impl ValueOrigin {
 
 /// Value of a cell in each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct LaneRow {
+pub(crate) struct LaneRow {
     /// Words, by lane; any number where it is unknown.
-    pub(super) words: [u32; LANES],
+    pub(crate) words: [u32; LANES],
     /// Lanes in which the word is known.
-    pub(super) known: u32,
+    pub(crate) known: u32,
     /// Properties from which the words follow, and in which lanes they are known.
-    pub(super) origin: ValueOrigin,
+    pub(crate) origin: ValueOrigin,
 }
 
 impl LaneRow {
     /// Unknown in all lanes, whatever the launch.
-    pub(super) const UNKNOWN: LaneRow = LaneRow::unknown_from(ValueOrigin::NONE);
+    pub(crate) const UNKNOWN: LaneRow = LaneRow::unknown_from(ValueOrigin::NONE);
 
     /// Unknown in all lanes.
-    pub(super) const fn unknown_from(origin: ValueOrigin) -> LaneRow {
+    pub(crate) const fn unknown_from(origin: ValueOrigin) -> LaneRow {
         LaneRow {
             words: [0; LANES],
             known: 0,
@@ -62,12 +62,12 @@ impl LaneRow {
     }
 
     /// The same word in all lanes.
-    pub(super) const fn splat(word: u32, origin: ValueOrigin) -> LaneRow {
+    pub(crate) const fn splat(word: u32, origin: ValueOrigin) -> LaneRow {
         LaneRow::of_lanes([word; LANES], origin)
     }
 
     /// A known word for each lane.
-    pub(super) const fn of_lanes(words: [u32; LANES], origin: ValueOrigin) -> LaneRow {
+    pub(crate) const fn of_lanes(words: [u32; LANES], origin: ValueOrigin) -> LaneRow {
         LaneRow {
             words,
             known: u32::MAX,
@@ -76,30 +76,30 @@ impl LaneRow {
     }
 
     /// The word of a lane if it is known.
-    pub(super) fn word(&self, lane: usize) -> Option<u32> {
+    pub(crate) fn word(&self, lane: usize) -> Option<u32> {
         (self.known >> lane & 1 == 1).then(|| self.words[lane])
     }
 
     /// Makes the word of a lane known.
-    pub(super) fn set(&mut self, lane: usize, word: u32) {
+    pub(crate) fn set(&mut self, lane: usize, word: u32) {
         self.words[lane] = word;
         self.known |= 1 << lane;
     }
 
     /// The word of all lanes, if it is known in all and the same.
-    pub(super) fn uniform_word(&self) -> Option<u32> {
+    pub(crate) fn uniform_word(&self) -> Option<u32> {
         let [first, ..] = self.words;
         let is_uniform = self.known == u32::MAX && self.words.iter().all(|&word| word == first);
         is_uniform.then_some(first)
     }
 
     /// Lanes in which the word is known and not 0.
-    pub(super) fn known_true(&self) -> u32 {
+    pub(crate) fn known_true(&self) -> u32 {
         self.known & self.lanes_where(|word| word != 0)
     }
 
     /// Lanes in which the word is known to be 0.
-    pub(super) fn known_false(&self) -> u32 {
+    pub(crate) fn known_false(&self) -> u32 {
         self.known & self.lanes_where(|word| word == 0)
     }
 
@@ -112,7 +112,7 @@ impl LaneRow {
     }
 
     /// The words of `new` in the lanes `certain`; in the lanes `possible` those on which both agree.
-    pub(super) fn overwrite(&mut self, new: &LaneRow, certain: u32, possible: u32) {
+    pub(crate) fn overwrite(&mut self, new: &LaneRow, certain: u32, possible: u32) {
         let agreed = self.agreed_lanes(new);
         for (lane, (word, &new)) in self.words.iter_mut().zip(&new.words).enumerate() {
             if certain >> lane & 1 == 1 {
@@ -129,14 +129,14 @@ impl LaneRow {
         equal & self.known & other.known
     }
 
-    pub(super) fn unary(op: UnaryOp, a: &LaneRow) -> LaneRow {
+    pub(crate) fn unary(op: UnaryOp, a: &LaneRow) -> LaneRow {
         LaneRow {
             words: std::array::from_fn(|lane| op.apply(a.words[lane])),
             ..*a
         }
     }
 
-    pub(super) fn binary(op: BinaryOp, a: &LaneRow, b: &LaneRow) -> LaneRow {
+    pub(crate) fn binary(op: BinaryOp, a: &LaneRow, b: &LaneRow) -> LaneRow {
         let mut row = LaneRow {
             words: [0; LANES],
             known: a.known & b.known,
@@ -163,7 +163,7 @@ impl LaneRow {
         row
     }
 
-    pub(super) fn ternary(op: TernaryOp, [a, b, c]: [&LaneRow; 3]) -> LaneRow {
+    pub(crate) fn ternary(op: TernaryOp, [a, b, c]: [&LaneRow; 3]) -> LaneRow {
         let mut row = LaneRow {
             words: std::array::from_fn(|lane| {
                 op.apply(a.words[lane], b.words[lane], c.words[lane])
@@ -185,7 +185,7 @@ impl LaneRow {
     }
 
     /// One word of the result of a floating-point operation; unknown where a document leaves the result open.
-    pub(super) fn float(op: FloatOp, words: &[LaneRow], half: WordHalf) -> LaneRow {
+    pub(crate) fn float(op: FloatOp, words: &[LaneRow], half: WordHalf) -> LaneRow {
         let joined = words
             .iter()
             .fold((u32::MAX, ValueOrigin::NONE), |(known, origin), row| {

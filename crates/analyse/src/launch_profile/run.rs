@@ -29,13 +29,13 @@ const MAX_HEIGHT: usize = 1 << 12;
 
 /// Warp to be executed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ShapedWarp {
+pub(crate) struct ShapedWarp {
     /// Index of its block.
-    pub(super) block: [u32; 3],
+    pub(crate) block: [u32; 3],
     /// Its lanes that have threads.
-    pub(super) lanes: u32,
+    pub(crate) lanes: u32,
     /// Thread index of its lanes along each axis.
-    pub(super) threads: [LaneRow; 3],
+    pub(crate) threads: [LaneRow; 3],
 }
 
 /// One warp under execution.

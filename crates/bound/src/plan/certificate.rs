@@ -25,16 +25,23 @@ pub fn verify_plan(problem: &PlanProblem, plan: &MeasurementPlan) -> Result<(), 
         let message = format!("{wanted} counts are wanted, and the plan derives {has}");
         return Err(Diagnostic::new(message));
     }
-    for (number, (target, derivation)) in
-        problem.targets.iter().zip(&plan.derivations).enumerate()
+    for (number, (target, derivation)) in problem.targets.iter().zip(&plan.derivations).enumerate()
     {
         let fault = |what: String| Diagnostic::new(format!("derivation {number}: {what}"));
-        if let Some((probe, _)) = derivation.probes.iter().find(|(k, _)| !measured.contains(k)) {
+        if let Some((probe, _)) = derivation
+            .probes
+            .iter()
+            .find(|(k, _)| !measured.contains(k))
+        {
             return Err(fault(format!("candidate {probe} is not measured")));
         }
         let sum = multiplied_out(problem, derivation).map_err(fault)?;
         let mut difference = sum;
-        add(&mut difference, &BigRational::from(BigInt::from(-1)), target);
+        add(
+            &mut difference,
+            &BigRational::from(BigInt::from(-1)),
+            target,
+        );
         if let Some((unknown, value)) = difference.iter().find(|(_, value)| !value.is_zero()) {
             return Err(fault(format!("unknown {unknown} is off by {value}")));
         }

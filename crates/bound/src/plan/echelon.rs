@@ -50,8 +50,10 @@ impl Echelon {
             .enumerate()
             .map(|(number, row)| Reverse((row.len(), number)))
             .collect();
-        let mut open: Vec<Option<(Sparse, Sparse)>> =
-            rows.into_iter().map(|row| Some((row, Vec::new()))).collect();
+        let mut open: Vec<Option<(Sparse, Sparse)>> = rows
+            .into_iter()
+            .map(|row| Some((row, Vec::new())))
+            .collect();
         let (mut echelon, mut kept) = (Echelon::default(), Vec::new());
         while let Some(Reverse((len, number))) = queue.pop() {
             // A row that changed is in the queue again with its new length.

@@ -144,12 +144,14 @@ fn greedy_is_the_optimum() {
         verify_plan(&problem, &plan).unwrap();
         assert!(suffices(&problem, &plan.probes));
         let all = problem.candidates.len();
-        let subsets = (0_u32..1 << all).map(|bits| -> Vec<usize> {
-            (0..all).filter(|at| bits >> at & 1 == 1).collect()
-        });
+        let subsets = (0_u32..1 << all)
+            .map(|bits| -> Vec<usize> { (0..all).filter(|at| bits >> at & 1 == 1).collect() });
         let ours = weight(&problem, &plan.probes);
         let mut cheaper = subsets.filter(|probes| weight(&problem, probes) < ours);
-        assert!(!cheaper.any(|probes| suffices(&problem, &probes)), "{problem:?}");
+        assert!(
+            !cheaper.any(|probes| suffices(&problem, &probes)),
+            "{problem:?}"
+        );
         probed += plan.probes.len();
     }
     assert!(probed > 2_000);

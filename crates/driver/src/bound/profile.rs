@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
@@ -87,6 +88,24 @@ impl Session {
         options: &ProfileOptions,
         compute: impl Fn(&mut LaunchProfiler<'_>) -> T,
     ) -> Result<(T, Vec<String>), Diagnostic> {
+        self.with_launch_values(prepared, file, options, |values| {
+            compute(&mut LaunchProfiler::new(values))
+        })
+    }
+
+    /// Computes something with what is known of the values of a launch, as [`Session::with_launch_profiler`] does:
+    /// `compute` must report all writes of global memory to the contents that it reads.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(crate) fn with_launch_values<T>(
+        &self,
+        prepared: &Prepared<'_>,
+        file: &LaunchFile,
+        options: &ProfileOptions,
+        compute: impl Fn(LaunchValues<'_>) -> T,
+    ) -> Result<(T, Vec<String>), Diagnostic> {
         warpbound_launch::check_limits(prepared.kernel, file).map_err(|d| self.locate(d))?;
         let (launch, memory) = self.bind(prepared, file, PathOrder::default(), 0)?;
         let banks = ConstantBanks::new(prepared.kernel, file, &launch);
@@ -96,7 +115,7 @@ impl Session {
             Contents::AsGiven => Some(ReadBuffers::new(&memory)),
         };
         loop {
-            let mut profiler = LaunchProfiler::new(LaunchValues {
+            let computed = compute(LaunchValues {
                 code: &prepared.code,
                 grid: file.grid,
                 block: file.block,
@@ -109,7 +128,6 @@ impl Session {
                 steps: options.steps,
                 deadline: options.deadline,
             });
-            let computed = compute(&mut profiler);
             match contents.as_mut().map(ReadBuffers::shrink) {
                 None | Some(Shrunk::Same) => {
                     let names = contents.map(|contents| contents.names());
@@ -124,7 +142,12 @@ impl Session {
 
 /// Returns the operations that the indirect jumps of a kernel can reach, without jumps to functions outside the file.
 pub fn indirect_targets(flow: &KernelFlow) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
-    let targets = flow.thread.indirect.iter();
+    code_targets(&flow.thread)
+}
+
+/// Returns the operations of the code that the indirect jumps of a graph can reach.
+pub(crate) fn code_targets(thread: &ThreadCfg) -> BTreeMap<OpIndex, BTreeSet<OpIndex>> {
+    let targets = thread.indirect.iter();
     let in_code = targets.filter_map(|(&at, targets)| match targets {
         IndirectTargets::Code { ops, .. } => Some((at, ops.clone())),
         IndirectTargets::External(_) => None,

@@ -47,7 +47,9 @@ impl ProbeCounters {
             }
         }
         if counters.code.is_none() {
-            return Err(Diagnostic::new("no line \"code,DIGEST\" says which code was measured"));
+            return Err(Diagnostic::new(
+                "no line \"code,DIGEST\" says which code was measured",
+            ));
         }
         Ok(counters)
     }
@@ -86,7 +88,9 @@ impl ProbeCounters {
                 continue;
             };
             if counters.plan.is_some_and(|plan| plan != *digest) {
-                return Err(Diagnostic::new("the rows of the counters are of several plans"));
+                return Err(Diagnostic::new(
+                    "the rows of the counters are of several plans",
+                ));
             }
             counters.plan = Some(*digest);
             counters.values.resize(values.len(), 0);
@@ -107,7 +111,10 @@ impl ProbeCounters {
     pub(super) fn check(&self, plan: &ProbePlan) -> Result<(), Diagnostic> {
         let digest = plan.digest();
         if let Some(code) = self.code.as_ref().filter(|code| **code != plan.code) {
-            let message = format!("the counters are of code {code}, the plan is for {}", plan.code);
+            let message = format!(
+                "the counters are of code {code}, the plan is for {}",
+                plan.code
+            );
             return Err(Diagnostic::new(message));
         }
         if let Some(of) = self.plan.filter(|of| *of != digest) {

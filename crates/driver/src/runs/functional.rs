@@ -121,6 +121,39 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Executes all blocks of a grid of a GPU kernel to their end; returns the counts and the memory at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::execute`].
+    pub fn execute_to_end(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &RunOptions,
+    ) -> Result<(Counts, GlobalMemory), Diagnostic> {
+        check_limits(prepared.kernel, grid)?;
+        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+        let (run, mut memory) = self.bind(prepared, grid, options.order, most)?;
+        let counts = launch_parallel(
+            &prepared.code,
+            &run,
+            &mut memory,
+            options.threads,
+            &mut |_| (),
+        );
+        let counts = counts.map_err(|fault| {
+            self.locate(
+                prepared
+                    .fault(&fault)
+                    .in_kernel(prepared.kernel.demangled()),
+            )
+        })?;
+        Ok((counts, memory))
+    }
+}
+
 impl FunctionalRun {
     /// Returns the metrics of the run, from its counts of blocks.
     ///

@@ -250,9 +250,26 @@ impl Session {
         options: &TimedOptions,
         listener: &mut impl EventListener,
     ) -> Result<TimedResult, Diagnostic> {
+        let (result, _) = self.simulate_to_end(prepared, grid, options, listener)?;
+        Ok(result)
+    }
+
+    /// As [`Session::simulate_with`]; returns the memory at the end as well.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Session::simulate`].
+    pub fn simulate_to_end(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &TimedOptions,
+        listener: &mut impl EventListener,
+    ) -> Result<(TimedResult, GlobalMemory), Diagnostic> {
         let timed = TimedLaunch::new(self, prepared, grid, options)?;
         let (launch, mut memory) = timed.start()?;
-        timed.run(&timed.setup, &launch, &mut memory, listener)
+        let result = timed.run(&timed.setup, &launch, &mut memory, listener)?;
+        Ok((result, memory))
     }
 }
 

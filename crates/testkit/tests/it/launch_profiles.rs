@@ -338,10 +338,10 @@ fn an_exact_profile_that_is_too_large_contradicts_an_audited_warp() {
 }
 
 /// A launch of the repository: its name, the launch and the cubin.
-type CommittedLaunch = (String, LaunchFile, Vec<u8>);
+pub(crate) type CommittedLaunch = (String, LaunchFile, Vec<u8>);
 
 /// Launches of the repository whose name ends so.
-fn committed_launches(end: &str) -> Vec<CommittedLaunch> {
+pub(crate) fn committed_launches(end: &str) -> Vec<CommittedLaunch> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     let folder = kernels.join("launches");
     let mut names: Vec<String> = std::fs::read_dir(&folder)

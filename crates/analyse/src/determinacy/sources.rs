@@ -1,0 +1,179 @@
+//! Origins that a definition has by itself, without those of its operands.
+
+use std::cell::Cell as Slot;
+
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence};
+use warpbound_isa::SpecialReg;
+use warpbound_isa::instr::MemorySpace;
+
+use super::{DeterminacyFault, Origins};
+use crate::gsa::Definition;
+
+/// Bytes of constant bank 0 that hold the sizes of the block and the grid (SOUNDNESS 5.9).
+const SIZES: std::ops::Range<u32> = 0x8..0x20;
+
+/// Bank with parameters and sizes.
+const PARAM_BANK: u8 = 0;
+
+/// Returns the origins of a definition.
+pub(super) fn origins(code: &Code, definition: Definition, fault: DeterminacyFault) -> Origins {
+    let found = match definition {
+        // No document gives the initial contents of registers.
+        Definition::Entry(_) | Definition::Callee(_) => Origins::OTHER,
+        Definition::Op(_, at) => code.get(at).map_or(Origins::OTHER, |op| of_op(code, op)),
+        _ => Origins::CONSTANT,
+    };
+    match fault == DeterminacyFault::ThreadAsBlock && found.has(Origins::THREAD) {
+        true => Origins::BLOCK,
+        false => found,
+    }
+}
+
+/// Whether what an operation writes in a lane depends on other lanes, and so on which are active.
+pub(super) fn exchanges_lanes(op: &Op) -> bool {
+    match &op.meaning {
+        Some(Meaning::Shuffle { .. } | Meaning::Vote { .. }) => true,
+        Some(Meaning::Set(sets)) => sets.iter().any(|(_, value)| {
+            any_part(value, |part| {
+                matches!(part, Expr::Ballot(..) | Expr::FromLane(..))
+            })
+        }),
+        _ => matches!(op.value, ValueDependence::Uniform | ValueDependence::Lane),
+    }
+}
+
+/// Cells whose values a shuffle takes from other lanes, which may not be active.
+pub(super) fn exchanged_cells(op: &Op) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    if let Some(Meaning::Shuffle { value, .. }) = &op.meaning {
+        value.for_each_cell(&|_| true, &mut |cell| cells.push(cell));
+    }
+    cells
+}
+
+fn of_op(code: &Code, op: &Op) -> Origins {
+    let by_meaning = match &op.meaning {
+        Some(Meaning::Set(sets)) => {
+            let values = sets.iter().map(|(_, value)| of_expr(code, value));
+            values.fold(Origins::CONSTANT, Origins::with)
+        }
+        Some(Meaning::Shuffle {
+            value, lane, limit, ..
+        }) => {
+            // The lane's own number selects the lane that it reads.
+            let parts = [value, lane, limit].map(|part| of_expr(code, part));
+            parts.into_iter().fold(Origins::THREAD, Origins::with)
+        }
+        // The mask of the lanes of a warp: the last warp of a block may have fewer.
+        Some(Meaning::Vote {
+            ballot: Some(_),
+            predicate,
+            ..
+        }) => of_expr(code, predicate).with(Origins::THREAD),
+        Some(Meaning::Vote { predicate, .. }) => of_expr(code, predicate),
+        Some(Meaning::Load { space, address, .. }) => {
+            let high = address.high.as_ref().map(|high| of_expr(code, high));
+            let address = of_expr(code, &address.low).with(high.unwrap_or_default());
+            address.with(of_load(*space))
+        }
+        // Results of atomics depend on the order of threads.
+        Some(Meaning::Atomic { .. }) => Origins::DATA.with(Origins::OTHER),
+        Some(Meaning::Texture(_) | Meaning::Surface(_)) => Origins::DATA,
+        // Sizes of textures are given by the launch.
+        Some(Meaning::TextureSize { .. }) => Origins::PARAM,
+        // The result joins the predicates of all threads of the block.
+        Some(Meaning::BarrierResult { .. }) => Origins::DATA.with(Origins::OTHER),
+        Some(Meaning::Store { .. } | Meaning::Barrier { .. } | Meaning::Trap) => Origins::CONSTANT,
+        None => Origins::CONSTANT,
+    };
+    let by_kind = match op.value {
+        // Operands in constant memory are not among the cells that it reads.
+        ValueDependence::Function if op.meaning.is_none() && !op.writes.is_empty() => {
+            match op.control {
+                ControlEffect::Next => Origins::PARAM.with(Origins::OTHER),
+                _ => Origins::CONSTANT,
+            }
+        }
+        ValueDependence::Function => Origins::CONSTANT,
+        ValueDependence::Load(space) => of_load(space),
+        ValueDependence::Special(register) => of_special(register),
+        ValueDependence::Uniform | ValueDependence::Lane => match op.meaning {
+            Some(_) => Origins::CONSTANT,
+            None => Origins::OTHER,
+        },
+    };
+    by_meaning.with(by_kind)
+}
+
+/// Origins of what memory of a space contains.
+fn of_load(space: MemorySpace) -> Origins {
+    match space {
+        MemorySpace::Constant => Origins::PARAM,
+        _ => Origins::DATA,
+    }
+}
+
+fn of_special(register: SpecialReg) -> Origins {
+    match register {
+        SpecialReg::LaneId
+        | SpecialReg::ThreadIndex(_)
+        | SpecialReg::LanesEqual
+        | SpecialReg::LanesBelow
+        | SpecialReg::LanesUpTo
+        | SpecialReg::LanesAbove
+        | SpecialReg::LanesFrom => Origins::THREAD,
+        SpecialReg::BlockIndex(_) | SpecialReg::BlockSize => Origins::BLOCK,
+        SpecialReg::SharedSize => Origins::PARAM,
+        SpecialReg::VirtualConfig
+        | SpecialReg::VirtualId
+        | SpecialReg::ClockLow
+        | SpecialReg::ClockHigh
+        | SpecialReg::TimerLow
+        | SpecialReg::TimerHigh
+        | SpecialReg::Other(_) => Origins::OTHER,
+    }
+}
+
+/// Origins of the parts of an expression that are no cells.
+fn of_expr(code: &Code, expr: &Expr) -> Origins {
+    let found = Slot::new(Origins::CONSTANT);
+    let add = |origins| found.set(found.get().with(origins));
+    expr.for_each_cell(
+        &|part| {
+            match part {
+                Expr::ThreadId | Expr::Ballot(..) => add(Origins::THREAD),
+                Expr::Special(register) => add(of_special(*register)),
+                Expr::Constant(bank, address) => add(of_constant(code, *bank, address)),
+                _ => {}
+            }
+            true
+        },
+        &mut |_| {},
+    );
+    found.get()
+}
+
+/// Whether a part of an expression, or all of it, satisfies a condition.
+fn any_part(expr: &Expr, condition: impl Fn(&Expr) -> bool) -> bool {
+    let found = Slot::new(false);
+    expr.for_each_cell(
+        &|part| {
+            found.set(found.get() || condition(part));
+            true
+        },
+        &mut |_| {},
+    );
+    found.get()
+}
+
+/// Origins of a word of constant memory; those of its address come with the cells of the address.
+fn of_constant(code: &Code, bank: u8, address: &Expr) -> Origins {
+    if code.constants.iter().any(|(fixed, _)| *fixed == bank) {
+        return Origins::CONSTANT;
+    }
+    match address {
+        Expr::Const(at) if bank == PARAM_BANK && SIZES.contains(at) => Origins::BLOCK,
+        Expr::Const(_) => Origins::PARAM,
+        _ => Origins::PARAM.with(Origins::BLOCK),
+    }
+}

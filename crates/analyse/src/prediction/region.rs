@@ -1,0 +1,203 @@
+//! Region of code that unknown values decide: all that lanes may execute from a branch until they wait at an entry that
+//! was on the stack before, or end.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use warpbound_ir::{Code, ControlEffect, ControlTarget, OpIndex};
+use warpbound_simt::Tag;
+
+use super::slice::Slice;
+use super::stack::Departure;
+use crate::launch_profile::NoProfileReason;
+use crate::launch_profile::alternative::tag_of;
+
+/// Largest number of pairs of a block and entries that were pushed in a region.
+const MAX_STATES: usize = 1 << 15;
+
+/// Largest number of entries that lanes push in a region.
+const MAX_PUSHED: u32 = 256;
+
+/// All that may happen in a region, whatever values are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Region {
+    /// Blocks that lanes may execute.
+    pub(super) blocks: BTreeSet<usize>,
+    /// Ways in which lanes may leave it.
+    pub(super) departures: Vec<Departure>,
+    /// Followed cells that operations may write, as positions in rows.
+    pub(super) writes: BTreeSet<usize>,
+    /// Whether operations may write global memory.
+    pub(super) writes_memory: bool,
+}
+
+/// Beginning of a region.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum RegionStart {
+    /// The control operation that ends a block.
+    After(usize),
+    /// The beginning of a block.
+    Before(usize),
+}
+
+/// Entries that lanes pushed in a region: the number of a [`PushedEntry`], 0 for none.
+type Pushed = u32;
+
+/// Entry that lanes push in a region.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct PushedEntry {
+    below: Pushed,
+    tag: Tag,
+    resume: usize,
+}
+
+/// Exploration of a region.
+pub(super) struct RegionSearch<'r> {
+    code: &'r Code,
+    slice: &'r Slice,
+    /// Entries with their heights; number N is at index N - 1.
+    entries: Vec<(PushedEntry, u32)>,
+    numbers: HashMap<PushedEntry, Pushed>,
+    seen: HashSet<(usize, Pushed)>,
+    open: Vec<(usize, Pushed)>,
+    departures: BTreeSet<Departure>,
+}
+
+impl<'r> RegionSearch<'r> {
+    /// Finds all that may happen from `start` on.
+    ///
+    /// # Errors
+    ///
+    /// A control operation whose effects are unknown, or a region without an end.
+    pub(super) fn find(
+        code: &'r Code,
+        slice: &'r Slice,
+        start: RegionStart,
+    ) -> Result<Region, NoProfileReason> {
+        let mut search = RegionSearch {
+            code,
+            slice,
+            entries: Vec::new(),
+            numbers: HashMap::new(),
+            seen: HashSet::new(),
+            open: Vec::new(),
+            departures: BTreeSet::new(),
+        };
+        match start {
+            RegionStart::Before(block) => search.reach(block, 0)?,
+            RegionStart::After(block) => search.leave_block(block, 0)?,
+        }
+        let mut region = Region::default();
+        while let Some((block, pushed)) = search.open.pop() {
+            if region.blocks.insert(block) {
+                let effects = slice.effects(block);
+                region.writes.extend(effects.writes.iter().copied());
+                region.writes_memory |= effects.writes_memory;
+            }
+            search.leave_block(block, pushed)?;
+        }
+        region.departures = search.departures.into_iter().collect();
+        Ok(region)
+    }
+
+    /// Adds a block that lanes may reach.
+    fn reach(&mut self, block: usize, pushed: Pushed) -> Result<(), NoProfileReason> {
+        if block >= self.slice.len() {
+            return Err(NoProfileReason::Unsupported);
+        }
+        if self.seen.insert((block, pushed)) {
+            if self.seen.len() > MAX_STATES {
+                return Err(NoProfileReason::StackHeight);
+            }
+            self.open.push((block, pushed));
+        }
+        Ok(())
+    }
+
+    /// Adds what may follow a block.
+    fn leave_block(&mut self, block: usize, pushed: Pushed) -> Result<(), NoProfileReason> {
+        let last = self.slice.block(block).last;
+        let op = self.code.get(last).ok_or(NoProfileReason::Unsupported)?;
+        let next = block + 1;
+        if op.control == ControlEffect::Next {
+            return self.reach(next, pushed);
+        }
+        if !op.condition.is_always() {
+            self.reach(next, pushed)?;
+        }
+        if op.condition.is_never() {
+            return Ok(());
+        }
+        match &op.control {
+            ControlEffect::Jump(ControlTarget::Op(to)) => self.reach(self.block_at(*to)?, pushed),
+            ControlEffect::Exit => {
+                self.departures.insert(Departure::Exit);
+                Ok(())
+            }
+            ControlEffect::Pop(token) => {
+                self.pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?, pushed)
+            }
+            // A push or call with a condition has no clear meaning (SOUNDNESS 6.5).
+            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
+                Err(NoProfileReason::Unsupported)
+            }
+            ControlEffect::Call(ControlTarget::Op(to)) => {
+                let above = self.push(pushed, Tag::Ret, next)?;
+                self.reach(self.block_at(*to)?, above)
+            }
+            ControlEffect::Push(token, ControlTarget::Op(to)) => {
+                let tag = tag_of(*token).ok_or(NoProfileReason::Unsupported)?;
+                let resume = self.block_at(*to)?;
+                let above = self.push(pushed, tag, resume)?;
+                self.reach(next, above)
+            }
+            ControlEffect::Indirect { .. } => {
+                let targets = self.slice.targets(last).to_vec();
+                if targets.is_empty() {
+                    return Err(NoProfileReason::IndirectJump);
+                }
+                for to in targets {
+                    self.reach(self.block_at(to)?, pushed)?;
+                }
+                Ok(())
+            }
+            _ => Err(NoProfileReason::Unsupported),
+        }
+    }
+
+    fn block_at(&self, at: OpIndex) -> Result<usize, NoProfileReason> {
+        self.slice.block_at(at).ok_or(NoProfileReason::Unsupported)
+    }
+
+    /// Pushes an entry.
+    fn push(&mut self, below: Pushed, tag: Tag, resume: usize) -> Result<Pushed, NoProfileReason> {
+        let height = self.entry(below).map_or(0, |(_, height)| height) + 1;
+        if height > MAX_PUSHED {
+            return Err(NoProfileReason::StackHeight);
+        }
+        let entry = PushedEntry { below, tag, resume };
+        let next = self.entries.len() as Pushed + 1;
+        let number = *self.numbers.entry(entry).or_insert(next);
+        if number == next {
+            self.entries.push((entry, height));
+        }
+        Ok(number)
+    }
+
+    fn entry(&self, number: Pushed) -> Option<(PushedEntry, u32)> {
+        let index = number.checked_sub(1)?;
+        self.entries.get(index as usize).copied()
+    }
+
+    /// Resumes at the nearest entry with a tag, or leaves the region if lanes pushed none in it.
+    fn pop(&mut self, tag: Tag, pushed: Pushed) -> Result<(), NoProfileReason> {
+        let mut at = pushed;
+        while let Some((entry, _)) = self.entry(at) {
+            if entry.tag == tag {
+                return self.reach(entry.resume, entry.below);
+            }
+            at = entry.below;
+        }
+        self.departures.insert(Departure::Pop(tag));
+        Ok(())
+    }
+}

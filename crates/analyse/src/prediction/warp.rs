@@ -1,0 +1,400 @@
+//! Execution of the slice of one warp, block by block.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use warpbound_base::CodeAddr;
+use warpbound_ir::{
+    Cell, ControlEffect, ControlTarget, Expr, Op, OpIndex, OpScope, ValueDependence, cc_test, eval,
+};
+use warpbound_simt::{Tag, lanes_of};
+
+use super::region::{Region, RegionSearch, RegionStart};
+use super::slice::Slice;
+use super::stack::LaneStack;
+use super::{BlockTally, WarpTally};
+use crate::launch_profile::alternative::tag_of;
+use crate::launch_profile::decisive_cells::{DecisiveCells, may_write_memory};
+use crate::launch_profile::effects::{self, OpLanes, RowDomain};
+use crate::launch_profile::row::{LaneRow, ValueOrigin};
+use crate::launch_profile::run::ShapedWarp;
+use crate::launch_profile::{LaunchValues, NoProfile, NoProfileReason};
+
+/// Largest number of stack entries.
+const MAX_HEIGHT: usize = 1 << 12;
+
+/// One warp under execution.
+pub(super) struct PredictedWarp<'r, 'a> {
+    values: &'r LaunchValues<'a>,
+    cells: &'r DecisiveCells,
+    slice: &'r Slice,
+    warp: ShapedWarp,
+    steps_left: &'r mut u64,
+    regions: &'r mut HashMap<RegionStart, Rc<Region>>,
+    rows: Vec<LaneRow>,
+    stack: LaneStack,
+    tallies: Vec<BlockTally>,
+    /// Operations that began the regions after which lanes are uncertain.
+    uncertain_by: BTreeSet<OpIndex>,
+    /// Properties of the launch that decided transfers so far.
+    decided: ValueOrigin,
+}
+
+/// Transfer of the running entry at the end of a block.
+enum Transfer {
+    /// All lanes continue at the next block.
+    Next,
+    /// Lanes jump.
+    Jump(usize),
+    /// Lanes jump to several blocks.
+    Several(Vec<(usize, u32)>),
+    /// All lanes push an entry that resumes at the first block, and continue at the second.
+    Push(Tag, usize, usize),
+    /// Lanes pop.
+    Pop(Tag),
+    /// Lanes end.
+    Exit,
+    /// Lanes jump to an unknown block.
+    Unknown,
+}
+
+impl<'r, 'a> PredictedWarp<'r, 'a> {
+    pub(super) fn new(
+        values: &'r LaunchValues<'a>,
+        cells: &'r DecisiveCells,
+        slice: &'r Slice,
+        warp: ShapedWarp,
+        steps_left: &'r mut u64,
+        regions: &'r mut HashMap<RegionStart, Rc<Region>>,
+    ) -> PredictedWarp<'r, 'a> {
+        PredictedWarp {
+            rows: vec![LaneRow::UNKNOWN; cells.count()],
+            stack: LaneStack::new(0, warp.lanes),
+            tallies: vec![BlockTally::default(); slice.len()],
+            uncertain_by: BTreeSet::new(),
+            decided: ValueOrigin::NONE,
+            values,
+            cells,
+            slice,
+            warp,
+            steps_left,
+            regions,
+        }
+    }
+
+    /// Executes the warp to its end. A warp that cannot be followed has no known counts.
+    pub(super) fn execute(mut self) -> (ValueOrigin, WarpTally) {
+        let lost = self.run().err();
+        if let Some(lost) = lost {
+            for tally in &mut self.tallies {
+                tally.unknown_at.insert(lost.at);
+            }
+            // The writes of an unknown rest may be anywhere.
+            if let Some(contents) = self.values.contents {
+                contents.write(None, 0);
+            }
+        }
+        let tally = WarpTally {
+            blocks: self.tallies,
+            lost,
+        };
+        (self.decided, tally)
+    }
+
+    fn run(&mut self) -> Result<(), NoProfile> {
+        let entry = self.values.code.entry;
+        let unsupported = |at| NoProfile {
+            at,
+            reason: NoProfileReason::Unsupported,
+        };
+        let first = self.slice.block_at(entry).ok_or(unsupported(entry))?;
+        self.stack.advance(first);
+        while let Some(top) = self.stack.top() {
+            if top.next >= self.slice.len() {
+                return Err(unsupported(entry));
+            }
+            let block = self.slice.block(top.next);
+            let fail_at = |at, reason| NoProfile { at, reason };
+            if self.stack.height() > MAX_HEIGHT {
+                return Err(fail_at(block.first, NoProfileReason::StackHeight));
+            }
+            let spent = self.values.spend_step(self.steps_left);
+            spent.map_err(|reason| fail_at(block.first, reason))?;
+            if !top.is_certain() {
+                let start = RegionStart::Before(top.next);
+                let cut = self.cut_region(start, top.possible);
+                cut.map_err(|reason| fail_at(block.first, reason))?;
+                continue;
+            }
+            if let Some(tally) = self.tallies.get_mut(top.next) {
+                tally.issues += 1;
+                tally.lanes += u128::from(top.certain.count_ones());
+            }
+            self.execute_block(top.next, top.certain)?;
+            let left = self.leave_block(top.next, top.certain);
+            left.map_err(|reason| fail_at(block.last, reason))?;
+        }
+        Ok(())
+    }
+
+    /// Executes the operations of a block that matter.
+    fn execute_block(&mut self, block: usize, active: u32) -> Result<(), NoProfile> {
+        let slice = self.slice;
+        for &at in &slice.effects(block).ops {
+            let fail = |reason| NoProfile { at, reason };
+            self.values.spend_step(self.steps_left).map_err(fail)?;
+            let op = self.values.code.get(at);
+            let op = op.filter(|op| op.scope == OpScope::Lane);
+            let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
+            let (lanes, origin) = self.condition(op, active);
+            if lanes.any() {
+                self.apply_effect(op, lanes, origin);
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes in which the condition of an operation holds, and from what that follows.
+    fn condition(&self, op: &Op, active: u32) -> (OpLanes, ValueOrigin) {
+        let condition = op.condition;
+        let mut lanes = OpLanes {
+            certain: if condition.is_never() { 0 } else { active },
+            possible: 0,
+            active,
+            are_certain: true,
+        };
+        let mut origin = ValueOrigin::NONE;
+        let mut restrict = |row: &LaneRow, negated: bool| {
+            let (holds, fails) = match negated {
+                false => (row.known_true(), row.known_false()),
+                true => (row.known_false(), row.known_true()),
+            };
+            lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
+            lanes.certain &= holds;
+            origin = origin.with(row.origin);
+        };
+        if let Some(guard) = condition.guard {
+            restrict(&self.row(guard), condition.negated);
+        }
+        if condition.tests_cc() {
+            let row = match cc_test(condition.cc_test) {
+                Some(test) => self.evaluate(&test),
+                None => LaneRow::UNKNOWN,
+            };
+            restrict(&row, false);
+        }
+        (lanes, origin)
+    }
+
+    fn row(&self, cell: Cell) -> LaneRow {
+        let row = self.cells.position(cell).and_then(|at| self.rows.get(at));
+        row.copied().unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    fn evaluate(&self, expr: &Expr) -> LaneRow {
+        let mut domain = RowDomain {
+            values: self.values,
+            cells: self.cells,
+            warp: &self.warp,
+            rows: &self.rows,
+        };
+        eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    /// Executes the effect of an operation on the followed cells, and reports its writes of global memory.
+    fn apply_effect(&mut self, op: &Op, lanes: OpLanes, origin: ValueOrigin) {
+        if let Some(contents) = self.values.contents
+            && may_write_memory(op)
+        {
+            // Which addresses are written decides what may be read, so it counts as a decision.
+            self.decided = self.decided.with(origin);
+            match effects::written_addresses(op, |expr| self.evaluate(expr)) {
+                None => contents.write(None, 0),
+                Some(access) => {
+                    self.decided = self.decided.with(access.origin);
+                    for lane in lanes_of(lanes.all().into()) {
+                        contents.write(access.address(lane), access.bytes);
+                    }
+                }
+            }
+        }
+        if !self.cells.are_written_by(op) {
+            return;
+        }
+        let evaluate = |expr: &Expr| self.evaluate(expr);
+        let results = match (&op.meaning, op.value) {
+            (Some(meaning), _) => effects::results(meaning, lanes, self.values.contents, evaluate),
+            (None, ValueDependence::Special(register)) => {
+                let row = evaluate(&Expr::Special(register));
+                op.writes.iter().map(|&cell| (cell, row)).collect()
+            }
+            _ => effects::Results::new(),
+        };
+        for &cell in &op.writes {
+            // Of two results for one cell the later one stays.
+            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
+            let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
+            let position = self.cells.position(cell);
+            let Some(old) = position.and_then(|at| self.rows.get_mut(at)) else {
+                continue;
+            };
+            let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
+                true => ValueOrigin::NONE,
+                false => old.origin,
+            };
+            old.overwrite(&row, lanes.certain, lanes.possible);
+            old.origin = row.origin.with(kept).with(origin);
+        }
+    }
+
+    /// Applies the transfer at the end of a block that `active` lanes have executed.
+    fn leave_block(&mut self, block: usize, active: u32) -> Result<(), NoProfileReason> {
+        let last = self.slice.block(block).last;
+        let op = self.values.code.get(last);
+        let op = op.ok_or(NoProfileReason::Unsupported)?;
+        let next = block + 1;
+        if op.control == ControlEffect::Next {
+            self.stack.advance(next);
+            return Ok(());
+        }
+        if op.scope != OpScope::Lane {
+            return Err(NoProfileReason::Unsupported);
+        }
+        let (lanes, origin) = self.condition(op, active);
+        self.decided = self.decided.with(origin);
+        if lanes.possible != 0 {
+            return self.cut_region(RegionStart::After(block), active);
+        }
+        let taken = lanes.certain;
+        match self.transfer(op, last, next, taken)? {
+            Transfer::Next => self.stack.advance(next),
+            Transfer::Jump(to) if to == next || taken == 0 => self.stack.advance(next),
+            Transfer::Jump(to) if taken == active => self.stack.advance(to),
+            Transfer::Jump(to) => self.stack.split(&[(next, active & !taken), (to, taken)]),
+            Transfer::Several(mut sides) => {
+                let others = active & !taken;
+                match sides.iter_mut().find(|(to, _)| *to == next) {
+                    Some((_, lanes)) => *lanes |= others,
+                    None => sides.push((next, others)),
+                }
+                self.stack.split(&sides);
+            }
+            Transfer::Push(tag, resume, to) => self.stack.push(tag, resume, to),
+            Transfer::Pop(tag) => {
+                if !self.stack.pop(tag, taken, next) {
+                    return Err(NoProfileReason::Unsupported);
+                }
+            }
+            Transfer::Exit => self.stack.exit(taken, next),
+            Transfer::Unknown => return self.cut_region(RegionStart::After(block), active),
+        }
+        Ok(())
+    }
+
+    /// The transfer of a control operation in the `taken` lanes.
+    fn transfer(
+        &mut self,
+        op: &Op,
+        at: OpIndex,
+        next: usize,
+        taken: u32,
+    ) -> Result<Transfer, NoProfileReason> {
+        let block_at = |at: &OpIndex| self.slice.block_at(*at).ok_or(NoProfileReason::Unsupported);
+        let tag = |token| tag_of(token).ok_or(NoProfileReason::Unsupported);
+        Ok(match &op.control {
+            // Pushes apply to all active lanes, so that a condition has no clear meaning.
+            ControlEffect::Call(_) | ControlEffect::Push(..) if !op.condition.is_always() => {
+                return Err(NoProfileReason::Unsupported);
+            }
+            _ if taken == 0 => Transfer::Next,
+            ControlEffect::Jump(ControlTarget::Op(to)) => Transfer::Jump(block_at(to)?),
+            ControlEffect::Exit => Transfer::Exit,
+            ControlEffect::Pop(token) => Transfer::Pop(tag(*token)?),
+            ControlEffect::Call(ControlTarget::Op(to)) => {
+                Transfer::Push(Tag::Ret, next, block_at(to)?)
+            }
+            ControlEffect::Push(token, ControlTarget::Op(to)) => {
+                Transfer::Push(tag(*token)?, block_at(to)?, next)
+            }
+            ControlEffect::Indirect {
+                base,
+                anchor,
+                relative: true,
+            } => self.indirect(*base, *anchor, at, taken)?,
+            _ => return Err(NoProfileReason::Unsupported),
+        })
+    }
+
+    /// The transfer of an indirect jump.
+    fn indirect(
+        &mut self,
+        base: Option<Cell>,
+        anchor: i64,
+        at: OpIndex,
+        taken: u32,
+    ) -> Result<Transfer, NoProfileReason> {
+        let row = match base {
+            Some(cell) => self.row(cell),
+            None => LaneRow::splat(0, ValueOrigin::NONE),
+        };
+        self.decided = self.decided.with(row.origin);
+        if taken & !row.known != 0 {
+            return Ok(Transfer::Unknown);
+        }
+        let mut sides: Vec<(usize, u32)> = Vec::new();
+        for lane in lanes_of(taken.into()) {
+            // The sum as a signed number of 32 bits, which the base is.
+            let word = row.word(lane).unwrap_or_default();
+            let address = i64::from(word as i32).checked_add(anchor);
+            let address = address.and_then(|address| u32::try_from(address).ok());
+            let to = address.and_then(|address| self.values.code.at(CodeAddr(address)));
+            // A block begins at each target that the analyses know.
+            let to = to.filter(|to| self.slice.targets(at).contains(to));
+            let to = to.and_then(|to| self.slice.block_at(to));
+            let to = to.ok_or(NoProfileReason::IndirectJump)?;
+            match sides.iter_mut().find(|(known, _)| *known == to) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => sides.push((to, 1 << lane)),
+            }
+        }
+        Ok(Transfer::Several(sides))
+    }
+
+    /// Cuts out a region of the running entry, of which `lanes` may execute any path: its blocks have unknown counts,
+    /// what it writes is unknown in these lanes, and they may leave it in each way.
+    fn cut_region(&mut self, start: RegionStart, lanes: u32) -> Result<(), NoProfileReason> {
+        if let RegionStart::After(block) = start {
+            self.uncertain_by.insert(self.slice.block(block).last);
+        }
+        let region = match self.regions.get(&start) {
+            Some(region) => region.clone(),
+            None => {
+                let found = RegionSearch::find(self.values.code, self.slice, start)?;
+                let found = Rc::new(found);
+                self.regions.insert(start, found.clone());
+                found
+            }
+        };
+        let reasons: BTreeSet<OpIndex> = match start {
+            RegionStart::After(block) => BTreeSet::from([self.slice.block(block).last]),
+            RegionStart::Before(_) => self.uncertain_by.clone(),
+        };
+        for &block in &region.blocks {
+            if let Some(tally) = self.tallies.get_mut(block) {
+                tally.unknown_at.extend(reasons.iter().copied());
+            }
+        }
+        for &position in &region.writes {
+            if let Some(row) = self.rows.get_mut(position) {
+                row.known &= !lanes;
+            }
+        }
+        if let (Some(contents), true) = (self.values.contents, region.writes_memory) {
+            contents.write(None, 0);
+        }
+        match self.stack.leave(&region.departures) {
+            true => Ok(()),
+            false => Err(NoProfileReason::Unsupported),
+        }
+    }
+}

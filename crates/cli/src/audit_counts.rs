@@ -1,0 +1,99 @@
+//! `warpbound audit --counts`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use warpbound_base::Diagnostic;
+use warpbound_driver::{BoundOptions, CountsAuditOptions, Library};
+use warpbound_report::to_json;
+
+use crate::arguments::{AuditArguments, Format};
+use crate::output::Output;
+use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, print};
+
+/// Counts that were measured elsewhere.
+#[derive(Args)]
+pub(crate) struct CountsArguments {
+    /// Compare counts of instructions that were measured elsewhere, in place of runs: a CSV of Nsight Compute's source
+    /// page, of CUPTI's fields, of `run --functional --counts`, or with columns address, warp_count, thread_count
+    #[arg(long, value_name = "CSV", conflicts_with_all = ["runs", "seed", "max_instructions", "cycles", "write_facts"], help_heading = "Measured counts")]
+    pub(crate) counts: Option<PathBuf>,
+    /// Blocks of the measured launch [default: those of --launch]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    pub(crate) grid: Vec<u32>,
+    /// Threads of a block of the measured launch [default: those of --launch]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    pub(crate) block: Vec<u32>,
+}
+
+/// Compares measured counts with what every run satisfies; returns the exit code.
+pub(crate) fn audit_counts(
+    arguments: &AuditArguments,
+    library: &Library,
+) -> Result<u8, CommandError> {
+    let CountsArguments {
+        counts: Some(path),
+        grid,
+        block,
+    } = &arguments.counts
+    else {
+        return Err(CommandError::Usage("--counts is missing".to_owned()));
+    };
+    if library.is_text() {
+        let message = "measured counts are of GPU kernels, this is mini-SIMT";
+        return Err(Diagnostic::new(message).in_file(library.name()).into());
+    }
+    check_axes("--grid", grid)?;
+    check_axes("--block", block)?;
+    let measured = input::counts(path)?;
+    let launch = match &arguments.launch {
+        Some(path) => Some(input::grid(path)?),
+        None => None,
+    };
+    let name = arguments.kernel.as_deref();
+    let name = name.or(launch.as_ref().and_then(|launch| launch.kernel.as_deref()));
+    let name = name.or(measured.kernel.as_deref());
+    let images = library.select(&arguments.input.selection())?;
+    let session = match name {
+        Some(name) => library.only_kernel(&images, name)?.0,
+        None => library.only_session(&arguments.input.selection())?.into(),
+    };
+    let kernel = session.launched_kernel(name, None)?;
+    let sizes = launch.map(|launch| (launch.grid, launch.block));
+    let options = CountsAuditOptions {
+        bound: BoundOptions {
+            block: sizes.map_or_else(|| size(block), |(_, block)| Some(block)),
+            ..facts_options(library, &arguments.facts)?
+        },
+        grid: sizes.map_or_else(|| size(grid), |(grid, _)| Some(grid)),
+    };
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let report = session.audit_counts(kernel, &measured, &options)?;
+    let text = match arguments.format {
+        Format::Text => report.text(),
+        Format::Json => to_json(&report),
+    };
+    print(out, &text)?;
+    Ok(match report {
+        ref report if report.violations > 0 => VIOLATED,
+        ref report if report.refused.is_some() || !report.unchecked.is_empty() => NO_BOUND,
+        _ => 0,
+    })
+}
+
+/// Refuses more than three numbers for a size.
+fn check_axes(option: &str, axes: &[u32]) -> Result<(), CommandError> {
+    match axes.len() > 3 {
+        true => Err(CommandError::Usage(format!(
+            "{option}: more than three numbers"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Returns a size in x, y, z; `None` if it is not stated.
+fn size(axes: &[u32]) -> Option<[u32; 3]> {
+    let axis = |n: usize| axes.get(n).copied().unwrap_or(1);
+    (!axes.is_empty()).then(|| [axis(0), axis(1), axis(2)])
+}

@@ -1,0 +1,110 @@
+//! `warpbound predict`.
+
+use std::path::PathBuf;
+
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
+use warpbound_base::{Deadline, Diagnostic};
+use warpbound_driver::{Contents, PredictOptions};
+use warpbound_report::to_json;
+
+use crate::arguments::{Input, OutputArguments};
+use crate::output::Output;
+use crate::values::{named, seconds};
+use crate::{CommandError, NO_BOUND, input, launched_session, print};
+
+/// Arguments of `predict`.
+#[derive(Args)]
+pub(crate) struct PredictArguments {
+    #[command(flatten)]
+    input: Input,
+    /// Launch file
+    #[arg(long, value_name = "FILE", required_unless_present = "tree")]
+    launch: Option<PathBuf>,
+    /// Name of the kernel [default: that of the launch file, or the only one]
+    #[arg(long, value_name = "K")]
+    kernel: Option<String>,
+    /// Contents of the buffers of the launch: the counts hold for any, or for those as given
+    #[arg(long, value_parser = named::<Contents>(), default_value = "any")]
+    contents: Contents,
+    /// Print the computation tree: control statements with their conditions, and the blocks between them
+    #[arg(long)]
+    tree: bool,
+    /// Most operations that are executed for all warps together
+    #[arg(long, value_name = "N", default_value_t = 200_000_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    max_operations: u64,
+    /// Time limit; counts of a launch that exceeds it are unknown
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<std::time::Duration>,
+    /// Output format; dot draws the tree
+    #[arg(long, value_enum, default_value_t)]
+    format: PredictFormat,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// Output format of predictions and trees.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum PredictFormat {
+    #[default]
+    Text,
+    Json,
+    Dot,
+}
+
+/// Predicts the counts of a launch, or prints the computation tree of a kernel; returns the exit code.
+pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> {
+    let library = input::library(&arguments.input.file)?;
+    if library.is_text() {
+        let message = "predictions are for machine code, this is mini-SIMT";
+        return Err(Diagnostic::new(message).in_file(library.name()).into());
+    }
+    if arguments.format == PredictFormat::Dot && !arguments.tree {
+        return Err(CommandError::Usage(
+            "--format dot draws a tree: add --tree".to_owned(),
+        ));
+    }
+    let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
+    let name = arguments.kernel.as_deref();
+    let stated = launch.as_ref().and_then(|launch| launch.kernel.as_deref());
+    let session = match &launch {
+        Some(launch) => launched_session(&library, &arguments.input, name, launch)?,
+        None => {
+            let images = library.select(&arguments.input.selection())?;
+            match name {
+                Some(name) => library.only_kernel(&images, name)?.0,
+                None => library.only_session(&arguments.input.selection())?.into(),
+            }
+        }
+    };
+    let kernel = session.launched_kernel(name, stated)?;
+    let options = PredictOptions {
+        contents: arguments.contents,
+        steps: arguments.max_operations,
+        deadline: arguments
+            .time_limit
+            .map_or(Deadline::default(), Deadline::after),
+    };
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {
+        let tree = session.computation_tree(kernel, launch.as_ref(), &options)?;
+        let text = match arguments.format {
+            PredictFormat::Text => tree.text(),
+            PredictFormat::Json => to_json(&tree),
+            PredictFormat::Dot => tree.dot(),
+        };
+        print(out, &text)?;
+        return Ok(0);
+    };
+    let report = session.predict_report(kernel, launch, &options)?;
+    let text = match arguments.format {
+        PredictFormat::Json => to_json(&report),
+        PredictFormat::Text | PredictFormat::Dot => report.text(),
+    };
+    print(out, &text)?;
+    // Some counts may be unknown; without any, there is no answer.
+    Ok(match report.lost {
+        Some(_) => NO_BOUND,
+        None => 0,
+    })
+}

@@ -1,0 +1,136 @@
+//! Report of a hybrid analysis of warps of NVIDIA's GPUs: the time of a warp from observed times between the entries of
+//! its blocks. It is an estimate, and no bound.
+
+use serde::Serialize;
+
+use crate::table::{Align, counted, section, wrapped};
+
+/// Hybrid analysis of the warps of one kernel. All times are in cycles.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WarpHybridReport {
+    /// Always `warpbound.warp-hybrid/1`.
+    pub schema: &'static str,
+    /// The file.
+    pub file: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// Runs with time.
+    pub runs: u64,
+    /// Warps of these runs.
+    pub warps: u64,
+    /// Longest observed time of a warp, from the start of its block to its end.
+    pub observed: u64,
+    /// The warp with this time.
+    pub worst: Option<String>,
+    /// Estimate of the longest time of a warp that takes only steps which some run took.
+    pub estimate: Option<u64>,
+    /// Estimate if warps take other steps as well, each at the slowest observed rate of instructions.
+    pub with_unseen: Option<u64>,
+    /// Reason why there is no estimate.
+    pub reason: Option<String>,
+    /// Steps between blocks in the warp-level graph.
+    pub steps: usize,
+    /// Observed steps, in order of address.
+    pub segments: Vec<ObservedSegment>,
+    /// Steps that no run took; first those that raise the estimate most.
+    pub missing: Vec<MissingSegment>,
+}
+
+/// Observed step from the entry of a block to that of the next one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ObservedSegment {
+    /// Addresses of both entries; `start`, `end`.
+    pub segment: String,
+    /// Source line of the first one.
+    pub source: Option<String>,
+    /// Passes in all runs.
+    pub passes: u64,
+    /// Largest time.
+    pub most: u64,
+}
+
+/// Step that no run took.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MissingSegment {
+    /// Addresses of both entries.
+    pub segment: String,
+    /// Source line of the first one.
+    pub source: Option<String>,
+    /// Time at the slowest observed rate of instructions.
+    pub assumed: u64,
+    /// Increase of the estimate if warps take this step as well, and no other new one; absent if it was not computed.
+    pub raises: Option<u64>,
+}
+
+impl WarpHybridReport {
+    /// The name of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.warp-hybrid/1";
+
+    /// Whether a run exceeds the estimate: a number about a loop is wrong then.
+    pub fn is_exceeded(&self) -> bool {
+        self.estimate
+            .is_some_and(|estimate| self.observed > estimate)
+    }
+
+    /// Returns the report as text.
+    pub fn text(&self) -> String {
+        let mut out = format!(
+            "kernel {}  ({}, machine {})\n  estimate from observed times: no bound\n",
+            self.kernel, self.file, self.machine
+        );
+        let worst = self.worst.as_deref().unwrap_or("-");
+        out.push_str(&format!(
+            "  observed {} cycles ({worst}; {}, {})\n",
+            self.observed,
+            counted(self.warps as usize, "warp"),
+            counted(self.runs as usize, "run"),
+        ));
+        match (self.estimate, &self.reason) {
+            (Some(estimate), _) => {
+                let ratio = estimate as f64 / self.observed.max(1) as f64;
+                out.push_str(&format!("  estimate {estimate} cycles, ratio {ratio:.3}\n"));
+            }
+            (None, reason) => {
+                let reason = reason.as_deref().unwrap_or("unknown");
+                out.push_str(&wrapped(2, &format!("no estimate: {reason}")));
+            }
+        }
+        if self.is_exceeded() {
+            out.push_str("  a run exceeds the estimate: a number about a loop is wrong\n");
+        }
+        let seen = self.segments.len();
+        out.push_str(&format!("  steps seen: {seen} of {}\n", self.steps));
+        if let (Some(with), false) = (self.with_unseen, self.missing.is_empty()) {
+            out.push_str(&wrapped(
+                2,
+                &format!("with the other steps, at the slowest observed rate: {with} cycles"),
+            ));
+        }
+        let (left, right) = (Align::Left, Align::Right);
+        let rows = self.missing.iter().map(|missing| {
+            vec![
+                missing.segment.clone(),
+                missing.source.clone().unwrap_or_default(),
+                missing.assumed.to_string(),
+                missing
+                    .raises
+                    .map_or("?".to_owned(), |raises| raises.to_string()),
+            ]
+        });
+        let head = vec!["step that no run took", "line", "assumed", "raises by"];
+        section(&mut out, &[left, left, right, right], head, rows);
+        let rows = self.segments.iter().map(|segment| {
+            vec![
+                segment.segment.clone(),
+                segment.source.clone().unwrap_or_default(),
+                segment.passes.to_string(),
+                segment.most.to_string(),
+            ]
+        });
+        let head = vec!["step", "line", "passes", "most cycles"];
+        section(&mut out, &[left, left, right, right], head, rows);
+        out
+    }
+}

@@ -1,0 +1,109 @@
+//! Predicted counts against the counts of functional runs, block by block.
+
+use warpbound_analyse::blocks::Blocks;
+use warpbound_analyse::prediction::LaunchTally;
+use warpbound_driver::{Prediction, Prepared};
+use warpbound_ir::OpIndex;
+use warpbound_launch::{LaunchFile, PathOrder, bind};
+use warpbound_load::Image;
+use warpbound_simulate::functional::{Counts, launch};
+
+use crate::launch_profiles::ProgramLaunch;
+use crate::launch_profiles::programs::ProfiledProgram;
+
+/// Counts of each operation in a functional run of a launch of a cubin.
+///
+/// # Errors
+///
+/// The fault of a run that has one.
+pub fn counts_of_run(
+    cubin: &[u8],
+    prepared: &Prepared<'_>,
+    launched: &LaunchFile,
+    order: PathOrder,
+    max_instructions: u64,
+) -> Result<Counts, String> {
+    let image = Image::parse(cubin).map_err(|why| why.to_string())?;
+    let (kernel, code) = (prepared.kernel, &prepared.code);
+    let bound = bind(launched, &image, kernel, code, order, max_instructions);
+    let (run, mut memory) = bound.map_err(|why| why.to_string())?;
+    launch(code, &run, &mut memory).map_err(|fault| format!("{fault:?}"))
+}
+
+/// Outcome of a comparison.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ComparedCounts {
+    /// Blocks whose known counts are those of the run.
+    pub right: u64,
+    /// Blocks without known counts.
+    pub unknown: u64,
+    /// Differences, as text.
+    pub wrong: Vec<String>,
+}
+
+impl ComparedCounts {
+    /// Compares the count of one block, which is `None` if unknown, with the run.
+    fn add(&mut self, first: OpIndex, counts: &Counts, predicted: [Option<u128>; 2]) {
+        let of = |counts: &[u64]| counts.get(first.index()).copied().unwrap_or(0);
+        let counted = [of(&counts.issues), of(&counts.active)].map(u128::from);
+        match predicted {
+            [None, None] => self.unknown += 1,
+            _ => {
+                let mut pairs = predicted.iter().zip(counted);
+                match pairs.all(|(predicted, counted)| predicted.is_none_or(|p| p == counted)) {
+                    true => self.right += 1,
+                    false => self.wrong.push(format!(
+                        "the block at operation {}: predicted {predicted:?}, counted {counted:?}",
+                        first.0
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Adds another comparison.
+    pub fn append(&mut self, other: ComparedCounts) {
+        self.right += other.right;
+        self.unknown += other.unknown;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+/// Compares all counts of a prediction with those of a run.
+pub fn compare(prediction: &Prediction, counts: &Counts) -> ComparedCounts {
+    let mut compared = ComparedCounts::default();
+    for (&first, count) in &prediction.counts {
+        let predicted = [count.issues, count.lanes].map(|count| count.map(u128::from));
+        compared.add(first, counts, predicted);
+    }
+    compared
+}
+
+/// Compares the counts of a random program, as a predictor finds them that sees `seen` in its place, with those of a run.
+pub fn compare_program(
+    program: &ProfiledProgram,
+    seen: &ProfiledProgram,
+    launched: &ProgramLaunch,
+    readable: Option<usize>,
+) -> ComparedCounts {
+    let mut memory = launched.memory.clone();
+    let counts = launch(&program.code, &launched.launch, &mut memory);
+    let counts = counts.expect("the programs end");
+    let tally = launched.predict(seen, readable);
+    compare_tally(&seen.code, &tally, &counts)
+}
+
+fn compare_tally(
+    code: &warpbound_ir::Code,
+    tally: &LaunchTally,
+    counts: &Counts,
+) -> ComparedCounts {
+    let blocks = Blocks::build(code, &std::collections::BTreeSet::new());
+    let mut compared = ComparedCounts::default();
+    for (index, block) in tally.blocks.iter().enumerate() {
+        let known = |count| block.unknown_at.is_empty().then_some(count);
+        let predicted = [known(block.issues), known(block.lanes)];
+        compared.add(blocks.get(index).first, counts, predicted);
+    }
+    compared
+}

@@ -1,0 +1,175 @@
+//! Predicted counts are those of functional runs: random programs, the repository's kernels, and planted faults.
+
+use warpbound_driver::audit::variation;
+use warpbound_driver::{Contents, PredictOptions, Session};
+use warpbound_ir::{ControlEffect, Expr, Meaning, Op};
+use warpbound_isa::SpecialReg;
+use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_testkit::launch_profiles::ProgramLaunch;
+use warpbound_testkit::launch_profiles::programs::ProfiledProgram;
+use warpbound_testkit::predictions::{ComparedCounts, compare, compare_program, counts_of_run};
+
+use crate::launch_profiles::committed_launches;
+
+const ORDERS: [PathOrder; 2] = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
+
+const MOST_INSTRUCTIONS: u64 = 400_000;
+
+/// Buffer that random programs only read, and the one that they write.
+const READ: Option<usize> = Some(1);
+const WRITTEN: Option<usize> = Some(0);
+
+/// Compares the predictions of random programs, as `seen` shows them to the predictor, with runs.
+fn random_programs(
+    seeds: std::ops::Range<u64>,
+    readable: Option<usize>,
+    seen: impl Fn(&ProfiledProgram) -> ProfiledProgram,
+) -> ComparedCounts {
+    let mut outcome = ComparedCounts::default();
+    for seed in seeds {
+        let program = ProfiledProgram::random(seed);
+        let seen = seen(&program);
+        for order in ORDERS {
+            let launch = ProgramLaunch::random(seed, order);
+            let mut compared = compare_program(&program, &seen, &launch, readable);
+            for wrong in &mut compared.wrong {
+                *wrong = format!("seed {seed}, {order:?}: {wrong}");
+            }
+            outcome.append(compared);
+        }
+    }
+    outcome
+}
+
+#[test]
+fn predictions_of_random_programs_are_exact() {
+    for readable in [None, READ] {
+        let outcome = random_programs(0..400, readable, ProfiledProgram::clone);
+        assert!(outcome.wrong.is_empty(), "{:?}", outcome.wrong.first());
+        let ComparedCounts { right, unknown, .. } = outcome;
+        // Each kind occurs often enough to be tested.
+        assert!(right > 2000 && unknown > 500, "{right} {unknown}");
+    }
+}
+
+/// Whether random programs show that a predictor which sees them changed is wrong.
+fn is_found(seeds: std::ops::Range<u64>, change: impl Fn(&mut Op)) -> bool {
+    let outcome = random_programs(seeds, None, |program| program.changed(&change));
+    !outcome.wrong.is_empty()
+}
+
+#[test]
+fn planted_loaded_words_taken_for_known_are_found() {
+    assert!(is_found(0..60, |op| {
+        if let Some(Meaning::Load { dests, .. }) = &op.meaning {
+            let sets = dests.iter().flatten().map(|&cell| (cell, Expr::Const(3)));
+            op.meaning = Some(Meaning::Set(sets.collect()));
+        }
+    }));
+}
+
+#[test]
+fn planted_exits_that_are_not_taken_are_found() {
+    assert!(is_found(0..60, |op| {
+        if op.control == ControlEffect::Exit && !op.condition.is_always() {
+            op.control = ControlEffect::Next;
+        }
+    }));
+}
+
+#[test]
+fn planted_writes_left_out_of_regions_are_found() {
+    // A conditional write is taken for one that never happens, so that the old value stays known.
+    assert!(is_found(0..200, |op| {
+        if op.control == ControlEffect::Next && !op.condition.is_always() {
+            op.writes.clear();
+            op.meaning = Some(Meaning::Set([].into_iter().collect()));
+        }
+    }));
+}
+
+#[test]
+fn planted_blocks_taken_for_equal_are_found() {
+    assert!(is_found(0..200, |op| {
+        if let Some(Meaning::Set(sets)) = &mut op.meaning {
+            for (_, value) in sets {
+                if matches!(value, Expr::Special(SpecialReg::BlockIndex(_))) {
+                    *value = Expr::Const(0);
+                }
+            }
+        }
+    }));
+}
+
+#[test]
+fn planted_lanes_taken_for_threads_are_found() {
+    assert!(is_found(0..200, |op| {
+        if let Some(Meaning::Set(sets)) = &mut op.meaning {
+            for (_, value) in sets {
+                if matches!(value, Expr::Special(SpecialReg::ThreadIndex(_))) {
+                    *value = Expr::Special(SpecialReg::LaneId);
+                }
+            }
+        }
+    }));
+}
+
+#[test]
+fn planted_contents_of_a_written_buffer_are_found() {
+    let outcome = random_programs(0..300, WRITTEN, ProfiledProgram::clone);
+    assert!(!outcome.wrong.is_empty(), "{outcome:?}");
+}
+
+/// Compares the prediction of a launch with runs of it; contents as given, only with the contents given.
+fn compare_launch(
+    (name, launch, cubin): &(String, LaunchFile, Vec<u8>),
+    seeds: std::ops::Range<u64>,
+) -> ComparedCounts {
+    let session = Session::open(name, cubin).expect("it loads");
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+    let kernel = kernel.expect("it has it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let mut outcome = ComparedCounts::default();
+    let mut runs: Vec<(LaunchFile, PathOrder)> = ORDERS
+        .iter()
+        .map(|&order| (launch.clone(), order))
+        .collect();
+    runs.extend(seeds.map(|seed| {
+        let varied = variation(launch, seed);
+        (varied.launch, varied.order)
+    }));
+    for (run, order) in runs {
+        // Other contents may make a kernel fault.
+        let counts = counts_of_run(cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
+        let Ok(counts) = counts else { continue };
+        for contents in [Contents::Any, Contents::AsGiven] {
+            let options = PredictOptions {
+                contents,
+                ..PredictOptions::default()
+            };
+            let prediction = session.predict(&prepared, &run, &options);
+            let prediction = prediction.expect("the launch suits the kernel");
+            let mut compared = compare(&prediction, &counts);
+            for wrong in &mut compared.wrong {
+                *wrong = format!("{name}, {contents:?}, {order:?}: {wrong}");
+            }
+            outcome.append(compared);
+        }
+    }
+    outcome
+}
+
+#[test]
+fn predictions_of_the_repositorys_launches_are_exact() {
+    let mut outcome = ComparedCounts::default();
+    for launch in committed_launches(".0.toml") {
+        outcome.append(compare_launch(&launch, 0..2));
+    }
+    assert!(outcome.wrong.is_empty(), "{:?}", outcome.wrong);
+    assert!(
+        outcome.right > outcome.unknown,
+        "{} {}",
+        outcome.right,
+        outcome.unknown
+    );
+}

@@ -1,0 +1,274 @@
+//! `probe-check`: counters of instrumented kernels against the counts of the same runs.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, bail};
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_driver::{
+    CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, ProbeStyle, Session, TimedOptions,
+};
+use warpbound_launch::StartCaches;
+use warpbound_load::Kernel;
+use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_testkit::probes::{ProbedKernel, ProbedTime};
+
+use crate::repository::Repository;
+
+pub(crate) const HELP: &str = "\
+cargo xtask probe-check [--launches N] [--functional] [--build BUILD] [SOURCE...]
+
+Instruments the repository's kernels in all modes: probes in all blocks, in those that the paper's rule taints, and those
+of a plan; counters in registers, in memory, and sums as the paper's. Runs each launch, without and with time, and
+compares each counter with the counts of the same run, the buffers with the expected contents, and the events with the
+issue rules.
+
+  --launches N   launches of each kernel (3)
+  --functional   without time only
+  --build BUILD  cubins kernels/built/SOURCE.BUILD.cubin (sm_61)
+  --from N       the first launch (0)";
+
+/// Modes: blocks, realisation, counters.
+pub(crate) const MODES: [(ProbedBlocks, ProbeStyle, CounterKind); 8] = [
+    (
+        ProbedBlocks::All,
+        ProbeStyle::Registers,
+        CounterKind::Probes,
+    ),
+    (ProbedBlocks::All, ProbeStyle::Memory, CounterKind::Probes),
+    (ProbedBlocks::All, ProbeStyle::Paper, CounterKind::Sums),
+    (ProbedBlocks::All, ProbeStyle::Registers, CounterKind::Sums),
+    (
+        ProbedBlocks::Tainted,
+        ProbeStyle::Registers,
+        CounterKind::Probes,
+    ),
+    (ProbedBlocks::Tainted, ProbeStyle::Paper, CounterKind::Sums),
+    (
+        ProbedBlocks::Plan,
+        ProbeStyle::Registers,
+        CounterKind::Probes,
+    ),
+    (ProbedBlocks::Plan, ProbeStyle::Memory, CounterKind::Probes),
+];
+
+/// A kernel with its file.
+pub(crate) struct OwnKernel {
+    pub(crate) reference: KernelReference,
+    pub(crate) contents: Vec<u8>,
+    pub(crate) session: Session,
+}
+
+impl OwnKernel {
+    pub(crate) fn kernel(&self) -> anyhow::Result<&Kernel> {
+        let found = self.session.kernels(Some(self.reference.kernel))?;
+        found.first().copied().context("there is no such kernel")
+    }
+}
+
+/// Returns the kernels of a build of these sources, or all.
+pub(crate) fn own_kernels(
+    repository: &Repository,
+    build: &str,
+    sources: &[&str],
+) -> anyhow::Result<Vec<OwnKernel>> {
+    let mut found = Vec::new();
+    for reference in kernels::all() {
+        if !sources.is_empty() && !sources.contains(&reference.source) {
+            continue;
+        }
+        let name = format!("{}.{build}.cubin", reference.source);
+        let Ok(contents) = std::fs::read(repository.built_kernels().join(&name)) else {
+            continue;
+        };
+        let session = Session::open(&name, &contents)?;
+        found.push(OwnKernel {
+            reference,
+            contents,
+            session,
+        });
+    }
+    if found.is_empty() {
+        bail!("no kernel with these names");
+    }
+    Ok(found)
+}
+
+/// Returns the options of runs with time: jetson-tx2 with warm caches.
+pub(crate) fn timed_options() -> anyhow::Result<TimedOptions> {
+    Ok(TimedOptions {
+        caches: Some(StartCaches::Warm),
+        ..TimedOptions::new(GpuModel::built_in("jetson-tx2")?)
+    })
+}
+
+#[derive(Default)]
+struct Total {
+    runs: u64,
+    counters: u64,
+    in_memory: u64,
+    probes: u64,
+    instructions: [u64; 2],
+    raised: u64,
+    refused: Vec<String>,
+    problems: Vec<String>,
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut launches, mut from, mut functional) = (3u64, 0u64, false);
+    let (mut build, mut sources) = ("sm_61", Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--launches" => launches = rest.next().context("--launches without N")?.parse()?,
+            "--from" => from = rest.next().context("--from without N")?.parse()?,
+            "--build" => build = rest.next().context("--build without a name")?,
+            "--functional" => functional = true,
+            flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
+            name => sources.push(name),
+        }
+    }
+    let kernels = own_kernels(repository, build, &sources)?;
+    let timed = timed_options()?;
+    let timed = (!functional).then_some(&timed);
+    let total = Mutex::new(Total::default());
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(own) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let of = check_kernel(own, from..from + launches, timed);
+                    let mut total = total
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    match of {
+                        Ok(of) => total.add(of),
+                        Err(error) => total
+                            .problems
+                            .push(format!("{}: {error}", own.reference.kernel)),
+                    }
+                }
+            });
+        }
+    });
+    let total = total
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    for refused in &total.refused {
+        println!("refused: {refused}");
+    }
+    for problem in &total.problems {
+        println!("{problem}");
+    }
+    println!(
+        "{} kernels, {} instrumented kernels run, {} counters compared, {} of them in memory; {} instructions inserted into \
+         {}; {} kernels with more registers; {} refused, {} problems",
+        kernels.len(),
+        total.runs,
+        total.counters,
+        total.in_memory,
+        total.instructions[1],
+        total.instructions[0],
+        total.raised,
+        total.refused.len(),
+        total.problems.len()
+    );
+    if !total.problems.is_empty() {
+        bail!("{} problems", total.problems.len());
+    }
+    Ok(())
+}
+
+impl Total {
+    fn add(&mut self, other: Total) {
+        self.runs += other.runs;
+        self.counters += other.counters;
+        self.in_memory += other.in_memory;
+        self.probes += other.probes;
+        self.raised += other.raised;
+        for (own, others) in self.instructions.iter_mut().zip(other.instructions) {
+            *own += others;
+        }
+        self.refused.extend(other.refused);
+        self.problems.extend(other.problems);
+    }
+
+    fn count(&mut self, instrumented: &InstrumentedKernel) {
+        use warpbound_driver::CounterHome;
+        self.counters += instrumented.counters as u64;
+        let in_memory = instrumented
+            .homes
+            .iter()
+            .filter(|home| **home == CounterHome::Memory);
+        self.in_memory += in_memory.count() as u64;
+        self.raised += u64::from(instrumented.registers[0] < instrumented.registers[1]);
+        for (own, others) in self.instructions.iter_mut().zip(instrumented.instructions) {
+            *own += others as u64;
+        }
+    }
+}
+
+/// Checks a kernel in all modes.
+fn check_kernel(
+    own: &OwnKernel,
+    launches: std::ops::Range<u64>,
+    timed: Option<&TimedOptions>,
+) -> anyhow::Result<Total> {
+    let kernel = own.kernel()?;
+    let prepared = own.session.prepare(kernel)?;
+    let mut total = Total::default();
+    for number in launches {
+        let launch = (own.reference.launch)(number);
+        for (rule, style, counters) in MODES {
+            let name = format!(
+                "{} launch {number}, {} {style:?} {counters:?}",
+                own.reference.kernel,
+                rule.name()
+            );
+            let options = InstrumentOptions {
+                style,
+                counters,
+                most_registers: None,
+                fault: None,
+            };
+            let made = own
+                .session
+                .plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts])
+                .and_then(|plan| {
+                    let made = own
+                        .session
+                        .instrument(&own.contents, kernel, &plan, &options)?;
+                    Ok((plan, made))
+                });
+            let (plan, instrumented) = match made {
+                Ok(made) => made,
+                Err(error) => {
+                    total.refused.push(format!("{name}: {error}"));
+                    continue;
+                }
+            };
+            total.count(&instrumented);
+            let probed = ProbedKernel {
+                original: &prepared,
+                plan: &plan,
+                counters,
+                instrumented: &instrumented,
+            };
+            let times = [Some(ProbedTime::Functional), timed.map(ProbedTime::Timed)];
+            for time in times.into_iter().flatten() {
+                total.runs += 1;
+                match probed.run(&launch, time) {
+                    Ok(run) => {
+                        let problems = run.problems().into_iter().take(3);
+                        total
+                            .problems
+                            .extend(problems.map(|problem| format!("{name}: {problem}")));
+                    }
+                    Err(error) => total.problems.push(format!("{name}: {error}")),
+                }
+            }
+        }
+    }
+    Ok(total)
+}
