@@ -8,7 +8,7 @@ use warpbound_load::Kernel;
 use warpbound_report::lint as report;
 use warpbound_rewrite::CubinRewriter;
 use warpbound_rewrite::gcn::CodeObjectRewriter;
-use warpbound_rewrite::lint::{Finding, lint};
+use warpbound_rewrite::lint::{LintFinding, lint};
 
 use crate::Session;
 use crate::prepared::Prepared;
@@ -59,7 +59,7 @@ impl Session {
 }
 
 /// Returns the report of a finding.
-fn finding_report(prepared: &Prepared<'_>, finding: &Finding) -> report::FindingReport {
+fn finding_report(prepared: &Prepared<'_>, finding: &LintFinding) -> report::FindingReport {
     let text = |at: OpIndex| prepared.program.text(at.index()).unwrap_or_default();
     let source = prepared.kernel.source_line(prepared.addr(finding.at));
     report::FindingReport {

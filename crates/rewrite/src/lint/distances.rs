@@ -7,7 +7,7 @@
 
 use warpbound_ir::Cell;
 use warpbound_isa::nvidia::{
-    LatencyKind, Opcode, OperandValue, OperandWord, SassInstr, SassProgram, Timing,
+    InstrClass, LatencyKind, Opcode, OperandValue, OperandWord, SassInstr, SassProgram, Timing,
 };
 
 /// Cycles after which every result of fixed latency is present.
@@ -16,49 +16,54 @@ pub(super) const HORIZON: u8 = 15;
 /// Instructions of fixed latency by their result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ProducerClass {
-    /// Pipes of arithmetic.
+    /// Pipes of arithmetic, front end.
     Arithmetic,
+    /// Video instructions, which pass a queue (VADD and its kind).
+    Video,
     /// Double or half precision without a scoreboard.
     Precision,
-    /// Front end: votes, reads of clocks and predicates.
-    FrontEnd,
-    /// Anything else of fixed latency.
-    Other,
 }
 
 impl ProducerClass {
     pub(super) fn of(program: &SassProgram, instr: &SassInstr) -> ProducerClass {
-        let Some(timing) = program.timing(instr) else {
-            return ProducerClass::Other;
-        };
-        match timing.latency {
-            LatencyKind::Either => ProducerClass::Precision,
-            LatencyKind::Fixed if timing.pipes.contains(&"fe") => ProducerClass::FrontEnd,
-            LatencyKind::Fixed => ProducerClass::Arithmetic,
-            _ => ProducerClass::Other,
+        match program.timing(instr) {
+            Some(timing) if timing.latency == LatencyKind::Either => ProducerClass::Precision,
+            Some(timing) if timing.pipes.contains(&"mio") => ProducerClass::Video,
+            _ => ProducerClass::Arithmetic,
         }
     }
 }
 
-/// Instructions by when they read their sources.
+/// Instructions by when they read their general registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ConsumerClass {
-    /// Fixed latency: at the issue.
-    Fixed,
-    /// Branches.
-    Branch,
-    /// Queues of memory, special functions and the rest.
+    /// Fixed latency, branches: at the issue.
+    AtIssue,
+    /// Queues of global memory, textures and special functions.
+    SlowQueue,
+    /// Other queues.
     Queue,
+    /// Textures and surfaces: the table names more registers than an instruction may read, so nothing is checked.
+    Unknown,
 }
 
 impl ConsumerClass {
     pub(super) fn of(program: &SassProgram, instr: &SassInstr) -> ConsumerClass {
-        match program.timing(instr).map(|timing| timing.latency) {
-            Some(LatencyKind::Fixed | LatencyKind::Either) | None => ConsumerClass::Fixed,
-            Some(LatencyKind::Branch) => ConsumerClass::Branch,
-            Some(LatencyKind::ScoreboardRead | LatencyKind::ScoreboardReadWrite) => {
+        let opcode = program.opcode(instr);
+        if opcode.is_some_and(|opcode| opcode.class() == InstrClass::TextureSurface) {
+            return ConsumerClass::Unknown;
+        }
+        let Some(timing) = program.timing(instr) else {
+            return ConsumerClass::AtIssue;
+        };
+        match (timing.latency, timing.queue) {
+            (LatencyKind::ScoreboardRead | LatencyKind::ScoreboardReadWrite, "tex" | "xu") => {
+                ConsumerClass::SlowQueue
+            }
+            (LatencyKind::ScoreboardRead | LatencyKind::ScoreboardReadWrite, _) => {
                 ConsumerClass::Queue
             }
+            _ => ConsumerClass::AtIssue,
         }
     }
 }
@@ -66,12 +71,14 @@ impl ConsumerClass {
 /// Least cycles between the issue of an instruction and that of a reader of its result in `cell`.
 pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Cell) -> u8 {
     if cell.is_predicate() {
-        return 12;
+        return 13;
     }
     match (producer, consumer) {
-        (_, ConsumerClass::Fixed) => 6,
-        (_, ConsumerClass::Branch) => 6,
-        (_, ConsumerClass::Queue) => 2,
+        (_, ConsumerClass::Unknown) => 0,
+        (ProducerClass::Video, _) => 11,
+        (_, ConsumerClass::AtIssue) => 6,
+        (_, ConsumerClass::SlowQueue) => 2,
+        (_, ConsumerClass::Queue) => 4,
     }
 }
 
