@@ -21,6 +21,7 @@ mod libraries;
 mod msimt;
 mod msimt_refusals;
 mod odd_kernels;
+mod predict;
 mod profiles;
 mod queries;
 mod sandwich;
