@@ -1,7 +1,7 @@
 //! Determinacy: what must be known to compute a value, and so to know which way a branch goes.
 //!
 //! A value is determined by its *origins*: parameters of the launch, the index and sizes of the block, the index of the
-//! thread, loaded data, and everything else (clocks, results of atomics, registers that nobody wrote). A value without
+//! thread, loaded data, and everything else (clocks, results of atomics, registers that were never written). A value without
 //! any is a constant. Origins flow as divergence does, over [`Gsa`]: from operands, from conditions, and from the
 //! branches that gates select by, so that implicit flows are included. What lanes exchange depends on the active lanes
 //! as well: on all branches that decide which lanes are there.
@@ -123,7 +123,7 @@ pub struct OriginLink {
     pub is_gate: bool,
 }
 
-/// What must be known to compute the condition or target of a branch.
+/// Knowledge that the condition or target of a branch takes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Determined {
     /// Origins of the cells that it reads, in all contexts.
@@ -159,7 +159,7 @@ pub enum DeterminacyFault {
     NoImplicitFlow,
     /// Special registers of threads count as those of the block.
     ThreadAsBlock,
-    /// What lanes exchange does not depend on which lanes are active.
+    /// Exchanges of lanes do not depend on which lanes are active.
     NoActiveLanes,
 }
 
@@ -236,22 +236,36 @@ impl Determinacy {
             let listed = found.successors.entry(at).or_default();
             listed.extend(blocks);
         }
-        for node in thread.space.ids().filter(|&node| thread.is_reached(node)) {
-            let mut origins = Origins::CONSTANT;
-            for branch in flow.deciding_branches(node) {
-                let last = thread.space.block(branch).last;
-                origins = origins.with(
-                    found
-                        .branches
-                        .get(&last)
-                        .map_or(Origins::CONSTANT, |determined| determined.origins),
-                );
-            }
-            let block = found.blocks.entry(thread.space.block(node).first);
-            let known = block.or_default();
-            *known = known.with(origins);
-        }
+        found.find_blocks(thread, dependence);
         found
+    }
+
+    /// Finds what decides the executions of each block: the branches on which it is control dependent, and what decides
+    /// theirs.
+    fn find_blocks(&mut self, thread: &ThreadCfg, dependence: &Dependence) {
+        let reached: Vec<NodeId> = thread.space.ids().filter(|&node| thread.is_reached(node)).collect();
+        let mut origins = vec![Origins::CONSTANT; thread.space.len()];
+        // Each round adds an origin to some node, of which there are few, or is the last.
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for node in &reached {
+                let controllers = dependence.controllers.get(node.index());
+                let mut all = origins[node.index()];
+                for &branch in controllers.into_iter().flatten() {
+                    let last = thread.space.block(NodeId(branch as u32)).last;
+                    let own = self.branches.get(&last).map(|found| found.origins);
+                    all = all.with(own.unwrap_or_default()).with(origins[branch]);
+                }
+                changes |= all != origins[node.index()];
+                origins[node.index()] = all;
+            }
+        }
+        for node in reached {
+            let block = self.blocks.entry(thread.space.block(node).first);
+            let known = block.or_default();
+            *known = known.with(origins[node.index()]);
+        }
     }
 
     /// Returns the blocks that the rule of `efficient-instrumentation-2014` (3.1) calls tainted: those at the outgoing
@@ -295,7 +309,7 @@ fn next_blocks(thread: &ThreadCfg, dependence: &Dependence) -> BTreeMap<OpIndex,
     next
 }
 
-/// What origins flow along.
+/// Rules along which origins flow.
 struct OriginFlow<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
@@ -337,10 +351,9 @@ impl OriginFlow<'_> {
     /// Cells that a definition may read in lanes that are not active.
     fn exchanged_cells(&self, definition: Definition) -> Vec<Cell> {
         match definition {
-            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => self
-                .code
-                .get(at)
-                .map_or(Vec::new(), sources::exchanged_cells),
+            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => {
+                self.code.get(at).map_or(Vec::new(), sources::exchanged_cells)
+            }
             _ => Vec::new(),
         }
     }
@@ -369,23 +382,20 @@ impl OriginFlow<'_> {
                     false => Vec::new(),
                 }
             }
-            // The entry at which a lane resumes follows from its path.
-            Definition::BranchOutcome(node) => {
-                let decision = self
-                    .dependence
-                    .decision(self.code, self.thread, node.index());
-                match decision.is_some_and(|decision| decision.by_stack) {
-                    true => self
-                        .thread
-                        .space
-                        .ids()
-                        .filter(|&other| other != node)
-                        .collect(),
-                    false => Vec::new(),
-                }
-            }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether a definition is the choice of an entry at which lanes resume: it follows from their paths, and so from all
+    /// branches.
+    fn is_by_stack(&self, definition: Definition) -> bool {
+        let Definition::BranchOutcome(node) = definition else {
+            return false;
+        };
+        let decision = self
+            .dependence
+            .decision(self.code, self.thread, node.index());
+        decision.is_some_and(|decision| decision.by_stack)
     }
 }
 
@@ -401,6 +411,21 @@ struct OriginValues {
     origins: Vec<Origins>,
     loads: Vec<LoadSites>,
     causes: BTreeMap<(Origins, ValueId), OriginCause>,
+}
+
+/// Choices that follow from the path of a lane, and so from the outcome of each branch.
+struct Paths {
+    by_stack: Vec<ValueId>,
+}
+
+impl Paths {
+    /// The choices that follow from a value because it is the outcome of a branch.
+    fn after(&self, definition: Definition) -> &[ValueId] {
+        match definition {
+            Definition::BranchOutcome(_) => &self.by_stack,
+            _ => &[],
+        }
+    }
 }
 
 /// Uses of a value: the value that reads it, from which cell, and whether as a gate.
@@ -439,10 +464,17 @@ impl OriginValues {
             loads: vec![LoadSites::default(); gsa.len()],
             causes: BTreeMap::new(),
         };
+        // All branches lead to one value, which no cell holds, and that to the choices by the stack.
+        let paths = Paths {
+            by_stack: gsa
+                .ids()
+                .filter(|&value| flow.is_by_stack(gsa.definition(value)))
+                .collect(),
+        };
         for (origin, _) in Origins::ALL {
-            values.propagate_origin(flow, gsa, &uses, origin);
+            values.propagate_origin(flow, gsa, (&uses, &paths), origin);
         }
-        values.propagate_loads(flow, gsa, &uses);
+        values.propagate_loads(flow, gsa, (&uses, &paths));
         values
     }
 
@@ -450,10 +482,11 @@ impl OriginValues {
         &mut self,
         flow: &OriginFlow<'_>,
         gsa: &Gsa<'_>,
-        uses: &Uses,
+        (uses, paths): (&Uses, &Paths),
         origin: Origins,
     ) {
         let mut worklist = VecDeque::new();
+        let mut paths_have_it = false;
         for value in gsa.ids() {
             let own = sources::origins(flow.code, gsa.definition(value), flow.fault);
             if own.has(origin) {
@@ -463,7 +496,13 @@ impl OriginValues {
             }
         }
         while let Some(value) = worklist.pop_front() {
-            for &(user, cell, is_gate) in &uses[value.index()] {
+            let mut users = uses[value.index()].clone();
+            let after = paths.after(gsa.definition(value));
+            if !paths_have_it && !after.is_empty() {
+                paths_have_it = true;
+                users.extend(after.iter().map(|&user| (user, None, true)));
+            }
+            for (user, cell, is_gate) in users {
                 let known = &mut self.origins[user.index()];
                 if !known.has(origin) {
                     *known = known.with(origin);
@@ -475,11 +514,18 @@ impl OriginValues {
         }
     }
 
-    fn propagate_loads(&mut self, flow: &OriginFlow<'_>, gsa: &Gsa<'_>, uses: &Uses) {
+    fn propagate_loads(
+        &mut self,
+        flow: &OriginFlow<'_>,
+        gsa: &Gsa<'_>,
+        (uses, paths): (&Uses, &Paths),
+    ) {
         let mut worklist = VecDeque::new();
+        let mut of_paths = LoadSites::default();
         for value in gsa.ids() {
             if let Definition::Op(_, at) = gsa.definition(value)
-                && sources::origins(flow.code, gsa.definition(value), flow.fault).has(Origins::DATA)
+                && sources::origins(flow.code, gsa.definition(value), flow.fault)
+                    .has(Origins::DATA)
             {
                 self.loads[value.index()].ops.insert(at);
                 worklist.push_back(value);
@@ -487,7 +533,12 @@ impl OriginValues {
         }
         while let Some(value) = worklist.pop_front() {
             let loads = self.loads[value.index()].clone();
-            for &(user, ..) in &uses[value.index()] {
+            let mut users: Vec<ValueId> = uses[value.index()].iter().map(|used| used.0).collect();
+            let after = paths.after(gsa.definition(value));
+            if !after.is_empty() && of_paths.append(&loads) {
+                users.extend(after);
+            }
+            for user in users {
                 if self.loads[user.index()].append(&loads) {
                     worklist.push_back(user);
                 }

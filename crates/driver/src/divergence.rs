@@ -106,7 +106,7 @@ struct ReportBuilder<'a> {
     always_reconverges: bool,
     /// Kinds of branches, in code that keeps masks of lanes.
     sites: BTreeMap<OpIndex, BranchSite>,
-    /// What decides branches, if the instruction set is covered.
+    /// Origins of branches, if the instruction set is covered.
     determinacy: Option<&'a Determinacy>,
 }
 

@@ -62,7 +62,7 @@ pub struct OpReport {
     pub determinacy: Option<DeterminacyReport>,
 }
 
-/// What must be known to compute the condition or target of a branch.
+/// Knowledge that the condition or target of a branch takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeterminacyReport {
     /// Its origins: `param`, `block`, `thread`, `data`, `other`; none for a constant.

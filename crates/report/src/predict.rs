@@ -87,7 +87,7 @@ pub struct ReasonReport {
     pub instruction: String,
     /// Source line.
     pub source: Option<String>,
-    /// What its condition or target comes from: `param`, `block`, `thread`, `data`, `other`.
+    /// Origins of its condition or target: `param`, `block`, `thread`, `data`, `other`.
     pub origins: Vec<&'static str>,
     /// Addresses of the loads from which it comes.
     pub loads: Vec<String>,

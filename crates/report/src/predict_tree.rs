@@ -29,7 +29,7 @@ pub struct StatementReport {
     pub source: Option<String>,
     /// Its condition in terms of the launch, as far as it can be written.
     pub condition: Option<String>,
-    /// What decides it: `param`, `block`, `thread`, `data`, `other`.
+    /// Origins of its condition or target: `param`, `block`, `thread`, `data`, `other`.
     pub origins: Vec<&'static str>,
     /// Whether its condition depends on the index of the thread: tainted by the rule of the paper.
     pub tainted: bool,

@@ -22,6 +22,7 @@ mod measured_counts;
 mod msimt;
 mod msimt_refusals;
 mod odd_kernels;
+mod predict;
 mod profiles;
 mod queries;
 mod sandwich;

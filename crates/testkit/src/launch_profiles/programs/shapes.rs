@@ -44,6 +44,28 @@ impl ProfiledProgram {
         builder.finish()
     }
 
+    /// A loaded word decides which of two constants a register holds, and the register decides a branch.
+    pub fn implicit_flow() -> ProfiledProgram {
+        let mut builder = Builder::new(Rng::with_seed(0));
+        let chosen = Cell::gpr(3);
+        builder.branch_on_loaded_word();
+        builder.assign(chosen, Expr::Const(0));
+        let join = builder.push(StackToken::Sync);
+        builder.compare(BinaryOp::Ne, Expr::Cell(WORD), Expr::Const(0));
+        let other = builder.jump(guard(false));
+        builder.assign(chosen, Expr::Const(1));
+        builder.pop(StackToken::Sync, ExecCondition::ALWAYS);
+        builder.lands_here(other);
+        builder.pop(StackToken::Sync, ExecCondition::ALWAYS);
+        builder.lands_here(join);
+        builder.compare(BinaryOp::Ne, Expr::Cell(chosen), Expr::Const(0));
+        let over = builder.jump(guard(false));
+        builder.assign(WORD, Expr::Const(0));
+        builder.lands_here(over);
+        builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
+        builder.finish()
+    }
+
     /// Lanes in which an expression is not 0 skip an instruction.
     pub fn branch_on(value: Expr) -> ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(0));
