@@ -1,5 +1,7 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
+mod waves;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ use crate::probes::{ProbeMetric, ProbedBlocks};
 use crate::{
     BoundOptions, PredictOptions, Prepared, ProbeCounters, ProbeOptions, Session, StatedLaunches,
 };
+
+pub use waves::InstrumentedWaves;
 
 /// Name of the variable with the counters.
 pub const COUNTERS: &str = "warpbound_counters";
@@ -102,7 +106,7 @@ impl Session {
         }
         let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
-            let message = "probes are for code of Maxwell and Pascal";
+            let message = "these probes are for code of Maxwell and Pascal";
             return Err(fail(Diagnostic::new(message)));
         };
         let cfg = ThreadCfg::build(&prepared.code, &Limits::default())

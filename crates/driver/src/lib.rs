@@ -48,7 +48,9 @@ pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use hybrid::HybridOptions;
-pub use instrument::{COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel};
+pub use instrument::{
+    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
+};
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
 pub use lint::rewritten;

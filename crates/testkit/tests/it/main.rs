@@ -18,6 +18,7 @@ mod exec_mask;
 mod expressions;
 mod gcn3_kernels;
 mod gcn3_meanings;
+mod gcn_rewriting;
 mod guarded_jump;
 mod host_programs;
 mod ir_files;
