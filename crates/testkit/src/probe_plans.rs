@@ -209,7 +209,7 @@ fn power(base: u64, exponent: u64) -> u64 {
 }
 
 impl Residues {
-    /// What is left of a form after subtraction of rows.
+    /// Rest of a form after subtraction of rows.
     fn rest(&self, form: &LinearForm) -> Vec<(usize, u64)> {
         let terms = form.terms().iter();
         let residue = |factor: i64| (i128::from(factor).rem_euclid(i128::from(PRIME))) as u64;

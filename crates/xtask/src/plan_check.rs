@@ -17,7 +17,7 @@ use warpbound_testkit::probe_plans::{BlockPlan, blocks_of, random_plans, run_cou
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [--most-blocks N] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [--most-blocks N] [--rows] [NAME...]
 
 Plans the probes of all own kernels as built for BUILD (sm_61), without a launch and for each launch in kernels/launches
 (only those whose names begin so, if names are given). Compares the counts that decoding gives with those of
@@ -25,7 +25,8 @@ functional runs in both orders of the sides of branches. Compares the weight of 
 counters, for kernels of at most 16 blocks. Forges N (1,000) certificates. Reconstructs the counts of N (10,000) runs
 of random programs. Prints the blocks with probes; fails on any difference.
 
-  --most-blocks N   leave out kernels of more than N blocks, whose analysis takes seconds";
+  --most-blocks N   leave out kernels of more than N blocks, whose analysis takes seconds
+  --rows            print the blocks with probes for each launch, without the launch, and all blocks";
 
 /// Largest number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
@@ -49,6 +50,12 @@ struct PlanTotal {
     slowest: Duration,
     differences: Vec<String>,
     launches: usize,
+    /// Blocks, and those with probes, of the plans for launches, summed over launches.
+    of_launches: (usize, usize),
+    /// Runs that ended with a fault, by fault.
+    not_run: BTreeMap<String, usize>,
+    /// Whether a row is printed for each launch.
+    rows: bool,
     compared: usize,
     /// For each kernel, the most probed blocks of the plans for its launches.
     with_launch: BTreeMap<String, (usize, usize)>,
@@ -57,7 +64,7 @@ struct PlanTotal {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut forgeries, mut seed) = (10_000, 1_000, 19);
     let (mut build, mut names) = ("sm_61".to_owned(), Vec::new());
-    let mut most_blocks = usize::MAX;
+    let (mut most_blocks, mut rows) = (usize::MAX, false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
@@ -66,6 +73,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--forgeries" => forgeries = value()?.parse()?,
             "--seed" => seed = value()?.parse()?,
             "--arch" => build = value()?.clone(),
+            "--rows" => rows = true,
             "--most-blocks" => most_blocks = value()?.parse()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name.to_owned()),
@@ -73,6 +81,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     let mut total = PlanTotal {
         most_blocks,
+        rows,
         ..PlanTotal::default()
     };
     let sessions = sessions(repository, &build, &names)?;
@@ -289,9 +298,26 @@ impl PlanTotal {
             .or_default();
         *entry = (planned.blocks, entry.1.max(planned.probed_blocks()));
         self.launches += 1;
+        self.of_launches.0 += planned.blocks;
+        self.of_launches.1 += planned.probed_blocks();
+        if self.rows {
+            let (without, probed, blocks) = (
+                general.probed_blocks(),
+                planned.probed_blocks(),
+                planned.blocks,
+            );
+            println!("{name:<60} {probed:>5} {without:>5} {blocks:>5}");
+        }
         for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
             let counts = run_counts(&cubin, &prepared, &launch, order, MOST_INSTRUCTIONS);
-            let counts = counts.map_err(|why| anyhow::anyhow!(why))?;
+            // Waves have one order of the sides, and some kernels of GCN3 have instructions without a meaning.
+            let counts = match counts {
+                Ok(counts) => counts,
+                Err(why) => {
+                    *self.not_run.entry(why).or_default() += 1;
+                    continue;
+                }
+            };
             let count = |at: u32, quantity| {
                 let of = match quantity {
                     ProbeQuantity::Issues => &counts.issues,
@@ -368,11 +394,19 @@ impl PlanTotal {
             self.with_launch.len(),
             100.0 * probed as f64 / blocks.max(1) as f64
         );
+        let (blocks, probed) = self.of_launches;
+        println!(
+            "summed over launches: {probed} of {blocks} blocks with probes ({:.1} %)",
+            100.0 * probed as f64 / blocks.max(1) as f64
+        );
         println!(
             "weights compared with the optimum of all sets: {}",
             self.enumerated
         );
         println!("forged proofs: {}", self.forged);
+        for (why, runs) in &self.not_run {
+            println!("{runs} runs with a fault: {why}");
+        }
         println!(
             "{} launches in both orders, plans with and without the launch: {} counts decoded",
             self.launches, self.compared
