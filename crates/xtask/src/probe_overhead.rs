@@ -22,12 +22,12 @@ launches of the repository's kernels, and the median and the 90th percentile of 
 
 /// Kernels of the paper's table 1, with a launch of each.
 const PAPER: [(&str, &str, u64); 9] = [
-    ("nbody", "nbody_advance", 1),
+    ("nbody", "nbody::advance", 1),
     ("walsh_transform", "walsh_block", 1),
     ("transpose", "transpose", 1),
-    ("bitonic_sort", "bitonic_block_int", 0),
+    ("bitonic_sort", "void bitonic::block<int>", 0),
     ("reduction", "reduction_tree", 0),
-    ("reduction", "reduction_int_256", 0),
+    ("reduction", "void reduction<int, 256>", 0),
     ("lud_diagonal", "lud_diagonal", 0),
     ("nearest_neighbour", "nearest_distances", 1),
     ("nearest_neighbour", "nearest_few", 1),
