@@ -164,7 +164,8 @@ impl MetricsSet {
         let launches = self.launches.iter();
         let bar = |run: &RunMetrics| {
             let kernel = &run.metrics.kernel;
-            let name = kernel.split(['(', '<']).next().unwrap_or(kernel);
+            let name = kernel.strip_prefix("void ").unwrap_or(kernel);
+            let name = name.split(['(', '<']).next().unwrap_or(name);
             (name.to_owned(), vec![value(&run.metrics.total)])
         };
         launches.map(bar).collect()

@@ -15,22 +15,90 @@ Prints activity factor and memory intensity of our versions of the seven kernels
 
   --svg FILE   draw them as bars";
 
-/// Kernels of the paper's Table 1: its name, our source, kernel and number of the launch.
-const KERNELS: &[(&str, &str, &str, u64)] = &[
-    ("BitonicSort", "bitonic_sort", "bitonic_block_int", 0),
-    ("BitonicSort", "bitonic_sort", "bitonic_step", 0),
-    ("FastWalshTransform", "walsh_transform", "walsh_block", 1),
-    ("LUD", "lud_diagonal", "lud_diagonal", 0),
-    ("MatrixTranspose", "transpose", "transpose", 1),
-    (
-        "NearestNeighbor",
-        "nearest_neighbour",
-        "nearest_distances",
+/// Kernel of the paper's Table 1 in our version.
+struct PaperKernel {
+    /// Name in the paper.
+    paper: &'static str,
+    source: &'static str,
+    /// Name in the cubin.
+    kernel: &'static str,
+    /// Short name.
+    name: &'static str,
+    /// Number of the launch.
+    launch: u64,
+}
+
+const fn row(
+    paper: &'static str,
+    source: &'static str,
+    (kernel, name): (&'static str, &'static str),
+    launch: u64,
+) -> PaperKernel {
+    PaperKernel {
+        paper,
+        source,
+        kernel,
+        name,
+        launch,
+    }
+}
+
+const KERNELS: &[PaperKernel] = &[
+    row(
+        "BitonicSort",
+        "bitonic_sort",
+        ("void bitonic::block<int>(int*)", "bitonic_block_int"),
+        0,
+    ),
+    row(
+        "BitonicSort",
+        "bitonic_sort",
+        ("bitonic::step(float*, int, int)", "bitonic_step"),
+        0,
+    ),
+    row(
+        "FastWalshTransform",
+        "walsh_transform",
+        ("walsh_block", "walsh_block"),
         1,
     ),
-    ("NBody", "nbody", "nbody_advance", 1),
-    ("Reduction", "reduction", "reduction_tree", 0),
-    ("Reduction", "reduction", "reduction_int_256", 0),
+    row("LUD", "lud_diagonal", ("lud_diagonal", "lud_diagonal"), 0),
+    row(
+        "MatrixTranspose",
+        "transpose",
+        ("transpose", "transpose"),
+        1,
+    ),
+    row(
+        "NearestNeighbor",
+        "nearest_neighbour",
+        ("nearest_distances", "nearest_distances"),
+        1,
+    ),
+    row(
+        "NBody",
+        "nbody",
+        (
+            "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
+            "nbody_advance",
+        ),
+        1,
+    ),
+    row(
+        "Reduction",
+        "reduction",
+        ("reduction_tree", "reduction_tree"),
+        0,
+    ),
+    row(
+        "Reduction",
+        "reduction",
+        (
+            "void reduction<int, 256>(int const*, int*, int)",
+            "reduction_int_256",
+        ),
+        0,
+    ),
 ];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -44,8 +112,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         "| kernel of the paper | ours, launch | warp instructions | activity factor | of lanes with a thread | memory intensity | branch divergence |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for &(paper, source, name, number) in KERNELS {
-        let run = measured(repository, source, name, number)?;
+    for kernel in KERNELS {
+        let PaperKernel {
+            paper,
+            name,
+            launch,
+            ..
+        } = kernel;
+        let run = measured(repository, kernel)?;
         let total = &run.metrics.total;
         let share = |share: Option<f64>| {
             share.map_or("?".to_owned(), |share| format!("{:.1} %", share * 100.0))
@@ -55,7 +129,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         let divergence = executions.filter(|&all| all > 0);
         let divergence = divergence.map(|all| divergent as f64 / all as f64);
         println!(
-            "| {paper} | `{name}`, {number} | {} | {} | {} | {} | {} |",
+            "| {paper} | `{name}`, {launch} | {} | {} | {} | {} | {} |",
             total.warp_instructions.unwrap_or_default(),
             share(total.activity_factor),
             share(total.activity_of_launched),
@@ -72,28 +146,32 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 }
 
 /// Executes a launch and returns its metrics.
-fn measured(
-    repository: &Repository,
-    source: &str,
-    name: &str,
-    number: u64,
-) -> anyhow::Result<RunMetrics> {
+fn measured(repository: &Repository, wanted: &PaperKernel) -> anyhow::Result<RunMetrics> {
+    let PaperKernel {
+        source,
+        kernel,
+        name,
+        launch: number,
+        ..
+    } = wanted;
     let reference = kernels::all()
         .into_iter()
-        .find(|one| one.source == source && one.kernel == name)
-        .with_context(|| format!("no kernel {name}"))?;
+        .find(|one| one.source == *source && one.kernel == *kernel)
+        .with_context(|| format!("no kernel {kernel}"))?;
     let file = format!("{source}.sm_61.cubin");
     let contents = std::fs::read(repository.built_kernels().join(&file))?;
     let session = Session::open(&file, &contents).map_err(|d| anyhow::anyhow!("{d}"))?;
-    let launch = (reference.launch)(number);
+    let launch = (reference.launch)(*number);
     let metrics = || {
-        let kernel = session.launched_kernel(Some(name), None)?;
-        let run = session.execute(kernel, &launch, &RunOptions::default(), &mut |_| ())?;
-        let prepared = session.prepare(kernel)?;
+        let found = session.launched_kernel(Some(*kernel), None)?;
+        let run = session.execute(found, &launch, &RunOptions::default(), &mut |_| ())?;
+        let prepared = session.prepare(found)?;
         run.as_expected()?.metrics(&prepared, &launch)
     };
+    let mut metrics = metrics().map_err(|d| anyhow::anyhow!("{d}"))?;
+    metrics.kernel = (*name).to_owned();
     Ok(RunMetrics {
         launch: format!("{name}.{number}"),
-        metrics: metrics().map_err(|d| anyhow::anyhow!("{d}"))?,
+        metrics,
     })
 }

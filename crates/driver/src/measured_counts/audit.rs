@@ -369,16 +369,16 @@ impl CountsAudit<'_> {
                 let numbers = [(of.bound, "per entry"), (of.total, "in total")];
                 let numbers = numbers
                     .into_iter()
-                    .filter_map(|(n, name)| Some(format!("{} {name}", n?)));
+                    .filter_map(|(n, name)| Some(format!("{} times {name}", n?)));
                 let numbers: Vec<String> = numbers.collect();
                 self.findings.push(CountsFinding {
                     claim: "loop",
                     at: Some(of.at.clone()),
                     source: of.source.clone(),
                     message: format!(
-                        "loop {}: its header was executed more often than {} times by some thread",
+                        "loop {}: some thread executed its header more often than {}",
                         of.id,
-                        numbers.join(", ")
+                        numbers.join(" or ")
                     ),
                 });
             }
