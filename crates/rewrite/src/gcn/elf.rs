@@ -206,12 +206,19 @@ impl<'a> ObjectFile<'a> {
             segment.address <= address && end <= segment.address.saturating_add(segment.file_size)
         })?;
         let offset = segment.offset.checked_add(address - segment.address)?;
-        usize::try_from(offset).ok()
+        let is_inside = offset.checked_add(size)? <= self.bytes.len() as u64;
+        usize::try_from(offset).ok().filter(|_| is_inside)
     }
 
     /// Address at which an added variable begins: the end of the last segment, which must be writable.
     pub(super) fn variable_address(&self) -> Result<u64, Diagnostic> {
-        Ok(self.last_segment()?.1.end().next_multiple_of(8))
+        let end = self.last_segment()?.1.end().checked_next_multiple_of(8);
+        end.ok_or_else(|| {
+            fault(
+                self.segments_at,
+                "the loaded file has no room for a variable",
+            )
+        })
     }
 
     /// The segment that ends last in memory, with its index; fails if it is not writable.

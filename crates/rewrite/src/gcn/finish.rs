@@ -58,7 +58,8 @@ fn code_address(rewriter: &CodeObjectRewriter<'_>, size: u32) -> Result<u64, Dia
     }
     let (_, last) = object.last_segment()?;
     let added = rewriter.variable.as_ref().map_or(0, |(_, bytes)| *bytes);
-    let end = last.end().next_multiple_of(8).checked_add(added);
+    let end = last.end().checked_next_multiple_of(8);
+    let end = end.and_then(|end| end.checked_add(added));
     let moved = end.and_then(|end| {
         let base = end.checked_next_multiple_of(CODE_STRIDE)?;
         base.checked_add(old % CODE_STRIDE)
@@ -283,9 +284,9 @@ impl Rewritten<'_> {
             let mut at = start;
             let end = start.saturating_add(size).min(object.bytes.len());
             // Owner's length, contents' length, type; both parts are padded to 4 bytes.
-            while let (Some(owner), Some(length)) =
-                (u32_at(object.bytes, at), u32_at(object.bytes, at + 4))
-                && at + 12 <= end
+            while at < end
+                && let Some(owner) = u32_at(object.bytes, at)
+                && let Some(length) = u32_at(object.bytes, at + 4)
             {
                 let body = at + 12 + (owner as usize).next_multiple_of(4);
                 let contents = object.bytes.get(body..body.saturating_add(length as usize));

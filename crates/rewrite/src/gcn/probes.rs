@@ -38,7 +38,7 @@ pub struct ScalarProbes {
     pub points: BTreeMap<CodeAddr, BTreeSet<Increment>>,
 }
 
-/// Where the probes of a kernel are.
+/// Places of the probes of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScalarProbesPlaced {
     /// Name of the variable: 64-bit sums, one for each counter, after the bytes that were asked for.

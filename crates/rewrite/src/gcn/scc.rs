@@ -33,7 +33,7 @@ pub(super) fn live_before(program: &GcnProgram) -> Vec<bool> {
     }
 }
 
-/// What an instruction does with SCC, and where the wave goes on.
+/// Use of SCC by an instruction, and the instructions at which the wave may go on.
 struct SccStep {
     reads: bool,
     writes: bool,

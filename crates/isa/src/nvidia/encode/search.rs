@@ -14,7 +14,7 @@ use crate::instr::CcTest;
 use smallvec::SmallVec;
 use warpbound_base::CodeAddr;
 
-/// How far the best row came; later variants are farther, and so are operands with a greater index.
+/// Distance that the best row came; later variants are farther, and so are operands with a greater index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Shortfall {
     /// No row has the modifiers.
