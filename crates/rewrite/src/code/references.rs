@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
-use warpbound_isa::nvidia::{Arch, InstrClass, Opcode, OperandValue, SassInstr, SassProgram, canonical, table};
+use warpbound_isa::nvidia::{
+    Arch, InstrClass, Opcode, OperandValue, SassInstr, SassProgram, canonical, table,
+};
 use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, ValueSource};
 
 use super::{OldInstr, slot_bits};
