@@ -243,7 +243,11 @@ impl Determinacy {
     /// Finds what decides the executions of each block: the branches on which it is control dependent, and what decides
     /// theirs.
     fn find_blocks(&mut self, thread: &ThreadCfg, dependence: &Dependence) {
-        let reached: Vec<NodeId> = thread.space.ids().filter(|&node| thread.is_reached(node)).collect();
+        let reached: Vec<NodeId> = thread
+            .space
+            .ids()
+            .filter(|&node| thread.is_reached(node))
+            .collect();
         let mut origins = vec![Origins::CONSTANT; thread.space.len()];
         // Each round adds an origin to some node, of which there are few, or is the last.
         let mut changes = true;
@@ -351,9 +355,10 @@ impl OriginFlow<'_> {
     /// Cells that a definition may read in lanes that are not active.
     fn exchanged_cells(&self, definition: Definition) -> Vec<Cell> {
         match definition {
-            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => {
-                self.code.get(at).map_or(Vec::new(), sources::exchanged_cells)
-            }
+            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => self
+                .code
+                .get(at)
+                .map_or(Vec::new(), sources::exchanged_cells),
             _ => Vec::new(),
         }
     }
@@ -524,8 +529,7 @@ impl OriginValues {
         let mut of_paths = LoadSites::default();
         for value in gsa.ids() {
             if let Definition::Op(_, at) = gsa.definition(value)
-                && sources::origins(flow.code, gsa.definition(value), flow.fault)
-                    .has(Origins::DATA)
+                && sources::origins(flow.code, gsa.definition(value), flow.fault).has(Origins::DATA)
             {
                 self.loads[value.index()].ops.insert(at);
                 worklist.push_back(value);

@@ -123,7 +123,10 @@ impl<'a> CountPredictor<'a> {
         // Grids can have more blocks than there is time to look at: each counts as a step.
         if let Err(reason) = self.values.spend_step(&mut self.steps_left) {
             let at = self.values.code.entry;
-            return (ValueOrigin::NONE, Rc::new(self.lost(NoProfile { at, reason })));
+            return (
+                ValueOrigin::NONE,
+                Rc::new(self.lost(NoProfile { at, reason })),
+            );
         }
         let equal = self.known.iter().find_map(|(&decided, tallies)| {
             let tally = tallies.get(&WarpShape::new(warp, lanes, decided))?;

@@ -60,7 +60,9 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         return Err(Diagnostic::new(message).in_file(library.name()).into());
     }
     if arguments.format == PredictFormat::Dot && !arguments.tree {
-        return Err(CommandError::Usage("--format dot draws a tree: add --tree".to_owned()));
+        return Err(CommandError::Usage(
+            "--format dot draws a tree: add --tree".to_owned(),
+        ));
     }
     let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
     let name = arguments.kernel.as_deref();
@@ -79,7 +81,9 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     let options = PredictOptions {
         contents: arguments.contents,
         steps: arguments.max_operations,
-        deadline: arguments.time_limit.map_or(Deadline::default(), Deadline::after),
+        deadline: arguments
+            .time_limit
+            .map_or(Deadline::default(), Deadline::after),
     };
     let out = Output::open(arguments.output.output.as_deref())?;
     let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::Divergence;
-use warpbound_analyse::determinacy::{Determinacy, Origins};
 use warpbound_analyse::branch_sites::{self, BranchSite};
+use warpbound_analyse::determinacy::{Determinacy, Origins};
 use warpbound_analyse::divergence::{Chain, DivergenceSource, LinkRole, OpDivergence, QueryKind};
 use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,

@@ -77,7 +77,9 @@ impl TreeReport {
         let mut out = format!("digraph {} {{\n", quoted(&self.kernel));
         out.push_str("  node [shape=box, fontname=monospace, fontsize=10];\n");
         out.push_str("  edge [fontname=monospace, fontsize=9];\n");
-        out.push_str("  start [shape=circle, label=\"\"];\n  end [shape=doublecircle, label=\"\"];\n");
+        out.push_str(
+            "  start [shape=circle, label=\"\"];\n  end [shape=doublecircle, label=\"\"];\n",
+        );
         let style = |tainted: bool| match tainted {
             true => ", color=\"#c0392b\"",
             false => "",
@@ -86,13 +88,21 @@ impl TreeReport {
             let label = quoted(&format!("S{index} {}\n", statement.label("\n")));
             // `\l` ends a left-aligned line.
             let label = label.replace("\\n", "\\l");
-            out.push_str(&format!("  s{index} [label={label}{}];\n", style(statement.tainted)));
+            out.push_str(&format!(
+                "  s{index} [label={label}{}];\n",
+                style(statement.tainted)
+            ));
         }
         for edge in &self.edges {
-            let from = edge.from.map_or("start".to_owned(), |from| format!("s{from}"));
+            let from = edge
+                .from
+                .map_or("start".to_owned(), |from| format!("s{from}"));
             let to = edge.to.map_or("end".to_owned(), |to| format!("s{to}"));
             let label = quoted(&edge.label("\n"));
-            out.push_str(&format!("  {from} -> {to} [label={label}{}];\n", style(edge.tainted)));
+            out.push_str(&format!(
+                "  {from} -> {to} [label={label}{}];\n",
+                style(edge.tainted)
+            ));
         }
         out.push_str("}\n");
         out
@@ -103,7 +113,11 @@ impl StatementReport {
     fn label(&self, separator: &str) -> String {
         let mut parts = vec![format!("{} {}", self.at, self.instruction)];
         parts.extend(self.source.as_ref().map(|source| format!("({source})")));
-        parts.extend(self.condition.as_ref().map(|condition| format!("if {condition}")));
+        parts.extend(
+            self.condition
+                .as_ref()
+                .map(|condition| format!("if {condition}")),
+        );
         let origins = match self.origins.is_empty() {
             true => "constant".to_owned(),
             false => self.origins.join(" + "),

@@ -29,7 +29,12 @@ struct OutcomeCollector {
 
 impl<E> ExecutionListener<E> for OutcomeCollector {
     fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
-        if self.branches.get(issue.at.index()).copied().unwrap_or(false) {
+        if self
+            .branches
+            .get(issue.at.index())
+            .copied()
+            .unwrap_or(false)
+        {
             for lane in lanes_of(issue.active) {
                 let thread = (issue.block[0], issue.first_thread() + lane as u32);
                 let outcomes = self.outcomes.entry((issue.at, thread)).or_default();
@@ -61,7 +66,11 @@ pub fn with_params(program: &ProfiledProgram) -> ProfiledProgram {
     let mut changed = program.clone();
     for (number, register) in PARAM_REGISTERS.into_iter().enumerate() {
         let cell = warpbound_ir::Cell::gpr(register);
-        let first = changed.code.ops.iter_mut().find(|op| op.writes.contains(&cell));
+        let first = changed
+            .code
+            .ops
+            .iter_mut()
+            .find(|op| op.writes.contains(&cell));
         if let Some(Meaning::Set(sets)) = first.and_then(|op| op.meaning.as_mut()) {
             for (_, value) in sets {
                 let at = PARAMS + 4 * number as u32;

@@ -200,7 +200,11 @@ impl ProgramLaunch {
 
     /// Predicts the counts of the launch as a faulty predictor would that sees `seen` in place of the program; with
     /// `readable`, loads from this buffer find what it holds at the start.
-    pub fn predict(&self, seen: &programs::ProfiledProgram, readable: Option<usize>) -> LaunchTally {
+    pub fn predict(
+        &self,
+        seen: &programs::ProfiledProgram,
+        readable: Option<usize>,
+    ) -> LaunchTally {
         let blocks = Blocks::build(&seen.code, &BTreeSet::new());
         self.with_values(seen, readable, |values| {
             CountPredictor::new(values, &blocks).predict_all()

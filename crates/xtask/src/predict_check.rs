@@ -38,7 +38,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--variations" => {
-                variations = rest.next().context("--variations without a number")?.parse()?;
+                variations = rest
+                    .next()
+                    .context("--variations without a number")?
+                    .parse()?;
             }
             "--seed" => seed = rest.next().context("--seed without a number")?.parse()?,
             "--speed" => return speed(repository),
@@ -114,7 +117,11 @@ impl CheckedLaunch {
         let start = Instant::now();
         let given = session.predict(&prepared, &launch, &options(Contents::Any))?;
         let mut row = CheckedLaunch {
-            kernel: format!("{} {}", name.split('.').next().unwrap_or_default(), kernel.name),
+            kernel: format!(
+                "{} {}",
+                name.split('.').next().unwrap_or_default(),
+                kernel.name
+            ),
             given,
             compared: ComparedCounts::default(),
             runs: 0,

@@ -179,7 +179,9 @@ mod tests {
 
     fn lanes(stack: &LaneStack) -> Vec<(u32, u32)> {
         let entries = stack.entries.iter();
-        entries.map(|entry| (entry.possible, entry.certain)).collect()
+        entries
+            .map(|entry| (entry.possible, entry.certain))
+            .collect()
     }
 
     #[test]

@@ -11,9 +11,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::predict::{
-    LostReport, PredictReport, PredictedBlockReport, ReasonReport,
-};
+use warpbound_report::predict::{LostReport, PredictReport, PredictedBlockReport, ReasonReport};
 
 use super::{PredictOptions, PredictedCount, Prediction};
 use crate::{Prepared, Session};

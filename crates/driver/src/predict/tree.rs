@@ -68,7 +68,9 @@ impl TreeWriter<'_> {
         TreeReport {
             schema: TreeReport::SCHEMA,
             kernel: kernel.demangled(),
-            statements: statements.map(|(&at, found)| self.statement(at, found)).collect(),
+            statements: statements
+                .map(|(&at, found)| self.statement(at, found))
+                .collect(),
             edges,
         }
     }
@@ -129,8 +131,14 @@ impl TreeWriter<'_> {
             for (from, to) in [
                 (format!("special.thread_{axis}"), format!("tid.{axis}")),
                 (format!("special.block_{axis}"), format!("ctaid.{axis}")),
-                (format!("c[0][{}]", constant_offset(size)), format!("ntid.{axis}")),
-                (format!("c[0][{}]", constant_offset(grid)), format!("nctaid.{axis}")),
+                (
+                    format!("c[0][{}]", constant_offset(size)),
+                    format!("ntid.{axis}"),
+                ),
+                (
+                    format!("c[0][{}]", constant_offset(grid)),
+                    format!("nctaid.{axis}"),
+                ),
             ] {
                 text = text.replace(&from, &to);
             }

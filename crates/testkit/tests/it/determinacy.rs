@@ -76,8 +76,7 @@ fn check(program: &ProfiledProgram, seed: u64, fault: DeterminacyFault, outcome:
     };
     let dependence = Dependence::compute(&thread);
     // The random programs branch without a push, so lanes may stay apart.
-    let found =
-        Determinacy::analyse_with_fault(&program.code, &thread, &dependence, false, fault);
+    let found = Determinacy::analyse_with_fault(&program.code, &thread, &dependence, false, fault);
     let without = |excluded: &[Origins]| branches_without(&program, &thread, &found, excluded);
     let mut launch = ProgramLaunch::random(seed, PathOrder::TakenFirst);
     set_params(&mut launch, [3, 5]);

@@ -130,8 +130,10 @@ fn compare_launch(
     let kernel = kernel.expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
     let mut outcome = ComparedCounts::default();
-    let mut runs: Vec<(LaunchFile, PathOrder)> =
-        ORDERS.iter().map(|&order| (launch.clone(), order)).collect();
+    let mut runs: Vec<(LaunchFile, PathOrder)> = ORDERS
+        .iter()
+        .map(|&order| (launch.clone(), order))
+        .collect();
     runs.extend(seeds.map(|seed| {
         let varied = variation(launch, seed);
         (varied.launch, varied.order)
@@ -164,5 +166,10 @@ fn predictions_of_the_repositorys_launches_are_exact() {
         outcome.append(compare_launch(&launch, 0..1));
     }
     assert!(outcome.wrong.is_empty(), "{:?}", outcome.wrong);
-    assert!(outcome.right > outcome.unknown, "{} {}", outcome.right, outcome.unknown);
+    assert!(
+        outcome.right > outcome.unknown,
+        "{} {}",
+        outcome.right,
+        outcome.unknown
+    );
 }
