@@ -129,8 +129,7 @@ enum Origin {
 /// Finds candidates from which, with the equalities and the known forms, all targets follow.
 ///
 /// If the targets include a form for each candidate, no set of less weight suffices. For fewer targets the probes are
-/// those of a basis of least weight that the targets need, improved by exchanges: no probe can be left out, but
-/// another basis may need less.
+/// those of a basis of least weight that the targets need: no probe can be left out, but another basis may need less.
 ///
 /// # Errors
 ///
@@ -138,11 +137,36 @@ enum Origin {
 pub fn find_plan(problem: &PlanProblem) -> Result<MeasurementPlan, NotDerivable> {
     let mut order: Vec<usize> = (0..problem.candidates.len()).collect();
     order.sort_by_key(|&at| problem.candidates.get(at).map(|c| c.weight));
-    plan_in_order(problem, &order)
+    let found = derive_in_order(problem, &order);
+    let missing = found.iter().position(Option::is_none);
+    if let Some(target) = missing {
+        return Err(NotDerivable(target));
+    }
+    let derivations: Vec<Derivation> = found.into_iter().flatten().collect();
+    let used = derivations.iter().flat_map(|derivation| &derivation.probes);
+    let probes: BTreeSet<usize> = used.map(|(at, _)| *at).collect();
+    Ok(MeasurementPlan {
+        probes: probes.into_iter().collect(),
+        derivations,
+    })
 }
 
-/// The plan of the basis that the candidates in this order give.
-fn plan_in_order(problem: &PlanProblem, order: &[usize]) -> Result<MeasurementPlan, NotDerivable> {
+/// Derives those targets that follow from the equalities, the known forms and all candidates, which are all measured.
+/// Returns the plan for these targets, and their indices.
+pub fn plan_with_all(problem: &PlanProblem) -> (MeasurementPlan, Vec<usize>) {
+    let order: Vec<usize> = (0..problem.candidates.len()).collect();
+    let found = derive_in_order(problem, &order);
+    let found = found.into_iter().enumerate();
+    let (targets, derivations) = found.filter_map(|(at, found)| Some((at, found?))).unzip();
+    let plan = MeasurementPlan {
+        probes: order,
+        derivations,
+    };
+    (plan, targets)
+}
+
+/// Expresses each target in the basis that the candidates in this order give.
+fn derive_in_order(problem: &PlanProblem, order: &[usize]) -> Vec<Option<Derivation>> {
     let (mut echelon, mut origins) = free_rows(problem);
     for &at in order {
         let Some(candidate) = problem.candidates.get(at) else {
@@ -152,33 +176,24 @@ fn plan_in_order(problem: &PlanProblem, order: &[usize]) -> Result<MeasurementPl
             origins.push(Origin::Probe(at));
         }
     }
-    let mut probes = BTreeSet::new();
-    let mut derivations = Vec::with_capacity(problem.targets.len());
-    for (number, target) in problem.targets.iter().enumerate() {
-        let combination = echelon.express(&rationals(target));
-        let combination = combination.ok_or(NotDerivable(number))?;
-        let mut derivation = Derivation::default();
-        for (row, factor) in combination {
-            let factor = factor.to_big();
-            match origins.get(row) {
-                Some(&Origin::Equality(at)) => derivation.equalities.push((at, factor)),
-                Some(&Origin::Known(at)) => derivation.known.push((at, factor)),
-                Some(&Origin::Probe(at)) => {
-                    probes.insert(at);
-                    derivation.probes.push((at, factor));
-                }
-                None => return Err(NotDerivable(number)),
+    let targets = problem.targets.iter();
+    targets
+        .map(|target| {
+            let mut derivation = Derivation::default();
+            for (row, factor) in echelon.express(&rationals(target))? {
+                let (terms, at) = match *origins.get(row)? {
+                    Origin::Equality(at) => (&mut derivation.equalities, at),
+                    Origin::Known(at) => (&mut derivation.known, at),
+                    Origin::Probe(at) => (&mut derivation.probes, at),
+                };
+                terms.push((at, factor.to_big()));
             }
-        }
-        derivation.equalities.sort_by_key(|term| term.0);
-        derivation.known.sort_by_key(|term| term.0);
-        derivation.probes.sort_by_key(|term| term.0);
-        derivations.push(derivation);
-    }
-    Ok(MeasurementPlan {
-        probes: probes.into_iter().collect(),
-        derivations,
-    })
+            derivation.equalities.sort_by_key(|term| term.0);
+            derivation.known.sort_by_key(|term| term.0);
+            derivation.probes.sort_by_key(|term| term.0);
+            Some(derivation)
+        })
+        .collect()
 }
 
 /// The echelon form of what costs nothing, with the origin of each row.

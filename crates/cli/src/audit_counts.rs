@@ -20,10 +20,10 @@ pub(crate) struct CountsArguments {
     #[arg(long, value_name = "CSV", conflicts_with_all = ["runs", "seed", "max_instructions", "cycles", "write_facts"], help_heading = "Measured counts")]
     pub(crate) counts: Option<PathBuf>,
     /// Blocks of the measured launch [default: those of --launch]
-    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', num_args = 1..=3, value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
     pub(crate) grid: Vec<u32>,
     /// Threads of a block of the measured launch [default: those of --launch]
-    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', num_args = 1..=3, value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "counts", conflicts_with = "launch", value_delimiter = ',', value_parser = RangedU64ValueParser::<u32>::new().range(1..), help_heading = "Measured counts")]
     pub(crate) block: Vec<u32>,
 }
 
@@ -44,6 +44,8 @@ pub(crate) fn audit_counts(
         let message = "measured counts are of GPU kernels, this is mini-SIMT";
         return Err(Diagnostic::new(message).in_file(library.name()).into());
     }
+    check_axes("--grid", grid)?;
+    check_axes("--block", block)?;
     let measured = input::counts(path)?;
     let launch = match &arguments.launch {
         Some(path) => Some(input::grid(path)?),
@@ -78,6 +80,16 @@ pub(crate) fn audit_counts(
         ref report if report.refused.is_some() || !report.unchecked.is_empty() => NO_BOUND,
         _ => 0,
     })
+}
+
+/// Refuses more than three numbers for a size.
+fn check_axes(option: &str, axes: &[u32]) -> Result<(), CommandError> {
+    match axes.len() > 3 {
+        true => Err(CommandError::Usage(format!(
+            "{option}: more than three numbers"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Returns a size in x, y, z; `None` if it is not stated.

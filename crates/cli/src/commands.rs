@@ -4,14 +4,16 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, RunArguments,
-    SandwichArguments, SplitsArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, QueryArguments,
+    RunArguments, SandwichArguments, SplitsArguments, TemplateArguments,
 };
+use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;
+use crate::probes::{DecodeArguments, ProbesArguments};
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, kernels, list, metrics, predict, run,
-    sandwich, splits,
+    CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, lint, list,
+    metrics, predict, probes, run, sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -37,6 +39,10 @@ pub(crate) enum Command {
     Access(Deferred<AccessArguments>),
     /// Report the branches at which waves of GCN3 may split, with costs, and which to choose
     Splits(Deferred<SplitsArguments>),
+    /// Plan the fewest probes from which all counts of a kernel follow, with the proof
+    Probes(Deferred<ProbesArguments>),
+    /// Reconstruct the counts of a launch from the counters of a plan of probes
+    Decode(Deferred<DecodeArguments>),
     /// Print a template of a facts file, with a line per loop
     Facts(Deferred<TemplateArguments>),
     /// Bound the instructions that a warp of a kernel issues, and the cycles that it takes alone
@@ -45,10 +51,14 @@ pub(crate) enum Command {
     Sandwich(Deferred<SandwichArguments>),
     /// Estimate the time of a kernel from observed times of its parts, with waves that split
     Hybrid(Deferred<HybridArguments>),
+    /// Write a cubin whose kernel counts the executions of its blocks
+    Instrument(Deferred<InstrumentArguments>),
     /// Predict how often each block of a kernel runs in a launch, without running it
     Predict(Deferred<predict::PredictArguments>),
     /// Execute launches without timing and report activity factor, memory intensity, instruction mix and divergence
     Metrics(Deferred<MetricsArguments>),
+    /// Check the control words of kernels: whether each result is present when it is read
+    Lint(Deferred<QueryArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -64,11 +74,15 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Divergence(arguments) => kernels::divergence(&arguments.0),
         Command::Access(arguments) => kernels::access(&arguments.0),
         Command::Splits(arguments) => splits::splits(&arguments.0),
+        Command::Probes(arguments) => probes::probes(&arguments.0),
+        Command::Decode(arguments) => probes::decode(&arguments.0),
         Command::Facts(arguments) => kernels::facts(&arguments.0),
         Command::Bound(arguments) => bound::bound(&arguments.0),
         Command::Sandwich(arguments) => sandwich::sandwich(&arguments.0),
         Command::Hybrid(arguments) => hybrid::hybrid(&arguments.0),
+        Command::Instrument(arguments) => instrument::instrument(&arguments.0),
         Command::Predict(arguments) => predict::predict(&arguments.0),
         Command::Metrics(arguments) => metrics::metrics(&arguments.0),
+        Command::Lint(arguments) => lint::lint(&arguments.0),
     }
 }

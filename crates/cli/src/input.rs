@@ -141,6 +141,13 @@ fn data(launch: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     read(file, &name, MAX_DATA_BYTES)
 }
 
+/// Reads a file of numbers.
+pub(crate) fn contents(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    read(file, &name, MAX_DATA_BYTES)
+}
+
 /// Whether a line of a file starts with a key.
 fn has_key(text: &str, key: &str) -> bool {
     let of_line = |line: &str| line.split('=').next().map(str::trim) == Some(key);
@@ -169,7 +176,8 @@ pub(crate) fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
     MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
 }
 
-fn text(path: &Path) -> Result<String, Diagnostic> {
+/// Reads a file of text.
+pub(crate) fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     utf8(read(file, &name, MAX_BYTES)?, &name)

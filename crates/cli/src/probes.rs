@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
-use warpbound_driver::probes::{
-    ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks,
-};
+use warpbound_driver::probes::{ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks};
 use warpbound_driver::{BoundOptions, PredictOptions};
-use warpbound_report::{KernelReport, to_json};
+use warpbound_report::to_json;
 
 use crate::arguments::{Format, Input, LaunchArguments, OutputArguments, QueryArguments};
 use crate::launches::launch_options;
@@ -142,10 +140,15 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
         move |diagnostic: Diagnostic| diagnostic.in_file(name)
     };
     let plan = ProbePlan::from_json(&input::text(&arguments.plan)?);
-    let plan = plan.map_err(Diagnostic::new).map_err(in_file(&arguments.plan))?;
-    let is_npy = arguments.counters.extension().is_some_and(|extension| extension == "npy");
+    let plan = plan
+        .map_err(Diagnostic::new)
+        .map_err(in_file(&arguments.plan))?;
+    let is_npy = arguments
+        .counters
+        .extension()
+        .is_some_and(|extension| extension == "npy");
     let counters = match is_npy {
-        true => ProbeCounters::from_npy(&input::data(&arguments.counters)?),
+        true => ProbeCounters::from_npy(&input::contents(&arguments.counters)?),
         false => ProbeCounters::from_csv(&input::text(&arguments.counters)?),
     };
     let counters = counters.map_err(in_file(&arguments.counters))?;

@@ -33,6 +33,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
         }
         return match input::launches(&arguments.launch.launch)? {
             Launches::One(grid) => run_functional(&library, arguments, &grid),
+            Launches::Set(set) if arguments.counts.is_some() => {
+                let message = "--counts is for one launch, this is a launch set";
+                Err(Diagnostic::new(message).in_file(set.file.as_str()).into())
+            }
             Launches::Set(set) => run_set(&library, arguments, &set),
         };
     }

@@ -1,6 +1,9 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
+mod waves;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
@@ -10,16 +13,20 @@ use warpbound_isa::Program;
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{ElementType, GlobalMemory, LaunchBuffer, LaunchFile, LaunchVariable};
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
-use warpbound_report::probe_plan::ProbeQuantity;
+use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::{
-    CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeRequest, ProbeStyle, ProbedCode,
-    ProbedQuantity, plan_edits,
+    CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeFault, ProbeRequest, ProbeStyle,
+    ProbedCode, ProbedQuantity, plan_edits,
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
-use crate::{Prepared, ProbeCounters, Session};
+use crate::probes::{ProbeMetric, ProbedBlocks};
+use crate::{
+    BoundOptions, PredictOptions, Prepared, ProbeCounters, ProbeOptions, Session, StatedLaunches,
+};
+
+pub use waves::InstrumentedWaves;
 
 /// Name of the variable with the counters.
 pub const COUNTERS: &str = "warpbound_counters";
@@ -54,6 +61,8 @@ pub struct InstrumentOptions {
     pub counters: CounterKind,
     /// Most registers of a thread; `None` is what a block of the plan's size can have on every chip.
     pub most_registers: Option<u16>,
+    /// Mistake that a test plants.
+    pub fault: Option<ProbeFault>,
 }
 
 /// Instrumented kernel.
@@ -97,7 +106,7 @@ impl Session {
         }
         let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
-            let message = "probes are for code of Maxwell and Pascal";
+            let message = "these probes are for code of Maxwell and Pascal";
             return Err(fail(Diagnostic::new(message)));
         };
         let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
@@ -131,7 +140,8 @@ impl Target<'_> {
         // The digest of the plan is the first word.
         let words = request.counters as u64 + 1;
         let variable = rewriter.add_variable(COUNTERS, 8 * words)?;
-        let liveness = Liveness::compute(&self.prepared.code, self.program, self.cfg);
+        let code = &self.prepared.code;
+        let liveness = Liveness::with_fault(code, self.program, self.cfg, options.fault);
         let probed = ProbedCode {
             code: &self.prepared.code,
             program: self.program,
@@ -140,6 +150,7 @@ impl Target<'_> {
             registers: kernel.registers,
             address_offset: variable.offset,
             first_byte: 8,
+            fault: options.fault,
         };
         let edits = plan_edits(&probed, &request)?;
         self.apply(&mut rewriter, &edits)?;
@@ -306,5 +317,36 @@ impl InstrumentedKernel {
             names: Vec::new(),
             values: words.collect(),
         })
+    }
+}
+
+impl Session {
+    /// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::probe_plan`].
+    pub fn plan_for(
+        &self,
+        kernel: &Kernel,
+        launch: Option<&LaunchFile>,
+        rule: ProbedBlocks,
+        metrics: Vec<ProbeMetric>,
+    ) -> Result<ProbePlan, Diagnostic> {
+        let options = ProbeOptions {
+            bound: BoundOptions {
+                block: launch.map(|launch| launch.block),
+                launches: StatedLaunches {
+                    file: launch.cloned().map(Arc::new),
+                    ..StatedLaunches::default()
+                },
+                ..BoundOptions::default()
+            },
+            launch: launch.cloned().map(Arc::new),
+            rule,
+            metrics,
+            predict: PredictOptions::default(),
+        };
+        self.probe_plan(kernel, &options)
     }
 }

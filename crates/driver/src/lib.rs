@@ -22,6 +22,7 @@ mod instrument;
 mod jobs;
 mod launch_knowledge;
 mod library;
+mod lint;
 mod list;
 mod listeners;
 mod listing;
@@ -47,9 +48,12 @@ pub use facts::FactsUpdate;
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use hybrid::HybridOptions;
-pub use instrument::{COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel};
+pub use instrument::{
+    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
+};
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};
+pub use lint::rewritten;
 pub use measured_counts::{CountsAuditOptions, CountsSource, MeasuredCounts, MeasuredRow};
 pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use predict::{PredictOptions, PredictedCount, Prediction};
@@ -76,8 +80,7 @@ pub use warpbound_launch::{
 };
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
-pub use warpbound_report::{ProbePlan, probe_plan};
-pub use warpbound_rewrite::probes::{CounterHome, ProbeStyle};
+pub use warpbound_rewrite::probes::{CounterHome, ProbeFault, ProbeStyle};
 pub use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
 };

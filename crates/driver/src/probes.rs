@@ -6,7 +6,6 @@ mod decode;
 mod search;
 pub mod system;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
@@ -19,16 +18,16 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 
 use crate::bound::warp_graph_assumptions;
-use crate::{BoundOptions, KernelFlow, Prepared, Session};
+use crate::{BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
+use search::WantedForms;
+use system::{ProbeSystem, holds_in_every_run};
 pub use warpbound_report::probe_plan::{
     DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
     WantedCount,
 };
-use search::WantedForms;
-use system::{ProbeSystem, holds_in_every_run};
 
 /// Options of a plan of probes.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +40,8 @@ pub struct ProbeOptions {
     pub rule: ProbedBlocks,
     /// Wanted counts; none means [`ProbeMetric::Counts`].
     pub metrics: Vec<ProbeMetric>,
-    /// Counts that are known for the launch, by first operation of the block: issues and lanes.
-    pub predicted: BTreeMap<OpIndex, [Option<u64>; 2]>,
+    /// Limits of the prediction of counts, which a plan for a launch rests on.
+    pub predict: PredictOptions,
 }
 
 /// Count rows of a kernel with what a plan reads of the kernel.
@@ -69,7 +68,23 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let knowledge = self.launch(kernel, &options.bound)?;
         let planned = self.planned_kernel(&prepared, &knowledge.context, &options.bound)?;
-        let plan = planned.plan(&self.image.isa().to_string(), &knowledge.context, options);
+        let prediction = match &options.launch {
+            Some(launch) if options.rule != ProbedBlocks::All => {
+                Some(self.predict(&prepared, launch, &options.predict))
+            }
+            _ => None,
+        };
+        let (prediction, why_none) = match prediction {
+            Some(Ok(prediction)) => (Some(prediction), None),
+            Some(Err(why)) => (None, Some(format!("no count is predicted: {why}"))),
+            None => (None, None),
+        };
+        let isa = self.image.isa().to_string();
+        let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
+        let plan = plan.map(|mut plan| {
+            plan.notes.extend(why_none);
+            plan
+        });
         plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
     }
 
@@ -125,6 +140,7 @@ impl PlannedKernel<'_> {
         isa: &str,
         context: &LaunchContext,
         options: &ProbeOptions,
+        prediction: Option<&Prediction>,
     ) -> Result<ProbePlan, Diagnostic> {
         let mut metrics = options.metrics.clone();
         metrics.sort_unstable();
@@ -132,11 +148,10 @@ impl PlannedKernel<'_> {
         if metrics.is_empty() {
             metrics.push(ProbeMetric::Counts);
         }
-        let (warps, threads) = match &options.launch {
-            Some(launch) => launched(launch, context.warp_width)
-                .map_or((None, None), |(w, t)| (Some(w), Some(t))),
-            None => (None, None),
-        };
+        let launch = options.launch.as_deref();
+        let (warps, threads) = launch
+            .and_then(|launch| launched(launch, context.warp_width))
+            .unzip();
         let assumptions = warp_graph_assumptions(&self.flow.warp.used);
         let mut plan = ProbePlan {
             schema: ProbePlan::SCHEMA.to_owned(),
@@ -157,9 +172,13 @@ impl PlannedKernel<'_> {
                 .map(|a| format!("{}: {}", a.id, a.text))
                 .collect(),
             metrics,
+            notes: Vec::new(),
         };
         let wanted = self.wanted(&plan.metrics)?;
-        self.find_probes(&mut plan, &wanted, options)?;
+        if let Some(prediction) = prediction {
+            plan.known = self.known_counts(prediction);
+        }
+        self.find_probes(&mut plan, &wanted)?;
         self.verify(&plan)?;
         Ok(plan)
     }

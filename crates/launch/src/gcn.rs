@@ -6,6 +6,7 @@ mod entry;
 mod kernarg;
 mod packet;
 
+pub use bind::LOADED_FILE;
 pub(crate) use bind::bind;
 pub use entry::WaveEntry;
 

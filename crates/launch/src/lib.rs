@@ -32,6 +32,7 @@ pub use file::{
     ReadFile, Repetition, SetContents, SetLaunch, StartCaches, TexelBuffer, TexelLayout,
     TextureBinding, Vary,
 };
+pub use gcn::LOADED_FILE;
 pub use gcn::WaveEntry;
 pub use launch::{Launch, PathOrder, Size};
 pub use limits::check_limits;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::MetricsReport;
 use crate::report_writer::KernelReport;
 use crate::table::{Align, counted, section, table, wrapped};
 
@@ -161,6 +162,9 @@ pub struct ProbePlan {
     pub derived: Vec<DerivedCount>,
     /// Assumptions that the rows rest on.
     pub assumptions: Vec<String>,
+    /// Further remarks.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<String>,
 }
 
 impl ProbePlan {
@@ -220,7 +224,10 @@ impl ProbePlan {
             ("rule", self.rule.name().to_owned()),
             ("wanted", wanted.join(", ")),
             ("blocks", self.blocks.to_string()),
-            ("probed", format!("{probed} blocks ({} %)", share(probed))),
+            (
+                "probed",
+                format!("{} ({} %)", counted(probed, "block"), share(probed)),
+            ),
             (
                 "counters",
                 format!(
@@ -269,6 +276,68 @@ impl KernelReport for ProbePlan {
         }
         for assumption in &self.assumptions {
             text.push_str(&wrapped(4, assumption));
+        }
+        for note in &self.notes {
+            text.push('\n');
+            text.push_str(&wrapped(2, note));
+        }
+        text
+    }
+}
+
+/// Counts that follow from the counters of a plan.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DecodedReport {
+    /// Always `warpbound.decoded/1`.
+    pub schema: &'static str,
+    /// Demangled name.
+    pub kernel: String,
+    /// Digest of the code.
+    pub code: String,
+    /// Number of counters.
+    pub counters: usize,
+    /// Wanted counts, in the order of blocks.
+    pub values: Vec<DecodedValue>,
+    /// Metrics, if the plan gives the counts of all blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<MetricsReport>,
+}
+
+/// Value of a count.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DecodedValue {
+    /// Counted quantity.
+    pub count: String,
+    /// Source line of the block.
+    pub source: Option<String>,
+    /// Its value.
+    pub value: u64,
+}
+
+impl DecodedReport {
+    /// Name and version of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.decoded/1";
+
+    /// The report as text.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}\n  {} follow from {}\n",
+            self.kernel,
+            counted(self.values.len(), "count"),
+            counted(self.counters, "counter")
+        );
+        let rows = self.values.iter().map(|value| {
+            vec![
+                value.count.clone(),
+                value.value.to_string(),
+                value.source.clone().unwrap_or_default(),
+            ]
+        });
+        let columns = [Align::Left, Align::Right, Align::Left];
+        section(&mut text, &columns, vec!["count", "value", "source"], rows);
+        if let Some(metrics) = &self.metrics {
+            text.push('\n');
+            text.push_str(&metrics.text(false));
         }
         text
     }

@@ -273,7 +273,7 @@ impl EditedCode {
         while place > index + 1 && self.instrs.get(place - 1).is_some_and(is_padding) {
             place -= 1;
         }
-        // The last instruction may fall through, e.g. a call that never returns: then behind the loop that follows it.
+        // The last instruction may fall through, e.g. a call that never returns: then after the loop that follows it.
         (place..=end).find(|&place| {
             let last = place.checked_sub(1).and_then(|last| self.instrs.get(last));
             last.is_some_and(|last| references::never_falls_through(self.arch, last))
@@ -309,6 +309,11 @@ impl EditedCode {
             self.replaced = true;
         }
         Ok(())
+    }
+
+    /// Marks the code as edited, so that it is laid out again.
+    pub fn lay_out_anew(&mut self) {
+        self.replaced = true;
     }
 
     /// Whether a register holds a target.

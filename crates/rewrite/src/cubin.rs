@@ -94,6 +94,18 @@ impl<'a> CubinRewriter<'a> {
             .ok_or_else(|| no_such_kernel(kernel))
     }
 
+    /// Takes the code of all kernels apart, so that it is laid out again also without insertions.
+    ///
+    /// # Errors
+    ///
+    /// If the code of a kernel cannot be read.
+    pub fn take_all_apart(&mut self) -> Result<(), Diagnostic> {
+        for kernel in self.code_names() {
+            self.code(&kernel)?.lay_out_anew();
+        }
+        Ok(())
+    }
+
     /// Index of the section with the code of a kernel.
     fn code_section(&self, kernel: &str) -> Result<usize, Diagnostic> {
         let named = self.elf.section_named(&format!(".text.{kernel}"));

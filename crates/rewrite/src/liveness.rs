@@ -12,6 +12,19 @@ use warpbound_isa::nvidia::{LatencyKind, SassInstr, SassProgram};
 
 use crate::register_set::RegisterSet;
 
+/// Mistakes that tests plant, to show that they are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProbeFault {
+    /// A write under a guard ends a live range.
+    GuardedWritesKill,
+    /// No register counts as one that the program names.
+    NothingUsed,
+    /// Instructions before a probe keep their control words.
+    KeepsPairs,
+    /// Additions to memory do not wait until the value of the one before was read.
+    SharesScoreboard,
+}
+
 /// Registers in use at each operation of a kernel.
 pub struct Liveness {
     /// By operation: registers that a lane about to execute it may read before it writes them.
@@ -25,18 +38,33 @@ pub struct Liveness {
     scoreboards: Vec<u8>,
     /// Registers that an operation of the kernel reads or writes, reached or not.
     used: RegisterSet,
+    fault: Option<ProbeFault>,
 }
 
 impl Liveness {
     /// Computes the registers in use at each operation of `code`, from its thread-level graph. At operations that no
     /// lane reaches all registers are in use.
     pub fn compute(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Liveness {
+        Liveness::with_fault(code, program, cfg, None)
+    }
+
+    /// As [`Liveness::compute`], with a mistake.
+    pub fn with_fault(
+        code: &Code,
+        program: &SassProgram,
+        cfg: &ThreadCfg,
+        fault: Option<ProbeFault>,
+    ) -> Liveness {
         let mut liveness = Liveness {
             live: vec![RegisterSet::default(); code.ops.len()],
             in_flight: vec![RegisterSet::default(); code.ops.len()],
             unprotected: vec![RegisterSet::default(); code.ops.len()],
             scoreboards: vec![0; code.ops.len()],
-            used: used_registers(code),
+            used: match fault {
+                Some(ProbeFault::NothingUsed) => RegisterSet::default(),
+                _ => used_registers(code),
+            },
+            fault,
         };
         liveness.find_live(code, cfg);
         liveness.find_in_flight(code, program, cfg);
@@ -108,7 +136,7 @@ impl Liveness {
             let mut live = live_after(cfg, &at_entry, node);
             for at in ops_of(&blocks, node).rev() {
                 if let Some(op) = code.get(at) {
-                    step_back(op, &mut live);
+                    step_back(op, &mut live, self.fault);
                 }
             }
             if at_entry[node].join(&live) {
@@ -121,7 +149,7 @@ impl Liveness {
             let mut live = live_after(cfg, &at_entry, node.index());
             for at in cfg.space.block(node).ops().rev() {
                 if let (Some(op), Some(slot)) = (code.get(at), self.live.get_mut(at.index())) {
-                    step_back(op, &mut live);
+                    step_back(op, &mut live, self.fault);
                     slot.join(&live);
                 }
             }
@@ -198,8 +226,8 @@ fn live_after(cfg: &ThreadCfg, at_entry: &[RegisterSet], node: usize) -> Registe
 
 /// Turns the registers that are live after an operation into those live before it. Only writes of all lanes that execute
 /// the operation end a live range: where the condition fails, the old value stays.
-fn step_back(op: &Op, live: &mut RegisterSet) {
-    if op.condition.is_always() {
+fn step_back(op: &Op, live: &mut RegisterSet, fault: Option<ProbeFault>) {
+    if op.condition.is_always() || fault == Some(ProbeFault::GuardedWritesKill) {
         op.writes.iter().for_each(|&cell| live.remove(cell));
     }
     let reads = op.reads.iter().copied().chain(op.condition.cells());

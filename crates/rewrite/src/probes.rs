@@ -18,6 +18,7 @@ use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::{ControlWord, SassProgram};
 
 use crate::liveness::Liveness;
+pub use crate::liveness::ProbeFault;
 pub use allocation::CounterHome;
 use allocation::{Allocation, AllocationInputs};
 pub use sequence::ProbeInstr;
@@ -86,6 +87,8 @@ pub struct ProbedCode<'a> {
     pub address_offset: u32,
     /// Bytes in the variable before the counters of this kernel, which have eight each.
     pub first_byte: u32,
+    /// Mistake that a test plants.
+    pub fault: Option<ProbeFault>,
 }
 
 /// Place of inserted instructions among the jumps to an operation.
@@ -225,7 +228,9 @@ impl ProbeEdits {
         }
         let before = insertion.at.0.checked_sub(1).map(OpIndex);
         let instr = before.and_then(|before| probed.program.instrs.get(before.index()));
-        if let (Some(before), Some(instr)) = (before, instr) {
+        if let (Some(before), Some(instr)) = (before, instr)
+            && probed.fault != Some(ProbeFault::KeepsPairs)
+        {
             let apart = sequence::apart(probed.program, instr);
             if apart != instr.control {
                 self.controls.insert(before, apart);

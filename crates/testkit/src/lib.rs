@@ -31,6 +31,7 @@ pub mod predictions;
 pub mod probe_plans;
 pub mod probes;
 pub mod random;
+pub mod rewriting;
 pub mod targets;
 pub mod wave_issue_rules;
 pub mod wave_programs;

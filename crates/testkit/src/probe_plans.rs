@@ -4,15 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
+use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_bound::plan::certificate::verify_plan;
 use warpbound_bound::plan::{LinearForm, Measurable, MeasurementPlan, PlanProblem, find_plan};
-use warpbound_driver::KernelFlow;
 use warpbound_driver::probes::system::ProbeSystem;
+use warpbound_driver::{KernelFlow, Prepared};
 use warpbound_ir::{Code, OpIndex};
+use warpbound_launch::{LaunchFile, PathOrder, bind};
+use warpbound_load::Image;
 use warpbound_simt::counts::CountRow;
 use warpbound_simt::lanes_of;
 use warpbound_simt::warp::WarpModel;
+use warpbound_simulate::functional::{Counts, launch};
 
 use crate::execute::{Ending, NoLabels, RunSeed, Warp, mix};
 use crate::generate::{exotic, jump_or_call, structured, two_headers, unstructured};
@@ -108,19 +112,23 @@ impl BlockPlan {
         let rank_of = |chosen: u32| {
             let mut rows = Residues::default();
             let bits = (0..forms.len()).filter(|bit| chosen >> bit & 1 == 1);
-            bits.filter(|&bit| rows.insert_rest(forms[bit].clone())).count()
+            bits.filter(|&bit| rows.insert_rest(forms[bit].clone()))
+                .count()
         };
         let needed = rank_of(u32::MAX);
         let weight = |chosen: u32| -> u64 {
             let bits = (0..forms.len()).filter(|bit| chosen >> bit & 1 == 1);
-            bits.map(|bit| self.problem.candidates[candidates[bit]].weight).sum()
+            bits.map(|bit| self.problem.candidates[candidates[bit]].weight)
+                .sum()
         };
         let mut sets: Vec<(u64, u32)> = (0..1_u32 << forms.len())
             .filter(|chosen| chosen.count_ones() as usize == needed)
             .map(|chosen| (weight(chosen), chosen))
             .collect();
         sets.sort_unstable();
-        let best = sets.into_iter().find(|&(_, chosen)| rank_of(chosen) == needed);
+        let best = sets
+            .into_iter()
+            .find(|&(_, chosen)| rank_of(chosen) == needed);
         best.map(|(weight, _)| weight)
     }
 
@@ -283,7 +291,7 @@ pub fn random_plans(
             4 => two_headers(&mut rng),
             _ => structured(&mut rng),
         };
-        let launch = LaunchContext {
+        let context = LaunchContext {
             warp_width: [4, 8, 32][rng.usize(0..3)],
             ..LaunchContext::default()
         };
@@ -297,7 +305,7 @@ pub fn random_plans(
             contexts,
             ..Limits::default()
         };
-        let Ok(flow) = KernelFlow::analyse(&code, &launch, &model, &limits) else {
+        let Ok(flow) = KernelFlow::analyse(&code, &context, &model, &limits) else {
             continue;
         };
         if !flow.external_names().is_empty() {
@@ -309,7 +317,7 @@ pub fn random_plans(
         total.blocks += system.blocks.len();
         total.probes += plan.plan.probes.len();
         for run in 0..RUNS {
-            let all = live_lanes_of_first_warp(&launch);
+            let all = live_lanes_of_first_warp(&context);
             let lanes = match run % 3 {
                 0 => (rng.u64(..) & all).max(1),
                 _ => all,
@@ -322,23 +330,25 @@ pub fn random_plans(
                 max_steps: MAX_STEPS,
                 fault: None,
             };
-            let Some(counted) = counted(&code, &launch, run) else {
+            let Some(counted) = counted(&code, &context, run) else {
                 continue;
             };
             total.runs += 1;
             let threads = u64::from(lanes.count_ones());
             let wrong = plan.differences(1, threads, &counted);
             let wrong = wrong.into_iter().take(1);
-            total.wrong.extend(wrong.map(|what| format!("program {number}: {what}")));
+            total
+                .wrong
+                .extend(wrong.map(|what| format!("program {number}: {what}")));
         }
     }
     total
 }
 
 /// Counts the operations of a run; `None` if it does not end.
-fn counted(code: &Code, launch: &LaunchContext, run: RunSeed) -> Option<CountedOps> {
+fn counted(code: &Code, context: &LaunchContext, run: RunSeed) -> Option<CountedOps> {
     let mut counted = CountedOps::new();
-    let ending = Warp::new(code, launch, run, NoLabels).run(|event| {
+    let ending = Warp::new(code, context, run, NoLabels).run(|event| {
         if let Some(top) = event.before.top() {
             let counts = counted.entry(top.next.op).or_default();
             counts[0] += 1;
@@ -348,7 +358,26 @@ fn counted(code: &Code, launch: &LaunchContext, run: RunSeed) -> Option<CountedO
     (ending == Ending::Finished).then_some(counted)
 }
 
-/// Operations that begin blocks of a system.
-pub fn block_heads(system: &ProbeSystem) -> BTreeSet<OpIndex> {
-    system.blocks.keys().copied().collect()
+/// Number of blocks of a code without the targets of its indirect jumps.
+pub fn blocks_of(code: &Code) -> usize {
+    Blocks::build(code, &BTreeSet::new()).len()
+}
+
+/// Counts of each operation in a functional run of a launch of a cubin.
+///
+/// # Errors
+///
+/// The fault of a run that has one.
+pub fn run_counts(
+    contents: &[u8],
+    prepared: &Prepared<'_>,
+    launched: &LaunchFile,
+    order: PathOrder,
+    max_instructions: u64,
+) -> Result<Counts, String> {
+    let image = Image::parse(contents).map_err(|why| why.to_string())?;
+    let (kernel, code) = (prepared.kernel, &prepared.code);
+    let bound = bind(launched, &image, kernel, code, order, max_instructions);
+    let (run, mut memory) = bound.map_err(|why| why.to_string())?;
+    launch(code, &run, &mut memory).map_err(|fault| format!("{fault:?}"))
 }

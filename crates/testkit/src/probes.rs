@@ -3,13 +3,20 @@
 //! The counts come from the simulator, which counts every instruction that it issues; of the instrumentation only the map
 //! from old to new addresses is used. Counts of another run may differ where the schedule decides them.
 
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_driver::probe_plan::ProbeQuantity;
+use warpbound_driver::probes::{ProbePlan, ProbeQuantity};
 use warpbound_driver::{
-    CounterKind, InstrumentedKernel, Prepared, ProbePlan, RunOptions, Session, TimedOptions,
+    CounterKind, InstrumentedKernel, Prepared, RunOptions, Session, TimedOptions,
 };
+use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::Program;
+use warpbound_isa::nvidia::{ControlWord, NewOperand, Opcode, WordBuilder};
 use warpbound_launch::{GlobalMemory, LaunchFile, compare_buffers};
 use warpbound_load::Kernel;
+use warpbound_rewrite::liveness::{Liveness, ProbeFault};
+use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::Silent;
 
@@ -78,7 +85,7 @@ impl ProbedKernel<'_> {
                 session.execute_to_end(&prepared, &launch, &RunOptions::default())?
             }
             ProbedTime::Timed(options) => {
-                let warpbound_isa::Program::Nvidia(program) = &prepared.program else {
+                let Program::Nvidia(program) = &prepared.program else {
                     return Err(Diagnostic::new("the kernel is not of NVIDIA"));
                 };
                 let machine = options.machine.select(options.selection);
@@ -96,6 +103,38 @@ impl ProbedKernel<'_> {
             .map(|d| d.to_string());
         self.compare(&prepared, &counts, &memory, &mut run)?;
         Ok(run)
+    }
+
+    /// Instructions that issued together with the next one of the original kernel and now do so with another one; and
+    /// those that keep an operand for an instruction that no longer follows.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be loaded.
+    pub fn split_pairs(&self) -> Result<Vec<String>, Diagnostic> {
+        let session = Session::open("instrumented", &self.instrumented.bytes)?;
+        let kernel = kernel_of(&session, &self.original.kernel.name)?;
+        let prepared = session.prepare(kernel)?;
+        let (Program::Nvidia(old), Program::Nvidia(new)) =
+            (&self.original.program, &prepared.program)
+        else {
+            return Err(Diagnostic::new("the kernel is not of NVIDIA"));
+        };
+        let mut split = Vec::new();
+        for pair in old.instrs.windows(2) {
+            let [first, second] = pair else { continue };
+            let moved = |at| new.index_of(self.instrumented.moved(at)?);
+            let (Some(first_at), Some(second_at)) = (moved(first.addr), moved(second.addr)) else {
+                split.push(format!("{}: no new address", first.addr));
+                continue;
+            };
+            let control = new.instrs.get(first_at).map(|instr| instr.control);
+            let is_pair = control.is_some_and(|control| control.dual_issue());
+            if is_pair && second_at != first_at + 1 {
+                split.push(format!("{}: the pair is split", first.addr));
+            }
+        }
+        Ok(split)
     }
 
     /// Compares the counters with the counts of the run.
@@ -188,4 +227,82 @@ pub fn plain_cycles(
 ) -> Result<u64, Diagnostic> {
     let (result, _) = session.simulate_to_end(prepared, launch, options, &mut Silent)?;
     Ok(result.cycles.0.0)
+}
+
+/// Overwrites the registers that liveness calls free with random numbers, at one in four operations, and runs a launch.
+/// Returns the first element of a buffer that is not as expected, or the fault of the run.
+///
+/// # Errors
+///
+/// The kernel cannot be rewritten.
+pub fn overwrite_free_registers(
+    contents: &[u8],
+    kernel: &str,
+    launch: &LaunchFile,
+    fault: Option<ProbeFault>,
+    seed: u64,
+) -> Result<Option<String>, Diagnostic> {
+    let session = Session::open("original", contents)?;
+    let found = session.kernels(Some(kernel))?;
+    let Some(kernel) = found.first() else {
+        return Err(Diagnostic::new("there is no such kernel"));
+    };
+    let original = session.prepare(kernel)?;
+    let Program::Nvidia(program) = &original.program else {
+        return Err(Diagnostic::new("the kernel is not of NVIDIA"));
+    };
+    let refused = |refusal: warpbound_analyse::Refusal| Diagnostic::new(refusal.reason.to_string());
+    let cfg = ThreadCfg::build(&original.code, &Limits::default()).map_err(refused)?;
+    let liveness = Liveness::with_fault(&original.code, program, &cfg, fault);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut rewriter = CubinRewriter::open(contents)?;
+    let code = rewriter.code(&kernel.name)?;
+    for (index, op) in original.code.ops.iter().enumerate() {
+        let at = OpIndex(index as u32);
+        if random.u8(0..4) != 0 {
+            continue;
+        }
+        let top = kernel.registers.min(255) as u8;
+        let registers = (0..top).filter(|&r| liveness.is_free(at, Cell::gpr(r)));
+        let mut garbage = Vec::new();
+        for register in registers {
+            let number = NewOperand::int(i64::from(random.u32(..)));
+            let operands = [NewOperand::reg(register), number];
+            let word = WordBuilder::new(program.arch(), Opcode::Mov32i)
+                .operands(&operands)
+                .build();
+            let word = word.map_err(|error| Diagnostic::new(error.to_string()))?;
+            garbage.push(NewInstr::new(word, ControlWord::of_slot(0x7f1, 0)));
+        }
+        for pred in (0..7).filter(|&pred| liveness.is_free(at, Cell::pred(pred))) {
+            let value = match random.bool() {
+                true => NewOperand::pred(None),
+                false => NewOperand::not_pred(None),
+            };
+            let all = NewOperand::pred(None);
+            let operands = [NewOperand::pred(Some(pred)), all, value, all, all];
+            let and = [warpbound_isa::nvidia::Modifier::And; 2];
+            let word = WordBuilder::new(program.arch(), Opcode::Psetp)
+                .modifiers(&and)
+                .operands(&operands)
+                .build();
+            let word = word.map_err(|error| Diagnostic::new(error.to_string()))?;
+            garbage.push(NewInstr::new(word, ControlWord::of_slot(0x7fd, 0)));
+        }
+        code.insert_before(op.addr, Entry::All, garbage)?;
+    }
+    let written = rewriter.finish()?;
+    let session = Session::open("overwritten", &written)?;
+    let kernel = kernel_of(&session, &kernel.name)?;
+    let prepared = session.prepare(kernel)?;
+    let options = RunOptions {
+        max_instructions: Some(100_000_000),
+        ..RunOptions::default()
+    };
+    match session.execute_to_end(&prepared, launch, &options) {
+        Ok((_, memory)) => Ok(compare_buffers(launch, &memory)
+            .mismatch
+            .map(|d| d.to_string())),
+        Err(fault) => Ok(Some(fault.to_string())),
+    }
 }

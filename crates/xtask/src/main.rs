@@ -32,15 +32,17 @@ mod monotone;
 mod nvdisasm;
 mod nvrtc;
 mod oracle;
+mod paper_metrics;
+mod plan_check;
 mod predict_check;
 mod probe_check;
 mod probe_overhead;
-mod paper_metrics;
 mod profiles;
 mod rebuilt;
 mod replay;
 mod repository;
 mod reproduce_splitting;
+mod rewrite_check;
 mod sandwiches;
 mod survey;
 mod tables;
@@ -112,6 +114,12 @@ const COMMANDS: &[Command] = &[
         run: encode_check::run,
     },
     Command {
+        name: "rewrite-check",
+        summary: "write cubins again, with and without insertions, and compare results and disassembly",
+        help: rewrite_check::HELP,
+        run: rewrite_check::run,
+    },
+    Command {
         name: "life-ranges",
         summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
         help: life_ranges::HELP,
@@ -122,6 +130,12 @@ const COMMANDS: &[Command] = &[
         summary: "run single warps with each parameter of the machine at its slow end: none may be faster",
         help: monotone::HELP,
         run: monotone::run,
+    },
+    Command {
+        name: "plan-check",
+        summary: "plans of probes: sizes, forged proofs, the optimum by enumeration, counts of all own launches",
+        help: plan_check::HELP,
+        run: plan_check::run,
     },
     Command {
         name: "replay",

@@ -4,13 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_base::Diagnostic;
-use warpbound_driver::probe_plan::{ProbeMetric, ProbedBlocks};
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{
-    BoundOptions, CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, ProbeOptions,
-    ProbePlan, ProbeStyle, Session, TimedOptions,
+    CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, ProbeStyle, Session, TimedOptions,
 };
-use warpbound_launch::{LaunchFile, StartCaches};
+use warpbound_launch::StartCaches;
 use warpbound_load::Kernel;
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime};
@@ -94,27 +92,6 @@ pub(crate) fn own_kernels(
         bail!("no kernel with these names");
     }
     Ok(found)
-}
-
-/// Returns the plan of a kernel for a launch.
-pub(crate) fn plan_of(
-    session: &Session,
-    kernel: &Kernel,
-    launch: &LaunchFile,
-    rule: ProbedBlocks,
-    metric: ProbeMetric,
-) -> Result<ProbePlan, Diagnostic> {
-    let options = ProbeOptions {
-        bound: BoundOptions {
-            block: Some(launch.block),
-            ..BoundOptions::default()
-        },
-        launch: Some(std::sync::Arc::new(launch.clone())),
-        rule,
-        metrics: vec![metric],
-        ..ProbeOptions::default()
-    };
-    session.probe_plan(kernel, &options)
 }
 
 /// Returns the options of runs with time: jetson-tx2 with warm caches.
@@ -253,15 +230,17 @@ fn check_kernel(
                 style,
                 counters,
                 most_registers: None,
+                fault: None,
             };
-            let made = plan_of(&own.session, kernel, &launch, rule, ProbeMetric::Counts).and_then(
-                |plan| {
+            let made = own
+                .session
+                .plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts])
+                .and_then(|plan| {
                     let made = own
                         .session
                         .instrument(&own.contents, kernel, &plan, &options)?;
                     Ok((plan, made))
-                },
-            );
+                });
             let (plan, instrumented) = match made {
                 Ok(made) => made,
                 Err(error) => {

@@ -4,11 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_driver::probe_plan::{ProbeMetric, ProbedBlocks};
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{CounterKind, InstrumentOptions, ProbeStyle, TimedOptions};
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime, plain_cycles};
 
-use crate::probe_check::{OwnKernel, own_kernels, plan_of, timed_options};
+use crate::probe_check::{OwnKernel, own_kernels, timed_options};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
@@ -219,11 +219,14 @@ fn row(own: &OwnKernel, number: u64, timed: &TimedOptions) -> anyhow::Result<Row
         probes: 0,
     };
     for (kind, (_, rule, style, counters)) in KINDS.into_iter().enumerate() {
-        let plan = plan_of(&own.session, kernel, &launch, rule, ProbeMetric::Activity)?;
+        let plan =
+            own.session
+                .plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Activity])?;
         let options = InstrumentOptions {
             style,
             counters,
             most_registers: None,
+            fault: None,
         };
         let Ok(instrumented) = own
             .session

@@ -18,6 +18,7 @@ mod kernels;
 mod launch_sets;
 mod launches;
 mod libraries;
+mod measured_counts;
 mod msimt;
 mod msimt_refusals;
 mod odd_kernels;

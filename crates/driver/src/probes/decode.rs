@@ -8,11 +8,12 @@ use warpbound_bound::plan::certificate::verify_plan;
 use warpbound_bound::plan::{Derivation, MeasurementPlan, Multiplier};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::ProbePlan;
 use warpbound_report::probe_plan::{ProbeQuantity, WantedCount};
+use warpbound_report::{DecodedReport, DecodedValue, ProbePlan};
 
 use super::{PlannedKernel, ProbeCounters, launched};
 use crate::block_counts::{BlockCount, BlockCounts};
+use crate::metrics::{MetricsBasis, metrics_with};
 use crate::{BoundOptions, Session};
 
 /// Counts that follow from the counters of a plan.
@@ -59,6 +60,47 @@ impl Session {
         planned.verify(plan).map_err(fail)?;
         let start = starts(plan, launch).map_err(fail)?;
         planned.values(plan, &counters.values, start).map_err(fail)
+    }
+}
+
+impl Session {
+    /// Reports the counts that follow from the counters of a plan, with the metrics where all counts of blocks do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::decode_counters`].
+    pub fn decoded(
+        &self,
+        kernel: &Kernel,
+        plan: &ProbePlan,
+        counters: &ProbeCounters,
+        launch: Option<&LaunchFile>,
+    ) -> Result<DecodedReport, Diagnostic> {
+        let decoded = self.decode_counters(kernel, plan, counters, launch)?;
+        let prepared = self.prepare(kernel)?;
+        let basis = MetricsBasis {
+            block_threads: plan
+                .block
+                .map(|block| block.iter().map(|&axis| u64::from(axis)).product()),
+            ..MetricsBasis::default()
+        };
+        let metrics = || metrics_with(&prepared, &decoded.blocks, plan.warp_width, &basis);
+        let values = decoded.values.iter().map(|(of, &value)| DecodedValue {
+            count: name_of(of),
+            source: match of {
+                WantedCount::Block(at, _) => prepared.source(CodeAddr(*at)),
+                WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
+            },
+            value,
+        });
+        Ok(DecodedReport {
+            schema: DecodedReport::SCHEMA,
+            kernel: kernel.demangled(),
+            code: plan.code.clone(),
+            counters: plan.probes.len(),
+            values: values.collect(),
+            metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
+        })
     }
 }
 
@@ -152,7 +194,7 @@ fn starts(plan: &ProbePlan, launch: Option<&LaunchFile>) -> Result<[Option<u64>;
         return Err(Diagnostic::new(message));
     }
     let start = launched(launch, plan.warp_width);
-    let (warps, threads) = start.map_or((None, None), |(w, t)| (Some(w), Some(t)));
+    let (warps, threads) = start.unzip();
     let differs = |planned: Option<u64>, now| planned.is_some() && planned != now;
     if differs(plan.warps, warps) || differs(plan.threads, threads) {
         return Err(Diagnostic::new("the plan is for a launch of another size"));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_base::Diagnostic;
 use warpbound_bound::plan::{
     Derivation, LinearForm, Measurable, MeasurementPlan, Multiplier, NotDerivable, PlanProblem,
-    find_plan,
+    find_plan, plan_with_all,
 };
 use warpbound_ir::OpIndex;
 use warpbound_report::ProbePlan;
@@ -13,7 +13,9 @@ use warpbound_report::probe_plan::{
     DerivedCount, KnownBlockCount, Probe, ProbeQuantity, ProbedBlocks, WantedCount,
 };
 
-use super::{PlannedKernel, ProbeOptions, QUANTITIES};
+use super::{PlannedKernel, QUANTITIES};
+use crate::Prediction;
+use crate::divergence::determinacy_of;
 
 /// Wanted counts with their forms.
 pub(super) type WantedForms = Vec<(WantedCount, LinearForm)>;
@@ -28,16 +30,12 @@ const LANE_COST: u64 = 2;
 const SECOND_COST: u64 = 1;
 
 impl PlannedKernel<'_> {
-    /// Fills in the known counts, the probes and the derivations of a plan.
+    /// Fills in the probes and the derivations of a plan.
     pub(super) fn find_probes(
         &self,
         plan: &mut ProbePlan,
         wanted: &WantedForms,
-        options: &ProbeOptions,
     ) -> Result<(), Diagnostic> {
-        if options.rule == ProbedBlocks::Plan {
-            plan.known = self.known_counts(&options.predicted);
-        }
         let mut problem = PlanProblem {
             equalities: self.system.equalities.clone(),
             known: vec![self.system.warps.clone(), self.system.threads.clone()],
@@ -49,7 +47,7 @@ impl PlannedKernel<'_> {
                 .known
                 .extend(self.form_at(count.at, count.quantity).cloned());
         }
-        let order: Vec<(OpIndex, ProbeQuantity)> = QUANTITIES
+        let mut order: Vec<(OpIndex, ProbeQuantity)> = QUANTITIES
             .iter()
             .flat_map(|&quantity| {
                 self.system
@@ -58,7 +56,7 @@ impl PlannedKernel<'_> {
                     .map(move |&first| (first, quantity))
             })
             .collect();
-        let chosen = match options.rule {
+        let chosen = match plan.rule {
             ProbedBlocks::Plan => self.least_weight(problem, &order, wanted)?,
             ProbedBlocks::All => {
                 // Equalities and known counts are left out, so that nothing but the counters is trusted.
@@ -66,29 +64,40 @@ impl PlannedKernel<'_> {
                 problem.known.clear();
                 problem.candidates = self.candidates(&order, &BTreeSet::new());
                 problem.targets = wanted.iter().map(|(_, form)| form.clone()).collect();
-                let found = find_plan(&problem).map_err(|at| underivable(wanted, at))?;
-                (found, problem)
+                find_plan(&problem).map_err(|at| underivable(wanted, at))?
             }
             ProbedBlocks::Tainted => {
-                let message = "the rule of tainted blocks needs the divergence of the kernel";
-                return Err(Diagnostic::new(message));
+                let tainted = determinacy_of(&self.prepared.code, &self.flow).tainted_blocks();
+                order.retain(|(first, _)| tainted.contains(first));
+                problem.candidates = self.candidates(&order, &BTreeSet::new());
+                problem.targets = wanted.iter().map(|(_, form)| form.clone()).collect();
+                let (found, followed) = plan_with_all(&problem);
+                let missing = wanted.len() - followed.len();
+                if missing > 0 {
+                    plan.notes.push(format!(
+                        "{missing} of {} wanted counts do not follow from the blocks that this rule probes",
+                        wanted.len()
+                    ));
+                }
+                let followed = followed
+                    .into_iter()
+                    .filter_map(|at| wanted.get(at).cloned());
+                self.fill_in(plan, &order, &followed.collect(), &found);
+                return Ok(());
             }
         };
-        self.fill_in(plan, &order, wanted, &chosen.0);
+        self.fill_in(plan, &order, wanted, &chosen);
         Ok(())
     }
 
     /// Lists what is predicted, in the order of blocks.
-    fn known_counts(
-        &self,
-        predicted: &BTreeMap<OpIndex, [Option<u64>; 2]>,
-    ) -> Vec<KnownBlockCount> {
+    pub(super) fn known_counts(&self, prediction: &Prediction) -> Vec<KnownBlockCount> {
         let mut known = Vec::new();
-        for (first, values) in predicted {
+        for (first, count) in &prediction.counts {
             if !self.system.blocks.contains_key(first) {
                 continue;
             }
-            for (quantity, value) in QUANTITIES.into_iter().zip(values) {
+            for (quantity, value) in QUANTITIES.into_iter().zip([count.issues, count.lanes]) {
                 known.extend(value.map(|value| KnownBlockCount {
                     at: self.addr(*first).0,
                     quantity,
@@ -106,7 +115,7 @@ impl PlannedKernel<'_> {
         mut problem: PlanProblem,
         order: &[(OpIndex, ProbeQuantity)],
         wanted: &WantedForms,
-    ) -> Result<(MeasurementPlan, PlanProblem), Diagnostic> {
+    ) -> Result<MeasurementPlan, Diagnostic> {
         let is_of = |number: usize, quantity| order.get(number).is_some_and(|of| of.1 == quantity);
         problem.candidates = self.candidates(order, &BTreeSet::new());
         problem.targets = wanted.iter().map(|(_, form)| form.clone()).collect();
@@ -117,8 +126,7 @@ impl PlannedKernel<'_> {
             .filter(|&&at| is_of(at, ProbeQuantity::Issues));
         let probed = issues.filter_map(|&at| order.get(at).map(|of| of.0));
         problem.candidates = self.candidates(order, &probed.collect());
-        let second = find_plan(&problem).map_err(|at| underivable(wanted, at))?;
-        Ok((second, problem))
+        find_plan(&problem).map_err(|at| underivable(wanted, at))
     }
 
     /// Lists the counters of all blocks with their costs, where the executions of the `probed` blocks are counted.

@@ -39,7 +39,7 @@ impl BlockForms {
     }
 }
 
-/// Linear relations between the counts of the blocks of a kernel, summed over the warps of a launch (SOUNDNESS 14).
+/// Linear relations between the counts of the blocks of a kernel, summed over the warps of a launch (SOUNDNESS 16).
 ///
 /// Unknowns are the variables of the kernel's count rows. Where masks are written by operations, the active lanes of
 /// each block are one unknown more, which no row relates to others.
@@ -121,7 +121,7 @@ impl ProbeSystem {
 }
 
 /// Whether a count row holds with equality in every run of a warp that ends, and so for sums over warps: the flow of the
-/// warp and of its lanes (SOUNDNESS 14.1). The starts are known numbers instead; all other rows are inequalities.
+/// warp and of its lanes (SOUNDNESS 16.1). The starts are known numbers instead; all other rows are inequalities.
 pub fn holds_in_every_run(row: &CountRow) -> bool {
     row.family == RowFamily::Flow && row.relation == RowRelation::Exactly && row.constant == 0
 }

@@ -2,6 +2,7 @@
 
 use super::fields::Encoding;
 use super::form::{FieldKind, FormOperand, GcnForm, VectorExtension, table};
+use super::opcode::GcnOpcode;
 use super::operand::{Dpp, GcnModifiers, GcnOperand, GcnValue, GcnView, OperandAccess, Sdwa};
 use super::program::GcnInstr;
 use super::rows;
@@ -9,6 +10,42 @@ use crate::BranchTarget;
 use warpbound_base::{BitRange, CodeAddr};
 
 impl GcnView {
+    /// Instruction with an opcode in a format, with values of its operands in spelled order and with modifiers; it has
+    /// neither SDWA nor DPP, and no operand is negated. `None` if no form has as many operands.
+    pub fn new(
+        opcode: GcnOpcode,
+        encoding: Encoding,
+        values: &[GcnValue],
+        modifiers: GcnModifiers,
+    ) -> Option<GcnView> {
+        let mut forms = rows::with_opcode(opcode).filter_map(|id| table().form(id));
+        let form = forms.find(|form| form.encoding == encoding && form.extension.is_none())?;
+        let is_spelled = |item: &&FormOperand| {
+            !item.needs_glc || modifiers.glc || item.access != OperandAccess::Write
+        };
+        let items: Vec<&FormOperand> = form.operands.iter().filter(is_spelled).collect();
+        let operands = items.iter().zip(values).map(|(item, value)| GcnOperand {
+            access: match item.needs_glc && !modifiers.glc {
+                true => OperandAccess::Read,
+                false => item.access,
+            },
+            dwords: match item.kind {
+                FieldKind::Immediate(_) | FieldKind::Target => 0,
+                _ => item.dwords,
+            },
+            value: *value,
+            neg: false,
+            abs: false,
+            sext: false,
+        });
+        (items.len() == values.len()).then(|| GcnView {
+            opcode,
+            encoding,
+            operands: operands.collect(),
+            modifiers,
+        })
+    }
+
     /// Words of the instruction at an address, and their number of bytes: the first dword in the low half. Bits that
     /// GCN3 ignores are 0. `None` if no form has these operands and modifiers.
     pub fn encode(&self, addr: CodeAddr) -> Option<(u64, u8)> {

@@ -11,6 +11,8 @@ mod new_operand;
 mod place;
 mod search;
 mod targets;
+#[cfg(test)]
+mod tests;
 
 pub use builder::{BuiltWord, WordBuilder};
 pub use error::{EncodeError, OperandMismatch};

@@ -115,6 +115,18 @@ impl Field {
         }
     }
 
+    /// Field of one range, one bit higher; `None` for a field of several ranges.
+    #[cfg(test)]
+    pub(crate) fn contiguous_above(&self) -> Option<Field> {
+        let lo = self.first.lo;
+        self.more.is_empty().then(|| {
+            Field::of_range(BitRange {
+                hi: lo + self.first.width,
+                lo: lo + 1,
+            })
+        })
+    }
+
     /// Number of bits, 1 to 64.
     pub(crate) fn width(&self) -> u32 {
         self.width

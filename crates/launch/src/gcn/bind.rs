@@ -116,6 +116,9 @@ fn lane_scratch(descriptor: &GcnDescriptor, file: &LaunchFile) -> Result<u32, St
     }
 }
 
+/// Name of the buffer with the code object, from its address 0 on.
+pub const LOADED_FILE: &str = "the code object";
+
 /// Largest size of a code object in memory, in bytes.
 const MAX_LOADED: u64 = 1 << 28;
 
@@ -164,7 +167,7 @@ impl Addresses {
         let loaded = image.loaded_file().ok_or_else(|| {
             "the code object is not linked; link it first, e.g. with `ld.lld -shared`".to_owned()
         })?;
-        let file_address = memory.add("the code object", loaded_bytes(loaded)?);
+        let file_address = memory.add(LOADED_FILE, loaded_bytes(loaded)?);
         for field in &loaded.addresses {
             let address = file_address.wrapping_add(field.target);
             let at = file_address.wrapping_add(field.at);

@@ -57,10 +57,18 @@ impl EditedCode {
                     self.moved(old, next, &map, stubs.get(index).copied())?,
                     self.slot(*index, old, follows),
                 ),
-                Emitted::New(new, start) => (
-                    self.placed(new, *start, next, &map)?,
-                    slot_bits(new.control),
-                ),
+                Emitted::New(new, start) => {
+                    let here = CodeAddr(next - 8);
+                    match references::listed(self.arch, new.word) {
+                        Some(Listed::Exit) => exits.push(here),
+                        Some(Listed::BlockIndex) => block_indices.push(here),
+                        None => {}
+                    }
+                    (
+                        self.placed(new, *start, next, &map)?,
+                        slot_bits(new.control),
+                    )
+                }
                 Emitted::Back(target) => {
                     let to = self.new_target(*target, *target, &map)?;
                     (

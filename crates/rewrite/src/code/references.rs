@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
-use warpbound_isa::nvidia::{Arch, Opcode, OperandValue, SassInstr, SassProgram, canonical, table};
+use warpbound_isa::nvidia::{Arch, InstrClass, Opcode, OperandValue, SassInstr, SassProgram, canonical, table};
 use warpbound_isa::{BranchTarget, Guard, InstrFlow, SpecialReg, StackToken, ValueSource};
 
 use super::{OldInstr, slot_bits};
@@ -31,6 +31,14 @@ impl Reference {
         relocated: &BTreeSet<u64>,
     ) -> Reference {
         let is_relocated = relocated.contains(&u64::from(instr.addr.0));
+        let opcode = program.opcode(instr);
+        if opcode == Some(Opcode::Lepc) {
+            return Reference::Fixed("an instruction that reads the program counter");
+        }
+        // All others have no target; their operands need not be decoded.
+        if opcode.is_some_and(|opcode| opcode.class() != InstrClass::Control) {
+            return Reference::None;
+        }
         let Some(view) = program.view(instr) else {
             // Holes of sections are filled with zeros.
             return match instr.word as u64 & !(1 << 63) {
@@ -38,7 +46,6 @@ impl Reference {
                 _ => Reference::Fixed("a word that is no instruction"),
             };
         };
-        let opcode = program.opcode(instr);
         let is_indirect = matches!(opcode, Some(Opcode::Brx | Opcode::Jmx));
         for operand in &view.operands {
             let reference = match operand.value {

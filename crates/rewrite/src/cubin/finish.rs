@@ -55,6 +55,10 @@ impl CubinRewriter<'_> {
             let name = code.section.strip_prefix(".text.").unwrap_or(&code.section);
             let in_kernel = |error: Diagnostic| error.in_kernel(name);
             let assembled = code.assemble()?;
+            let old = self.elf.sections.get(section).map(|section| &section.data);
+            if old == Some(&assembled.bytes) {
+                continue;
+            }
             if code.has_indirect_branches() {
                 self.move_tables(section, &assembled.map)
                     .map_err(in_kernel)?;

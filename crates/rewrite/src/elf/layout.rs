@@ -181,9 +181,7 @@ fn segments(file: &ElfFile, offsets: &[u64], table: u64) -> Result<Vec<ElfSegmen
         } else if segment.kind == PT_LOAD {
             let is_writable = segment.flags == PF_RW;
             extent(segment.clone(), file, offsets, |section| {
-                section.flags & SHF_ALLOC != 0
-                    && section.size() > 0
-                    && (section.flags & SHF_WRITE != 0) == is_writable
+                section.flags & SHF_ALLOC != 0 && (section.flags & SHF_WRITE != 0) == is_writable
             })
         } else {
             let kind = segment.kind;
@@ -217,18 +215,20 @@ fn extent(
     };
     let start = inside().map(|(_, &offset)| offset).min();
     let Some(start) = start else { return segment };
-    let in_file = inside().filter(|(section, _)| section.has_contents());
-    let end = in_file
-        .map(|(section, &offset)| offset + section.size())
-        .max();
-    let mut memory_end = end.unwrap_or(start);
-    let zeros = inside().filter(|(section, _)| !section.has_contents());
-    for (section, _) in zeros {
+    // Zeros begin in the file where their section would: the part in the file ends there.
+    let in_file = |section: &ElfSection| match section.has_contents() {
+        true => section.size(),
+        false => 0,
+    };
+    let ends = inside().map(|(section, &offset)| offset.saturating_add(in_file(section)));
+    let end = ends.max().unwrap_or(start);
+    let mut memory_end = end;
+    for (section, _) in inside().filter(|(section, _)| !section.has_contents()) {
         memory_end = memory_end.next_multiple_of(section.align.clamp(1, 4096));
         memory_end = memory_end.saturating_add(section.size());
     }
     segment.offset = start;
-    segment.file_size = end.unwrap_or(start) - start;
+    segment.file_size = end - start;
     segment.memory_size = memory_end - start;
     segment
 }

@@ -192,10 +192,13 @@ impl Allocation {
         for &at in points.keys() {
             let top = probed.registers.min(255) as u8;
             let is_free = |&register: &u8| {
-                !unused.is_taken(register) && probed.liveness.is_free(at, Cell::gpr(register))
+                // Registers that the program does not name may become those of a later choice.
+                probed.liveness.used().has_general(register)
+                    && !unused.is_taken(register)
+                    && probed.liveness.is_free(at, Cell::gpr(register))
             };
             let mut found: Vec<u8> = (0..top).filter(is_free).take(2).collect();
-            for index in found.len()..2 {
+            for index in 0..2 - found.len() {
                 if own.len() <= index {
                     own.push(unused.one(u16::from(u8::MAX))?);
                 }
@@ -228,7 +231,10 @@ impl Allocation {
         for &at in exits {
             let unprotected = probed.liveness.unprotected_before(at);
             let is_free = |register: u8| {
-                register != 1 && !unused.is_taken(register) && !unprotected.has_general(register)
+                probed.liveness.used().has_general(register)
+                    && register != 1
+                    && !unused.is_taken(register)
+                    && !unprotected.has_general(register)
             };
             let top = probed.registers.min(254) as u8;
             let pairs = (0..top / 2).map(|half| 2 * half);
@@ -236,7 +242,7 @@ impl Allocation {
                 .filter(|&pair| is_free(pair) && is_free(pair + 1))
                 .take(wanted)
                 .collect();
-            for index in found.len()..2 {
+            for index in 0..2_usize.saturating_sub(found.len()) {
                 if own.len() <= index {
                     own.push(unused.pair()?);
                 }

@@ -9,7 +9,8 @@ use warpbound_isa::instr::Guard;
 use super::allocation::Allocation;
 use super::sequence::{ProbeInstr, Sequence};
 use super::{
-    Increment, PREDICATE_LATENCY, ProbeStyle, ProbedCode, ProbedQuantity, REGISTER_LATENCY, at_op,
+    Increment, PREDICATE_LATENCY, ProbeFault, ProbeStyle, ProbedCode, ProbedQuantity,
+    REGISTER_LATENCY, at_op,
 };
 
 /// How a probe knows in which lane it counts for the warp.
@@ -246,7 +247,8 @@ impl Body<'_> {
         };
         let offset = slot(self.probed, counter)?;
         self.sequence.until(self.memory_ready);
-        let reads_only = self.allocation.constant_value.is_some();
+        let reads_only = self.allocation.constant_value.is_some()
+            || self.probed.fault == Some(ProbeFault::SharesScoreboard);
         if !reads_only {
             self.sequence.wait(self.scoreboard_mask());
         }

@@ -91,6 +91,9 @@ pub(super) fn flush(
     let (Some(op), Some([address, values @ ..])) = (probed.code.get(at), pairs) else {
         return Err(at_op(probed, at, "the exit has no registers for counters"));
     };
+    if values.is_empty() {
+        return Err(at_op(probed, at, "the exit has no registers for counters"));
+    }
     let guard = Guard {
         pred: op.condition.guard.and_then(|cell| cell.predicate_number()),
         negated: op.condition.negated,

@@ -128,7 +128,7 @@ impl InstrFields {
 }
 
 /// Puts the values of fields into a word.
-fn put_fields(word: u128, fields: &[NamedField], values: &[u64]) -> u128 {
+pub(super) fn put_fields(word: u128, fields: &[NamedField], values: &[u64]) -> u128 {
     fields
         .iter()
         .zip(values)

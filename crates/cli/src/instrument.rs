@@ -1,0 +1,301 @@
+//! `warpbound instrument`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use warpbound_base::Diagnostic;
+use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
+use warpbound_driver::{
+    COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, Library,
+    NamePattern, ProbeStyle, Session, rewritten,
+};
+use warpbound_report::to_json;
+
+use crate::arguments::Input;
+use crate::output::Output;
+use crate::{CommandError, input, print};
+
+/// Realisation of probes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// Counters in registers, added to memory where a thread exits
+    Registers,
+    /// Each probe adds to memory
+    Memory,
+    /// Two sums in memory, as the paper's figure 2: instructions times active lanes, and times lanes of a warp
+    Paper,
+}
+
+/// Rule by which blocks get probes.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BlockRule {
+    /// Each block
+    All,
+    /// Blocks on the sides of branches that depend on the thread index
+    Tainted,
+    /// The least weight from which all wanted counts follow
+    Plan,
+}
+
+/// Counts that are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    /// Issues and lanes of each block
+    Counts,
+    /// Instructions times issues and lanes: the activity factor
+    Activity,
+    /// Accesses of global memory, and instructions: the memory intensity
+    Memory,
+}
+
+impl From<BlockRule> for ProbedBlocks {
+    fn from(rule: BlockRule) -> ProbedBlocks {
+        match rule {
+            BlockRule::All => ProbedBlocks::All,
+            BlockRule::Tainted => ProbedBlocks::Tainted,
+            BlockRule::Plan => ProbedBlocks::Plan,
+        }
+    }
+}
+
+impl From<Wanted> for ProbeMetric {
+    fn from(wanted: Wanted) -> ProbeMetric {
+        match wanted {
+            Wanted::Counts => ProbeMetric::Counts,
+            Wanted::Activity => ProbeMetric::Activity,
+            Wanted::Memory => ProbeMetric::Memory,
+        }
+    }
+}
+
+/// Arguments of `instrument`.
+#[derive(Args)]
+pub(crate) struct InstrumentArguments {
+    #[command(flatten)]
+    input: Input,
+    /// Kernel to instrument, if there are several
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Launch that is to be measured: its counts are predicted where that is possible
+    #[arg(long, value_name = "FILE")]
+    launch: Option<PathBuf>,
+    /// Plan of the probes, as `probes --write` makes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "metrics"])]
+    plan: Option<PathBuf>,
+    /// Blocks that get probes
+    #[arg(long, value_enum, default_value = "plan")]
+    blocks: BlockRule,
+    /// Counts that are wanted, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
+    metrics: Vec<Wanted>,
+    /// Realisation of the probes
+    #[arg(long, value_enum, default_value = "registers")]
+    probe: Style,
+    /// Most registers of a thread, for counters
+    #[arg(long, value_name = "N")]
+    registers: Option<u16>,
+    /// Write the file again without probes
+    #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "registers", "launch"])]
+    none: bool,
+    /// Cubin to write: OUT.cubin, with OUT.plan.json, OUT.h, and for a launch OUT.toml
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Writes an instrumented cubin; returns the exit code.
+pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandError> {
+    let library = input::library(&arguments.input.file)?;
+    let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
+    let named = launch.as_ref().and_then(|launch| launch.kernel.clone());
+    let kernel = arguments.kernel.clone().or(named);
+    let contents = image(&library, &arguments.input, kernel.as_deref())?;
+    if arguments.none {
+        let written = rewritten(&contents).map_err(|error| error.in_file(library.name()))?;
+        return Ok(write_all(&[(arguments.output.clone(), written)])?);
+    }
+    let session = Session::open(library.name(), &contents)?;
+    let kernel = session.launched_kernel(kernel.as_deref(), None)?;
+    let plan = match &arguments.plan {
+        Some(path) => {
+            let plan = ProbePlan::from_json(&input::text(path)?).map_err(Diagnostic::new);
+            plan.map_err(|d| d.in_file(path.display().to_string()))?
+        }
+        None => {
+            let metrics = arguments.metrics.iter().copied().map(ProbeMetric::from);
+            let rule = ProbedBlocks::from(arguments.blocks);
+            session.plan_for(kernel, launch.as_ref(), rule, metrics.collect())?
+        }
+    };
+    let (style, counters) = match arguments.probe {
+        Style::Registers => (ProbeStyle::Registers, CounterKind::Probes),
+        Style::Memory => (ProbeStyle::Memory, CounterKind::Probes),
+        Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
+    };
+    let options = InstrumentOptions {
+        style,
+        counters,
+        most_registers: arguments.registers,
+        fault: None,
+    };
+    let made = session.instrument(&contents, kernel, &plan, &options)?;
+    let stem = arguments.output.with_extension("");
+    let mut files = vec![
+        (arguments.output.clone(), made.bytes.clone()),
+        (
+            stem.with_extension("plan.json"),
+            to_json(&plan).into_bytes(),
+        ),
+        (
+            stem.with_extension("h"),
+            header(&plan, &made, counters).into_bytes(),
+        ),
+    ];
+    if let Some(path) = &arguments.launch {
+        let text = launch_text(path, &stem, &made)?;
+        files.push((stem.with_extension("toml"), text.into_bytes()));
+    }
+    write_all(&files)?;
+    print(Output::open(None)?, &summary(&plan, &made))?;
+    Ok(0)
+}
+
+/// Returns the content of the only image with the kernel.
+fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u8>, CommandError> {
+    let mut images = library.select(&input.selection())?;
+    if let Some(kernel) = kernel {
+        let pattern = NamePattern::new(kernel);
+        images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));
+    }
+    match images.as_slice() {
+        [only] => Ok(library.extract(*only)?.contents.to_vec()),
+        [] => Err(Diagnostic::new("no image has such a kernel")
+            .in_file(library.name())
+            .into()),
+        several => {
+            let message = format!("{} images have such a kernel", several.len());
+            let hint = "choose with --arch or --image";
+            Err(Diagnostic::new(message)
+                .in_file(library.name())
+                .hint(hint)
+                .into())
+        }
+    }
+}
+
+/// Writes files: none appears before all are complete.
+fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
+    let mut open = Vec::new();
+    for (path, bytes) in files {
+        let mut out = Output::open(Some(path))?;
+        out.write_all(bytes)?;
+        open.push(out);
+    }
+    for out in open {
+        out.finish()?;
+    }
+    Ok(0)
+}
+
+/// Returns the text of the launch file with the variable of the counters. Files that the launch names are those in its
+/// own folder.
+fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<String, Diagnostic> {
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let folder = std::fs::canonicalize(match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => &folder,
+    });
+    let folder = folder.map_err(|error| {
+        let message = format!("its folder cannot be found: {error}");
+        Diagnostic::new(message).in_file(path.display().to_string())
+    })?;
+    let mut text = String::new();
+    for line in input::text(path)?.lines() {
+        let mut line = line.to_owned();
+        for key in ["file", "raw", "expect"] {
+            let start = format!("{key} = \"");
+            if let Some(name) = line.trim_start().strip_prefix(&start) {
+                line = format!("{start}{}/{name}", folder.display());
+            }
+        }
+        text += &line;
+        text += "\n";
+    }
+    let name = stem.file_name().unwrap_or_default().to_string_lossy();
+    let zeros = ", \"0\"".repeat(made.counters);
+    text += &format!(
+        "\n[[variable]]\nname = \"{COUNTERS}\"\ntype = \"u64\"\nvalues = [\"0x{:016x}\"{zeros}]\noutput = \"{name}.counters.npy\"\n",
+        made.digest
+    );
+    Ok(text)
+}
+
+/// Returns the header for host programs.
+fn header(plan: &ProbePlan, made: &InstrumentedKernel, counters: CounterKind) -> String {
+    let names: Vec<String> = match counters {
+        CounterKind::Probes => {
+            let probes = plan.probes.iter();
+            probes
+                .map(|p| format!("\"0x{:04x},{}\"", p.at, p.quantity.name()))
+                .collect()
+        }
+        CounterKind::Sums => vec![
+            "\"instructions x active lanes\"".to_owned(),
+            "\"instructions x lanes of a warp\"".to_owned(),
+        ],
+    };
+    format!(
+        "/* Counters of {kernel}, code {code}. Load the cubin with cuModuleLoad or cuModuleLoadData, call\n\
+        \x20  warpbound_reset before the launches to be measured and warpbound_read after them. */\n\
+        #include <cuda.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\n\
+        #define WARPBOUND_COUNTERS {count}\n#define WARPBOUND_PLAN UINT64_C(0x{digest:016x})\n\n\
+        static const char *const warpbound_names[WARPBOUND_COUNTERS + 1] = {{{names}}};\n\n\
+        static CUresult warpbound_reset(CUmodule module)\n{{\n    uint64_t words[WARPBOUND_COUNTERS + 1];\n    CUdeviceptr at;\n\
+        \x20   CUresult result = cuModuleGetGlobal(&at, NULL, module, \"{COUNTERS}\");\n\
+        \x20   memset(words, 0, sizeof words);\n    words[0] = WARPBOUND_PLAN;\n\
+        \x20   return result != CUDA_SUCCESS ? result : cuMemcpyHtoD(at, words, sizeof words);\n}}\n\n\
+        /* Writes a file for warpbound decode --counters FILE.csv. */\n\
+        static CUresult warpbound_read(CUmodule module, FILE *out)\n{{\n    uint64_t words[WARPBOUND_COUNTERS + 1];\n    CUdeviceptr at;\n\
+        \x20   CUresult result = cuModuleGetGlobal(&at, NULL, module, \"{COUNTERS}\");\n\
+        \x20   if (result == CUDA_SUCCESS)\n        result = cuMemcpyDtoH(words, at, sizeof words);\n\
+        \x20   if (result != CUDA_SUCCESS)\n        return result;\n\
+        \x20   fprintf(out, \"code,{code}\\nplan,%016llx\\n\", (unsigned long long)words[0]);\n\
+        \x20   for (int i = 0; i < WARPBOUND_COUNTERS; i++)\n        fprintf(out, \"%s,%llu\\n\", warpbound_names[i], (unsigned long long)words[i + 1]);\n\
+        \x20   return CUDA_SUCCESS;\n}}\n",
+        kernel = plan.kernel.replace("*/", "* /"),
+        code = plan.code,
+        count = made.counters,
+        digest = made.digest,
+        names = match names.is_empty() {
+            true => "0".to_owned(),
+            false => names.join(", "),
+        },
+    )
+}
+
+/// Returns what was done.
+fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
+    let in_memory = made
+        .homes
+        .iter()
+        .filter(|home| **home == CounterHome::Memory)
+        .count();
+    let [before, after] = made.registers;
+    let [instructions, inserted] = made.instructions;
+    let mut text = format!(
+        "{}: {} counters, {in_memory} of them in memory; {inserted} instructions inserted into {instructions}; registers {before}",
+        plan.kernel, made.counters
+    );
+    if before != after {
+        text += &format!(" -> {after}");
+        let step = |registers: u16| registers.next_multiple_of(8);
+        if step(before) != step(after) {
+            text += &format!(
+                " (allocated {} -> {}: fewer warps may fit on an SM)",
+                step(before),
+                step(after)
+            );
+        }
+    }
+    text + "\n"
+}

@@ -1,0 +1,24 @@
+//! `warpbound lint`.
+
+use std::cell::Cell;
+
+use warpbound_driver::BoundOptions;
+
+use crate::arguments::QueryArguments;
+use crate::{CommandError, input, kernels};
+
+/// Exit code for kernels with findings.
+const FOUND: u8 = 1;
+
+/// Checks the control words of kernels; returns the exit code: 1 if there is a finding.
+pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
+    let library = input::library(&arguments.input.file)?;
+    let found = Cell::new(false);
+    let options = BoundOptions::default();
+    let code = kernels::report(&library, arguments, &options, |session, kernel| {
+        let report = session.lint(kernel)?;
+        found.set(found.get() || !report.findings.is_empty());
+        Ok(report)
+    })?;
+    Ok(if found.get() { FOUND } else { code })
+}

@@ -1,0 +1,110 @@
+//! Fields of all rows: which share bits, and that a wrong field shows.
+
+use std::collections::BTreeSet;
+
+use super::super::arch::Arch;
+use super::super::lookup::table;
+use super::super::template::Field;
+use super::fields::{FieldRole, NamedField, find_fields, named_fields, put_fields};
+
+/// Random numbers (xorshift).
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// Pairs of fields that share bits: the same bits twice, one inside the other, or one of a few rows.
+#[test]
+fn overlapping_fields_are_equal_or_nested_or_listed() {
+    let mut others = BTreeSet::new();
+    let (mut equal, mut nested) = (0, 0);
+    for (id, form) in table().forms() {
+        let fields = named_fields(id, form);
+        for (at, a) in fields.iter().enumerate() {
+            for b in fields.iter().skip(at + 1) {
+                let (a, b) = (a.field.bits(), b.field.bits());
+                match a & b {
+                    0 => {}
+                    _ if a == b => equal += 1,
+                    common if common == a || common == b => nested += 1,
+                    common => {
+                        others.insert((form.mnemonic(), common as u64));
+                    }
+                }
+            }
+        }
+    }
+    // IDP: the mode and the signs share bit 48. Conversions: the formats of source and destination, the selected part of
+    // the source and the condition of the timing class share the bits of the sizes.
+    let sizes = ["F2F", "I2F", "I2I"].map(|name| (name, 0b11 << 10));
+    let mut expected = BTreeSet::from(sizes);
+    expected.extend([("F2I", 0b11 << 8), ("IDP", 1 << 48)]);
+    assert_eq!(others, expected);
+    assert!(equal > 20 && nested > 50, "{equal} equal, {nested} nested");
+}
+
+/// A field of the encoder that is shifted by a bit against the decoder's changes words of its row.
+#[test]
+fn a_shifted_field_of_the_encoder_is_found() {
+    let mut state = 7;
+    let (mut shifted, mut unnoticed) = (0, Vec::new());
+    for (id, form) in table().forms().filter(|(_, form)| form.is_instruction()) {
+        let fields = find_fields(form);
+        let unnamed = form.unnamed_bits(id);
+        for (at, named) in fields.iter().enumerate() {
+            let is_value = matches!(named.role, FieldRole::Operand(_));
+            let lowest = named.field.bits().trailing_zeros();
+            if !is_value || named.field.bits() >> 63 != 0 || lowest == 0 && named.field.width() < 2
+            {
+                continue;
+            }
+            let Some(wrong) = Field::contiguous_above(&named.field) else {
+                continue;
+            };
+            let mut faulty = fields.clone();
+            if let Some(slot) = faulty.get_mut(at) {
+                *slot = NamedField {
+                    role: named.role,
+                    field: wrong,
+                };
+            }
+            let is_found = (0..40).any(|_| {
+                let word = form.value | next(&mut state) & !form.mask;
+                let values: Vec<u64> = fields.iter().map(|f| f.field.get(word.into())).collect();
+                let base = u128::from(form.value | word & unnamed);
+                let right = put_fields(base, &fields, &values) as u64;
+                assert_eq!(right, word);
+                let wrong = put_fields(base, &faulty, &values);
+                // Of a field that the row names twice, the other one may restore the bits.
+                let mut read = faulty.iter().zip(&values);
+                wrong as u64 != word || read.any(|(f, value)| f.field.get(wrong) != *value)
+            });
+            shifted += 1;
+            if !is_found {
+                unnoticed.push(format!("{} {:?}", form.mnemonic(), named.role));
+            }
+        }
+    }
+    assert!(shifted > 1000, "{shifted} fields");
+    assert!(unnoticed.is_empty(), "{unnoticed:?}");
+}
+
+/// A field that is shifted in the table, for both directions, leaves a bit without a name that compilers set.
+#[test]
+fn a_shifted_field_of_the_table_leaves_bits_without_a_name() {
+    // IADD R9, R0, R9: the destination in bits 8:1.
+    let word: u64 = 0x5c10_0000_0097_0009;
+    let id = table().find(Arch::Sm61, word).expect("IADD");
+    let form = table().form(id).expect("a row");
+    assert_eq!(word & form.unnamed_bits(id), 0);
+    let fields = find_fields(form).into_iter().map(|named| match named.role {
+        FieldRole::Operand(_) if named.field.low_bit() == 0 => {
+            Field::contiguous_above(&named.field).unwrap_or(named.field)
+        }
+        _ => named.field,
+    });
+    let named = fields.fold(0, |bits, field| bits | field.bits()) as u64;
+    assert_eq!(word & !(form.mask | named), 1);
+}

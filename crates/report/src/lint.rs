@@ -1,0 +1,87 @@
+//! Report of hazards that control words leave open.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::report_writer::KernelReport;
+
+/// Hazards of a kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct LintReport {
+    /// Always `warpbound.lint/1`.
+    pub schema: &'static str,
+    /// Demangled name.
+    pub kernel: String,
+    /// Number of instructions, padding included.
+    pub instructions: usize,
+    /// Number of reads of results of fixed latency whose distance was checked.
+    pub dependences: usize,
+    /// Hazards, in order of address.
+    pub findings: Vec<FindingReport>,
+}
+
+/// Hazard that control words leave open.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingReport {
+    /// Address of the instruction that comes too early.
+    pub address: String,
+    /// The instruction.
+    pub instruction: String,
+    /// Source line.
+    pub source: Option<String>,
+    /// Kind of the hazard.
+    pub hazard: &'static str,
+    /// Register.
+    pub register: String,
+    /// Address of the earlier instruction.
+    pub producer: String,
+    /// The earlier instruction.
+    pub producing: String,
+    /// Fewest cycles between both issues, of a read that is too early.
+    pub cycles: Option<u8>,
+    /// Least cycles that are safe.
+    pub least: Option<u8>,
+}
+
+impl LintReport {
+    /// Name of the JSON format.
+    pub const SCHEMA: &'static str = "warpbound.lint/1";
+}
+
+impl KernelReport for LintReport {
+    const SCHEMA_OF_SEVERAL: &'static str = "warpbound.lints/1";
+
+    fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}: {} instructions, {} results of fixed latency read soon, {} findings\n",
+            self.kernel,
+            self.instructions,
+            self.dependences,
+            self.findings.len()
+        );
+        for finding in &self.findings {
+            let FindingReport {
+                address,
+                instruction,
+                hazard,
+                register,
+                producer,
+                producing,
+                ..
+            } = finding;
+            let _ = write!(
+                text,
+                "  {address}: {hazard}: {register} of {producer}: {producing} -> {instruction}"
+            );
+            if let (Some(cycles), Some(least)) = (finding.cycles, finding.least) {
+                let _ = write!(text, ", after {cycles} cycles of {least}");
+            }
+            if let Some(source) = &finding.source {
+                let _ = write!(text, " ({source})");
+            }
+            text.push('\n');
+        }
+        text
+    }
+}

@@ -1,0 +1,434 @@
+//! Probes of GCN3: counters in scalar registers, which a wave increments by scalar instructions and adds to a variable
+//! where it ends.
+//!
+//! EXEC and SCC are as before after each probe: the instructions of a probe do not depend on EXEC, and SCC is saved where
+//! it is live. Counters that find no scalar register are in lanes of vector registers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_isa::amd::{Encoding, GcnFlow, GcnOpcode, GcnProgram, GcnValue, scalar};
+use warpbound_isa::{BranchTarget, Reg, RegisterKind};
+
+use super::code;
+use super::scc;
+use super::sequence::{GcnSequence, LiteralDistance, NewGcnInstr};
+use super::{CodeObjectRewriter, ObjectKernel};
+use crate::probes::{Increment, ProbedQuantity};
+
+/// Name of the variable with the counters.
+const VARIABLE: &str = "warpbound_counters";
+
+/// Scalar registers that have numbers, of which those of VCC, FLAT_SCRATCH and XNACK_MASK take the last six.
+const MOST_SCALAR: u8 = 96;
+
+/// Counters that fit into a vector register, one in each lane.
+const LANES: usize = 64;
+
+/// Probes that a kernel of a code object is to have.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ScalarProbes {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Number of counters. The sum of a wave is counted modulo 2^32.
+    pub counters: usize,
+    /// Bytes of the variable before the first counter; a multiple of 8.
+    pub first_byte: u64,
+    /// By the address of the first instruction of a block, relative to the code section: growth of counters there.
+    pub points: BTreeMap<CodeAddr, BTreeSet<Increment>>,
+}
+
+/// Where the probes of a kernel are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScalarProbesPlaced {
+    /// Name of the variable: 64-bit sums, one for each counter, after the bytes that were asked for.
+    pub variable: &'static str,
+    /// Address of the first counter in the loaded file.
+    pub address: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Probes that save SCC.
+    pub scc_saved: usize,
+    /// Registers that a wave needs: SGPRs with numbers, and VGPRs.
+    pub registers: (u16, u16),
+}
+
+/// Place of a counter while a wave runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ScalarHome {
+    Scalar(u8),
+    Lane { vector: u8, lane: u8 },
+}
+
+/// Registers of the probes.
+#[derive(Clone, Debug)]
+struct ProbeRegisters {
+    /// First of four scalar registers, a multiple of two: SCC, a number of lanes, a counter that is in a lane.
+    scratch: u8,
+    homes: Vec<ScalarHome>,
+    /// Number of SGPRs and of VGPRs with those of the probes.
+    needed: (u16, u16),
+}
+
+impl CodeObjectRewriter<'_> {
+    /// Inserts probes into a kernel.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kernel is not there, if its code selects registers by M0, if no register is free, or if its waves may
+    /// end in a function that other kernels share.
+    pub fn add_probes(&mut self, probes: &ScalarProbes) -> Result<ScalarProbesPlaced, Diagnostic> {
+        let kernel = self
+            .kernels
+            .iter()
+            .find(|k| k.name == probes.kernel)
+            .cloned();
+        let kernel = kernel.ok_or_else(|| {
+            Diagnostic::new("the code object has no such kernel").in_kernel(&*probes.kernel)
+        })?;
+        check_registers(&self.program)?;
+        check_separation(self)?;
+        let counters = probes.points.values().flatten().map(|inc| inc.counter + 1);
+        let counters = counters.max().unwrap_or(0).max(probes.counters);
+        let registers = ProbeRegisters::choose(self, counters)?;
+        let bytes = probes.first_byte.saturating_add(8 * counters as u64);
+        let address = self.add_variable(VARIABLE, bytes)?;
+        let address = address.saturating_add(probes.first_byte);
+        let live = scc::live_before(&self.program);
+        let mut scc_saved = 0;
+        for (at, increments) in &probes.points {
+            let index = self.program.index_of(*at);
+            let is_live = index
+                .and_then(|index| live.get(index))
+                .copied()
+                .unwrap_or(true);
+            scc_saved += usize::from(is_live);
+            let body = registers.body(increments, is_live);
+            self.insert_before(*at, whole(body)?)?;
+        }
+        for at in ends(self, &kernel)? {
+            self.insert_before(at, registers.flush(address)?)?;
+        }
+        self.insert_at_start(&kernel, whole(registers.start())?)?;
+        self.require_registers(registers.needed.0, registers.needed.1);
+        Ok(ScalarProbesPlaced {
+            variable: VARIABLE,
+            address,
+            bytes,
+            scc_saved,
+            registers: registers.needed,
+        })
+    }
+}
+
+/// The instructions of a sequence; fails if one has no encoding.
+fn whole(sequence: GcnSequence) -> Result<Vec<NewGcnInstr>, Diagnostic> {
+    let instrs = sequence.finish();
+    instrs.ok_or_else(|| Diagnostic::new("an instruction of a probe has no encoding"))
+}
+
+/// Refuses code in which a register that no instruction names may be used.
+fn check_registers(program: &GcnProgram) -> Result<(), Diagnostic> {
+    use GcnOpcode::{
+        SMovreldB32, SMovreldB64, SMovrelsB32, SMovrelsB64, SSetGprIdxMode, SSetGprIdxOn,
+    };
+    let indexed = [
+        SMovreldB32,
+        SMovreldB64,
+        SMovrelsB32,
+        SMovrelsB64,
+        SSetGprIdxMode,
+        SSetGprIdxOn,
+    ];
+    let mut instrs = program.instrs.iter();
+    let found = instrs.find(|instr| instr.opcode().is_some_and(|op| indexed.contains(&op)));
+    match found {
+        None => Ok(()),
+        Some(instr) => {
+            let message = "an instruction selects registers by M0: which are free is not known";
+            Err(Diagnostic::new(message).at(instr.addr))
+        }
+    }
+}
+
+/// Refuses code in which waves of one kernel can come into another one, where they would end uncounted.
+fn check_separation(rewriter: &CodeObjectRewriter<'_>) -> Result<(), Diagnostic> {
+    let kernels = &rewriter.kernels;
+    let kernel_at = |at: CodeAddr| {
+        kernels
+            .iter()
+            .position(|kernel| (kernel.entry..kernel.end).contains(&at))
+    };
+    for kernel in kernels {
+        rewriter.check_start(kernel)?;
+    }
+    let refuse = |at: CodeAddr| {
+        let message = "waves of one kernel may come into another one from here";
+        Err(Diagnostic::new(message).at(at))
+    };
+    for instr in &rewriter.program.instrs {
+        let target = match instr.effects().flow {
+            GcnFlow::Jump(to) | GcnFlow::Branch(_, to) => to,
+            _ => continue,
+        };
+        if let BranchTarget::Code(to) = target
+            && let Some(kernel) = kernel_at(to)
+            && kernel_at(instr.addr) != Some(kernel)
+        {
+            return refuse(instr.addr);
+        }
+    }
+    let text = rewriter.object.text().address;
+    for (from, address) in code::computed_addresses(rewriter)? {
+        let offset = address
+            .checked_sub(text)
+            .and_then(|at| u32::try_from(at).ok());
+        if kernels.len() > 1 && offset.is_some_and(|at| kernel_at(CodeAddr(at)).is_some()) {
+            return refuse(from);
+        }
+    }
+    Ok(())
+}
+
+/// Addresses at which waves of a kernel end.
+fn ends(
+    rewriter: &CodeObjectRewriter<'_>,
+    kernel: &ObjectKernel,
+) -> Result<Vec<CodeAddr>, Diagnostic> {
+    let within = |of: &ObjectKernel, at: CodeAddr| (of.entry..of.end).contains(&at);
+    let mut found = Vec::new();
+    for instr in &rewriter.program.instrs {
+        if instr.effects().flow != GcnFlow::Exit {
+            continue;
+        }
+        let of_another = rewriter
+            .kernels
+            .iter()
+            .any(|other| other.name != kernel.name && within(other, instr.addr));
+        if within(kernel, instr.addr) || !of_another && rewriter.kernels.len() == 1 {
+            found.push(instr.addr);
+        } else if !of_another {
+            let message = "waves of several kernels may end in this function";
+            return Err(Diagnostic::new(message).at(instr.addr));
+        }
+    }
+    Ok(found)
+}
+
+/// Number after the highest one of the registers that the code names.
+fn first_free(program: &GcnProgram, kind: RegisterKind, most: u8) -> u8 {
+    let mut first = 0;
+    for instr in &program.instrs {
+        let effects = instr.effects();
+        let registers = effects.reads.iter().chain(&effects.writes);
+        let numbers = registers
+            .filter(|reg| reg.kind == kind && reg.number < most)
+            .map(|reg: &Reg| reg.number + 1);
+        first = numbers.max().unwrap_or(0).max(first);
+    }
+    first
+}
+
+impl ProbeRegisters {
+    /// Chooses registers that no instruction of the code names, and that no kernel receives at its start.
+    fn choose(
+        rewriter: &CodeObjectRewriter<'_>,
+        counters: usize,
+    ) -> Result<ProbeRegisters, Diagnostic> {
+        /// Numbers of the scalar registers that instructions name by number.
+        const NAMED: u8 = 102;
+        /// Scalar registers after those of the user: three indices, facts about the block, scratch.
+        const OF_BLOCK: u32 = 5;
+        let program = &rewriter.program;
+        let received = rewriter
+            .kernels
+            .iter()
+            .map(|k| k.facts.user_registers() + OF_BLOCK);
+        let received = u8::try_from(received.max().unwrap_or(0)).unwrap_or(u8::MAX);
+        let free = first_free(program, RegisterKind::Scalar, NAMED).max(received);
+        let scratch = free.checked_next_multiple_of(2).unwrap_or(u8::MAX);
+        if scratch.saturating_add(4) > MOST_SCALAR {
+            let message = format!("the code uses {free} scalar registers: none is free");
+            return Err(Diagnostic::new(message));
+        }
+        let mut homes: Vec<ScalarHome> = (scratch + 4..MOST_SCALAR)
+            .take(counters)
+            .map(ScalarHome::Scalar)
+            .collect();
+        let scalar = usize::from(scratch) + 4 + homes.len();
+        // The index of a work-item takes up to three, the last instructions of a wave four.
+        let mut vectors = first_free(program, RegisterKind::Vector, u8::MAX).max(4);
+        let left = counters - homes.len();
+        for number in 0..left {
+            if number > 0 && number % LANES == 0 || vectors == u8::MAX {
+                vectors = vectors.saturating_add(1);
+            }
+            if vectors == u8::MAX {
+                return Err(Diagnostic::new(
+                    "no vector register is free for the counters",
+                ));
+            }
+            homes.push(ScalarHome::Lane {
+                vector: vectors,
+                lane: (number % LANES) as u8,
+            });
+        }
+        let vector = match left {
+            0 => 4,
+            _ => u16::from(vectors).saturating_add(1),
+        };
+        Ok(ProbeRegisters {
+            scratch,
+            homes,
+            needed: (u16::try_from(scalar).unwrap_or(u16::MAX), vector),
+        })
+    }
+
+    fn scratch(&self, number: u8) -> GcnValue {
+        GcnValue::Scalar(self.scratch.saturating_add(number))
+    }
+
+    /// Sets all counters to zero.
+    fn start(&self) -> GcnSequence {
+        let mut out = GcnSequence::default();
+        for home in &self.homes {
+            match home {
+                ScalarHome::Scalar(register) => out.push(
+                    GcnOpcode::SMovB32,
+                    Encoding::Sop1,
+                    &[GcnValue::Scalar(*register), GcnValue::Int(0)],
+                ),
+                ScalarHome::Lane { vector, lane } => {
+                    write_lane(&mut out, (*vector, *lane), GcnValue::Int(0));
+                }
+            }
+        }
+        out
+    }
+
+    /// Increments counters; SCC is kept where it is live.
+    fn body(&self, increments: &BTreeSet<Increment>, is_scc_live: bool) -> GcnSequence {
+        let mut out = GcnSequence::default();
+        let (saved, lanes) = (self.scratch(0), self.scratch(1));
+        let one = GcnValue::Int(1);
+        if is_scc_live {
+            let values = [saved, one, GcnValue::Int(0)];
+            out.push(GcnOpcode::SCselectB32, Encoding::Sop2, &values);
+        }
+        for increment in increments {
+            let weight = constant(increment.weight);
+            let growth = match increment.quantity {
+                ProbedQuantity::Issues => weight,
+                ProbedQuantity::Lanes => {
+                    let exec = GcnValue::Scalar(scalar::EXEC);
+                    out.push(GcnOpcode::SBcnt1I32B64, Encoding::Sop1, &[lanes, exec]);
+                    if increment.weight != 1 {
+                        let values = [lanes, lanes, weight];
+                        out.push(GcnOpcode::SMulI32, Encoding::Sop2, &values);
+                    }
+                    lanes
+                }
+            };
+            match self.homes.get(increment.counter) {
+                Some(ScalarHome::Scalar(register)) => {
+                    let counter = GcnValue::Scalar(*register);
+                    out.push(
+                        GcnOpcode::SAddU32,
+                        Encoding::Sop2,
+                        &[counter, counter, growth],
+                    );
+                }
+                Some(ScalarHome::Lane { vector, lane }) => {
+                    let counter = self.scratch(2);
+                    read_lane(&mut out, counter, (*vector, *lane));
+                    out.push(
+                        GcnOpcode::SAddU32,
+                        Encoding::Sop2,
+                        &[counter, counter, growth],
+                    );
+                    write_lane(&mut out, (*vector, *lane), counter);
+                }
+                None => {}
+            }
+        }
+        if is_scc_live {
+            let values = [saved, GcnValue::Int(0)];
+            out.push(GcnOpcode::SCmpLgU32, Encoding::Sopc, &values);
+        }
+        out
+    }
+
+    /// Adds all counters to the variable, by one lane. The wave ends after it: EXEC, SCC and the first vector registers
+    /// are overwritten.
+    fn flush(&self, address: u64) -> Result<Vec<NewGcnInstr>, Diagnostic> {
+        let mut out = GcnSequence::default();
+        let (low, high) = (self.scratch(0), self.scratch(1));
+        let exec = GcnValue::Scalar(scalar::EXEC);
+        out.push(
+            GcnOpcode::SMovB64,
+            Encoding::Sop1,
+            &[exec, GcnValue::Int(1)],
+        );
+        let from = out.len();
+        out.push(GcnOpcode::SGetpcB64, Encoding::Sop1, &[low]);
+        let literal = GcnValue::Literal(u32::MAX / 2);
+        for (opcode, register, is_high) in [
+            (GcnOpcode::SAddU32, low, false),
+            (GcnOpcode::SAddcU32, high, true),
+        ] {
+            let distance = LiteralDistance {
+                from,
+                to: address,
+                is_high,
+            };
+            let values = [register, register, literal];
+            out.push_with(opcode, Encoding::Sop2, &values, Some(distance));
+        }
+        let vector = GcnValue::Vector;
+        out.push(
+            GcnOpcode::VMovB32,
+            Encoding::Vop1,
+            &[vector(3), GcnValue::Int(0)],
+        );
+        for home in &self.homes {
+            let counter = match home {
+                ScalarHome::Scalar(register) => GcnValue::Scalar(*register),
+                ScalarHome::Lane { vector, lane } => {
+                    read_lane(&mut out, self.scratch(2), (*vector, *lane));
+                    self.scratch(2)
+                }
+            };
+            for (to, from) in [(0, low), (1, high), (2, counter)] {
+                out.push(GcnOpcode::VMovB32, Encoding::Vop1, &[vector(to), from]);
+            }
+            let values = [vector(0), vector(2)];
+            out.push(GcnOpcode::FlatAtomicAddX2, Encoding::Flat, &values);
+            let eight = GcnValue::Int(8);
+            out.push(GcnOpcode::SAddU32, Encoding::Sop2, &[low, low, eight]);
+            out.push(
+                GcnOpcode::SAddcU32,
+                Encoding::Sop2,
+                &[high, high, GcnValue::Int(0)],
+            );
+        }
+        whole(out)
+    }
+}
+
+fn read_lane(out: &mut GcnSequence, to: GcnValue, (vector, lane): (u8, u8)) {
+    let values = [to, GcnValue::Vector(vector), GcnValue::Int(lane.into())];
+    out.push(GcnOpcode::VReadlaneB32, Encoding::Vop3a, &values);
+}
+
+fn write_lane(out: &mut GcnSequence, (vector, lane): (u8, u8), from: GcnValue) {
+    let values = [GcnValue::Vector(vector), from, GcnValue::Int(lane.into())];
+    out.push(GcnOpcode::VWritelaneB32, Encoding::Vop3a, &values);
+}
+
+/// Constant of 32 bits.
+fn constant(number: u32) -> GcnValue {
+    match i32::try_from(number) {
+        Ok(small @ 0..=64) => GcnValue::Int(small),
+        _ => GcnValue::Literal(number),
+    }
+}

@@ -1,0 +1,408 @@
+//! Static check of control words: whether each result is present when it is read.
+//!
+//! A forward dataflow over the thread-level graph carries, for each register, the results of fixed latency that may still
+//! be on their way, with the fewest cycles since their issue, and the operations of variable latency whose results or
+//! sources no wait has covered yet. A hazard that the control words leave open on some path is a [`LintFinding`].
+
+mod distances;
+mod state;
+
+use std::collections::BTreeSet;
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex};
+use warpbound_isa::nvidia::{LatencyKind, OperandValue, SassInstr, SassProgram};
+
+pub use distances::{ConsumerClass, ProducerClass, least_distance};
+
+/// Kinds of hazards.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ControlHazard {
+    /// A result of fixed latency is read before it is present.
+    ReadTooEarly,
+    /// A result of variable latency is read without a wait for its scoreboard.
+    ResultNotAwaited,
+    /// A register is written while an earlier operation of variable latency may still write it.
+    ResultOverwritten,
+    /// A register is written while an earlier operation of variable latency may still read it.
+    SourceOverwritten,
+    /// The second instruction of a pair depends on the first.
+    DependentPair,
+    /// A register kept in the operand reuse cache is written by the instruction that keeps it.
+    StaleReuse,
+}
+
+impl ControlHazard {
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ControlHazard::ReadTooEarly => "read too early",
+            ControlHazard::ResultNotAwaited => "result not awaited",
+            ControlHazard::ResultOverwritten => "result overwritten",
+            ControlHazard::SourceOverwritten => "source overwritten",
+            ControlHazard::DependentPair => "dependent pair",
+            ControlHazard::StaleReuse => "stale reuse",
+        }
+    }
+}
+
+/// A hazard that control words leave open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LintFinding {
+    /// Operation that reads or writes too early.
+    pub at: OpIndex,
+    /// Kind of the hazard.
+    pub hazard: ControlHazard,
+    /// Register.
+    pub cell: Cell,
+    /// Earlier operation.
+    pub producer: OpIndex,
+    /// Of [`ControlHazard::ReadTooEarly`]: fewest cycles between both issues, and the least that is safe.
+    pub cycles: Option<(u8, u8)>,
+}
+
+/// A read of a result of fixed latency.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DependentRead {
+    /// Operation that reads.
+    pub consumer: OpIndex,
+    /// Operation that writes.
+    pub producer: OpIndex,
+    /// Register.
+    pub cell: Cell,
+    /// Fewest cycles between both issues on any path.
+    pub cycles: u8,
+}
+
+/// What the check found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Linted {
+    /// Hazards, in order of address.
+    pub findings: Vec<LintFinding>,
+    /// Reads of results of fixed latency within [`distances::HORIZON`] cycles.
+    pub dependences: Vec<DependentRead>,
+}
+
+/// Checks the control words of a code, which was lifted from `program`.
+pub fn lint(code: &Code, program: &SassProgram, cfg: &ThreadCfg) -> Linted {
+    let facts: Vec<InstrHazards> = code
+        .ops
+        .iter()
+        .zip(&program.instrs)
+        .map(|(op, instr)| InstrHazards::of(op, instr, program))
+        .collect();
+    let mut findings = BTreeSet::new();
+    let mut dependences = BTreeSet::new();
+    state::visit(cfg, &facts, &mut |at, before| {
+        if let Some(instr) = facts.get(at.index()) {
+            before.check(at, instr, &facts, &mut findings, &mut dependences);
+        }
+    });
+    for (index, pair) in facts.windows(2).enumerate() {
+        if let [first, second] = pair {
+            check_neighbours(OpIndex(index as u32), first, second, &mut findings);
+        }
+    }
+    Linted {
+        findings: findings.into_iter().collect(),
+        dependences: dependences.into_iter().collect(),
+    }
+}
+
+/// Checks an instruction and the next one.
+fn check_neighbours(
+    at: OpIndex,
+    first: &InstrHazards,
+    second: &InstrHazards,
+    findings: &mut BTreeSet<LintFinding>,
+) {
+    let finding = |hazard, cell| LintFinding {
+        at: at.next(),
+        hazard,
+        cell,
+        producer: at,
+        cycles: None,
+    };
+    if first.is_first_of_pair && !first.excludes(second) {
+        // An operation of variable latency writes long after the other one.
+        let written = second.producer.iter().flat_map(|_| &second.writes);
+        let touched = second.reads.iter().chain(written);
+        let is_checked = second.consumer != ConsumerClass::Unknown;
+        for &cell in touched.filter(|cell| is_checked && first.writes.contains(cell)) {
+            findings.insert(finding(ControlHazard::DependentPair, cell));
+        }
+    }
+    for (slot, &cell) in first.slots.iter().enumerate() {
+        let Some(cell) = cell else { continue };
+        let is_kept = first.reuse >> slot & 1 == 1;
+        let is_read = second.slots.get(slot).copied().flatten() == Some(cell);
+        if is_kept && is_read && first.writes.contains(&cell) {
+            findings.insert(finding(ControlHazard::StaleReuse, cell));
+        }
+    }
+}
+
+/// Facts about an instruction that hazards depend on.
+#[derive(Clone, Debug)]
+struct InstrHazards {
+    /// Registers read, those of the condition and of an indirect target among them.
+    reads: Vec<Cell>,
+    /// General registers read by an operation of variable latency, some time after its issue; predicates are read then.
+    sources: Vec<Cell>,
+    writes: Vec<Cell>,
+    /// Cycles to the next issue.
+    distance: u8,
+    /// Whether the next instruction waits for all scoreboards.
+    drains: bool,
+    is_first_of_pair: bool,
+    /// Scoreboards that it waits for before it issues, and those that are free once it has completed (DEPBAR).
+    wait_mask: u8,
+    releases: u8,
+    write_sb: Option<u8>,
+    read_sb: Option<u8>,
+    /// Class of its result if the latency is fixed; `None` if a scoreboard protects it.
+    producer: Option<ProducerClass>,
+    consumer: ConsumerClass,
+    /// Whether the warp waits for it in its queue.
+    is_barrier: bool,
+    /// Queue that completes its operations in order.
+    queue: Option<&'static str>,
+    /// Predicate of the guard, and whether it is negated.
+    guard: Option<(Cell, bool)>,
+    /// General registers in operand slots, and the slots that are kept.
+    slots: [Option<Cell>; 3],
+    reuse: u8,
+}
+
+/// Queue whose operations complete in any order.
+const UNORDERED: &str = "unordered";
+
+impl InstrHazards {
+    /// Whether no lane executes both, as long as the predicate keeps its value.
+    fn excludes(&self, other: &InstrHazards) -> bool {
+        match (self.guard, other.guard) {
+            (Some((a, negated)), Some((b, not))) => a == b && negated != not,
+            _ => false,
+        }
+    }
+
+    fn of(op: &Op, instr: &SassInstr, program: &SassProgram) -> InstrHazards {
+        let control = instr.control;
+        let timing = program.timing(instr);
+        let scoreboard = |number: Option<u8>| number.filter(|&number| number < 6);
+        let (write_sb, read_sb) = (scoreboard(control.write_sb), scoreboard(control.read_sb));
+        let latency = timing.map_or(LatencyKind::Fixed, |timing| timing.latency);
+        let is_fixed = match latency {
+            LatencyKind::Fixed | LatencyKind::Branch => true,
+            // Both are in use: without a scoreboard the control word accounts for the latency.
+            LatencyKind::Either => write_sb.is_none(),
+            LatencyKind::ScoreboardReadWrite | LatencyKind::ScoreboardRead => false,
+        };
+        let view = program.view(instr);
+        let mut slots = [None; 3];
+        for operand in view.iter().flat_map(|view| &view.operands) {
+            if let (OperandValue::Reg(Some(register)), Some(slot)) = (operand.value, operand.slot)
+                && let Some(slot) = slots.get_mut(usize::from(slot))
+            {
+                *slot = Some(Cell::gpr(register));
+            }
+        }
+        let base = match op.control {
+            ControlEffect::Indirect { base, .. } => base,
+            _ => None,
+        };
+        let consumer = ConsumerClass::of(program, instr);
+        // The table names more registers for textures and surfaces than an instruction may read.
+        let operands = match consumer {
+            ConsumerClass::Unknown => &[][..],
+            _ => &op.reads,
+        };
+        let general = operands.iter().filter(|cell| {
+            let kind = cell.register().kind;
+            kind == warpbound_isa::RegisterKind::Vector
+        });
+        let reads = operands.iter().copied().chain(op.condition.cells());
+        InstrHazards {
+            sources: general.copied().collect(),
+            reads: reads.chain(base).collect(),
+            writes: op.writes.to_vec(),
+            distance: distances::distance(instr, timing),
+            drains: control.usched == 0,
+            is_first_of_pair: control.dual_issue(),
+            wait_mask: control.wait_mask & 0x3f,
+            releases: distances::released(program, instr),
+            write_sb,
+            read_sb,
+            producer: is_fixed.then(|| ProducerClass::of(program, instr)),
+            consumer,
+            is_barrier: op.barrier,
+            queue: timing
+                .map(|timing| timing.queue)
+                .filter(|queue| !queue.is_empty() && *queue != UNORDERED),
+            guard: op
+                .condition
+                .decided_by()
+                .map(|cell| (cell, op.condition.negated)),
+            slots,
+            // The flags of instructions of variable latency have another meaning.
+            reuse: if latency == LatencyKind::Fixed {
+                control.reuse
+            } else {
+                0
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use warpbound_analyse::ThreadCfg;
+    use warpbound_isa::Program;
+    use warpbound_isa::nvidia::{Arch, SassProgram};
+    use warpbound_load::{Image, Isa};
+
+    use super::lint;
+
+    /// Shortest distances by the pipes of producer and consumer and the kind of register, with an example.
+    type Shortest = BTreeMap<String, (u8, usize, String)>;
+
+    /// Lints each kernel of a file: findings as text, or the refusal; adds the distances to `shortest`.
+    fn lint_file(
+        name: &str,
+        data: &[u8],
+        shortest: &mut Shortest,
+    ) -> Vec<Result<Vec<String>, String>> {
+        let image = Image::parse(data).unwrap();
+        let Isa::Sm(sm) = image.isa() else {
+            return Vec::new();
+        };
+        let arch = Arch::from_sm(sm.number.into()).unwrap();
+        let of_kernel = |kernel: &warpbound_load::Kernel| {
+            let program = SassProgram::decode(arch, kernel.code()).unwrap();
+            let program = Program::Nvidia(program);
+            let code = warpbound_ir::lift(kernel, &program).unwrap();
+            let Program::Nvidia(sass) = &program else {
+                return Err("other machine".to_owned());
+            };
+            let cfg = ThreadCfg::build(&code, &Default::default());
+            let cfg = cfg.map_err(|refusal| format!("{refusal:?}"))?;
+            let linted = lint(&code, sass, &cfg);
+            let text = |at: warpbound_ir::OpIndex| program.text(at.index()).unwrap_or_default();
+            for dependence in linted.dependences {
+                let class = |at: warpbound_ir::OpIndex| {
+                    let timing = sass.timing(&sass.instrs[at.index()]).unwrap();
+                    format!(
+                        "{:?} {} {}",
+                        timing.latency,
+                        timing.queue,
+                        timing.pipes.join(",")
+                    )
+                };
+                let register = dependence.cell.register().kind;
+                let (from, to) = (class(dependence.producer), class(dependence.consumer));
+                let example = format!(
+                    "{name} {}: {} -> {}",
+                    code.ops[dependence.consumer.index()].addr,
+                    text(dependence.producer),
+                    text(dependence.consumer)
+                );
+                let slot = shortest.entry(format!("{register:?}: {from} -> {to}"));
+                let slot = slot.or_insert_with(|| (u8::MAX, 0, String::new()));
+                if dependence.cycles < slot.0 {
+                    *slot = (dependence.cycles, 0, example);
+                }
+                slot.1 += usize::from(dependence.cycles == slot.0);
+            }
+            let findings = linted.findings.iter();
+            Ok(findings
+                .map(|finding| {
+                    format!(
+                        "{name} {} {finding:?}: {} -> {}",
+                        code.ops[finding.at.index()].addr,
+                        text(finding.producer),
+                        text(finding.at)
+                    )
+                })
+                .collect())
+        };
+        image.kernels().unwrap().iter().map(of_kernel).collect()
+    }
+
+    /// No finding in our own cubins, which NVIDIA's compilers wrote.
+    #[test]
+    fn own_cubins_have_no_findings() {
+        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+        let folder = std::env::var("WARPBOUND_LINT_FOLDER").unwrap_or(own.to_owned());
+        let mut found = Vec::new();
+        let (mut kernels, mut refused) = (0, 0);
+        let mut shortest = Shortest::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|e| e != "cubin") {
+                continue;
+            }
+            let data = std::fs::read(&path).unwrap();
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            for linted in lint_file(&file, &data, &mut shortest) {
+                kernels += 1;
+                match linted {
+                    Ok(findings) => found.extend(findings),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+        eprintln!("{kernels} kernels, {refused} refused");
+        for (classes, (least, count, example)) in &shortest {
+            eprintln!("{least:2} {count:5} {classes} | {example}");
+        }
+        assert!(refused * 20 < kernels, "{kernels} {refused}");
+        let sample: Vec<&String> = found.iter().take(40).collect();
+        assert!(found.is_empty(), "{}: {sample:#?}", found.len());
+    }
+
+    /// Findings in a kernel of nbody after its control words were changed one at a time: changes made, and found.
+    fn planted(change: impl Fn(u64, u32) -> Option<u64>) -> (usize, usize) {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/built");
+        let data = std::fs::read(format!("{folder}/nbody.sm_61.cubin")).unwrap();
+        let image = Image::parse(&data).unwrap();
+        let kernel = &image.kernels().unwrap()[0];
+        let (mut made, mut found) = (0, 0);
+        for (group, slot) in (0..kernel.code().len() / 32).flat_map(|g| (0..3).map(move |s| (g, s)))
+        {
+            let mut code = kernel.code().to_vec();
+            let control = code[group * 32..].first_chunk_mut::<8>().unwrap();
+            let Some(changed) = change(u64::from_le_bytes(*control), 21 * slot) else {
+                continue;
+            };
+            *control = changed.to_le_bytes();
+            let program = SassProgram::decode(Arch::Sm61, &code).unwrap();
+            let lifted = warpbound_ir::lift(kernel, &Program::Nvidia(program.clone())).unwrap();
+            let cfg = ThreadCfg::build(&lifted, &Default::default()).unwrap();
+            made += 1;
+            found += usize::from(!lint(&lifted, &program, &cfg).findings.is_empty());
+        }
+        (made, found)
+    }
+
+    /// A stall count of 5 or more, lowered to 1: the result is read too early, where the next instruction reads it.
+    #[test]
+    fn a_lowered_stall_count_is_found() {
+        let (made, found) = planted(|control, shift| {
+            let code = control >> shift & 0x1f;
+            matches!(code, 5..=15 | 21..=27).then(|| control & !(0x1f << shift) | 1 << shift)
+        });
+        assert!(made >= 10 && found * 2 >= made, "{found} of {made}");
+    }
+
+    /// A wait mask, cleared.
+    #[test]
+    fn a_removed_wait_is_found() {
+        let (made, found) = planted(|control, shift| {
+            let mask = 0x3f << (shift + 11);
+            (control & mask != 0).then_some(control & !mask)
+        });
+        assert!(made >= 5 && found * 2 >= made, "{found} of {made}");
+    }
+}

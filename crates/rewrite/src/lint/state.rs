@@ -1,0 +1,292 @@
+//! What may still be on its way at a point of the code, and its dataflow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::blocks::Block;
+use warpbound_graph::{DataflowProblem, solve};
+use warpbound_ir::{Cell, OpIndex};
+
+use super::distances::{HORIZON, least_distance};
+use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
+
+/// Operations under way, by the register that they write or read.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Underway {
+    /// Results of fixed latency: fewest cycles since the issue.
+    fixed: BTreeMap<(Cell, OpIndex), u8>,
+    /// Results and sources of operations of variable latency: scoreboards of which each covers it on all paths.
+    results: BTreeMap<(Cell, OpIndex), u8>,
+    sources: BTreeMap<(Cell, OpIndex), u8>,
+}
+
+/// Entries of a register.
+fn of_cell(
+    entries: &BTreeMap<(Cell, OpIndex), u8>,
+    cell: Cell,
+) -> impl Iterator<Item = (OpIndex, u8)> {
+    let range = (cell, OpIndex(0))..=(cell, OpIndex(u32::MAX));
+    entries.range(range).map(|(&(_, at), &value)| (at, value))
+}
+
+/// Bit beside those of the scoreboards: the predicate of the operation's guard has kept its value since.
+const SAME_GUARD: u8 = 1 << 6;
+
+/// The bit of a scoreboard.
+fn bit(scoreboard: Option<u8>) -> u8 {
+    scoreboard.map_or(0, |number| 1 << number)
+}
+
+impl Underway {
+    /// Forgets what one of these scoreboards covers.
+    fn release(&mut self, mask: u8) {
+        if mask != 0 {
+            self.results.retain(|_, covered| *covered & mask == 0);
+            self.sources.retain(|_, covered| *covered & mask == 0);
+        }
+    }
+
+    /// Passes one instruction.
+    pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
+        self.release(instr.wait_mask | instr.releases);
+        for &cell in &instr.writes {
+            // The new result takes the place of the old one, also where that was not waited for.
+            self.fixed.retain(|(old, _), _| *old != cell);
+            if cell.is_predicate() {
+                self.change_guards(cell, facts);
+            }
+        }
+        match instr.producer {
+            Some(_) => {
+                let new = instr.writes.iter().map(|&cell| ((cell, at), 0));
+                self.fixed.extend(new);
+            }
+            None => self.set_off(at, instr, facts),
+        }
+        if instr.drains {
+            self.release(0x3f);
+        }
+        for age in self.fixed.values_mut() {
+            *age = age.saturating_add(instr.distance);
+        }
+        self.fixed.retain(|_, age| *age < HORIZON);
+    }
+
+    /// Notes that a predicate changes.
+    fn change_guards(&mut self, predicate: Cell, facts: &[InstrHazards]) {
+        for entries in [&mut self.results, &mut self.sources] {
+            for ((_, at), covered) in entries {
+                let guard = facts.get(at.index()).and_then(|fact| fact.guard);
+                if guard.is_some_and(|(cell, _)| cell == predicate) {
+                    *covered &= !SAME_GUARD;
+                }
+            }
+        }
+    }
+
+    /// Adds an operation of variable latency. Its scoreboards also cover the earlier operations of its queue, which
+    /// completes them in order; a result is written after the sources were read.
+    fn set_off(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
+        let (write, both) = (
+            bit(instr.write_sb),
+            bit(instr.write_sb) | bit(instr.read_sb),
+        );
+        if let Some(queue) = instr.queue {
+            let is_before = |at: &OpIndex| {
+                let earlier = facts.get(at.index());
+                earlier.is_some_and(|earlier| earlier.queue == Some(queue))
+            };
+            for ((_, at), covered) in &mut self.results {
+                *covered |= if is_before(at) { write } else { 0 };
+            }
+            for ((_, at), covered) in &mut self.sources {
+                *covered |= if is_before(at) { both } else { 0 };
+            }
+        }
+        if instr.is_barrier {
+            // The warp goes on once the barrier has left its queue: what was before it there has read its sources.
+            self.sources.retain(|(_, at), _| {
+                facts
+                    .get(at.index())
+                    .is_none_or(|earlier| earlier.queue != instr.queue)
+            });
+        }
+        let results = instr
+            .writes
+            .iter()
+            .map(|&cell| ((cell, at), write | SAME_GUARD));
+        self.results.extend(results);
+        let sources = instr
+            .sources
+            .iter()
+            .map(|&cell| ((cell, at), both | SAME_GUARD));
+        self.sources.extend(sources);
+    }
+
+    /// Checks one instruction, before it.
+    pub(super) fn check(
+        &self,
+        at: OpIndex,
+        instr: &InstrHazards,
+        facts: &[InstrHazards],
+        findings: &mut BTreeSet<LintFinding>,
+        dependences: &mut BTreeSet<DependentRead>,
+    ) {
+        let fact = |at: OpIndex| facts.get(at.index());
+        // Waited for, or executed by other lanes only.
+        let is_safe = |producer: OpIndex, covered: u8| {
+            let excluded = fact(producer).is_some_and(|earlier| earlier.excludes(instr));
+            covered & instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
+        };
+        let mut add = |hazard, cell, producer, cycles| {
+            findings.insert(LintFinding {
+                at,
+                hazard,
+                cell,
+                producer,
+                cycles,
+            });
+        };
+        for &cell in &instr.reads {
+            for (producer, covered) in of_cell(&self.results, cell) {
+                if !is_safe(producer, covered) {
+                    add(ControlHazard::ResultNotAwaited, cell, producer, None);
+                }
+            }
+            for (producer, cycles) in of_cell(&self.fixed, cell) {
+                let Some(earlier) = fact(producer) else {
+                    continue;
+                };
+                // The predicate of both guards cannot have changed in so few cycles.
+                if earlier.excludes(instr) {
+                    continue;
+                }
+                dependences.insert(DependentRead {
+                    consumer: at,
+                    producer,
+                    cell,
+                    cycles,
+                });
+                let class = earlier.producer;
+                let least = class.map_or(0, |class| least_distance(class, instr.consumer, cell));
+                if cycles < least {
+                    let found = Some((cycles, least));
+                    add(ControlHazard::ReadTooEarly, cell, producer, found);
+                }
+            }
+        }
+        // Operations of one queue read and write in order.
+        let is_ordered = |producer: OpIndex| {
+            instr.queue.is_some() && fact(producer).is_some_and(|fact| fact.queue == instr.queue)
+        };
+        for &cell in &instr.writes {
+            for (producer, covered) in of_cell(&self.results, cell) {
+                if !is_safe(producer, covered) && !is_ordered(producer) {
+                    add(ControlHazard::ResultOverwritten, cell, producer, None);
+                }
+            }
+            for (producer, covered) in of_cell(&self.sources, cell) {
+                if !is_safe(producer, covered) && !is_ordered(producer) {
+                    add(ControlHazard::SourceOverwritten, cell, producer, None);
+                }
+            }
+        }
+    }
+
+    /// Adds what may be under way on another path; returns whether anything is new.
+    fn join(&mut self, other: Underway) -> bool {
+        let mut grown = false;
+        for (own, others) in [
+            (&mut self.results, other.results),
+            (&mut self.sources, other.sources),
+        ] {
+            for (key, covered) in others {
+                let own = own.entry(key).or_insert_with(|| {
+                    grown = true;
+                    covered
+                });
+                grown |= *own & !covered != 0;
+                *own &= covered;
+            }
+        }
+        for (key, age) in other.fixed {
+            let own = self.fixed.entry(key).or_insert(u8::MAX);
+            grown |= age < *own;
+            *own = age.min(*own);
+        }
+        grown
+    }
+}
+
+struct LintProblem<'a> {
+    cfg: &'a ThreadCfg,
+    facts: &'a [InstrHazards],
+    /// By node.
+    blocks: Vec<Block>,
+}
+
+impl LintProblem<'_> {
+    /// Operations of a node.
+    fn ops(&self, node: usize) -> impl Iterator<Item = OpIndex> + use<> {
+        let block = self.blocks.get(node);
+        let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
+        range.map(OpIndex)
+    }
+}
+
+impl DataflowProblem for LintProblem<'_> {
+    type State = Underway;
+    type Error = std::convert::Infallible;
+
+    fn flow(
+        &mut self,
+        node: usize,
+        state: &Underway,
+        emit: &mut dyn FnMut(usize, Underway),
+    ) -> Result<(), Self::Error> {
+        let mut state = state.clone();
+        for at in self.ops(node) {
+            if let Some(instr) = self.facts.get(at.index()) {
+                state.step(at, instr, self.facts);
+            }
+        }
+        let steps = self.cfg.steps.get(node).into_iter().flatten();
+        for next in steps.filter_map(|step| step.to) {
+            emit(next.index(), state.clone());
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, _: usize, old: &mut Underway, new: Underway) -> bool {
+        old.join(new)
+    }
+
+    fn priority(&self, node: usize) -> u64 {
+        self.cfg.rank(node)
+    }
+}
+
+/// Calls `visit` for each operation that a path reaches, with what may be under way before it; for an operation in
+/// several contexts once for each.
+pub(super) fn visit(
+    cfg: &ThreadCfg,
+    facts: &[InstrHazards],
+    visit: &mut dyn FnMut(OpIndex, &Underway),
+) {
+    let blocks = cfg.space.ids().map(|node| cfg.space.block(node));
+    let mut problem = LintProblem {
+        cfg,
+        facts,
+        blocks: blocks.collect(),
+    };
+    let Ok(solution) = solve(&mut problem, cfg.entry.index(), Underway::default());
+    for (node, state) in solution.reached() {
+        let mut state = state.clone();
+        for at in problem.ops(node) {
+            visit(at, &state);
+            if let Some(instr) = facts.get(at.index()) {
+                state.step(at, instr, facts);
+            }
+        }
+    }
+}

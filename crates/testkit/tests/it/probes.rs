@@ -1,0 +1,185 @@
+//! Probes in machine code: their counters are the counts of the same run, and the kernel computes the same.
+
+use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_driver::{
+    CounterKind, GpuModel, InstrumentOptions, Parameter, ProbeFault, ProbeStyle, Session,
+    TimedOptions,
+};
+use warpbound_launch::StartCaches;
+use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_testkit::probes::{ProbedKernel, ProbedRun, ProbedTime, overwrite_free_registers};
+
+/// Kernels with divergent loops, calls, exits under a guard, division, barriers, recursion.
+const SOURCES: [&str; 8] = [
+    "lud_diagonal",
+    "predicated_exit",
+    "early_exit",
+    "call_depth2",
+    "recursion",
+    "reduction",
+    "bitonic_sort",
+    "switch_table",
+];
+
+fn reference(source: &str) -> KernelReference {
+    let mut all = kernels::all().into_iter();
+    all.find(|reference| reference.source == source)
+        .expect("a kernel of the repository")
+}
+
+fn contents(source: &str) -> Vec<u8> {
+    let path = format!(
+        "{}/../../kernels/built/{source}.sm_61.cubin",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    std::fs::read(path).expect("the cubin is in the repository")
+}
+
+fn timed() -> TimedOptions {
+    TimedOptions {
+        caches: Some(StartCaches::Warm),
+        ..TimedOptions::new(GpuModel::built_in("jetson-tx2").expect("a machine"))
+    }
+}
+
+/// Instruments the first kernel of a source with a fault, runs a launch, and returns what is wrong.
+fn problems(
+    source: &str,
+    number: u64,
+    (rule, style, counters): (ProbedBlocks, ProbeStyle, CounterKind),
+    fault: Option<ProbeFault>,
+    with_time: bool,
+) -> Vec<String> {
+    let reference = reference(source);
+    let contents = contents(source);
+    let session = Session::open(source, &contents).expect("it loads");
+    let found = session.kernels(Some(reference.kernel)).expect("kernels");
+    let kernel = found[0];
+    let original = session.prepare(kernel).expect("it decodes");
+    let launch = (reference.launch)(number);
+    let plan = session.plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts]);
+    let plan = plan.expect("a plan");
+    let options = InstrumentOptions {
+        style,
+        counters,
+        fault,
+        ..InstrumentOptions::default()
+    };
+    let instrumented = session
+        .instrument(&contents, kernel, &plan, &options)
+        .expect("it can be rewritten");
+    let probed = ProbedKernel {
+        original: &original,
+        plan: &plan,
+        counters,
+        instrumented: &instrumented,
+    };
+    let mut found = probed.split_pairs().expect("it decodes");
+    let timed = timed();
+    let time = match with_time {
+        true => ProbedTime::Timed(&timed),
+        false => ProbedTime::Functional,
+    };
+    match probed.run(&launch, time) {
+        Ok(run) => found.extend(ProbedRun::problems(&run)),
+        Err(error) => found.push(error.to_string()),
+    }
+    found
+}
+
+const REGISTERS: (ProbedBlocks, ProbeStyle, CounterKind) = (
+    ProbedBlocks::All,
+    ProbeStyle::Registers,
+    CounterKind::Probes,
+);
+
+#[test]
+fn counters_are_the_counts_of_the_same_run() {
+    let modes = [
+        REGISTERS,
+        (ProbedBlocks::All, ProbeStyle::Memory, CounterKind::Probes),
+        (ProbedBlocks::All, ProbeStyle::Paper, CounterKind::Sums),
+        (
+            ProbedBlocks::Plan,
+            ProbeStyle::Registers,
+            CounterKind::Probes,
+        ),
+    ];
+    for source in SOURCES {
+        for mode in modes {
+            for with_time in [false, true] {
+                let found = problems(source, 0, mode, None, with_time);
+                assert!(found.is_empty(), "{source} {mode:?}: {found:?}");
+            }
+        }
+    }
+}
+
+/// Registers that liveness calls free may hold anything.
+#[test]
+fn garbage_in_free_registers_changes_no_result() {
+    for source in SOURCES {
+        let reference = reference(source);
+        for seed in 0..3 {
+            let launch = (reference.launch)(seed);
+            let found =
+                overwrite_free_registers(&contents(source), reference.kernel, &launch, None, seed);
+            assert_eq!(found.expect("it runs"), None, "{source} seed {seed}");
+        }
+    }
+}
+
+/// A write under a guard does not end a live range: where the guard fails, the old value is read.
+#[test]
+fn a_liveness_that_ignores_guards_is_found() {
+    let fault = Some(ProbeFault::GuardedWritesKill);
+    let found = SOURCES.iter().any(|source| {
+        let reference = reference(source);
+        (0..6).any(|seed| {
+            let launch = (reference.launch)(seed % 3);
+            let run =
+                overwrite_free_registers(&contents(source), reference.kernel, &launch, fault, seed);
+            !matches!(run, Ok(None))
+        })
+    });
+    assert!(found, "no result differs");
+}
+
+#[test]
+fn a_live_register_as_counter_is_found() {
+    let found = problems(
+        "lud_diagonal",
+        0,
+        REGISTERS,
+        Some(ProbeFault::NothingUsed),
+        false,
+    );
+    assert!(!found.is_empty());
+}
+
+#[test]
+fn a_probe_in_a_pair_of_dual_issue_is_found() {
+    let fault = Some(ProbeFault::KeepsPairs);
+    let found = SOURCES.iter().any(|source| {
+        let found = problems(source, 0, REGISTERS, fault, false);
+        found.iter().any(|problem| problem.contains("pair"))
+    });
+    assert!(found, "no pair was split");
+}
+
+/// Latencies on which the stall counts of probes rest, against the slow ends of all machines.
+#[test]
+fn latencies_cover_all_machines() {
+    use warpbound_machine::MachineFamily;
+    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+        let machine = GpuModel::built_in(name).expect("a machine");
+        let slow = |parameter: Parameter| Some(machine.range(parameter).most);
+        let register = u64::from(warpbound_rewrite::probes::REGISTER_LATENCY);
+        let predicate = u64::from(warpbound_rewrite::probes::PREDICATE_LATENCY);
+        assert!(slow(Parameter::LatencyAlu) <= Some(register), "{name}");
+        assert!(
+            slow(Parameter::LatencyPredicate) <= Some(predicate),
+            "{name}"
+        );
+    }
+}
