@@ -243,7 +243,11 @@ impl Determinacy {
     /// Finds what decides the executions of each block: the branches on which it is control dependent, and what decides
     /// theirs.
     fn find_blocks(&mut self, thread: &ThreadCfg, dependence: &Dependence) {
-        let reached: Vec<NodeId> = thread.space.ids().filter(|&node| thread.is_reached(node)).collect();
+        let reached: Vec<NodeId> = thread
+            .space
+            .ids()
+            .filter(|&node| thread.is_reached(node))
+            .collect();
         let mut origins = vec![Origins::CONSTANT; thread.space.len()];
         // Each round adds an origin to some node, of which there are few, or is the last.
         let mut changes = true;

@@ -55,7 +55,13 @@ fn computation_trees_mark_what_is_tainted() {
     let tree = run(&["predict", "early_exit.sm_61.cubin", "--tree"]).done();
     assert!(tree.contains("tainted"), "{tree}");
     assert!(tree.contains("tid.x"), "{tree}");
-    let dot = ["predict", "early_exit.sm_61.cubin", "--tree", "--format", "dot"];
+    let dot = [
+        "predict",
+        "early_exit.sm_61.cubin",
+        "--tree",
+        "--format",
+        "dot",
+    ];
     let dot = run(&dot).done();
     assert!(dot.starts_with("digraph"), "{dot}");
 }
