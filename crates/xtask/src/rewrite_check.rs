@@ -101,7 +101,7 @@ fn own_kernels(options: &Options) -> anyhow::Result<Vec<String>> {
             let padded = match with_nops(&file, options.seed + number, ONE_IN) {
                 Ok(padded) => padded,
                 Err(diagnostic) => {
-                    problems.push(format!("{name}: {diagnostic}"));
+                    println!("  refused: {name}: {diagnostic}");
                     continue;
                 }
             };

@@ -29,6 +29,8 @@ struct Reads {
     indexed: BTreeMap<u32, bool>,
     /// Indirect branches with the start of their table.
     branches: Vec<(CodeAddr, Option<u32>)>,
+    /// Immediate operands of moves, with the address of the move.
+    immediates: Vec<(CodeAddr, u32)>,
 }
 
 /// Moves the addresses in the contents of bank 2 of a code section.
@@ -51,6 +53,13 @@ pub(super) fn move_tables(
             .get(at)
             .ok_or_else(|| refuse("the file does not list its targets"))?;
         if branch.is_call {
+            let mut immediates = reads.immediates.iter();
+            let address = immediates.find(|(_, value)| functions.contains(value));
+            if let Some((load, value)) = address {
+                return Err(refuse(&format!(
+                    "the immediate 0x{value:x} at {load} may be the address of a function or a number"
+                )));
+            }
             moved.extend(functions_in(bank, functions, &reads, *at)?);
             continue;
         }
@@ -132,6 +141,7 @@ impl Reads {
             fixed: BTreeSet::new(),
             indexed: BTreeMap::new(),
             branches: Vec::new(),
+            immediates: Vec::new(),
         };
         for (index, instr) in program.instrs.iter().enumerate() {
             let Some(view) = program.view(instr) else {
@@ -163,6 +173,9 @@ impl Reads {
                     } => {
                         let table = table_of(program, index, base);
                         reads.branches.push((instr.addr, table));
+                    }
+                    OperandValue::Int(value) if view.opcode.class() == InstrClass::Move => {
+                        reads.immediates.push((instr.addr, value as u32));
                     }
                     _ => {}
                 }

@@ -55,8 +55,14 @@ fn nops_change_no_result() {
                 continue;
             };
             let name = format!("{} {} {build}", reference.source, reference.kernel);
-            let padded = with_nops(&file, seed, 3);
-            let padded = padded.unwrap_or_else(|diagnostic| panic!("{name}: {diagnostic}"));
+            let padded = match with_nops(&file, seed, 3) {
+                Ok(padded) => padded,
+                // Its immediates are addresses of functions.
+                Err(diagnostic) => {
+                    assert_eq!(reference.source, "joined_pointers", "{name}: {diagnostic}");
+                    continue;
+                }
+            };
             stubs += padded.stubs;
             assert_eq!(differs(&reference, &file, &padded.bytes), None, "{name}");
         }
