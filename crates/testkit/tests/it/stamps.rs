@@ -86,6 +86,7 @@ fn alone(file: &str, contents: &[u8], kernel: &str, launch: &LaunchFile) -> Opti
 
 /// The added cycles of a warp that runs alone are nearly those of its stamps: most kernels hide few of them.
 #[test]
+#[ignore = "prints figures that no document has yet"]
 fn cycles_of_stamps_are_those_that_are_predicted() {
     let (mut all, mut near, mut ratios) = (0, 0, Vec::new());
     for reference in kernels::all() {
