@@ -280,7 +280,10 @@ impl PlanTotal {
             return Ok(());
         };
         let session = Session::open(name, &cubin)?;
-        let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
+        // Some sources have fewer kernels for GCN3.
+        let Ok(kernel) = session.launched_kernel(None, launch.kernel.as_deref()) else {
+            return Ok(());
+        };
         let prepared = session.prepare(kernel)?;
         if self.leaves_out(&session, kernel) {
             return Ok(());
