@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks};
-use warpbound_driver::{BoundOptions, PredictOptions};
+use warpbound_driver::{BoundOptions, Contents, PredictOptions};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, Input, LaunchArguments, OutputArguments, QueryArguments};
 use crate::launches::launch_options;
 use crate::output::Output;
+use crate::values::named;
 use crate::{CommandError, input, kernels, print};
 
 /// Rule by which blocks get probes.
@@ -68,6 +69,10 @@ pub(crate) struct ProbesArguments {
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: Blocks,
+    /// Contents of the launch's buffers that a prediction may use: none (any), or those of buffers that the kernel does not
+    /// write (as-given)
+    #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
+    contents: Option<Contents>,
     /// Also write the plan of the only kernel, for `instrument` and `decode`
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -105,7 +110,10 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
         bound,
         rule: arguments.blocks.into(),
         metrics: arguments.metrics.iter().copied().map(Into::into).collect(),
-        predict: PredictOptions::default(),
+        predict: PredictOptions {
+            contents: arguments.contents.unwrap_or(Contents::Any),
+            ..PredictOptions::default()
+        },
     };
     let plans = RefCell::new(Vec::new());
     let code = kernels::report(
