@@ -193,11 +193,11 @@ impl ProbedKernel<'_> {
         Ok(())
     }
 
-    /// Number of instructions of the block at an address: up to the next control transfer or the next block that some
-    /// instruction may jump to, counted from the text of the original.
+    /// Number of instructions of the block at an address; jump tables cut blocks too.
     fn instructions(&self, at: u32) -> Option<u64> {
         let code = &self.original.code;
-        let blocks = warpbound_analyse::blocks::Blocks::build(code, &Default::default());
+        let cfg = ThreadCfg::build(code, &Limits::default()).ok()?;
+        let blocks = &cfg.space.blocks;
         let block = blocks.get(blocks.starting_at(code.at(CodeAddr(at))?)?);
         Some(block.instructions)
     }
