@@ -355,9 +355,10 @@ impl OriginFlow<'_> {
     /// Cells that a definition may read in lanes that are not active.
     fn exchanged_cells(&self, definition: Definition) -> Vec<Cell> {
         match definition {
-            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => {
-                self.code.get(at).map_or(Vec::new(), sources::exchanged_cells)
-            }
+            Definition::Op(_, at) if self.fault != DeterminacyFault::NoActiveLanes => self
+                .code
+                .get(at)
+                .map_or(Vec::new(), sources::exchanged_cells),
             _ => Vec::new(),
         }
     }
@@ -528,8 +529,7 @@ impl OriginValues {
         let mut of_paths = LoadSites::default();
         for value in gsa.ids() {
             if let Definition::Op(_, at) = gsa.definition(value)
-                && sources::origins(flow.code, gsa.definition(value), flow.fault)
-                    .has(Origins::DATA)
+                && sources::origins(flow.code, gsa.definition(value), flow.fault).has(Origins::DATA)
             {
                 self.loads[value.index()].ops.insert(at);
                 worklist.push_back(value);

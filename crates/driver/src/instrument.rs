@@ -175,9 +175,6 @@ impl Target<'_> {
     ) -> Result<(), Diagnostic> {
         let kernel = self.prepared.kernel;
         let code = rewriter.code(&kernel.name)?;
-        for (&at, &control) in &edits.controls {
-            code.set_control(self.prepared.addr(at), control)?;
-        }
         for insertion in &edits.insertions {
             let entry = match insertion.entry {
                 ProbeEntry::All => Entry::All,

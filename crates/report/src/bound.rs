@@ -149,7 +149,7 @@ pub struct KernelBound {
     /// Calls of functions outside the file.
     pub external_calls: Vec<ExternalCall>,
     /// Blocks of the worst path, in order of address; empty without a bound.
-    pub worst_path: Vec<BlockCount>,
+    pub worst_path: Vec<PathBlock>,
     /// Branches at which the lanes of a warp may diverge.
     pub divergent_branches: Vec<CodePlace>,
     /// Divergence edges of the warp-level graph: the warp resumes lanes that a divergent branch left pending.
@@ -397,7 +397,7 @@ pub struct ExternalCall {
 
 /// Execution count of a block on the worst path.
 #[derive(Clone, Debug, Serialize)]
-pub struct BlockCount {
+pub struct PathBlock {
     /// Address of the first instruction.
     pub from: String,
     /// Address of the last instruction.

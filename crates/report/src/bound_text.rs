@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::bound::{BlockCount, BoundVerdict, KernelBound, LoopReport, Origin, ProfileReport};
+use crate::bound::{BoundVerdict, KernelBound, LoopReport, Origin, PathBlock, ProfileReport};
 use crate::table::{Align, counted, table};
 use crate::terms::MachineTerms;
 
@@ -133,7 +133,7 @@ impl KernelBound {
             return;
         }
         let all: u128 = self.worst_path.iter().map(|b| b.total).sum();
-        let mut heaviest: Vec<&BlockCount> = self.worst_path.iter().collect();
+        let mut heaviest: Vec<&PathBlock> = self.worst_path.iter().collect();
         // Stable: blocks of the same weight stay in the order of their addresses.
         heaviest.sort_by_key(|b| Reverse(b.total));
         heaviest.truncate(MAX_BLOCKS);

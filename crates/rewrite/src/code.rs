@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::ControlWord;
-use warpbound_isa::nvidia::{Arch, Opcode, SassProgram};
+use warpbound_isa::nvidia::{Arch, LatencyKind, Opcode, SassProgram};
 
 pub(crate) use assemble::Assembled;
 pub use map::CodeMap;
@@ -69,7 +69,10 @@ pub(crate) struct OldInstr {
     pub(crate) word: u64,
     /// Slot of the control word, 21 bits.
     pub(crate) control: u32,
-    /// What in the word depends on addresses.
+    /// Whether the bits of the slot for reuse say which operands stay for the next instruction; on instructions of
+    /// variable latency they are modifiers of textures.
+    pub(crate) has_reuse: bool,
+    /// Code that the word refers to.
     pub(crate) reference: Reference,
 }
 
@@ -120,6 +123,9 @@ impl EditedCode {
                 addr: instr.addr,
                 word: instr.word as u64,
                 control: raw_slot(code, instr.addr),
+                has_reuse: program
+                    .timing(instr)
+                    .is_some_and(|timing| timing.latency == LatencyKind::Fixed),
                 reference: Reference::of(&program, instr, relocated),
             });
         }

@@ -74,7 +74,7 @@ pub struct DependentRead {
     pub cycles: u8,
 }
 
-/// What the check found.
+/// Result of the check of a kernel.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Linted {
     /// Hazards, in order of address.

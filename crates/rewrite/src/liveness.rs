@@ -19,8 +19,6 @@ pub enum ProbeFault {
     GuardedWritesKill,
     /// No register counts as one that the program names.
     NothingUsed,
-    /// Instructions before a probe keep their control words.
-    KeepsPairs,
     /// Additions to memory do not wait until the value of the one before was read.
     SharesScoreboard,
 }

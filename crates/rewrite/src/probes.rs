@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::thread_cfg::ThreadCfg;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, OpIndex};
-use warpbound_isa::nvidia::{ControlWord, SassProgram};
+use warpbound_isa::nvidia::SassProgram;
 
 use crate::liveness::Liveness;
 pub use crate::liveness::ProbeFault;
@@ -105,7 +105,7 @@ pub enum ProbeEntry {
 pub struct ProbeInsertion {
     /// The operation.
     pub at: OpIndex,
-    /// Who executes them.
+    /// Paths that execute them.
     pub entry: ProbeEntry,
     /// Instructions in order.
     pub instrs: Vec<ProbeInstr>,
@@ -116,8 +116,6 @@ pub struct ProbeInsertion {
 pub struct ProbeEdits {
     /// Insertions; of several before one operation, in their order.
     pub insertions: Vec<ProbeInsertion>,
-    /// New control words of existing instructions.
-    pub controls: BTreeMap<OpIndex, ControlWord>,
     /// Registers of a thread.
     pub registers: u16,
     /// By counter: its place while a thread runs.
@@ -177,7 +175,6 @@ pub fn plan_edits(
     let allocation = Allocation::choose(&inputs)?;
     let mut edits = ProbeEdits {
         insertions: Vec::new(),
-        controls: BTreeMap::new(),
         registers: allocation.registers(probed.registers),
         homes: allocation.homes.clone(),
     };
@@ -185,58 +182,37 @@ pub fn plan_edits(
         edits.registers = probed.registers;
         return Ok(edits);
     }
-    edits.insert(
-        probed,
-        ProbeInsertion {
-            at: probed.code.entry,
-            entry: ProbeEntry::FallThrough,
-            instrs: flush::prologue(probed, &allocation)?,
-        },
-    );
+    edits.insert(ProbeInsertion {
+        at: probed.code.entry,
+        entry: ProbeEntry::FallThrough,
+        instrs: flush::prologue(probed, &allocation)?,
+    });
     for (at, increments) in &points {
-        edits.insert(
-            probed,
-            ProbeInsertion {
-                at: *at,
-                entry: ProbeEntry::All,
-                instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
-            },
-        );
+        edits.insert(ProbeInsertion {
+            at: *at,
+            entry: ProbeEntry::All,
+            instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
+        });
     }
     for at in &exits {
         let instrs = flush::flush(probed, &allocation, *at)?;
         // A jump to the exit flushes as well.
         let entry = ProbeEntry::All;
-        edits.insert(
-            probed,
-            ProbeInsertion {
-                at: *at,
-                entry,
-                instrs,
-            },
-        );
+        edits.insert(ProbeInsertion {
+            at: *at,
+            entry,
+            instrs,
+        });
     }
     Ok(edits)
 }
 
 impl ProbeEdits {
-    /// Adds an insertion. The instruction before it no longer issues together with the one after it, and what it keeps in
-    /// the reuse cache is not kept.
-    fn insert(&mut self, probed: &ProbedCode<'_>, insertion: ProbeInsertion) {
-        if insertion.instrs.is_empty() {
-            return;
+    /// Adds an insertion. The rewriter sets the instruction before it apart from it.
+    fn insert(&mut self, insertion: ProbeInsertion) {
+        if !insertion.instrs.is_empty() {
+            self.insertions.push(insertion);
         }
-        let before = insertion.at.0.checked_sub(1).map(OpIndex);
-        let instr = before.and_then(|before| probed.program.instrs.get(before.index()));
-        if let (Some(before), Some(instr)) = (before, instr)
-            && probed.fault != Some(ProbeFault::KeepsPairs)
-        {
-            let apart = sequence::apart(probed.program, instr);
-            if apart != instr.control {
-                self.controls.insert(before, apart);
-            }
-        }
-        self.insertions.push(insertion);
     }
 }
 

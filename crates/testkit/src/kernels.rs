@@ -92,7 +92,7 @@ mod writes;
 
 use warpbound_launch::LaunchFile;
 
-pub use gcn3::{gcn3, gcn3_launches};
+pub use gcn3::{gcn3, gcn3_executable, gcn3_launches};
 pub use host_programs::{ExecuteHostLaunch, HOST_PROGRAMS, HostInput, HostProgram};
 pub use launch::{LaunchNumber, TestLaunch};
 pub use perceptron::DenseLayer;

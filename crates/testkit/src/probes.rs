@@ -47,7 +47,7 @@ impl ProbedRun {
     }
 }
 
-/// How to run.
+/// Kind of a run.
 #[derive(Clone, Copy)]
 pub enum ProbedTime<'a> {
     /// Without time.

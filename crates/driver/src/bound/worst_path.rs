@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_analyse::loops::Loops;
 use warpbound_base::Instructions;
 use warpbound_bound::WorstPath;
-use warpbound_report::bound::BlockCount;
+use warpbound_report::bound::PathBlock;
 use warpbound_simt::NodeId;
 
 use super::BoundQuery;
@@ -19,7 +19,7 @@ impl BoundQuery<'_> {
         &self,
         path: &WorstPath<Instructions>,
         external: &ExternalCalls,
-    ) -> Vec<BlockCount> {
+    ) -> Vec<PathBlock> {
         let space = &self.flow.thread.space;
         let mut executions: Vec<_> = self
             .flow
@@ -43,7 +43,7 @@ impl BoundQuery<'_> {
             let block = space.block(node);
             let first = self.prepared.addr(first);
             let instructions = self.cost(node, external);
-            blocks.push(BlockCount {
+            blocks.push(PathBlock {
                 from: self.prepared.location(block.first),
                 to: self.prepared.last_location(block),
                 source: self.prepared.source(first),

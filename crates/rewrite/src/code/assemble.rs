@@ -237,10 +237,13 @@ impl EditedCode {
         if same {
             return old.control;
         }
-        let without_reuse = old.control & !(7 << 17);
-        match without_reuse & 0x1f {
-            16 => without_reuse | 1,
-            _ => without_reuse,
+        let kept = match old.has_reuse {
+            true => old.control & !(7 << 17),
+            false => old.control,
+        };
+        match kept & 0x1f {
+            16 => kept | 1,
+            _ => kept,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What of an instruction word depends on addresses of code.
+//! Code to which instruction words refer.
 
 use std::collections::BTreeSet;
 

@@ -6,10 +6,10 @@ use super::tables::ListedBranch;
 use crate::code::{Assembled, CodeMap};
 use crate::elf::{Fields, fault};
 
-/// Whether and how the value of an attribute depends on addresses of code.
+/// Addresses of code in the value of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Contents {
-    /// It does not.
+    /// No addresses.
     Plain,
     /// List of addresses of instructions.
     Addresses,

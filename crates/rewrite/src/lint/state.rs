@@ -1,4 +1,4 @@
-//! What may still be on its way at a point of the code, and its dataflow.
+//! Results and reads that may be outstanding at a point of the code, and their dataflow.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,7 +18,7 @@ pub enum CounterHome {
     Memory,
 }
 
-/// What the choice of registers depends on.
+/// Inputs of the choice of registers.
 pub(super) struct AllocationInputs<'a> {
     pub(super) probed: &'a ProbedCode<'a>,
     pub(super) request: &'a ProbeRequest,

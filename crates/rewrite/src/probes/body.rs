@@ -13,7 +13,7 @@ use super::{
     REGISTER_LATENCY, at_op,
 };
 
-/// How a probe knows in which lane it counts for the warp.
+/// Choice of the lane in which a probe counts for the warp.
 #[derive(Clone, Copy)]
 enum Leader {
     /// This predicate holds in one active lane.

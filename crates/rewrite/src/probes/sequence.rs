@@ -3,10 +3,7 @@
 use warpbound_base::Diagnostic;
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::Guard;
-use warpbound_isa::nvidia::{
-    Arch, ControlWord, LatencyKind, Modifier, NewOperand, Opcode, SassInstr, SassProgram,
-    WordBuilder,
-};
+use warpbound_isa::nvidia::{Arch, ControlWord, Modifier, NewOperand, Opcode, WordBuilder};
 
 /// Instruction to insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,21 +23,6 @@ const PLAIN: ControlWord = ControlWord {
     reuse: 0,
     coupled: false,
 };
-
-/// Returns the control word of an instruction whose next instruction is no longer the same: it issues alone, and keeps no
-/// operands for the next one.
-pub(super) fn apart(program: &SassProgram, instr: &SassInstr) -> ControlWord {
-    let mut control = instr.control;
-    if control.dual_issue() {
-        control.usched = PLAIN.usched;
-    }
-    // On instructions of variable latency these bits have another meaning.
-    let latency = program.timing(instr).map(|timing| timing.latency);
-    if latency == Some(LatencyKind::Fixed) {
-        control.reuse = 0;
-    }
-    control
-}
 
 /// Sequence of instructions under one guard.
 pub(super) struct Sequence {

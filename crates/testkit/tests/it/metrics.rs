@@ -7,7 +7,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_driver::block_counts::BlockCounts;
 use warpbound_driver::metrics::{MetricsReport, metrics};
 use warpbound_driver::{Prepared, RunOptions, Session};
-use warpbound_ir::{Meaning, OpIndex};
+use warpbound_ir::{Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simulate::functional::Counts;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -69,6 +69,10 @@ fn space(prepared: &Prepared<'_>, at: usize) -> Option<MemorySpace> {
     }
 }
 
+fn is_atomic(op: &Op) -> bool {
+    matches!(op.meaning, Some(Meaning::Atomic { .. }))
+}
+
 /// Returns the sums over all instructions, and over those of each source line.
 fn sums(prepared: &Prepared<'_>, counts: &Counts) -> (Sums, BTreeMap<Option<String>, Sums>) {
     let (mut all, mut lines) = (Sums::default(), BTreeMap::<_, Sums>::new());
@@ -87,6 +91,8 @@ fn sums(prepared: &Prepared<'_>, counts: &Counts) -> (Sums, BTreeMap<Option<Stri
             sums.threads += counts.active[at];
             match space(prepared, at) {
                 Some(MemorySpace::Global) => sums.global += counts.issues[at],
+                // Compilers emit the atomic operations of generic addresses for global memory only.
+                Some(MemorySpace::Generic) if is_atomic(op) => sums.global += counts.issues[at],
                 Some(MemorySpace::Generic) => sums.generic += counts.issues[at],
                 _ => {}
             }
@@ -160,22 +166,30 @@ fn metrics_of_blocks_are_those_of_instructions() {
 #[test]
 fn lanes_of_waves_are_known_up_to_a_write_of_the_mask() {
     let (mut known, mut unknown) = (0, 0);
-    each_run(kernels::gcn3(), "gfx803.co", |name, prepared, counts| {
-        let report = metrics(
-            prepared,
-            &block_counts(prepared, counts),
-            prepared.code.lanes,
-        );
-        let (all, _) = sums(prepared, counts);
-        assert_eq!(report.total.warp_instructions, Some(all.warps), "{name}");
-        match report.total.thread_instructions {
-            Some(threads) => {
-                assert_eq!(threads, all.threads, "{name}");
-                known += 1;
+    each_run(
+        kernels::gcn3_executable(),
+        "gfx803.co",
+        |name, prepared, counts| {
+            // Without the targets of indirect jumps no block has a count.
+            if ThreadCfg::build(&prepared.code, &Limits::default()).is_err() {
+                return;
             }
-            None => unknown += 1,
-        }
-    });
+            let report = metrics(
+                prepared,
+                &block_counts(prepared, counts),
+                prepared.code.lanes,
+            );
+            let (all, _) = sums(prepared, counts);
+            assert_eq!(report.total.warp_instructions, Some(all.warps), "{name}");
+            match report.total.thread_instructions {
+                Some(threads) => {
+                    assert_eq!(threads, all.threads, "{name}");
+                    known += 1;
+                }
+                None => unknown += 1,
+            }
+        },
+    );
     assert!(known > 0 && unknown > 0, "{known} known, {unknown} unknown");
 }
 

@@ -179,7 +179,10 @@ fn sums_need_fewer_probes() {
 
 #[test]
 fn plans_and_counters_of_other_code_are_refused() {
-    let (build, launch) = ("if_else_nested.sm_61.cubin", "if_else_nested.if_else_nested.0");
+    let (build, launch) = (
+        "if_else_nested.sm_61.cubin",
+        "if_else_nested.if_else_nested.0",
+    );
     let contents = cubin(build);
     let session = Session::open(build, &contents).unwrap();
     let launch = launch_file(launch);

@@ -2,10 +2,13 @@
 
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{
-    CounterKind, GpuModel, InstrumentOptions, Parameter, ProbeFault, ProbeStyle, Session,
-    TimedOptions,
+    CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, Parameter, ProbeFault,
+    ProbeStyle, Session, TimedOptions,
 };
+use warpbound_isa::Program;
+use warpbound_isa::nvidia::Opcode;
 use warpbound_launch::StartCaches;
+use warpbound_rewrite::CubinRewriter;
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::probes::{ProbedKernel, ProbedRun, ProbedTime, overwrite_free_registers};
 
@@ -157,14 +160,53 @@ fn a_live_register_as_counter_is_found() {
     assert!(!found.is_empty());
 }
 
+/// Kernels in which an exit issues together with the instruction before it: with the pair's control word in the
+/// instrumented file, the flush before the exit is in the pair.
 #[test]
 fn a_probe_in_a_pair_of_dual_issue_is_found() {
-    let fault = Some(ProbeFault::KeepsPairs);
-    let found = SOURCES.iter().any(|source| {
-        let found = problems(source, 0, REGISTERS, fault, false);
-        found.iter().any(|problem| problem.contains("pair"))
-    });
-    assert!(found, "no pair was split");
+    for source in ["loop_repush", "row_leader", "stream_cluster"] {
+        let reference = reference(source);
+        let contents = contents(source);
+        let session = Session::open(source, &contents).expect("it loads");
+        let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
+        let original = session.prepare(kernel).expect("it decodes");
+        let counts = vec![ProbeMetric::Counts];
+        let plan = session.plan_for(kernel, None, ProbedBlocks::All, counts);
+        let plan = plan.expect("a plan");
+        let options = InstrumentOptions::default();
+        let mut instrumented = session
+            .instrument(&contents, kernel, &plan, &options)
+            .expect("it can be rewritten");
+        let probed = |instrumented: &InstrumentedKernel| {
+            let probed = ProbedKernel {
+                original: &original,
+                plan: &plan,
+                counters: options.counters,
+                instrumented,
+            };
+            probed.split_pairs().expect("it decodes")
+        };
+        assert_eq!(probed(&instrumented), [""; 0], "{source}");
+        let Program::Nvidia(program) = &original.program else {
+            unreachable!("a cubin");
+        };
+        let first = program.instrs.windows(2).find(|pair| {
+            let is_exit = program.opcode(&pair[1]) == Some(Opcode::Exit);
+            is_exit && pair[0].control.dual_issue()
+        });
+        let first = first.expect("a pair")[0];
+        let moved = instrumented.moved(first.addr).expect("a new address");
+        let mut rewriter = CubinRewriter::open(&instrumented.bytes).expect("it opens");
+        let code = rewriter.code(&kernel.name).expect("its code");
+        code.set_control(moved, first.control)
+            .expect("an instruction");
+        let damaged = rewriter.finish().expect("it is written");
+        instrumented.bytes = damaged;
+        assert!(
+            !probed(&instrumented).is_empty(),
+            "{source}: the pair is not found"
+        );
+    }
 }
 
 /// Latencies on which the stall counts of probes rest, against the slow ends of all machines.
