@@ -193,8 +193,10 @@ fn blocks_of(cfg: &ThreadCfg) -> Vec<Block> {
 /// Returns the operations of a node in order; none if there is no such node.
 fn ops_of(blocks: &[Block], node: usize) -> impl DoubleEndedIterator<Item = OpIndex> + use<> {
     let block = blocks.get(node).copied();
-    let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
-    range.map(OpIndex)
+    let ops = block
+        .into_iter()
+        .flat_map(|block| block.first.0..=block.last.0);
+    ops.map(OpIndex)
 }
 
 /// Returns the registers that operations read or write.

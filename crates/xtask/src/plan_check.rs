@@ -255,6 +255,22 @@ impl PlanTotal {
         }
     }
 
+    /// Options of a plan for a launch.
+    fn options_of(&self, launch: &LaunchFile) -> ProbeOptions {
+        ProbeOptions {
+            bound: BoundOptions {
+                block: Some(launch.block),
+                ..BoundOptions::default()
+            },
+            launch: Some(launch.clone().into()),
+            predict: PredictOptions {
+                contents: self.contents,
+                ..PredictOptions::default()
+            },
+            ..ProbeOptions::default()
+        }
+    }
+
     /// Decodes the counters of a launch and compares all counts with those of the run.
     fn add_launch(
         &mut self,
@@ -292,19 +308,7 @@ impl PlanTotal {
         let Ok(general) = general else {
             return Ok(());
         };
-        let options = ProbeOptions {
-            bound: BoundOptions {
-                block: Some(launch.block),
-                ..BoundOptions::default()
-            },
-            launch: Some(launch.clone().into()),
-            predict: PredictOptions {
-                contents: self.contents,
-                ..PredictOptions::default()
-            },
-            ..ProbeOptions::default()
-        };
-        let planned = session.probe_plan(kernel, &options)?;
+        let planned = session.probe_plan(kernel, &self.options_of(&launch))?;
         let entry = self
             .with_launch
             .entry(format!("{source} {}", kernel.name))

@@ -32,7 +32,7 @@ fn all_counts_of_a_kernel_whose_branches_follow_from_the_launch() {
     assert_eq!(report["lost"], Value::Null);
     let functional = [&["run"], &NBODY[1..], &["--functional", "--format", "json"]];
     let functional = json(&run(&functional.concat()).done());
-    assert_eq!(report["issued"], functional["issued"]);
+    assert_eq!(report["issued"], functional["warp_instructions"]);
 }
 
 #[test]

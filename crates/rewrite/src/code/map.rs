@@ -56,7 +56,7 @@ impl CodeMap {
     pub fn instr(&self, at: CodeAddr) -> Option<CodeAddr> {
         let own = self.own.get(position(at.0)?)?;
         // A file may name the first slot by the address of its group.
-        let new = if at.0 % GROUP == 0 {
+        let new = if at.0.is_multiple_of(GROUP) {
             target_address(*own)
         } else {
             address(*own)

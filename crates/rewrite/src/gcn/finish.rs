@@ -45,7 +45,7 @@ pub(super) fn finish(rewriter: &CodeObjectRewriter<'_>) -> Result<Vec<u8>, Diagn
 fn code_address(rewriter: &CodeObjectRewriter<'_>, size: u32) -> Result<u64, Diagnostic> {
     let object = &rewriter.object;
     let old = object.text().address;
-    if old % 256 != 0 {
+    if !old.is_multiple_of(256) {
         return Err(Diagnostic::new(
             "the code does not begin at a multiple of 256",
         ));

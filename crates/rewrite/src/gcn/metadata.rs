@@ -179,9 +179,7 @@ mod tests {
         };
         assert_eq!(kernel.name, "kernel");
         let (scalar, vector) = (kernel.scalar.expect("there"), kernel.vector.expect("there"));
-        assert!(
-            put_number(&mut bytes, scalar, 100) && put_number(&mut bytes, vector, 256) == false
-        );
+        assert!(put_number(&mut bytes, scalar, 100) && !put_number(&mut bytes, vector, 256));
         assert!(!put_number(&mut bytes, scalar, 128) && put_number(&mut bytes, vector, 255));
         assert_eq!((bytes[scalar], bytes[vector + 1]), (100, 255));
         for length in 0..bytes.len() {

@@ -228,9 +228,11 @@ struct LintProblem<'a> {
 impl LintProblem<'_> {
     /// Operations of a node.
     fn ops(&self, node: usize) -> impl Iterator<Item = OpIndex> + use<> {
-        let block = self.blocks.get(node);
-        let range = block.map_or(1..=0, |block| block.first.0..=block.last.0);
-        range.map(OpIndex)
+        let block = self.blocks.get(node).copied();
+        let ops = block
+            .into_iter()
+            .flat_map(|block| block.first.0..=block.last.0);
+        ops.map(OpIndex)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Code objects of our own kernels for GCN3 written again: unchanged, with all code moved, and with probes.
 
+#![allow(clippy::panic, reason = "helpers of tests")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

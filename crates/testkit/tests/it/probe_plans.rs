@@ -24,25 +24,26 @@ fn launch_file(name: &str) -> LaunchFile {
     let files =
         |file: &str| std::fs::read(folder.join(file)).map_err(|e| Diagnostic::new(e.to_string()));
     let name = format!("{name}.toml");
-    let text = std::fs::read_to_string(folder.join(&name)).unwrap();
-    LaunchFile::parse(&name, &text, &files).unwrap()
+    let text = std::fs::read_to_string(folder.join(&name)).expect("a kernel of ours");
+    LaunchFile::parse(&name, &text, &files).expect("a kernel of ours")
 }
 
 fn cubin(build: &str) -> Vec<u8> {
-    std::fs::read(kernels().join("built").join(build)).unwrap()
+    std::fs::read(kernels().join("built").join(build)).expect("a kernel of ours")
 }
 
 /// Counts of the blocks in a functional run of the launch.
 fn counted(contents: &[u8], session: &Session, launch: &LaunchFile) -> BlockCounts {
     let kernel = session
         .launched_kernel(None, launch.kernel.as_deref())
-        .unwrap();
-    let prepared = session.prepare(kernel).unwrap();
+        .expect("a kernel of ours");
+    let prepared = session.prepare(kernel).expect("a kernel of ours");
     let order = PathOrder::TakenFirst;
-    let counts = run_counts(contents, &prepared, launch, order, 50_000_000).unwrap();
+    let counts =
+        run_counts(contents, &prepared, launch, order, 50_000_000).expect("a kernel of ours");
     let plan = session
         .probe_system(kernel, &BoundOptions::default())
-        .unwrap();
+        .expect("a kernel of ours");
     BlockCounts {
         blocks: plan
             .blocks
@@ -67,13 +68,13 @@ fn values(
 ) -> Vec<u64> {
     let kernel = session
         .launched_kernel(None, launch.kernel.as_deref())
-        .unwrap();
-    let prepared = session.prepare(kernel).unwrap();
+        .expect("a kernel of ours");
+    let prepared = session.prepare(kernel).expect("a kernel of ours");
     let values = plan.probes.iter().map(|probe| {
         let first = prepared
             .code
             .at(warpbound_base::CodeAddr(probe.at))
-            .unwrap();
+            .expect("a kernel of ours");
         let count = counts.blocks[&first];
         match probe.quantity {
             ProbeQuantity::Issues => count.issues,
