@@ -142,22 +142,27 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     let stem = arguments.output.with_extension("");
     let mut files = vec![
         (arguments.output.clone(), made.bytes.clone()),
+        (beside(&stem, "plan.json"), to_json(&plan).into_bytes()),
         (
-            stem.with_extension("plan.json"),
-            to_json(&plan).into_bytes(),
-        ),
-        (
-            stem.with_extension("h"),
+            beside(&stem, "h"),
             header(&plan, &made, counters).into_bytes(),
         ),
     ];
     if let Some(path) = &arguments.launch {
         let text = launch_text(path, &stem, &made)?;
-        files.push((stem.with_extension("toml"), text.into_bytes()));
+        files.push((beside(&stem, "toml"), text.into_bytes()));
     }
     write_all(&files)?;
     print(Output::open(None)?, &summary(&plan, &made))?;
     Ok(0)
+}
+
+/// Returns the path with another ending; what precedes it may have dots.
+fn beside(stem: &Path, ending: &str) -> PathBuf {
+    let mut path = stem.as_os_str().to_owned();
+    path.push(".");
+    path.push(ending);
+    path.into()
 }
 
 /// Returns the content of the only image with the kernel.

@@ -79,7 +79,7 @@ pub struct DependentRead {
 pub struct Linted {
     /// Hazards, in order of address.
     pub findings: Vec<LintFinding>,
-    /// Reads of results of fixed latency within [`distances::HORIZON`] cycles.
+    /// Reads of results of fixed latency within a few cycles: the longest distance that is looked for.
     pub dependences: Vec<DependentRead>,
 }
 

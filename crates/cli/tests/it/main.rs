@@ -14,6 +14,7 @@ mod facts;
 mod facts_update;
 mod files;
 mod functional;
+mod instrument;
 mod kernels;
 mod launch_sets;
 mod launches;

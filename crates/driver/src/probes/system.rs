@@ -25,7 +25,7 @@ pub struct BlockForms {
     pub lanes: LinearForm,
     /// Instructions of an execution.
     pub instructions: u64,
-    /// Expected executions: [`ROUNDS`] for each loop around.
+    /// Expected executions: ten for each round of each loop around.
     pub frequency: u64,
 }
 
