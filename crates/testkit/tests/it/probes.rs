@@ -217,6 +217,40 @@ fn a_probe_in_a_pair_of_dual_issue_is_found() {
     assert!(pairs > 0, "no kernel has a pair");
 }
 
+/// Findings of the check of control words in an instrumented kernel.
+fn linted(source: &str, style: ProbeStyle, fault: Option<ProbeFault>) -> usize {
+    let reference = reference(source);
+    let contents = contents(source);
+    let session = Session::open(source, &contents).expect("it loads");
+    let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
+    let counts = vec![ProbeMetric::Counts];
+    let plan = session.plan_for(kernel, None, ProbedBlocks::All, counts);
+    let options = InstrumentOptions {
+        style,
+        fault,
+        ..InstrumentOptions::default()
+    };
+    let instrumented = session
+        .instrument(&contents, kernel, &plan.expect("a plan"), &options)
+        .expect("it can be rewritten");
+    let session = Session::open(source, &instrumented.bytes).expect("it loads");
+    let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
+    session.lint(kernel).expect("it is checked").findings.len()
+}
+
+/// Additions to memory whose value is written anew before it was read.
+#[test]
+fn a_scoreboard_that_is_not_awaited_is_found() {
+    for source in SOURCES {
+        for style in [ProbeStyle::Registers, ProbeStyle::Memory, ProbeStyle::Paper] {
+            assert_eq!(linted(source, style, None), 0, "{source} {style:?}");
+        }
+    }
+    let fault = Some(ProbeFault::SharesScoreboard);
+    let found = SOURCES.map(|source| linted(source, ProbeStyle::Paper, fault));
+    assert!(found.iter().any(|&findings| findings > 0), "{found:?}");
+}
+
 /// Latencies on which the stall counts of probes rest, against the slow ends of all machines.
 #[test]
 fn latencies_cover_all_machines() {
