@@ -9,7 +9,7 @@ use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
     GroupDomain, ImageSelection, Interlock, Isa, NumberRange, PathOrder, SchedulerPolicy,
     Selection, SingleWarp, SplitOptions, SplitPipelines, StackDomain, StartCaches, StatedParam,
-    WarpModel,
+    TimeScope, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -319,9 +319,10 @@ pub(crate) struct CycleArguments {
     /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
     #[arg(long, value_parser = named::<CacheState>(), help_heading = "Bounds in cycles")]
     pub(crate) caches: Option<CacheState>,
-    /// Unit whose cycles are bounded: a warp that runs alone [default: warp]
-    #[arg(long, value_enum, help_heading = "Bounds in cycles")]
-    pub(crate) scope: Option<CycleScope>,
+    /// Part of the launch whose cycles are bounded: a warp that runs alone, a block alone, as many blocks as an SM holds, or
+    /// the whole grid, with any order of blocks and warps [default: warp]
+    #[arg(long, value_parser = named::<TimeScope>(), help_heading = "Bounds in cycles")]
+    pub(crate) scope: Option<TimeScope>,
     /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its
     /// splits [default: 0]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Bounds in cycles")]
@@ -337,12 +338,6 @@ pub(crate) struct CycleArguments {
         help_heading = "Bounds in cycles"
     )]
     pub(crate) merge: Option<SplitMerge>,
-}
-
-/// Unit of execution whose cycles are bounded.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum CycleScope {
-    Warp,
 }
 
 /// Arguments of `sandwich`.

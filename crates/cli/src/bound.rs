@@ -7,7 +7,7 @@ use warpbound_driver::{
 };
 use warpbound_report::{BoundWriter, KernelBound};
 
-use crate::arguments::{BoundArguments, Cost, CycleArguments, CycleScope, SplitMerge};
+use crate::arguments::{BoundArguments, Cost, CycleArguments, SplitMerge};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -52,8 +52,6 @@ fn cycle_query(
         let instead = "`warpbound cta` bounds the cycles of its blocks";
         return Err(refused.hint(instead).into());
     }
-    // The only scope so far.
-    let (None | Some(CycleScope::Warp)) = scope;
     Ok(Some(CycleQuery {
         machine: machine.as_deref().map(input::gpu_model).transpose()?,
         caches: caches.unwrap_or_default(),
@@ -63,6 +61,7 @@ fn cycle_query(
             marks: SplitMarks::All,
             merge: matches!(merge, Some(SplitMerge::Join)),
         },
+        scope: scope.unwrap_or_default(),
     }))
 }
 

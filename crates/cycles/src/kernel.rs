@@ -97,6 +97,9 @@ pub struct TimedKernel<'a> {
     /// Sectors of global memory that may be missing in the L2 cache, each once, if loads in loops shall be counted so;
     /// otherwise each of them is taken to miss.
     pub counted_sectors: Option<u64>,
+    /// Whether other warps run on the GPU. Then the first requests of lines and translations are left out of the times of
+    /// steps, as other warps may cause them: [`KernelTime::contention`](crate::KernelTime::contention) has them.
+    pub among_others: bool,
 }
 
 /// Cost that a warp pays a limited number of times.

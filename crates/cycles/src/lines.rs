@@ -228,6 +228,46 @@ impl LineCaches {
         }
     }
 
+    /// Returns the wait for the line at an address if other warps request lines as well. The first request of a persistent
+    /// line, whichever warp makes it, is added to `counted`. Any other line may be in flight by a request of another warp,
+    /// which may have been made up to `lead` later than one that is made now.
+    pub(crate) fn wait_among_others(
+        &self,
+        address: u64,
+        lead: i64,
+        (node, counted): (usize, &mut FirstMisses),
+    ) -> LineWait {
+        let lines = self.line.map(|size| address / size);
+        let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
+        let late = self.prefetched + lead;
+        if first || second {
+            let group = counted.groups.entry(lines[1]).or_default();
+            group.is_absent = true;
+            group.each_misses |= !second;
+            group.late = late;
+            group.nodes.insert(node);
+            if first {
+                group.first.insert(lines[0]);
+            }
+        }
+        match (first, second) {
+            (true, _) => LineWait::default(),
+            (false, true) => LineWait {
+                waits: true,
+                latency: self.second + late,
+                ..LineWait::default()
+            },
+            (false, false) => LineWait {
+                waits: true,
+                latency: self.beyond + late,
+                backlog: 0,
+                reaches_l2: true,
+                reaches_dram: self.reaches_dram,
+                service: self.service,
+            },
+        }
+    }
+
     /// Times of the first misses, each counted once, with the nodes that may pay for them.
     pub(crate) fn first_misses(&self, counted: &FirstMisses) -> Vec<(Vec<usize>, i64)> {
         let cost = |group: &MissGroup| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::account::{Account, Term, TermCycles};
+use crate::contention::Contention;
 use crate::kernel::{OnceCost, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
@@ -87,12 +88,21 @@ impl<'a> KernelTime<'a> {
         SiblingCosts::of(&self.timing, numbers)
     }
 
+    /// Returns the times for which a warp takes what others need; `None` for waves.
+    pub fn contention(&self, numbers: &MachineNumbers) -> Option<Contention> {
+        Contention::of(&self.timing, numbers)
+    }
+
     /// Returns the costs of all steps.
     pub fn costs(&self) -> PathTime {
         PathTime {
             steps: self.timing.costs(&self.times, |_| true),
             start: self.timing.start_cost(&self.times),
-            once: self.timing.waits.once.clone(),
+            // Among others, first requests are those of all warps together.
+            once: match self.timing.kernel.among_others {
+                true => Vec::new(),
+                false => self.timing.waits.once.clone(),
+            },
         }
     }
 

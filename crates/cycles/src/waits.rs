@@ -115,6 +115,8 @@ struct Builder<'a> {
     translated: [BTreeMap<usize, u64>; 2],
     /// Sectors whose misses are counted, by node.
     misses_counted: BTreeMap<usize, u64>,
+    /// Time by which a request of another warp may be later than one that is simulated after it, if there are others.
+    lead: Option<i64>,
 }
 
 impl KernelWaits {
@@ -247,6 +249,7 @@ impl<'a> Builder<'a> {
             walks_counted: Default::default(),
             translated: Default::default(),
             misses_counted: BTreeMap::new(),
+            lead: kernel.among_others.then(|| lead(kernel, numbers)),
         }
     }
 
@@ -286,8 +289,25 @@ impl<'a> Builder<'a> {
     /// Translations that are counted.
     fn translations(&self, numbers: &MachineNumbers, memory: &MemoryTimes) -> Vec<OnceCost> {
         let mut costs = Vec::new();
+        let first_level = numbers.milli(Parameter::TlbL1Miss);
+        if let Some(lead) = self.lead {
+            // Whichever access translates a page first: all wait within the time of that translation.
+            let of_all = |each: i64, most: u64| OnceCost {
+                cycles: cycles(each + lead),
+                most,
+                nodes: Vec::new(),
+                term: Term::Translation,
+            };
+            let pages = self.kernel.translations.iter();
+            let all = pages.flat_map(|pages| {
+                [
+                    of_all(memory.walk(), pages.walks),
+                    of_all(first_level, pages.first_level),
+                ]
+            });
+            return all.filter(|cost| cost.most > 0).collect();
+        }
         for (space, pages) in self.kernel.translations.iter().enumerate() {
-            let first_level = numbers.milli(Parameter::TlbL1Miss);
             let counted = [
                 (memory.walk(), pages.walks, &self.walks_counted[space]),
                 (first_level, pages.first_level, &self.translated[space]),
@@ -372,10 +392,11 @@ impl<'a> Builder<'a> {
         once: bool,
         translated: &mut [bool; 2],
     ) -> AccessWaits {
-        let Some(limits) = self.kernel.accesses.get(&op) else {
-            return AccessWaits::default();
-        };
         let mut waits = AccessWaits::default();
+        let limits = self.kernel.accesses.get(&op);
+        let Some(limits) = limits.filter(|_| self.lead.is_none()) else {
+            return waits;
+        };
         for limit in &limits.spaces {
             let Some(space) = space_number(limit.space) else {
                 continue;
@@ -478,24 +499,17 @@ impl<'a> Builder<'a> {
                 true => LineWait::default(),
                 false => self.fetch(node, last, &requested, once),
             };
-            let constants = all(self
-                .constant_addresses(op)
-                .map(|address| {
-                    let lines = self.constants.line.map(|size| address / size);
-                    let known =
-                        [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                    self.constants.wait(
-                        address,
-                        known,
-                        (once, 0),
-                        (node, &mut self.constants_counted),
-                    )
-                })
-                .collect::<Vec<_>>());
+            let addresses: Vec<u64> = self.constant_addresses(op).collect();
+            let constants = addresses.iter().map(|&address| {
+                let lines = self.constants.line.map(|size| address / size);
+                let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
+                self.constant(node, address, known, once)
+            });
+            let constants = all(constants.collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
-            let mut addresses = self.constant_addresses(op);
-            let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
+            let mut banks_read = addresses.iter().map(|address| address / BANK_STRIDE);
+            let may_be_loaded = banks_read.any(|bank| banks.contains(&bank));
             waits.push(OpWaits {
                 fetch,
                 fetch_last,
@@ -507,7 +521,7 @@ impl<'a> Builder<'a> {
                 access,
             });
             requested.code.extend([line, last]);
-            for address in self.constant_addresses(op).collect::<Vec<_>>() {
+            for address in addresses {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
                 }
@@ -516,8 +530,23 @@ impl<'a> Builder<'a> {
         waits
     }
 
+    /// Wait for the line of a constant; `known` tells for each cache whether every path to here has requested it.
+    fn constant(&mut self, node: usize, address: u64, known: [bool; 2], once: bool) -> LineWait {
+        let counted = (node, &mut self.constants_counted);
+        match self.lead {
+            Some(lead) => self.constants.wait_among_others(address, lead, counted),
+            None => self.constants.wait(address, known, (once, 0), counted),
+        }
+    }
+
     /// Wait for a line of code.
     fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
+        if let Some(lead) = self.lead {
+            let counted = (node, &mut self.code_counted);
+            let address = line * self.code.line[0];
+            let fetch = self.code.wait_among_others(address, lead, counted);
+            return self.with_refetched(fetch);
+        }
         let known = requested.code.contains(&line);
         let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
         let lost = match self.code.stays_in_first(line) {
@@ -563,15 +592,13 @@ impl<'a> Builder<'a> {
         let lines = loaded.bytes.div_ceil(line);
         let further = loaded.words.saturating_sub(1);
         let once = lines > MOST_COUNTED;
-        let each = (0..lines.min(MOST_COUNTED)).map(|number| {
-            let address = first + number * line;
-            self.constants.wait(
-                address,
-                [false; 2],
-                (once, 0),
-                (node, &mut self.constants_counted),
-            )
-        });
+        let counted = match self.lead {
+            // Each line may be the one that another warp requests.
+            Some(_) => lines,
+            None => lines.min(MOST_COUNTED),
+        };
+        let each =
+            (0..counted).map(|number| self.constant(node, first + number * line, [false; 2], once));
         let mut wait = all(each.collect::<Vec<_>>());
         if once {
             // Each word may be in another line: the last one waits for the service of the others.
@@ -594,6 +621,30 @@ impl<'a> Builder<'a> {
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
     }
 }
+
+/// Longest time by which a request for a line or a translation may be made for a later cycle than that in which it is
+/// simulated, apart from the time for which servers and units are taken: a warp that a barrier releases requests its next
+/// line for the cycle of its release, an access begins when the instructions in the queue of its unit have left it, and the
+/// words of a load from a constant bank are requested one after the other.
+pub(crate) fn lead(kernel: &TimedKernel<'_>, numbers: &MachineNumbers) -> i64 {
+    let barrier = numbers.milli(Parameter::BarrierLatency);
+    let occupancies = [
+        Parameter::OccupancyXu,
+        Parameter::OccupancyFp64,
+        Parameter::OccupancyFp16,
+        Parameter::OccupancyLsu,
+    ];
+    let occupancies = occupancies.map(|occupancy| numbers.milli(occupancy) * MOST_WORDS);
+    let longest = occupancies.into_iter().max().unwrap_or(0);
+    let (_, queue) = numbers.range(Parameter::OccupancyQueue);
+    let words = kernel.loaded_constants.values();
+    let words = words.map(|loaded| loaded.words.saturating_sub(1));
+    let replays = i64::from(words.max().unwrap_or(0)) * numbers.milli(Parameter::ConstantReplay);
+    barrier + replays + queue as i64 * longest
+}
+
+/// Words of the widest access of a lane.
+const MOST_WORDS: i64 = 4;
 
 /// Bytes of a sector of the L2 cache.
 fn sector(numbers: &MachineNumbers) -> u64 {

@@ -79,13 +79,19 @@ impl LineAtomics {
     /// Completion of all operations that arrived up to a cycle; 0 if none did.
     fn settled(&self, arrival: u64) -> u64 {
         let count = self.operations.partition_point(|&(own, _)| own <= arrival);
-        let last = count.checked_sub(1).and_then(|last| self.operations.get(last));
+        let last = count
+            .checked_sub(1)
+            .and_then(|last| self.operations.get(last));
         last.map_or(0, |&(_, done)| done)
     }
 
     /// Adds an operation. Those that are complete in cycle `now` delay no later read.
     fn add(&mut self, now: u64, arrival: u64, done: u64) {
-        while self.operations.front().is_some_and(|&(_, done)| done <= now) {
+        while self
+            .operations
+            .front()
+            .is_some_and(|&(_, done)| done <= now)
+        {
             self.operations.pop_front();
         }
         if self.settled(arrival) >= done {
