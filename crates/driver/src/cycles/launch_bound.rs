@@ -25,8 +25,7 @@ use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 mod barriers;
 
 /// Bounds of a launch for different flow facts.
-pub struct LaunchTime<'a> {
-    flow: &'a KernelFlow,
+pub struct LaunchTime {
     /// Count rows that hold for a chain of warps.
     counts: CountSystem,
     inputs: CycleInputs,
@@ -35,7 +34,7 @@ pub struct LaunchTime<'a> {
     chain: BlockChain,
 }
 
-impl<'a> LaunchTime<'a> {
+impl LaunchTime {
     /// Collects what the time of a launch depends on besides flow facts. `options` have the launch.
     ///
     /// # Errors
@@ -43,11 +42,11 @@ impl<'a> LaunchTime<'a> {
     /// The reason why its time is not known: no launch, code of another family, or a block that fits on no SM.
     pub fn new(
         session: &Session,
-        (prepared, flow): (&Prepared<'_>, &'a KernelFlow),
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
         knowledge: &LaunchKnowledge,
         (options, cycles): (&BoundOptions, &CycleOptions),
         scope: TimeScope,
-    ) -> Result<LaunchTime<'a>, Diagnostic> {
+    ) -> Result<LaunchTime, Diagnostic> {
         let Program::Nvidia(_) = prepared.program else {
             return Err(Diagnostic::new(
                 "bounds of launches in cycles are for code of NVIDIA's GPUs",
@@ -90,7 +89,6 @@ impl<'a> LaunchTime<'a> {
             BlockChain::OneWarp | BlockChain::AllWarps => flow.counts.clone(),
         };
         Ok(LaunchTime {
-            flow,
             counts,
             inputs,
             numbers,
@@ -162,7 +160,7 @@ impl<'a> LaunchTime<'a> {
 
 /// Integer programs over the counts of a warp, or of a chain of warps.
 struct ServiceProgram<'a> {
-    launch: &'a LaunchTime<'a>,
+    launch: &'a LaunchTime,
     stated: StatedCounts<'a>,
     effort: Effort,
 }
