@@ -57,8 +57,11 @@ pub type NodeServices = [u64; Service::ALL.len()];
 pub struct Contention {
     /// Services by one execution of each node.
     pub nodes: Vec<NodeServices>,
-    /// Cycles of the first requests of all lines and translations on an SM, whichever warps make them.
+    /// Cycles of the first requests of all lines and translations, each once: those of an SM, or of a path of which the
+    /// times have them as well.
     pub first: u64,
+    /// Cycles by which first requests of other warps may delay a warp longer than its own would.
+    pub in_flight: u64,
     /// Thousandths of cycles that the barriers of the SM may take when a warp ends.
     pub warp_end: u64,
     /// Thousandths of cycles for which instructions that wait in the queues of the units of a sub-partition occupy them at
@@ -114,6 +117,7 @@ impl Contention {
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
             first: once.fold(0, u64::saturating_add),
+            in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {
                 true => transfer.times.barrier_count.unsigned_abs(),
                 false => 0,
@@ -125,6 +129,11 @@ impl Contention {
             }),
         })
     }
+}
+
+/// Whole cycles of a time.
+fn whole_cycles(milli: i64) -> u64 {
+    (milli.max(0) + MILLI - 1).div_euclid(MILLI).unsigned_abs()
 }
 
 /// Sectors of a line of the L1 cache, which are requested together (`memory-units` in SOUNDNESS 2).

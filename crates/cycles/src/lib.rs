@@ -31,8 +31,8 @@ pub use account::{Term, TermCycles};
 pub use code::TimedCode;
 pub use contention::{Contention, NodeServices, Service};
 pub use kernel::{
-    LoadedConstants, OnceCost, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits,
-    refusal, wave_refusal,
+    LoadedConstants, OnceCost, OtherWarps, ScalarLimits, TimedKernel, TimedStep, Translations,
+    WaveSplits, refusal, wave_refusal,
 };
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};

@@ -228,6 +228,13 @@ impl LineCaches {
         }
     }
 
+    /// Time by which persistent lines that other warps request first may be later than those that a warp requests itself: its
+    /// request finds each of them in flight at most once, made at most `lead` later, and prefetched after the most others.
+    pub(crate) fn in_flight(&self, lead: i64) -> i64 {
+        let [first, second] = &self.persistent;
+        (first.len() + second.len()) as i64 * (self.prefetched + lead)
+    }
+
     /// Returns the wait for the line at an address if other warps request lines as well. The first request of a persistent
     /// line, whichever warp makes it, is added to `counted`. Any other line may be in flight by a request of another warp,
     /// which may have been made up to `lead` later than one that is made now.

@@ -4,13 +4,13 @@ use warpbound_ir::OpIndex;
 
 use crate::account::{Account, Term};
 use crate::code::TimedCode;
-use crate::kernel::TimedKernel;
+use crate::kernel::{OtherWarps, TimedKernel};
 use crate::lines::LineWait;
 use crate::memory::MemoryTimes;
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, TimeVector};
 use crate::step::{OpWaits, Transfer};
-use crate::waits::lead;
+use crate::waits::Leads;
 use crate::wave_step::WaveTransfer;
 
 /// Transfer functions of the instructions of a kernel.
@@ -24,8 +24,8 @@ impl<'a> StepRules<'a> {
         match kernel.facts {
             TimedCode::Warps(facts) => {
                 let mut transfer = Transfer::new(facts, kernel.accesses, numbers);
-                if kernel.among_others {
-                    let lead = lead(kernel, numbers);
+                if kernel.others != OtherWarps::Absent {
+                    let lead = Leads::of(kernel, numbers).accesses;
                     transfer.memory = transfer.memory.among_others(kernel.accesses, lead);
                 }
                 StepRules::Warps(transfer)

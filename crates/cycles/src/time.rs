@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::account::{Account, Term, TermCycles};
 use crate::contention::Contention;
-use crate::kernel::{OnceCost, TimedKernel};
+use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
 use crate::rules::StepRules;
@@ -98,10 +98,9 @@ impl<'a> KernelTime<'a> {
         PathTime {
             steps: self.timing.costs(&self.times, |_| true),
             start: self.timing.start_cost(&self.times),
-            // Among others, first requests are those of all warps together.
-            once: match self.timing.kernel.among_others {
-                true => Vec::new(),
-                false => self.timing.waits.once.clone(),
+            once: match self.timing.kernel.others {
+                OtherWarps::FirstOfSm => Vec::new(),
+                OtherWarps::Absent | OtherWarps::FirstOfPath => self.timing.waits.once.clone(),
             },
         }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
-    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, ScalarLimits, SpaceLimits,
-    TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, ScalarLimits,
+    SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -62,8 +62,8 @@ pub struct CycleInputs {
     /// Sectors of the buffers, if they stay in the L2 cache.
     pub(crate) sectors: Option<u64>,
     pub(crate) counted_sectors: Option<u64>,
-    /// Whether other warps run on the GPU.
-    pub(crate) among_others: bool,
+    /// Other warps on the GPU.
+    pub(crate) others: OtherWarps,
 }
 
 impl CycleInputs {
@@ -84,7 +84,7 @@ impl CycleInputs {
             lines_may_miss: self.lines_may_miss,
             lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
-            among_others: self.among_others,
+            others: self.others,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
@@ -242,7 +242,10 @@ impl Session {
                 .filter(|memory| memory.fits)
                 .map(|memory| memory.sectors),
             counted_sectors: None,
-            among_others: residents.is_some(),
+            others: match residents {
+                None => OtherWarps::Absent,
+                Some(_) => OtherWarps::FirstOfSm,
+            },
             scalar_loads: BTreeMap::new(),
             splits: None,
             sibling_delay: 0,

@@ -8,7 +8,8 @@ use warpbound_bound::{
     BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, StatedCounts, WarpBound,
 };
 use warpbound_cycles::{
-    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, PathTime, Service, StepCost,
+    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
+    StepCost,
 };
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
@@ -117,7 +118,27 @@ impl LaunchTime {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<LaunchBound, Diagnostic> {
-        let kernel = self.inputs.kernel();
+        let of_sm = self.with_first(OtherWarps::FirstOfSm, stated, effort)?;
+        let of_path = self.with_first(OtherWarps::FirstOfPath, stated, effort)?;
+        let limit = |bound: &LaunchBound| bound.upper_bound().limit();
+        Ok(match limit(&of_path) < limit(&of_sm) {
+            true => of_path,
+            false => of_sm,
+        })
+    }
+
+    /// Computes the bound with the first requests of lines and translations counted in one way.
+    fn with_first(
+        &self,
+        others: OtherWarps,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<LaunchBound, Diagnostic> {
+        let inputs = CycleInputs {
+            others,
+            ..self.inputs.clone()
+        };
+        let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = time.contention(&self.numbers);
         let contention =
@@ -127,7 +148,13 @@ impl LaunchTime {
             stated,
             effort,
         };
-        let path = program.path(&mut time)?;
+        let is_single = self.chain == BlockChain::OneWarp;
+        let path = program.path(&mut time, is_single)?;
+        let first = match (others, is_single) {
+            (OtherWarps::FirstOfPath, true) => contention.in_flight,
+            // Each warp of the block may be the one that makes a request first.
+            _ => contention.first.saturating_add(contention.in_flight),
+        };
         let core = program.greatest(|node| milli(&contention, node, &[Service::Core]), 0)?;
         let gpu = program.greatest(|node| milli(&contention, node, &[Service::Gpu]), 0)?;
         let sm = program.sm(&contention)?;
@@ -149,7 +176,7 @@ impl LaunchTime {
             core: &core,
             sm: &sm,
             gpu: &gpu,
-            first: Cycles(contention.first),
+            first: Cycles(first),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let delays = delays(&self.inputs, &self.numbers)?;
@@ -175,9 +202,21 @@ impl ServiceProgram<'_> {
         solve(counts, inputs, costs, self.stated, self.effort)
     }
 
-    /// Greatest time of a warp among others, without its waits for them.
-    fn path(&self, time: &mut KernelTime<'_>) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let mut best = self.solve(&time.costs())?;
+    /// Greatest time of a warp among others, without its waits for them; with its first requests, if these are counted for
+    /// each warp.
+    fn path(
+        &self,
+        time: &mut KernelTime<'_>,
+        counts_first: bool,
+    ) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let costs = |time: &KernelTime<'_>| {
+            let mut costs = time.costs();
+            if !counts_first {
+                costs.once.clear();
+            }
+            costs
+        };
+        let mut best = self.solve(&costs(time))?;
         for _ in 1..MOST_ROUNDS {
             let Some(path) = best.worst_path() else { break };
             let variables = self.launch.inputs.variables.iter();
@@ -185,7 +224,7 @@ impl ServiceProgram<'_> {
             if !time.improve(&counts) {
                 break;
             }
-            let found = self.solve(&time.costs())?;
+            let found = self.solve(&costs(time))?;
             if found.upper_bound().limit() >= best.upper_bound().limit() {
                 break;
             }
