@@ -11,6 +11,7 @@ use warpbound_timing::{Completion, UnitModel};
 
 use crate::memory::AccessDirection;
 use crate::numbers::{MILLI, MachineNumbers};
+use crate::outstanding::most_outstanding;
 use crate::potentials::Timing;
 use crate::rules::StepRules;
 use crate::step::Transfer;
@@ -69,6 +70,8 @@ pub struct Contention {
     pub queued: u64,
     /// Barriers that one execution of each node passes.
     pub barriers: Vec<u64>,
+    /// Sectors of loads that a warp has in flight at most; `None` without a limit.
+    pub outstanding: Option<u64>,
     /// Sectors that the windows of loads and of stores hold beside an access of the kernel.
     pub windows: [u64; 2],
 }
@@ -114,6 +117,7 @@ impl Contention {
         };
         Some(Contention {
             queued: queued(transfer, numbers),
+            outstanding: most_outstanding(timing.kernel, transfer),
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
             first: once.fold(0, u64::saturating_add),

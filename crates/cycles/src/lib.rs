@@ -5,7 +5,7 @@
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
 //!   lines of code and constants; `prefetches`.
 //! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
-//! * `contention`: what a warp takes from others; `siblings`: the same for splits of a wave.
+//! * `contention`: what a warp takes from others; `outstanding`: its loads in flight; `siblings`: the same for splits of a wave.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
@@ -16,6 +16,7 @@ mod lines;
 mod memory;
 mod numbers;
 mod outcomes;
+mod outstanding;
 mod potentials;
 mod prefetches;
 mod replay;

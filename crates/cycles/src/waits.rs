@@ -216,6 +216,7 @@ impl<'a> Builder<'a> {
             second: milli(Parameter::InstructionL15Hit),
             beyond: of_code.beyond,
             prefetched: ahead as i64 * each,
+            after_others: ahead as i64 * transfer(line, bandwidth),
             service,
             reaches_dram: kernel.lines_may_miss,
         };
@@ -235,6 +236,7 @@ impl<'a> Builder<'a> {
             second: milli(Parameter::ConstantL15Beyond),
             beyond: of_bank.beyond,
             prefetched: 0,
+            after_others: 0,
             service: of_bank.service,
             reaches_dram: kernel.constants_may_miss,
         };

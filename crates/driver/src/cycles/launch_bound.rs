@@ -118,26 +118,38 @@ impl LaunchTime {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<LaunchBound, Diagnostic> {
-        let of_sm = self.with_first(OtherWarps::FirstOfSm, stated, effort)?;
-        let of_path = self.with_first(OtherWarps::FirstOfPath, stated, effort)?;
+        let with = |others: OtherWarps| CycleInputs {
+            others,
+            ..self.inputs.clone()
+        };
+        let first;
+        let second;
+        if self.shape.blocks.saturating_mul(self.shape.warps) == 1 {
+            let alone = with(OtherWarps::Absent);
+            second = match alone.with_counted_sectors() {
+                Some(counted) => Some(self.bound_with(&counted, stated, effort)?),
+                None => None,
+            };
+            first = self.bound_with(&alone, stated, effort)?;
+        } else {
+            let of_path = with(OtherWarps::FirstOfPath);
+            second = Some(self.bound_with(&of_path, stated, effort)?);
+            first = self.bound_with(&with(OtherWarps::FirstOfSm), stated, effort)?;
+        }
         let limit = |bound: &LaunchBound| bound.upper_bound().limit();
-        Ok(match limit(&of_path) < limit(&of_sm) {
-            true => of_path,
-            false => of_sm,
+        Ok(match second {
+            Some(second) if limit(&second) < limit(&first) => second,
+            _ => first,
         })
     }
 
     /// Computes the bound with the first requests of lines and translations counted in one way.
-    fn with_first(
+    fn bound_with(
         &self,
-        others: OtherWarps,
+        inputs: &CycleInputs,
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<LaunchBound, Diagnostic> {
-        let inputs = CycleInputs {
-            others,
-            ..self.inputs.clone()
-        };
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = time.contention(&self.numbers);
@@ -148,38 +160,36 @@ impl LaunchTime {
             stated,
             effort,
         };
+        let is_alone = inputs.others == OtherWarps::Absent;
         let is_single = self.chain == BlockChain::OneWarp;
         let path = program.path(&mut time, is_single)?;
-        let first = match (others, is_single) {
+        let first = match (inputs.others, is_single) {
+            (OtherWarps::Absent, _) => 0,
             (OtherWarps::FirstOfPath, true) => contention.in_flight,
             // Each warp of the block may be the one that makes a request first.
             _ => contention.first.saturating_add(contention.in_flight),
         };
-        let core = program.greatest(|node| milli(&contention, node, &[Service::Core]), 0)?;
-        let gpu = program.greatest(|node| milli(&contention, node, &[Service::Gpu]), 0)?;
-        let sm = program.sm(&contention)?;
-        let chain = match self.chain {
-            BlockChain::Aligned { .. } => {
-                let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
-                let passed = program.greatest(count, 0)?;
-                let passed = passed.upper_bound().limit().0;
-                let left_over = whole_cycles(contention.queued).saturating_mul(passed);
-                BlockChain::Aligned {
-                    left_over: Cycles(left_over),
-                }
-            }
-            other => other,
+        let service = |service: Service| {
+            let of_node = |node| match is_alone {
+                true => 0,
+                false => whole_cycles(of_node(&contention, node)[service as usize]),
+            };
+            program.greatest(of_node, 0)
+        };
+        let sm = match is_alone {
+            true => service(Service::Sm)?,
+            false => program.sm(&contention)?,
         };
         let times = LaunchTimes {
             path: &path,
-            chain,
-            core: &core,
+            chain: program.chain(&contention)?,
+            core: &service(Service::Core)?,
             sm: &sm,
-            gpu: &gpu,
+            gpu: &service(Service::Gpu)?,
             first: Cycles(first),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
-        let delays = delays(&self.inputs, &self.numbers)?;
+        let delays = delays(inputs, &self.numbers)?;
         let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
         bound.ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))
     }
@@ -233,6 +243,19 @@ impl ServiceProgram<'_> {
         Ok(best)
     }
 
+    /// Chain of warps in a block, with what is left over at its barriers.
+    fn chain(&self, contention: &Contention) -> Result<BlockChain, Diagnostic> {
+        let BlockChain::Aligned { .. } = self.launch.chain else {
+            return Ok(self.launch.chain);
+        };
+        let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
+        let passed = self.greatest(count, 0)?.upper_bound().limit().0;
+        let left_over = whole_cycles(contention.queued).saturating_mul(passed);
+        Ok(BlockChain::Aligned {
+            left_over: Cycles(left_over),
+        })
+    }
+
     /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.
     fn greatest(
         &self,
@@ -255,13 +278,23 @@ impl ServiceProgram<'_> {
     /// launch delays none.
     fn sm(&self, contention: &Contention) -> Result<WarpBound<Cycles>, Diagnostic> {
         let shape = &self.launch.shape;
-        let resident = shape.blocks.div_ceil(shape.sms.max(1));
+        let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
+        let resident = match at_once {
+            true => shape.blocks.div_ceil(shape.sms.max(1)),
+            false => shape.resident.1,
+        };
+        let warps = u128::from(resident) * u128::from(shape.warps);
         let binds = |sectors: Service, window: u64| -> Result<bool, Diagnostic> {
+            let window = u128::from(window);
+            let outstanding = contention
+                .outstanding
+                .filter(|_| sectors == Service::LoadSectors);
+            if outstanding.is_some_and(|sectors| warps * u128::from(sectors) <= window) {
+                return Ok(false);
+            }
             let of_warp = self.greatest(|node| of_node(contention, node)[sectors as usize], 0)?;
             let of_warp = u128::from(of_warp.upper_bound().limit().0);
-            let most = of_warp * u128::from(shape.warps) * u128::from(resident);
-            let fits_at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
-            Ok(!fits_at_once || most > u128::from(window))
+            Ok(!at_once || of_warp * warps > window)
         };
         let [loads, stores] = contention.windows;
         let binding = [
@@ -288,12 +321,6 @@ impl ServiceProgram<'_> {
 /// Services of a node.
 fn of_node(contention: &Contention, node: usize) -> NodeServices {
     contention.nodes.get(node).copied().unwrap_or_default()
-}
-
-/// Cycles of some services of a node.
-fn milli(contention: &Contention, node: usize, services: &[Service]) -> u64 {
-    let own = of_node(contention, node);
-    whole_cycles(services.iter().map(|&service| own[service as usize]).sum())
 }
 
 /// Whole cycles of thousandths.
