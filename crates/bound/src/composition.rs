@@ -259,3 +259,6 @@ impl Weights {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
