@@ -266,8 +266,10 @@ impl MemoryTimes {
             false => 0,
         };
         let tags = self.lookups(space);
+        // The unit is held for a cycle after the last request is accepted, of which the port may need less.
+        let held = lines * (MILLI - self.port).max(0);
         (
-            tags + sectors * self.port,
+            tags + sectors * self.port + held,
             sectors * (self.slice + atomic + fetched) + evicted,
         )
     }
