@@ -15,6 +15,7 @@ use warpbound_report::BoundFormat;
 
 use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
+use crate::cycle_limit::CycleLimit;
 use crate::input;
 use crate::values::{
     Override, loop_default, named, param, parameter_override, seconds, single_warp, size,
@@ -323,6 +324,9 @@ pub(crate) struct CycleArguments {
     /// the whole grid, with any order of blocks and warps [default: warp]
     #[arg(long, value_parser = named::<TimeScope>(), help_heading = "Bounds in cycles")]
     pub(crate) scope: Option<TimeScope>,
+    /// Limit of each bound in cycles: cycles, or a time as 2ms at the least clock frequency; exit code 1 if a bound is over it
+    #[arg(long, value_name = "TIME", value_parser = CycleLimit::parse, help_heading = "Bounds in cycles")]
+    pub(crate) limit: Option<CycleLimit>,
     /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its
     /// splits [default: 0]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Bounds in cycles")]

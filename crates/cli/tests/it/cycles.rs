@@ -366,6 +366,15 @@ fn launches_have_bounds() {
     let all = text(&[&[TRANSPOSE], &launch[..], &["--scope", "grid"]].concat());
     let subject = "the grid of 6 blocks of 8 warps takes at most";
     assert!(all.contains(subject), "{all}");
+    let limited = |limit| {
+        let cycles = ["bound", TRANSPOSE, "--cost", "cycles", "--scope", "grid"];
+        run(&[&cycles[..], &launch, &["--limit", limit]].concat())
+    };
+    assert_eq!(limited("1s").code, Some(0));
+    let over = limited("1us");
+    assert_eq!(over.code, Some(1));
+    assert!(over.stderr.contains("over the limit"), "{}", over.stderr);
+    limited("soon").usage();
     let without = reason(&[TRANSPOSE, "--scope", "grid"]);
     assert!(without.contains("state one with --launch"), "{without}");
 }
