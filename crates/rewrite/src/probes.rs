@@ -234,19 +234,17 @@ pub fn plan_edits(
         edits.registers = probed.registers;
         return Ok(edits);
     }
-    let (prologue, ready) = flush::prologue(probed, request, &allocation)?;
-    edits.insert(ProbeInsertion {
-        at: probed.code.entry,
-        entry: ProbeEntry::FallThrough,
-        instrs: prologue,
-    });
+    let (mut prologue, ready) = flush::prologue(probed, request, &allocation)?;
+    // The first probe after the entry finds the counters ready if the block that begins there is long enough.
+    let mut waits = true;
     for (&at, increments) in &points {
-        let start = if at == probed.code.entry { ready } else { 0 };
+        let is_entry = at == probed.code.entry;
+        let start = if is_entry { ready } else { 0 };
         if let Some(placed) = steps::probe(probed, request, &allocation, at, increments, start)? {
-            placed
-                .insertions
-                .into_iter()
-                .for_each(|of| edits.insert(of));
+            let long = body::least_cycles_of_block(probed, at) >= ready;
+            waits &= !(is_entry && long);
+            let insertions = placed.insertions.into_iter();
+            insertions.for_each(|insertion| edits.insert(insertion));
             edits.controls.extend(placed.controls);
             continue;
         }
@@ -256,6 +254,14 @@ pub fn plan_edits(
             instrs: body::probe(probed, request, &allocation, at, increments)?,
         });
     }
+    if waits {
+        sequence::wait(&mut prologue, ready);
+    }
+    edits.insert(ProbeInsertion {
+        at: probed.code.entry,
+        entry: ProbeEntry::FallThrough,
+        instrs: prologue,
+    });
     for at in &exits {
         let instrs = flush::flush(probed, request, &allocation, *at)?;
         // A jump to the exit flushes as well.

@@ -6,7 +6,7 @@ use warpbound_base::Instructions;
 use warpbound_bound::{Effort, Ipet, Verdict};
 use warpbound_ir::OpIndex;
 use warpbound_report::ProbePlan;
-use warpbound_rewrite::probes::{CounterRange, ProbeRequest};
+use warpbound_rewrite::probes::{CounterRange, ProbeRequest, ProbeStyle};
 
 use super::{CounterKind, InstrumentOptions, Target};
 use crate::probes::launch_digest;
@@ -25,6 +25,12 @@ impl Target<'_> {
         request: &ProbeRequest,
     ) -> CounterRange {
         if options.counters == CounterKind::Probes && plan.sums.is_empty() {
+            return CounterRange::Count;
+        }
+        let mut increments = request.points.values().flatten();
+        let has_negative = increments.any(|increment| (increment.weight as i32) < 0);
+        if options.style != ProbeStyle::Registers && !has_negative {
+            // Memory has 64 bits, to which words without a sign are added.
             return CounterRange::Count;
         }
         match self.greatest_sum(plan, options, request) {

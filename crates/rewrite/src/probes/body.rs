@@ -393,7 +393,7 @@ pub(super) fn slot(probed: &ProbedCode<'_>, counter: usize) -> Result<u32, Diagn
 }
 
 /// Returns the cycles that the block from `at` on takes at least: the sum of the distances that its control words ask for.
-fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
+pub(super) fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
     let blocks = &probed.cfg.space.blocks;
     let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
         return 0;

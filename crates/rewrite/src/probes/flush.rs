@@ -168,12 +168,7 @@ pub(super) fn flush(
     flush.add_counters(&counters, &pairs.values)?;
     if flush.goes_on {
         // The lanes that go on find the scoreboards as they were.
-        let used = pairs
-            .values
-            .len()
-            .max(1)
-            .min(counters.len())
-            .min(SCOREBOARDS);
+        let used = at_once(&pairs.values).min(counters.len());
         flush.sequence.wait(((1_u32 << used) - 1) as u8);
     }
     flush.sequence.finish()
@@ -181,6 +176,14 @@ pub(super) fn flush(
 
 /// Scoreboards of a warp.
 const SCOREBOARDS: usize = 6;
+
+/// Counters that are added at once, each with a scoreboard: those in pairs need no other registers.
+fn at_once(values: &[u8]) -> usize {
+    match values.len() {
+        0 => SCOREBOARDS,
+        pairs => pairs,
+    }
+}
 
 struct Flush<'a> {
     sequence: Sequence,
@@ -209,10 +212,7 @@ impl Flush<'_> {
         }
         // A probe right before may just have written the counters.
         self.sequence.until(u32::from(REGISTER_LATENCY));
-        let at_once = match values.len() {
-            0 => SCOREBOARDS,
-            pairs => pairs,
-        };
+        let at_once = at_once(values);
         let several = counters.len() > at_once;
         for (round, counters) in counters.chunks(at_once).enumerate() {
             let mut sources = Vec::new();
