@@ -8,7 +8,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
     COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, Library,
-    NamePattern, ProbeStyle, Session, rewritten,
+    NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
 };
 use warpbound_report::to_json;
 
@@ -25,6 +25,9 @@ enum Style {
     Memory,
     /// Two sums in memory, as the paper's figure 2: instructions times active lanes, and times lanes of a warp
     Paper,
+    /// The same sums, with lanes counted and chosen by atomic operations on shared memory between fences, as the paper
+    /// does; needs --launch
+    PaperLocal,
 }
 
 /// Rule by which blocks get probes.
@@ -89,6 +92,9 @@ pub(crate) struct InstrumentArguments {
     /// Counts that are wanted, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Wanted>,
+    /// Give each probe a counter of its own, although sums of them give what is wanted
+    #[arg(long, conflicts_with = "plan")]
+    each: bool,
     /// Realisation of the probes
     #[arg(long, value_enum, default_value = "registers")]
     probe: Style,
@@ -124,19 +130,25 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
         None => {
             let metrics = arguments.metrics.iter().copied().map(ProbeMetric::from);
             let rule = ProbedBlocks::from(arguments.blocks);
-            session.plan_for(kernel, launch.as_ref(), rule, metrics.collect())?
+            let options = ProbeOptions {
+                each: arguments.each,
+                ..ProbeOptions::for_launch(launch.as_ref(), rule, metrics.collect())
+            };
+            session.probe_plan(kernel, &options)?
         }
     };
     let (style, counters) = match arguments.probe {
         Style::Registers => (ProbeStyle::Registers, CounterKind::Probes),
         Style::Memory => (ProbeStyle::Memory, CounterKind::Probes),
         Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
+        Style::PaperLocal => (ProbeStyle::PaperLocal, CounterKind::Sums),
     };
     let options = InstrumentOptions {
         style,
         counters,
+        launch: launch.clone().map(Into::into),
         most_registers: arguments.registers,
-        fault: None,
+        ..InstrumentOptions::default()
     };
     let made = session.instrument(&contents, kernel, &plan, &options)?;
     let stem = arguments.output.with_extension("");
@@ -215,8 +227,15 @@ fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<St
         Diagnostic::new(message).in_file(path.display().to_string())
     })?;
     let mut text = String::new();
-    for line in input::text(path)?.lines() {
+    let (original, shared) = (input::text(path)?, input::grid(path)?.dynamic_shared);
+    if made.shared > 0 {
+        text += &format!("dynamic_shared = {}\n", shared.saturating_add(made.shared));
+    }
+    for line in original.lines() {
         let mut line = line.to_owned();
+        if made.shared > 0 && line.trim_start().starts_with("dynamic_shared") {
+            continue;
+        }
         for key in ["file", "raw", "expect"] {
             let start = format!("{key} = \"");
             if let Some(name) = line.trim_start().strip_prefix(&start) {
@@ -239,9 +258,9 @@ fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<St
 fn header(plan: &ProbePlan, made: &InstrumentedKernel, counters: CounterKind) -> String {
     let names: Vec<String> = match counters {
         CounterKind::Probes => {
-            let probes = plan.probes.iter();
-            probes
-                .map(|p| format!("\"0x{:04x},{}\"", p.at, p.quantity.name()))
+            let slots = 0..made.counters;
+            slots
+                .map(|slot| format!("\"{}\"", plan.counter_name(slot)))
                 .collect()
         }
         CounterKind::Sums => vec![
@@ -288,8 +307,10 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     let [before, after] = made.registers;
     let [instructions, inserted] = made.instructions;
     let mut text = format!(
-        "{}: {} counters, {in_memory} of them in memory; {inserted} instructions inserted into {instructions}; registers {before}",
-        plan.kernel, made.counters
+        "{}: {} counters of {} probes, {in_memory} of them in memory; {inserted} instructions inserted into {instructions}; registers {before}",
+        plan.kernel,
+        made.counters,
+        plan.probes.len()
     );
     if before != after {
         text += &format!(" -> {after}");
@@ -301,6 +322,12 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
                 step(after)
             );
         }
+    }
+    if made.shared > 0 {
+        text += &format!(
+            "; launches need {} bytes more of dynamic shared memory",
+            made.shared
+        );
     }
     text + "\n"
 }

@@ -69,6 +69,11 @@ fn instrument(
     let shift = code_address.checked_sub(rewriter.code_address());
     let shift = shift.and_then(|shift| u32::try_from(shift).ok());
     let shift = shift.ok_or_else(outside)?;
+    if !plan.sums.is_empty() {
+        let message = "sums of probes are for code of Maxwell and Pascal";
+        let hint = "make the plan with a counter for each probe";
+        return Err(Diagnostic::new(message).hint(hint));
+    }
     let mut points: BTreeMap<CodeAddr, BTreeSet<Increment>> = BTreeMap::new();
     for (counter, probe) in plan.probes.iter().enumerate() {
         let increment = Increment {
@@ -133,9 +138,8 @@ impl InstrumentedWaves {
         let words = words.ok_or_else(|| Diagnostic::new("the memory has no counters"))?;
         Ok(ProbeCounters {
             plan: Some(self.digest),
-            code: None,
-            names: Vec::new(),
             values: words.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+            ..ProbeCounters::default()
         })
     }
 }
