@@ -341,6 +341,29 @@ fn increments_of(
     Ok(increments)
 }
 
+/// Returns a launch with the variable of the counters: the digest and zeros, written to `output` at the end if given.
+fn counters_launch(
+    launch: &LaunchFile,
+    digest: u64,
+    counters: usize,
+    output: Option<String>,
+) -> LaunchFile {
+    let mut launch = launch.clone();
+    let mut bytes = digest.to_le_bytes().to_vec();
+    bytes.resize(8 * (counters + 1), 0);
+    launch.variables.push(LaunchVariable {
+        name: COUNTERS.to_owned(),
+        buffer: LaunchBuffer {
+            element: ElementType::U64,
+            shape: vec![counters as u64 + 1],
+            bytes,
+            expect: None,
+            output,
+        },
+    });
+    launch
+}
+
 /// Returns the registers that each thread of a block can have on every chip; without a size the largest block counts.
 fn most_registers(block: Option<[u32; 3]>) -> u16 {
     let threads = block.map_or(MOST_THREADS, |[x, y, z]| {
@@ -363,20 +386,8 @@ impl InstrumentedKernel {
     /// Returns the launch with the variable of the counters: the digest and zeros, written to `output` at the end if
     /// given.
     pub fn launch(&self, launch: &LaunchFile, output: Option<String>) -> LaunchFile {
-        let mut launch = launch.clone();
+        let mut launch = counters_launch(launch, self.digest, self.counters, output);
         launch.dynamic_shared = launch.dynamic_shared.saturating_add(self.shared);
-        let mut bytes = self.digest.to_le_bytes().to_vec();
-        bytes.resize(8 * (self.counters + 1), 0);
-        launch.variables.push(LaunchVariable {
-            name: COUNTERS.to_owned(),
-            buffer: LaunchBuffer {
-                element: ElementType::U64,
-                shape: vec![self.counters as u64 + 1],
-                bytes,
-                expect: None,
-                output,
-            },
-        });
         launch
     }
 
