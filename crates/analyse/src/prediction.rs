@@ -156,6 +156,30 @@ impl<'a> CountPredictor<'a> {
         (decided, tally)
     }
 
+    /// Follows the first thread of the first block alone, as if it had no company: its executions of each block.
+    pub fn predict_first_thread(&mut self) -> WarpTally {
+        let Some(&threads) = self.threads.first() else {
+            return WarpTally {
+                blocks: vec![BlockTally::default(); self.slice.len()],
+                lost: None,
+            };
+        };
+        let shaped = ShapedWarp {
+            block: [0; 3],
+            lanes: 1,
+            threads,
+        };
+        let run = PredictedWarp::new(
+            &self.values,
+            &self.cells,
+            &self.slice,
+            shaped,
+            &mut self.steps_left,
+            &mut self.regions,
+        );
+        run.execute().1
+    }
+
     /// Counts of a warp that cannot be followed.
     fn lost(&self, why: NoProfile) -> WarpTally {
         let unknown = BlockTally {

@@ -27,6 +27,13 @@ pub(crate) struct PredictArguments {
     /// Contents of the buffers of the launch: the counts hold for any, or for those as given
     #[arg(long, value_parser = named::<Contents>(), default_value = "any")]
     contents: Contents,
+    /// Rule: `slice` executes what branches depend on; `paper` adds the counts by the rule of efficient-instrumentation-2014,
+    /// and where it is wrong
+    #[arg(long, value_enum, default_value_t)]
+    rule: PredictRule,
+    /// Limit the counts that are unknown, and the metrics, by the count rows
+    #[arg(long)]
+    ranges: bool,
     /// Print the computation tree: control statements with their conditions, and the blocks between them
     #[arg(long)]
     tree: bool,
@@ -41,6 +48,14 @@ pub(crate) struct PredictArguments {
     format: PredictFormat,
     #[command(flatten)]
     output: OutputArguments,
+}
+
+/// Rule by which counts are predicted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum PredictRule {
+    #[default]
+    Slice,
+    Paper,
 }
 
 /// Output format of predictions and trees.
@@ -84,6 +99,8 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         deadline: arguments
             .time_limit
             .map_or(Deadline::default(), Deadline::after),
+        ranges: arguments.ranges,
+        by_paper: arguments.rule == PredictRule::Paper,
     };
     let out = Output::open(arguments.output.output.as_deref())?;
     let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {

@@ -1,7 +1,7 @@
 //! Counts of instructions that were measured elsewhere: files of other tools, and of our own runs.
 
 pub mod audit;
-mod feasibility;
+pub(crate) mod feasibility;
 mod matching;
 
 use warpbound_base::Diagnostic;

@@ -1,5 +1,7 @@
 //! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
 
+pub mod intervals;
+pub mod paper;
 mod report;
 mod tree;
 
@@ -28,6 +30,10 @@ pub struct PredictOptions {
     pub steps: u64,
     /// Time after which the counts of the remaining warps are unknown.
     pub deadline: Deadline,
+    /// Whether reports have ranges of the counts that are unknown.
+    pub ranges: bool,
+    /// Whether reports have the counts by the rule of `efficient-instrumentation-2014` beside ours.
+    pub by_paper: bool,
 }
 
 impl Default for PredictOptions {
@@ -36,6 +42,8 @@ impl Default for PredictOptions {
             contents: Contents::Any,
             steps: 200_000_000,
             deadline: Deadline::default(),
+            ranges: false,
+            by_paper: false,
         }
     }
 }
@@ -99,24 +107,9 @@ impl Session {
         launch: &LaunchFile,
         options: &PredictOptions,
     ) -> Result<Prediction, Diagnostic> {
-        let what = match &prepared.program {
-            Program::Nvidia(_) => None,
-            Program::Amd(_) => Some("GCN3, whose waves keep masks of lanes in registers"),
-            Program::Mini(_) => Some("mini-SIMT programs"),
-        };
-        if let Some(what) = what {
-            let message = format!("predictions do not cover {what}");
-            let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
-            return Err(self.locate(diagnostic));
-        }
+        self.refuse_prediction(prepared)?;
         let (blocks, indirect) = blocks_and_targets(&prepared.code);
-        let limits = ProfileOptions {
-            contents: options.contents,
-            steps: options.steps,
-            deadline: options.deadline,
-            indirect,
-            loops: Vec::new(),
-        };
+        let limits = options.limits(indirect);
         let (tally, buffers) = self.with_launch_values(prepared, launch, &limits, |values| {
             CountPredictor::new(values, &blocks).predict_all()
         })?;
@@ -145,6 +138,31 @@ impl Session {
             },
             blocks,
         })
+    }
+
+    /// Fails for instruction sets that predictions do not cover.
+    fn refuse_prediction(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+        let what = match &prepared.program {
+            Program::Nvidia(_) => return Ok(()),
+            Program::Amd(_) => "GCN3, whose waves keep masks of lanes in registers",
+            Program::Mini(_) => "mini-SIMT programs",
+        };
+        let message = format!("predictions do not cover {what}");
+        let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
+        Err(self.locate(diagnostic))
+    }
+}
+
+impl PredictOptions {
+    /// Limits and inputs of the execution with these targets of indirect jumps.
+    fn limits(&self, indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>) -> ProfileOptions {
+        ProfileOptions {
+            contents: self.contents,
+            steps: self.steps,
+            deadline: self.deadline,
+            indirect,
+            loops: Vec::new(),
+        }
     }
 }
 

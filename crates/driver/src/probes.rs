@@ -118,6 +118,13 @@ impl Session {
         let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
         let plan = plan.map(|mut plan| {
             plan.notes.extend(why_none);
+            let buffers = prediction.map_or(Vec::new(), |prediction| prediction.buffers);
+            if !buffers.is_empty() {
+                let buffers = buffers.join(", ");
+                plan.notes.push(format!(
+                    "predicted counts rest on the contents of {buffers} as given"
+                ));
+            }
             plan
         });
         plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))

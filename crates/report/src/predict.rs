@@ -31,6 +31,10 @@ pub struct PredictReport {
     pub blocks: Vec<PredictedBlockReport>,
     /// Operations whose unknown values make counts unknown.
     pub reasons: Vec<ReasonReport>,
+    /// Ranges of the sums, where they were asked for and a count is unknown.
+    pub ranges: Option<TotalRanges>,
+    /// Reason why there are no ranges, though they were asked for.
+    pub no_ranges: Option<String>,
     /// Warp instructions of the launch; none if a count is unknown.
     pub issued: Option<u64>,
     /// Instructions of active lanes; none if a count is unknown.
@@ -74,8 +78,91 @@ pub struct PredictedBlockReport {
     pub issues: Option<u64>,
     /// Active lanes, summed over these executions, if they are known.
     pub lanes: Option<u64>,
+    /// Range of the executions, where it was asked for and they are unknown.
+    pub issues_range: Option<CountRange>,
+    /// Range of the active lanes, where it was asked for and they are unknown.
+    pub lanes_range: Option<CountRange>,
     /// Addresses of the operations that make the count unknown; see [`PredictReport::reasons`].
     pub unknown_at: Vec<String>,
+    /// What the rule of `efficient-instrumentation-2014` says, where it was asked for.
+    pub paper: Option<PaperCountReport>,
+}
+
+/// Limits of a count that is unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct CountRange {
+    /// Least value.
+    pub least: u64,
+    /// Greatest value; none if no limit is known.
+    pub most: Option<u64>,
+}
+
+impl CountRange {
+    fn text(self) -> String {
+        match self.most {
+            Some(most) if most == self.least => most.to_string(),
+            Some(most) => format!("{}..{most}", self.least),
+            None => format!("{}..", self.least),
+        }
+    }
+
+    /// Returns the range of a part of a whole, both divided by their scales; none if the whole may be 0.
+    fn share(self, whole: CountRange, scale: f64) -> Option<[f64; 2]> {
+        let most = match (self.most, whole.least) {
+            (_, 0) => return None,
+            (Some(most), least) => (most as f64 / (scale * least as f64)).min(1.0),
+            (None, _) => 1.0,
+        };
+        let least = whole
+            .most
+            .map_or(0.0, |whole| self.least as f64 / (scale * whole as f64));
+        Some([least, most])
+    }
+}
+
+/// Limits of the sums over all blocks.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct TotalRanges {
+    /// Warp instructions.
+    pub issued: CountRange,
+    /// Instructions of active lanes.
+    pub lanes: CountRange,
+    /// Least and greatest activity factor; none if no limits are known.
+    pub activity_factor: Option<[f64; 2]>,
+    /// Least and greatest memory intensity; none if no limits are known.
+    pub memory_intensity: Option<[f64; 2]>,
+}
+
+impl TotalRanges {
+    /// Makes the ranges of the metrics from those of the instructions of warps, of their lanes and of the accesses of global
+    /// memory, with this number of lanes in a warp.
+    pub fn new(
+        issued: CountRange,
+        lanes: CountRange,
+        accesses: CountRange,
+        warp_width: u32,
+    ) -> TotalRanges {
+        TotalRanges {
+            issued,
+            lanes,
+            activity_factor: lanes.share(issued, f64::from(warp_width)),
+            memory_intensity: accesses.share(issued, 1.0),
+        }
+    }
+}
+
+/// What the rule of `efficient-instrumentation-2014` says of a block.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaperCountReport {
+    /// `measured`: after a branch on the thread index; `undecided`: loaded data decides, which the rule does not foresee;
+    /// `stated`.
+    pub rule: &'static str,
+    /// Executions by a warp that it states.
+    pub issues: Option<u64>,
+    /// Active lanes that it states.
+    pub lanes: Option<u64>,
+    /// Whether a statement is not what the launch does: the predicted count is another.
+    pub wrong: bool,
 }
 
 /// Operation whose unknown values make counts unknown.
@@ -146,7 +233,52 @@ impl PredictReport {
             }
         }
         self.add_totals(&mut out);
+        self.add_paper(&mut out);
         out
+    }
+
+    /// Adds the table of the paper's rule beside ours.
+    fn add_paper(&self, out: &mut String) {
+        let rows = self.blocks.iter().filter_map(|block| {
+            let paper = block.paper.as_ref()?;
+            let number =
+                |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
+            let remark = if paper.wrong { "wrong" } else { "" };
+            Some(vec![
+                format!("{}..{}", block.at, block.last),
+                paper.rule.to_owned(),
+                number(paper.issues),
+                number(paper.lanes),
+                remark.to_owned(),
+            ])
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        if rows.is_empty() {
+            return;
+        }
+        let columns = [
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Right,
+            Align::Left,
+        ];
+        out.push_str(
+            "\nby the rule of efficient-instrumentation-2014 (one thread, times the threads)\n",
+        );
+        let head = vec!["block", "rule", "issues", "lanes", ""];
+        section(out, &columns, head, rows.into_iter());
+        let papers = self.blocks.iter().filter_map(|block| block.paper.as_ref());
+        let count = |is: &dyn Fn(&PaperCountReport) -> bool| {
+            papers.clone().filter(|paper| is(paper)).count()
+        };
+        out.push_str(&format!(
+            "{} measured, {} undecided, {} stated, of which {} wrong\n",
+            count(&|paper| paper.rule == "measured"),
+            count(&|paper| paper.rule == "undecided"),
+            count(&|paper| paper.rule == "stated"),
+            count(&|paper| paper.wrong)
+        ));
     }
 
     fn add_totals(&self, out: &mut String) {
@@ -159,6 +291,23 @@ impl PredictReport {
         ));
         if let (Some(issued), Some(lanes)) = (self.issued, self.lanes) {
             out.push_str(&format!("{issued} warp instructions, {lanes} of lanes\n"));
+        }
+        if let Some(ranges) = &self.ranges {
+            let (issued, lanes) = (ranges.issued.text(), ranges.lanes.text());
+            out.push_str(&format!("{issued} warp instructions, {lanes} of lanes\n"));
+            let metrics = [
+                ("activity factor", ranges.activity_factor),
+                ("memory intensity", ranges.memory_intensity),
+            ];
+            for (name, range) in metrics {
+                if let Some([least, most]) = range {
+                    let [least, most] = [100.0 * least, 100.0 * most];
+                    out.push_str(&format!("{name} {least:.2} to {most:.2} %\n"));
+                }
+            }
+        }
+        if let Some(why) = &self.no_ranges {
+            out.push_str(&format!("no ranges: {why}\n"));
         }
         let metrics = [
             ("activity factor", self.activity_factor),
@@ -173,7 +322,11 @@ impl PredictReport {
 }
 
 fn row(block: &PredictedBlockReport) -> Vec<String> {
-    let number = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
+    let number = |count: Option<u64>, range: Option<CountRange>| match (count, range) {
+        (Some(count), _) => count.to_string(),
+        (None, Some(range)) => range.text(),
+        (None, None) => "?".to_owned(),
+    };
     let average = match (block.issues, block.lanes) {
         (Some(issues), Some(lanes)) if issues > 0 => format!("{:.2}", lanes as f64 / issues as f64),
         _ => String::new(),
@@ -187,8 +340,8 @@ fn row(block: &PredictedBlockReport) -> Vec<String> {
         format!("{}..{}", block.at, block.last),
         block.source.clone().unwrap_or_default(),
         block.instructions.to_string(),
-        number(block.issues),
-        number(block.lanes),
+        number(block.issues, block.issues_range),
+        number(block.lanes, block.lanes_range),
         average,
         why,
     ]

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Deadline, Diagnostic};
 use warpbound_driver::probes::system::holds_in_every_run;
 use warpbound_driver::probes::{
     ProbeCounters, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks,
@@ -17,17 +17,21 @@ use warpbound_testkit::probe_plans::{BlockPlan, blocks_of, random_plans, run_cou
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [--most-blocks N] [--rows] [--as-given] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- plan-check [--runs N] [--forgeries N] [--seed S] [--arch BUILD] [--most-blocks N] [--rows] [NAME...]
 
 Plans the probes of all own kernels as built for BUILD (sm_61), without a launch and for each launch in kernels/launches
-(only those whose names begin so, if names are given). Compares the counts that decoding gives with those of
+(only those whose names begin so, if names are given): for any contents of its buffers, and with the contents as given
+of those that the kernel does not write. Compares the counts that decoding gives with those of
 functional runs in both orders of the sides of branches. Compares the weight of the plan with the optimum of all sets of
 counters, for kernels of at most 16 blocks. Forges N (1,000) certificates. Reconstructs the counts of N (10,000) runs
 of random programs. Prints the blocks with probes; fails on any difference.
 
   --most-blocks N   leave out kernels of more than N blocks, whose analysis takes seconds
-  --as-given        predict with the contents of the buffers that a kernel does not write
-  --rows            print the blocks with probes for each launch, without the launch, and all blocks";
+  --rows            print the blocks with probes for each launch with contents as given, for any contents, without the
+                    launch, and all blocks";
+
+/// Time for the prediction of one launch.
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// Largest number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
@@ -51,24 +55,22 @@ struct PlanTotal {
     slowest: Duration,
     differences: Vec<String>,
     launches: usize,
-    /// Blocks, and those with probes, of the plans for launches, summed over launches.
-    of_launches: (usize, usize),
+    /// Blocks, and those with probes for any contents and for those as given, summed over launches.
+    of_launches: [usize; 3],
     /// Runs that ended with a fault, by fault.
     not_run: BTreeMap<String, usize>,
-    /// Contents of buffers that predictions use.
-    contents: Contents,
     /// Whether a row is printed for each launch.
     rows: bool,
     compared: usize,
-    /// For each kernel, the most probed blocks of the plans for its launches.
-    with_launch: BTreeMap<String, (usize, usize)>,
+    /// For each kernel its blocks, and the most probed blocks of the plans for its launches, for any contents and for those
+    /// as given.
+    with_launch: BTreeMap<String, [usize; 3]>,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut forgeries, mut seed) = (10_000, 1_000, 19);
     let (mut build, mut names) = ("sm_61".to_owned(), Vec::new());
     let (mut most_blocks, mut rows) = (usize::MAX, false);
-    let mut contents = Contents::Any;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().context("an option without a value");
@@ -77,7 +79,6 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--forgeries" => forgeries = value()?.parse()?,
             "--seed" => seed = value()?.parse()?,
             "--arch" => build = value()?.clone(),
-            "--as-given" => contents = Contents::AsGiven,
             "--rows" => rows = true,
             "--most-blocks" => most_blocks = value()?.parse()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
@@ -87,7 +88,6 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let mut total = PlanTotal {
         most_blocks,
         rows,
-        contents,
         ..PlanTotal::default()
     };
     let sessions = sessions(repository, &build, &names)?;
@@ -256,7 +256,7 @@ impl PlanTotal {
     }
 
     /// Options of a plan for a launch.
-    fn options_of(&self, launch: &LaunchFile) -> ProbeOptions {
+    fn options_of(launch: &LaunchFile, contents: Contents) -> ProbeOptions {
         ProbeOptions {
             bound: BoundOptions {
                 block: Some(launch.block),
@@ -264,7 +264,8 @@ impl PlanTotal {
             },
             launch: Some(launch.clone().into()),
             predict: PredictOptions {
-                contents: self.contents,
+                contents,
+                deadline: Deadline::after(TIME_LIMIT),
                 ..PredictOptions::default()
             },
             ..ProbeOptions::default()
@@ -308,22 +309,24 @@ impl PlanTotal {
         let Ok(general) = general else {
             return Ok(());
         };
-        let planned = session.probe_plan(kernel, &self.options_of(&launch))?;
+        let planned = [Contents::Any, Contents::AsGiven]
+            .map(|contents| session.probe_plan(kernel, &PlanTotal::options_of(&launch, contents)));
+        let [any, given] = planned;
+        let plans = [general, any?, given?];
+        let [general, probed, of_given] =
+            [0, 1, 2].map(|number: usize| plans[number].probed_blocks());
+        let blocks = plans[0].blocks;
         let entry = self
             .with_launch
             .entry(format!("{source} {}", kernel.name))
             .or_default();
-        *entry = (planned.blocks, entry.1.max(planned.probed_blocks()));
+        *entry = [blocks, entry[1].max(probed), entry[2].max(of_given)];
         self.launches += 1;
-        self.of_launches.0 += planned.blocks;
-        self.of_launches.1 += planned.probed_blocks();
+        for (sum, more) in self.of_launches.iter_mut().zip([blocks, probed, of_given]) {
+            *sum += more;
+        }
         if self.rows {
-            let (without, probed, blocks) = (
-                general.probed_blocks(),
-                planned.probed_blocks(),
-                planned.blocks,
-            );
-            println!("{name:<60} {probed:>5} {without:>5} {blocks:>5}");
+            println!("{name:<60} {of_given:>5} {probed:>5} {general:>5} {blocks:>5}");
         }
         for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
             let counts = run_counts(&cubin, &prepared, &launch, order, MOST_INSTRUCTIONS);
@@ -343,7 +346,7 @@ impl PlanTotal {
                 let op = prepared.code.at(CodeAddr(at));
                 op.and_then(|op| of.get(op.index())).copied().unwrap_or(0)
             };
-            for plan in [&general, &planned] {
+            for plan in &plans {
                 let values = plan
                     .probes
                     .iter()
@@ -402,20 +405,24 @@ impl PlanTotal {
             );
         }
         println!("  counters of the plans: {}", self.counters);
-        let blocks: usize = self.with_launch.values().map(|of| of.0).sum();
-        let probed: usize = self.with_launch.values().map(|of| of.1).sum();
-        let free = self.with_launch.values().filter(|of| of.1 == 0).count();
-        println!(
-            "with a launch (the one that needs most): {} kernels, {probed} of {blocks} blocks with probes ({:.1} %), {free} \
-             kernels without any",
-            self.with_launch.len(),
-            100.0 * probed as f64 / blocks.max(1) as f64
-        );
-        let (blocks, probed) = self.of_launches;
-        println!(
-            "summed over launches: {probed} of {blocks} blocks with probes ({:.1} %)",
-            100.0 * probed as f64 / blocks.max(1) as f64
-        );
+        let share = |probed: usize, blocks: usize| 100.0 * probed as f64 / blocks.max(1) as f64;
+        for (number, contents) in [(1, "any contents"), (2, "contents as given")] {
+            let sum = |of: usize| -> usize { self.with_launch.values().map(|row| row[of]).sum() };
+            let (blocks, probed) = (sum(0), sum(number));
+            let free = self.with_launch.values().filter(|row| row[number] == 0);
+            println!(
+                "with a launch (the one that needs most), {contents}: {} kernels, {probed} of {blocks} blocks with probes \
+                 ({:.1} %), {} kernels without any",
+                self.with_launch.len(),
+                share(probed, blocks),
+                free.count()
+            );
+            let (blocks, probed) = (self.of_launches[0], self.of_launches[number]);
+            println!(
+                "summed over launches: {probed} of {blocks} blocks with probes ({:.1} %)",
+                share(probed, blocks)
+            );
+        }
         println!(
             "weights compared with the optimum of all sets: {}",
             self.enumerated

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -9,19 +10,26 @@ use warpbound_base::{Deadline, Diagnostic, Named};
 use warpbound_driver::audit::variation;
 use warpbound_driver::{Contents, PredictOptions, Prediction, Session};
 use warpbound_launch::{LaunchFile, ParamValue, PathOrder};
-use warpbound_testkit::predictions::{ComparedCounts, compare, counts_of_run};
+use warpbound_testkit::predictions::{compare, counts_of_run};
 
 use crate::repository::Repository;
+use journal::{CheckedRound, Journal};
+
+mod journal;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--speed] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--journal FILE] [--minutes M] [--speed] [NAME...]
 
 Predicts the counts of the launches in kernels/launches (only those whose names begin so, if names are given), as built
 for sm_61, and of N variations of each (default 2), for any contents of buffers and for those as given, and compares
-each known count with that of a functional run. Prints a row for each launch with unknown counts, and which kernels are
-wholly known for any contents in all launches as given; fails on any difference.
+each known count with that of a functional run. Goes round by round: all launches as given, then all with five
+variations, then all with the next five. Prints a row for each launch with unknown counts (with which counts are known
+for any contents, and with those as given), and how many kernels are wholly known in all launches as given; fails on
+any difference.
 
-  --speed   compares the time of a prediction and of a functional run of nbody with 2^20 threads instead";
+  --journal FILE   append a line for each launch and round, and take over what is there: a campaign in parts
+  --minutes M      begin no launch after so long; what was reached is printed
+  --speed          compares the time of a prediction and of a functional run of nbody with 2^20 threads instead";
 
 /// Largest number of warp instructions of a run.
 const MOST_INSTRUCTIONS: u64 = 20_000_000;
@@ -29,36 +37,81 @@ const MOST_INSTRUCTIONS: u64 = 20_000_000;
 /// Time for the prediction of one launch.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
+/// Variations of each launch in a round.
+const ROUND: u64 = 5;
+
 /// Bytes of a body of nbody.
 const BODY: usize = 16;
 
+/// Options of the command.
+struct CheckOptions {
+    variations: u64,
+    seed: u64,
+    journal: Option<PathBuf>,
+    end: Deadline,
+    names: Vec<String>,
+}
+
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut variations, mut seed, mut names) = (2, 1, Vec::new());
+    let mut options = CheckOptions {
+        variations: 2,
+        seed: 1,
+        journal: None,
+        end: Deadline::default(),
+        names: Vec::new(),
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        let mut value = || rest.next().context("an option without a value");
         match argument.as_str() {
-            "--variations" => {
-                variations = rest
-                    .next()
-                    .context("--variations without a number")?
-                    .parse()?;
+            "--variations" => options.variations = value()?.parse()?,
+            "--seed" => options.seed = value()?.parse()?,
+            "--journal" => options.journal = Some(value()?.into()),
+            "--minutes" => {
+                let minutes: u64 = value()?.parse()?;
+                options.end = Deadline::after(Duration::from_secs(minutes.saturating_mul(60)));
             }
-            "--seed" => seed = rest.next().context("--seed without a number")?.parse()?,
             "--speed" => return speed(repository),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
-            name => names.push(name.to_owned()),
+            name => options.names.push(name.to_owned()),
+        }
+    }
+    campaign(repository, &options)
+}
+
+/// Checks all launches, round by round.
+fn campaign(repository: &Repository, options: &CheckOptions) -> anyhow::Result<()> {
+    let mut journal = Journal::open(options.journal.as_deref(), options.seed)?;
+    let mut launches = Vec::new();
+    for path in repository.cuda_launches()? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_named = options.names.iter().any(|start| name.starts_with(start));
+        if options.names.is_empty() || is_named {
+            launches.push(name.into_owned());
         }
     }
     let mut total = PredictionTotal::default();
-    for path in repository.cuda_launches()? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if names.is_empty() || names.iter().any(|start| name.starts_with(start)) {
-            let row = CheckedLaunch::check(repository, &name, variations, seed);
-            total.add(&name, row.with_context(|| name.to_string())?);
+    'rounds: for round in 0..=options.variations.div_ceil(ROUND) {
+        for name in &launches {
+            if let Some(row) = journal.row(name, round) {
+                total.add(row);
+                continue;
+            }
+            if options.end.is_past() {
+                println!("the time has passed in round {round}");
+                break 'rounds;
+            }
+            let row = check(repository, name, round, options).with_context(|| name.clone())?;
+            for wrong in &row.wrong {
+                println!("    wrong: {name}: {wrong}");
+            }
+            journal.add(&row)?;
+            total.add(&row);
         }
+        total.rounds = round + 1;
     }
     total.print();
-    match total.compared.wrong.len() {
+    match total.wrong {
         0 => Ok(()),
         wrong => bail!("{wrong} predicted counts are not those of the run"),
     }
@@ -87,143 +140,159 @@ impl CommittedLaunch {
     }
 }
 
-/// Comparison of one launch and its variations.
-struct CheckedLaunch {
-    kernel: String,
-    /// Prediction of the launch as given, for any contents.
-    given: Prediction,
-    compared: ComparedCounts,
-    runs: u64,
-    predicting: Duration,
-    running: Duration,
+/// Compares one round of a launch: as given in both orders in round 0, with a few variations in each later one.
+fn check(
+    repository: &Repository,
+    name: &str,
+    round: u64,
+    options: &CheckOptions,
+) -> anyhow::Result<CheckedRound> {
+    let CommittedLaunch { launch, cubin } = CommittedLaunch::read(repository, name)?;
+    let session = Session::open(name, &cubin)?;
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
+    let prepared = session.prepare(kernel)?;
+    let limits = |contents| PredictOptions {
+        contents,
+        deadline: Deadline::after(TIME_LIMIT),
+        ..PredictOptions::default()
+    };
+    let source = name.split('.').next().unwrap_or_default();
+    let mut row = CheckedRound {
+        launch: name.to_owned(),
+        round,
+        kernel: format!("{source}.{}", kernel.name),
+        ..CheckedRound::default()
+    };
+    let mut runs: Vec<(LaunchFile, PathOrder)> = Vec::new();
+    if let Some(before) = round.checked_sub(1) {
+        let first = before * ROUND;
+        runs.extend(
+            (first..options.variations.min(first + ROUND)).map(|number| {
+                let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(number);
+                let varied = variation(&launch, seed);
+                (varied.launch, varied.order)
+            }),
+        );
+    } else {
+        let orders = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
+        runs.extend(orders.map(|order| (launch.clone(), order)));
+        let any = session.predict(&prepared, &launch, &limits(Contents::Any))?;
+        let given = session.predict(&prepared, &launch, &limits(Contents::AsGiven))?;
+        row.blocks = any.counts.len() as u64;
+        row.known = [&any, &given].map(known_blocks);
+        row.lost = any.lost.map(|(_, why)| format!("{:?}", why.reason));
+    }
+    for (run, order) in runs {
+        let start = Instant::now();
+        let counts = counts_of_run(&cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
+        row.running += start.elapsed();
+        // Other contents may make a kernel fault.
+        let Ok(counts) = counts else { continue };
+        row.runs += 1;
+        for contents in [Contents::Any, Contents::AsGiven] {
+            let start = Instant::now();
+            let prediction = session.predict(&prepared, &run, &limits(contents))?;
+            row.predicting += start.elapsed();
+            let compared = compare(&prediction, &counts);
+            row.right += compared.right;
+            row.unknown += compared.unknown;
+            let wrong = compared.wrong.into_iter();
+            row.wrong
+                .extend(wrong.map(|wrong| format!("{}, {order:?}: {wrong}", contents.name())));
+        }
+    }
+    Ok(row)
 }
 
-impl CheckedLaunch {
-    fn check(
-        repository: &Repository,
-        name: &str,
-        variations: u64,
-        seed: u64,
-    ) -> anyhow::Result<CheckedLaunch> {
-        let CommittedLaunch { launch, cubin } = CommittedLaunch::read(repository, name)?;
-        let session = Session::open(name, &cubin)?;
-        let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-        let prepared = session.prepare(kernel)?;
-        let options = |contents| PredictOptions {
-            contents,
-            deadline: Deadline::after(TIME_LIMIT),
-            ..PredictOptions::default()
-        };
-        let start = Instant::now();
-        let given = session.predict(&prepared, &launch, &options(Contents::Any))?;
-        let mut row = CheckedLaunch {
-            kernel: format!(
-                "{} {}",
-                name.split('.').next().unwrap_or_default(),
-                kernel.name
-            ),
-            given,
-            compared: ComparedCounts::default(),
-            runs: 0,
-            predicting: start.elapsed(),
-            running: Duration::ZERO,
-        };
-        let orders = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
-        let mut runs: Vec<(LaunchFile, PathOrder)> =
-            orders.map(|order| (launch.clone(), order)).to_vec();
-        runs.extend((0..variations).map(|number| {
-            let varied = variation(&launch, seed.wrapping_mul(1_000_003).wrapping_add(number));
-            (varied.launch, varied.order)
-        }));
-        for (run, order) in runs {
-            let start = Instant::now();
-            let counts = counts_of_run(&cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
-            row.running += start.elapsed();
-            // Other contents may make a kernel fault.
-            let Ok(counts) = counts else { continue };
-            row.runs += 1;
-            for contents in [Contents::Any, Contents::AsGiven] {
-                let start = Instant::now();
-                let prediction = session.predict(&prepared, &run, &options(contents))?;
-                row.predicting += start.elapsed();
-                let mut compared = compare(&prediction, &counts);
-                for wrong in &mut compared.wrong {
-                    *wrong = format!("{}, {order:?}: {wrong}", contents.name());
-                }
-                row.compared.append(compared);
-            }
-        }
-        Ok(row)
-    }
+/// Number of blocks with both counts.
+fn known_blocks(prediction: &Prediction) -> u64 {
+    let counts = prediction.counts.values();
+    let known = counts.filter(|count| count.issues.is_some() && count.lanes.is_some());
+    known.count() as u64
 }
 
 /// Sums over all launches.
 #[derive(Default)]
 struct PredictionTotal {
-    compared: ComparedCounts,
     runs: u64,
+    right: u64,
+    unknown: u64,
+    wrong: u64,
+    /// Rounds that all launches have.
+    rounds: u64,
     launches: u64,
-    whole_launches: u64,
-    /// Known and all blocks of the launches as given.
-    blocks: [u64; 2],
+    /// Launches as given that are wholly known, for any contents and for those as given.
+    whole_launches: [u64; 2],
+    /// Blocks of the launches as given, and the known ones.
+    blocks: u64,
+    known: [u64; 2],
     /// Kernels, and those with an unknown count in some launch.
     kernels: BTreeSet<String>,
-    partial: BTreeSet<String>,
+    partial: [BTreeSet<String>; 2],
     lost: BTreeMap<String, u64>,
     predicting: Duration,
     running: Duration,
 }
 
 impl PredictionTotal {
-    fn add(&mut self, name: &str, row: CheckedLaunch) {
-        let counts = row.given.counts.values();
-        let known = counts.filter(|count| count.unknown_at.is_empty()).count() as u64;
-        let all = row.given.counts.len() as u64;
-        self.blocks = [self.blocks[0] + known, self.blocks[1] + all];
-        self.launches += 1;
-        self.kernels.insert(row.kernel.clone());
-        if row.given.is_whole() {
-            self.whole_launches += 1;
-        } else {
-            self.partial.insert(row.kernel);
-            let why = match row.given.lost {
-                Some((_, why)) => format!("lost: {:?}", why.reason),
-                None => String::new(),
-            };
-            println!("{name:<60} {known:>4} of {all:>4} blocks known {why}");
-            if !why.is_empty() {
-                *self.lost.entry(why).or_default() += 1;
-            }
-        }
-        for wrong in &row.compared.wrong {
-            println!("    wrong: {name}: {wrong}");
-        }
+    fn add(&mut self, row: &CheckedRound) {
         self.runs += row.runs;
+        self.right += row.right;
+        self.unknown += row.unknown;
+        self.wrong += row.wrong.len() as u64;
         self.predicting += row.predicting;
         self.running += row.running;
-        self.compared.append(row.compared);
+        if row.round > 0 {
+            return;
+        }
+        self.launches += 1;
+        self.blocks += row.blocks;
+        self.kernels.insert(row.kernel.clone());
+        for (number, known) in row.known.into_iter().enumerate() {
+            self.known[number] += known;
+            if known == row.blocks {
+                self.whole_launches[number] += 1;
+            } else {
+                self.partial[number].insert(row.kernel.clone());
+            }
+        }
+        if row.known[0] < row.blocks {
+            let lost = row.lost.as_deref().unwrap_or_default();
+            println!(
+                "{:<60} {:>4} {:>4} of {:>4} blocks known {lost}",
+                row.launch, row.known[0], row.known[1], row.blocks
+            );
+        }
+        if let Some(lost) = &row.lost {
+            *self.lost.entry(lost.clone()).or_default() += 1;
+        }
     }
 
     fn print(&self) {
         println!(
-            "{} launches, {} compared runs: {} known counts equal, {} unknown, {} wrong",
+            "{} launches, {} rounds of {ROUND} variations: {} compared runs, {} known counts equal, {} unknown, {} wrong",
             self.launches,
+            self.rounds.saturating_sub(1),
             self.runs,
-            self.compared.right,
-            self.compared.unknown,
-            self.compared.wrong.len()
+            self.right,
+            self.unknown,
+            self.wrong
         );
-        println!(
-            "launches as given, any contents: {} wholly known; {} of {} blocks known",
-            self.whole_launches, self.blocks[0], self.blocks[1]
-        );
-        println!(
-            "{} of {} kernels wholly known in all launches",
-            self.kernels.len() - self.partial.len(),
-            self.kernels.len()
-        );
+        for (number, contents) in ["any contents", "contents as given"]
+            .into_iter()
+            .enumerate()
+        {
+            println!(
+                "launches as given, {contents}: {} wholly known; {} of {} blocks known; {} of {} kernels wholly known in all launches",
+                self.whole_launches[number],
+                self.known[number],
+                self.blocks,
+                self.kernels.len() - self.partial[number].len(),
+                self.kernels.len()
+            );
+        }
         for (why, launches) in &self.lost {
-            println!("{launches} launches {why}");
+            println!("{launches} launches lost: {why}");
         }
         println!(
             "{:.1} s of predictions, {:.1} s of runs",

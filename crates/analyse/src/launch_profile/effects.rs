@@ -212,7 +212,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
 /// Mask of the lanes in which a predicate holds.
 fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let voters = lanes.certain;
-    if !lanes.are_certain || lanes.possible != 0 || voters & !predicate.known != 0 {
+    if !lanes.are_certain || lanes.possible != 0 || voters & !predicate.known() != 0 {
         return LaneRow::unknown_from(predicate.origin);
     }
     LaneRow::splat(voters & predicate.known_true(), predicate.origin)

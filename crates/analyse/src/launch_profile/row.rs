@@ -1,9 +1,13 @@
-//! Values of the 32 lanes of a profiled warp: known or unknown in each lane, and what they follow from.
+//! Values of the 32 lanes of a profiled warp: known, known in some bits or unknown in each lane, and what they follow from.
+
+mod bits;
 
 use warpbound_ir::float::single::Scale;
 use warpbound_ir::float::{FloatOp, Flush, Format};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
+
+use bits::KnownBits;
 
 /// Lanes of a row.
 pub(crate) const LANES: usize = WARP_LANES as usize;
@@ -40,10 +44,12 @@ impl ValueOrigin {
 /// Value of a cell in each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LaneRow {
-    /// Words, by lane; any number where it is unknown.
-    pub(crate) words: [u32; LANES],
+    /// Words, by lane; any bits where they are unknown.
+    words: [u32; LANES],
+    /// Known bits in the lanes whose word is not known as a whole; 0 in the others.
+    partial: [u32; LANES],
     /// Lanes in which the word is known.
-    pub(crate) known: u32,
+    known: u32,
     /// Properties from which the words follow, and in which lanes they are known.
     pub(crate) origin: ValueOrigin,
 }
@@ -56,6 +62,7 @@ impl LaneRow {
     pub(crate) const fn unknown_from(origin: ValueOrigin) -> LaneRow {
         LaneRow {
             words: [0; LANES],
+            partial: [0; LANES],
             known: 0,
             origin,
         }
@@ -70,9 +77,51 @@ impl LaneRow {
     pub(crate) const fn of_lanes(words: [u32; LANES], origin: ValueOrigin) -> LaneRow {
         LaneRow {
             words,
+            partial: [0; LANES],
             known: u32::MAX,
             origin,
         }
+    }
+
+    /// Lanes in which the word is known.
+    pub(crate) fn known(&self) -> u32 {
+        self.known
+    }
+
+    /// Makes the words of lanes unknown.
+    pub(crate) fn forget(&mut self, lanes: u32) {
+        self.known &= !lanes;
+        for (lane, partial) in self.partial.iter_mut().enumerate() {
+            if lanes >> lane & 1 == 1 {
+                *partial = 0;
+            }
+        }
+    }
+
+    /// What is known of the word of a lane below [`LANES`].
+    fn bits(&self, lane: usize) -> KnownBits {
+        let word = self.words[lane];
+        match self.known >> lane & 1 {
+            1 => KnownBits::all(word),
+            _ => KnownBits {
+                word,
+                mask: self.partial[lane],
+            },
+        }
+    }
+
+    /// A row with what is known of the word of each lane.
+    fn of_bits(bits: impl Fn(usize) -> KnownBits, origin: ValueOrigin) -> LaneRow {
+        let mut row = LaneRow::unknown_from(origin);
+        for lane in 0..LANES {
+            let KnownBits { word, mask } = bits(lane);
+            row.words[lane] = word;
+            match mask {
+                u32::MAX => row.known |= 1 << lane,
+                _ => row.partial[lane] = mask,
+            }
+        }
+        row
     }
 
     /// The word of a lane if it is known.
@@ -83,6 +132,7 @@ impl LaneRow {
     /// Makes the word of a lane known.
     pub(crate) fn set(&mut self, lane: usize, word: u32) {
         self.words[lane] = word;
+        self.partial[lane] = 0;
         self.known |= 1 << lane;
     }
 
@@ -111,77 +161,55 @@ impl LaneRow {
         })
     }
 
-    /// The words of `new` in the lanes `certain`; in the lanes `possible` those on which both agree.
+    /// The words of `new` in the lanes `certain`; in the lanes `possible` the bits on which both agree.
     pub(crate) fn overwrite(&mut self, new: &LaneRow, certain: u32, possible: u32) {
-        let agreed = self.agreed_lanes(new);
-        for (lane, (word, &new)) in self.words.iter_mut().zip(&new.words).enumerate() {
-            if certain >> lane & 1 == 1 {
-                *word = new;
-            }
-        }
-        self.known = self.known & !(certain | possible) | new.known & certain | agreed & possible;
-    }
-
-    /// Lanes in which both rows are known and equal.
-    fn agreed_lanes(&self, other: &LaneRow) -> u32 {
-        let pairs = self.words.iter().zip(&other.words).enumerate();
-        let equal = pairs.fold(0, |lanes, (lane, (a, b))| lanes | u32::from(a == b) << lane);
-        equal & self.known & other.known
+        let old = *self;
+        let bits = |lane: usize| match (certain >> lane & 1, possible >> lane & 1) {
+            (1, _) => new.bits(lane),
+            (_, 1) => old.bits(lane).agreed(new.bits(lane)),
+            _ => old.bits(lane),
+        };
+        *self = LaneRow::of_bits(bits, old.origin);
     }
 
     pub(crate) fn unary(op: UnaryOp, a: &LaneRow) -> LaneRow {
-        LaneRow {
-            words: std::array::from_fn(|lane| op.apply(a.words[lane])),
-            ..*a
+        if a.known == u32::MAX {
+            return LaneRow {
+                words: std::array::from_fn(|lane| op.apply(a.words[lane])),
+                ..*a
+            };
         }
+        LaneRow::of_bits(|lane| KnownBits::unary(op, a.bits(lane)), a.origin)
     }
 
     pub(crate) fn binary(op: BinaryOp, a: &LaneRow, b: &LaneRow) -> LaneRow {
-        let mut row = LaneRow {
-            words: [0; LANES],
-            known: a.known & b.known,
-            origin: a.origin.with(b.origin),
-        };
-        for (lane, word) in row.words.iter_mut().enumerate() {
-            match op.apply(a.words[lane], b.words[lane]) {
-                Some(result) => *word = result,
-                // A division by zero has no value.
-                None => row.known &= !(1 << lane),
+        let origin = a.origin.with(b.origin);
+        if a.known & b.known == u32::MAX {
+            let mut row = LaneRow::splat(0, origin);
+            for (lane, word) in row.words.iter_mut().enumerate() {
+                match op.apply(a.words[lane], b.words[lane]) {
+                    Some(result) => *word = result,
+                    // A division by zero has no value.
+                    None => row.known &= !(1 << lane),
+                }
             }
+            return row;
         }
-        // The result is known where one operand decides it.
-        let absorbing = match op {
-            BinaryOp::And | BinaryOp::Mul => a.known_false() | b.known_false(),
-            _ => 0,
-        };
-        for (lane, word) in row.words.iter_mut().enumerate() {
-            if absorbing >> lane & 1 == 1 {
-                *word = 0;
-            }
-        }
-        row.known |= absorbing;
-        row
+        let bits = |lane| KnownBits::binary(op, a.bits(lane), b.bits(lane));
+        LaneRow::of_bits(bits, origin)
     }
 
     pub(crate) fn ternary(op: TernaryOp, [a, b, c]: [&LaneRow; 3]) -> LaneRow {
-        let mut row = LaneRow {
-            words: std::array::from_fn(|lane| {
-                op.apply(a.words[lane], b.words[lane], c.words[lane])
-            }),
-            known: a.known & b.known & c.known,
-            origin: a.origin.with(b.origin).with(c.origin),
-        };
-        if op == TernaryOp::Select {
-            // Where the condition is unknown, both choices may be the same.
-            let same = b.agreed_lanes(c) & !a.known;
-            row.known = a.known_true() & b.known | a.known_false() & c.known | same;
-            for (lane, word) in row.words.iter_mut().enumerate() {
-                if same >> lane & 1 == 1 {
-                    *word = b.words[lane];
-                }
-            }
+        let origin = a.origin.with(b.origin).with(c.origin);
+        if a.known & b.known & c.known == u32::MAX {
+            let apply = |lane: usize| op.apply(a.words[lane], b.words[lane], c.words[lane]);
+            return LaneRow::of_lanes(std::array::from_fn(apply), origin);
         }
-        row
+        let bits = |lane: usize| {
+            let operands = [a, b, c].map(|row| row.bits(lane));
+            KnownBits::ternary(op, operands)
+        };
+        LaneRow::of_bits(bits, origin)
     }
 
     /// One word of the result of a floating-point operation; unknown where a document leaves the result open.
@@ -192,9 +220,8 @@ impl LaneRow {
                 (known & row.known, origin.with(row.origin))
             });
         let mut row = LaneRow {
-            words: [0; LANES],
             known: joined.0,
-            origin: joined.1,
+            ..LaneRow::unknown_from(joined.1)
         };
         for (lane, word) in row.words.iter_mut().enumerate() {
             if row.known >> lane & 1 == 0 {

@@ -411,9 +411,10 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         self.decided = self.decided.with(row.origin);
         let next = self.point(at.next().0);
         let mut targets: Vec<(u32, Mask)> = Vec::new();
-        for lane in lanes_of((lanes.certain & row.known).into()) {
+        for lane in lanes_of((lanes.certain & row.known()).into()) {
             // The sum as a signed number of 32 bits, which the base is.
-            let address = i64::from(row.words[lane] as i32).checked_add(anchor);
+            let word = row.word(lane).unwrap_or_default();
+            let address = i64::from(word as i32).checked_add(anchor);
             let address = address.and_then(|address| u32::try_from(address).ok());
             let target = address.and_then(|address| self.values.code.at(CodeAddr(address)));
             let target = target.ok_or(NoProfileReason::IndirectJump)?;
@@ -422,7 +423,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 None => targets.push((target.0, 1 << lane)),
             }
         }
-        let unknown = Mask::from(lanes.certain & !row.known);
+        let unknown = Mask::from(lanes.certain & !row.known());
         if unknown == 0 && lanes.possible == 0 {
             let targets = targets.iter().map(|&(to, lanes)| match to == next.at {
                 // Lanes that go on and lanes that jump there stay together.

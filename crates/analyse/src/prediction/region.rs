@@ -28,6 +28,8 @@ pub(super) struct Region {
     pub(super) writes: BTreeSet<usize>,
     /// Whether operations may write global memory.
     pub(super) writes_memory: bool,
+    /// Whether stacks were merged, so that some of the departures may be of no run.
+    pub(super) is_merged: bool,
 }
 
 /// Beginning of a region.
@@ -60,42 +62,65 @@ pub(super) struct RegionSearch<'r> {
     seen: HashSet<(usize, Pushed)>,
     open: Vec<(usize, Pushed)>,
     departures: BTreeSet<Departure>,
+    /// Entries that were pushed and tags that were popped so far, whatever the stack, if stacks are merged.
+    merged: Option<MergedStacks>,
+}
+
+/// Stacks of a region that are not kept apart, as in recursion: each pop may find each entry that any lane pushed.
+#[derive(Clone, Debug, Default)]
+struct MergedStacks {
+    pushes: BTreeSet<(Tag, usize)>,
+    pops: BTreeSet<Tag>,
 }
 
 impl<'r> RegionSearch<'r> {
-    /// Finds all that may happen from `start` on.
+    /// Finds all that may happen from `start` on. Where lanes may push entries without end, stacks are merged.
     ///
     /// # Errors
     ///
-    /// A control operation whose effects are unknown, or a region without an end.
+    /// A control operation whose effects are unknown, or a region of too many states.
     pub(super) fn find(
         code: &'r Code,
         slice: &'r Slice,
         start: RegionStart,
     ) -> Result<Region, NoProfileReason> {
-        let mut search = RegionSearch {
-            code,
-            slice,
-            entries: Vec::new(),
-            numbers: HashMap::new(),
-            seen: HashSet::new(),
-            open: Vec::new(),
-            departures: BTreeSet::new(),
+        let search = |merged| {
+            let search = RegionSearch {
+                code,
+                slice,
+                entries: Vec::new(),
+                numbers: HashMap::new(),
+                seen: HashSet::new(),
+                open: Vec::new(),
+                departures: BTreeSet::new(),
+                merged,
+            };
+            search.explore(start)
         };
-        match start {
-            RegionStart::Before(block) => search.reach(block, 0)?,
-            RegionStart::After(block) => search.leave_block(block, 0)?,
+        match search(None) {
+            Err(NoProfileReason::StackHeight) => search(Some(MergedStacks::default())),
+            found => found,
         }
-        let mut region = Region::default();
-        while let Some((block, pushed)) = search.open.pop() {
+    }
+
+    fn explore(mut self, start: RegionStart) -> Result<Region, NoProfileReason> {
+        match start {
+            RegionStart::Before(block) => self.reach(block, 0)?,
+            RegionStart::After(block) => self.leave_block(block, 0)?,
+        }
+        let mut region = Region {
+            is_merged: self.merged.is_some(),
+            ..Region::default()
+        };
+        while let Some((block, pushed)) = self.open.pop() {
             if region.blocks.insert(block) {
-                let effects = slice.effects(block);
+                let effects = self.slice.effects(block);
                 region.writes.extend(effects.writes.iter().copied());
                 region.writes_memory |= effects.writes_memory;
             }
-            search.leave_block(block, pushed)?;
+            self.leave_block(block, pushed)?;
         }
-        region.departures = search.departures.into_iter().collect();
+        region.departures = self.departures.into_iter().collect();
         Ok(region)
     }
 
@@ -170,6 +195,13 @@ impl<'r> RegionSearch<'r> {
 
     /// Pushes an entry.
     fn push(&mut self, below: Pushed, tag: Tag, resume: usize) -> Result<Pushed, NoProfileReason> {
+        if let Some(merged) = &mut self.merged {
+            let is_new = merged.pushes.insert((tag, resume));
+            if is_new && merged.pops.contains(&tag) {
+                self.reach(resume, 0)?;
+            }
+            return Ok(0);
+        }
         let height = self.entry(below).map_or(0, |(_, height)| height) + 1;
         if height > MAX_PUSHED {
             return Err(NoProfileReason::StackHeight);
@@ -190,6 +222,18 @@ impl<'r> RegionSearch<'r> {
 
     /// Resumes at the nearest entry with a tag, or leaves the region if lanes pushed none in it.
     fn pop(&mut self, tag: Tag, pushed: Pushed) -> Result<(), NoProfileReason> {
+        if let Some(merged) = &mut self.merged {
+            if merged.pops.insert(tag) {
+                let pushes = merged.pushes.iter().filter(|(pushed, _)| *pushed == tag);
+                let resumes: Vec<usize> = pushes.map(|&(_, resume)| resume).collect();
+                for resume in resumes {
+                    self.reach(resume, 0)?;
+                }
+            }
+            // The entry may also be one that was there before.
+            self.departures.insert(Departure::Pop(tag));
+            return Ok(());
+        }
         let mut at = pushed;
         while let Some((entry, _)) = self.entry(at) {
             if entry.tag == tag {

@@ -140,7 +140,9 @@ impl LaneStack {
     /// A lane that was certainly in the running entry stays in an entry below it exactly where its departure leads to
     /// that entry or to a higher one. A lane that was only possibly there may be at lower entries already, so it is
     /// removed from none.
-    pub(super) fn leave(&mut self, departures: &[Departure]) -> bool {
+    ///
+    /// With `some_may_miss`, departures may be of no run: those to entries that are not there are of none that ends.
+    pub(super) fn leave(&mut self, departures: &[Departure], some_may_miss: bool) -> bool {
         let Some(top) = self.entries.pop() else {
             return true;
         };
@@ -151,10 +153,11 @@ impl LaneStack {
                 Departure::Exit => 0,
                 Departure::Pop(tag) => {
                     let target = self.entries.iter().rposition(|entry| entry.tag == *tag);
-                    let Some(target) = target else {
-                        return false;
-                    };
-                    target + 1
+                    match target {
+                        Some(target) => target + 1,
+                        None if some_may_miss => continue,
+                        None => return false,
+                    }
                 }
             });
         }
@@ -188,7 +191,7 @@ mod tests {
     fn region_with_one_departure_keeps_lanes_certain() {
         let mut stack = LaneStack::new(0, 0b111);
         stack.push(Tag::Sync, 9, 1);
-        assert!(stack.leave(&[Departure::Pop(Tag::Sync)]));
+        assert!(stack.leave(&[Departure::Pop(Tag::Sync)], false));
         assert_eq!(lanes(&stack), [(0b111, 0b111)]);
         assert_eq!(stack.top().map(|top| top.next), Some(9));
     }
@@ -198,10 +201,13 @@ mod tests {
         let mut stack = LaneStack::new(0, 0b111);
         stack.push(Tag::Brk, 9, 1);
         stack.push(Tag::Sync, 5, 2);
-        assert!(stack.leave(&[Departure::Pop(Tag::Sync), Departure::Pop(Tag::Brk)]));
+        assert!(stack.leave(
+            &[Departure::Pop(Tag::Sync), Departure::Pop(Tag::Brk)],
+            false
+        ));
         assert_eq!(lanes(&stack), [(0b111, 0b111), (0b111, 0)]);
         // The rest of the iteration is a region as well, after which all lanes have left the loop.
-        assert!(stack.leave(&[Departure::Pop(Tag::Brk)]));
+        assert!(stack.leave(&[Departure::Pop(Tag::Brk)], false));
         assert_eq!(lanes(&stack), [(0b111, 0b111)]);
     }
 
@@ -210,10 +216,19 @@ mod tests {
         let mut stack = LaneStack::new(0, 0b111);
         stack.push(Tag::Sync, 9, 1);
         stack.split(&[(3, 0b100), (2, 0b011)]);
-        assert!(stack.leave(&[Departure::Exit, Departure::Pop(Tag::Sync)]));
+        assert!(stack.leave(&[Departure::Exit, Departure::Pop(Tag::Sync)], false));
         assert_eq!(lanes(&stack), [(0b111, 0b100), (0b100, 0b100)]);
         stack.pop(Tag::Sync, 0b100, 4);
         assert_eq!(lanes(&stack), [(0b111, 0b100)]);
-        assert!(!stack.leave(&[Departure::Pop(Tag::Brk)]));
+        assert!(!stack.leave(&[Departure::Pop(Tag::Brk)], false));
+    }
+
+    #[test]
+    fn departures_of_no_run_are_left_out_where_stacks_are_merged() {
+        let mut stack = LaneStack::new(0, 0b111);
+        stack.push(Tag::Ret, 9, 1);
+        let departures = [Departure::Pop(Tag::Sync), Departure::Pop(Tag::Ret)];
+        assert!(stack.leave(&departures, true));
+        assert_eq!(lanes(&stack), [(0b111, 0b111)]);
     }
 }

@@ -338,7 +338,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);
-        if taken & !row.known != 0 {
+        if taken & !row.known() != 0 {
             return Ok(Transfer::Unknown);
         }
         let mut sides: Vec<(usize, u32)> = Vec::new();
@@ -386,13 +386,13 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         }
         for &position in &region.writes {
             if let Some(row) = self.rows.get_mut(position) {
-                row.known &= !lanes;
+                row.forget(lanes);
             }
         }
         if let (Some(contents), true) = (self.values.contents, region.writes_memory) {
             contents.write(None, 0);
         }
-        match self.stack.leave(&region.departures) {
+        match self.stack.leave(&region.departures, region.is_merged) {
             true => Ok(()),
             false => Err(NoProfileReason::Unsupported),
         }

@@ -73,3 +73,66 @@ fn what_predictions_do_not_cover_is_refused() {
     let missing = run(&["predict", "nbody.sm_61.cubin"]);
     missing.usage();
 }
+
+/// A register that is packed with unknown bits decides the last block of `path_finder`: its known half is enough.
+#[test]
+fn predicates_packed_beside_unknown_bits_are_known() {
+    for name in ["path_finder.path_finder", "hotspot.hotspot"] {
+        let source = name.split('.').next().expect("a source");
+        let cubin = format!("{source}.sm_61.cubin");
+        let launch = format!("../launches/{name}.0.toml");
+        let report =
+            json(&run(&["predict", &cubin, "--launch", &launch, "--format", "json"]).done());
+        assert_eq!(report["reasons"], Value::Array(Vec::new()), "{name}");
+        assert!(report["issued"].is_u64(), "{name}");
+    }
+}
+
+#[test]
+fn recursion_by_loaded_data_leaves_the_other_blocks_known() {
+    let launch = "../launches/recursion.recursion.0.toml";
+    let recursion = ["predict", "recursion.sm_61.cubin", "--launch", launch];
+    let report = json(&run(&[&recursion[..], &["--format", "json"]].concat()).done());
+    assert_eq!(report["lost"], Value::Null);
+    let blocks = report["blocks"].as_array().expect("blocks");
+    assert!(blocks.iter().any(|block| block["issues"].is_u64()));
+}
+
+#[test]
+fn ranges_limit_what_is_unknown() {
+    let ranged = [&LUD[..], &["--ranges"]].concat();
+    let text = run(&ranged).done();
+    assert!(!text.contains('?'), "{text}");
+    assert!(text.contains("activity factor"), "{text}");
+    let report = json(&run(&[&ranged[..], &["--format", "json"]].concat()).done());
+    let [least, most] = [0, 1].map(|at| report["ranges"]["activity_factor"][at].as_f64());
+    // The run has 25.8 %.
+    assert!(
+        least < Some(0.259) && most > Some(0.257),
+        "{least:?} {most:?}"
+    );
+}
+
+#[test]
+fn rule_of_the_paper_stands_beside_ours() {
+    let launch = "../launches/nearest_neighbour.nearest_distances.1.toml";
+    let cubin = "nearest_neighbour.sm_61.cubin";
+    let text = run(&["predict", cubin, "--launch", launch, "--rule", "paper"]).done();
+    assert!(text.contains("one thread, times the threads"), "{text}");
+    assert!(text.contains(" measured, "), "{text}");
+}
+
+/// Predictions do not cover GCN3, and say so; the tree needs no launch.
+#[test]
+fn code_objects_have_trees_and_no_predictions() {
+    let object = "reduction.gfx803.co";
+    let launch = "../launches/reduction.reduction_tree.0.toml";
+    let refused = run(&["predict", object, "--launch", launch]).refusal();
+    assert!(
+        refused.contains("predictions do not cover GCN3"),
+        "{refused}"
+    );
+    let tree = run(&["predict", object, "--tree"]).done();
+    assert!(tree.contains("s_cbranch"), "{tree}");
+    assert!(tree.contains("tainted"), "{tree}");
+}

@@ -5,36 +5,45 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, IntegerProgram, Relation, RowId, SolveOutcome, VarId, solve};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountKind, CountRow, CountVar, Factor, RowFamily, RowRelation};
 
 use crate::KernelFlow;
 
+/// Effort for a program without a search for integer points.
+fn relaxed() -> Effort {
+    Effort {
+        nodes: 0,
+        ..Effort::default()
+    }
+}
+
 /// Numbers of loops, and what else users state.
-pub(super) struct SummedFacts {
+pub(crate) struct SummedFacts {
     /// Bound of each loop: header executions of a thread per entry.
-    pub(super) bounds: Vec<Option<u64>>,
+    pub(crate) bounds: Vec<Option<u64>>,
     /// Total of each loop: header executions of a thread.
-    pub(super) totals: Vec<Option<u64>>,
+    pub(crate) totals: Vec<Option<u64>>,
     /// Counts that `never` statements exclude, with the text of the statement.
-    pub(super) never: Vec<(String, Vec<CountVar>)>,
+    pub(crate) never: Vec<(String, Vec<CountVar>)>,
 }
 
 /// Measured count of a block.
 #[derive(Clone, Copy)]
-pub(super) struct BlockSum {
+pub(crate) struct BlockSum {
     /// Index of the block.
-    pub(super) block: usize,
-    pub(super) issues: Option<u64>,
-    pub(super) lanes: Option<u64>,
+    pub(crate) block: usize,
+    pub(crate) issues: Option<u64>,
+    pub(crate) lanes: Option<u64>,
 }
 
 /// Warps and threads of the launch, if they are known.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct LaunchSums {
-    pub(super) warps: Option<u64>,
-    pub(super) threads: Option<u64>,
+pub(crate) struct LaunchSums {
+    pub(crate) warps: Option<u64>,
+    pub(crate) threads: Option<u64>,
 }
 
 /// Rows beside those that hold in every run.
@@ -77,7 +86,7 @@ enum SummedRow {
 }
 
 /// Sums of counts over the warps of a launch.
-pub(super) struct SummedCounts<'a> {
+pub(crate) struct SummedCounts<'a> {
     flow: &'a KernelFlow,
     facts: &'a SummedFacts,
     launch: LaunchSums,
@@ -91,7 +100,7 @@ pub(super) struct SummedCounts<'a> {
 }
 
 impl<'a> SummedCounts<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         flow: &'a KernelFlow,
         facts: &'a SummedFacts,
         launch: LaunchSums,
@@ -169,6 +178,81 @@ impl<'a> SummedCounts<'a> {
         statements: &[Statement],
         uses: impl Fn(usize) -> bool,
     ) -> Feasibility {
+        let (model, _, rows) = self.program(statements, uses);
+        match solve(&model, relaxed()) {
+            SolveOutcome::Bounded(_) | SolveOutcome::Unbounded(_) => Feasibility::Possible,
+            SolveOutcome::Infeasible(conflict) => {
+                Feasibility::Impossible(parts(&rows, &conflict.rows))
+            }
+            SolveOutcome::SolverFailed(why) => Feasibility::Unknown(why.to_string()),
+        }
+    }
+
+    /// Returns the counts whose sums are the executions of a block by warps and by lanes; `None` for a block to which no
+    /// step leads.
+    pub(crate) fn arrivals(&self, block: usize) -> Option<&[Vec<CountVar>; 2]> {
+        self.arrivals.get(&block)
+    }
+
+    /// Returns the least and the greatest value of each sum over all counts that satisfy all rows, with the counts of blocks;
+    /// `None` where no limit was found.
+    ///
+    /// # Errors
+    ///
+    /// No counts satisfy the rows.
+    pub(crate) fn ranges(
+        &self,
+        sums: &[Vec<(CountVar, i64)>],
+    ) -> Result<Vec<[Option<i128>; 2]>, Diagnostic> {
+        let (mut model, vars, _) = self.program(&self.statements(), |_| true);
+        // An execution has at most as many lanes as a warp.
+        for [warps, threads] in self.arrivals.values() {
+            let lanes = threads.iter().map(|&var| (var, 1));
+            let issues = warps.iter().map(|&var| (var, -self.lanes));
+            let terms = lanes.chain(issues);
+            let terms = terms.filter_map(|(var, n)| Some((*vars.get(var.0)?, n)));
+            model.add_row("", "", terms.collect::<Vec<_>>(), Relation::Le, 0);
+        }
+        let mut ranges = Vec::with_capacity(sums.len());
+        for sum in sums {
+            let mut factors: BTreeMap<CountVar, i64> = BTreeMap::new();
+            for &(var, factor) in sum {
+                let of = factors.entry(var).or_default();
+                *of = of.saturating_add(factor);
+            }
+            let mut limits = [None; 2];
+            for (limit, sign) in limits.iter_mut().zip([-1, 1]) {
+                for (var, &factor) in &factors {
+                    if let Some(&var) = vars.get(var.0) {
+                        model.set_cost(var, sign * factor);
+                    }
+                }
+                *limit = match solve(&model, relaxed()) {
+                    SolveOutcome::Bounded(found) => Some(i128::from(sign) * found.bound),
+                    SolveOutcome::Unbounded(_) | SolveOutcome::SolverFailed(_) => None,
+                    SolveOutcome::Infeasible(_) => {
+                        let message = "no execution has the predicted counts: a bound of a loop is false, or a prediction";
+                        return Err(Diagnostic::new(message));
+                    }
+                };
+            }
+            for var in factors.keys() {
+                if let Some(&var) = vars.get(var.0) {
+                    model.set_cost(var, 0);
+                }
+            }
+            ranges.push(limits);
+        }
+        Ok(ranges)
+    }
+
+    /// Returns the program of the rows of all runs, those of `statements` and the counts of the blocks that `uses` accepts:
+    /// with its variables in the order of the counts, and the origins of its rows.
+    fn program(
+        &self,
+        statements: &[Statement],
+        uses: impl Fn(usize) -> bool,
+    ) -> (IntegerProgram, Vec<VarId>, Vec<SummedRow>) {
         let mut model = IntegerProgram::new();
         let all = self.flow.counts.variables.iter().enumerate();
         let vars: Vec<VarId> = all
@@ -205,17 +289,7 @@ impl<'a> SummedCounts<'a> {
             }
         }
         self.add_blocks(uses, &mut add);
-        let effort = Effort {
-            nodes: 0,
-            ..Effort::default()
-        };
-        match solve(&model, effort) {
-            SolveOutcome::Bounded(_) | SolveOutcome::Unbounded(_) => Feasibility::Possible,
-            SolveOutcome::Infeasible(conflict) => {
-                Feasibility::Impossible(parts(&rows, &conflict.rows))
-            }
-            SolveOutcome::SolverFailed(why) => Feasibility::Unknown(why.to_string()),
-        }
+        (model, vars, rows)
     }
 
     /// Adds the rows of starts: warps and threads of the launch; each warp has a thread, and at most as many as lanes.

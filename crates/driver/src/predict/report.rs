@@ -11,8 +11,12 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
-use warpbound_report::predict::{LostReport, PredictReport, PredictedBlockReport, ReasonReport};
+use warpbound_report::predict::{
+    LostReport, PaperCountReport, PredictReport, PredictedBlockReport, ReasonReport, TotalRanges,
+};
 
+use super::intervals::CountIntervals;
+use super::paper::{PaperPrediction, RuleCount};
 use super::{PredictOptions, PredictedCount, Prediction};
 use crate::{Prepared, Session};
 
@@ -32,10 +36,22 @@ impl Session {
         let prediction = self.predict(&prepared, launch, options)?;
         // Without the graph of a thread, the reasons are addresses only.
         let determinacy = self.determinacy(&prepared).ok();
+        let ranges = (options.ranges && !prediction.is_whole())
+            .then(|| self.count_intervals(&prepared, launch, &prediction));
+        let (ranges, no_ranges) = match ranges {
+            Some(Ok(ranges)) => (Some(ranges), None),
+            Some(Err(why)) => (None, Some(why.message)),
+            None => (None, None),
+        };
+        let paper = options
+            .by_paper
+            .then(|| self.predict_by_paper(&prepared, launch, options));
         let writer = PredictionWriter {
             prepared: &prepared,
             prediction: &prediction,
             determinacy: determinacy.as_ref(),
+            ranges: ranges.as_ref(),
+            paper: paper.transpose()?,
         };
         let blocks = writer.blocks();
         let total = |part: &dyn Fn(&PredictedBlockReport) -> Option<u64>| -> Option<u64> {
@@ -61,6 +77,10 @@ impl Session {
             executed: prediction.executed,
             lost: writer.lost(),
             reasons: writer.reasons(),
+            ranges: ranges.as_ref().map(|ranges| {
+                TotalRanges::new(ranges.issued, ranges.lanes, ranges.accesses, WARP_LANES)
+            }),
+            no_ranges,
             issued: issued.filter(|_| prediction.is_whole()),
             lanes: lanes.filter(|_| prediction.is_whole()),
             activity_factor: share(lanes, issued, f64::from(WARP_LANES)),
@@ -87,6 +107,8 @@ struct PredictionWriter<'a> {
     prepared: &'a Prepared<'a>,
     prediction: &'a Prediction,
     determinacy: Option<&'a Determinacy>,
+    ranges: Option<&'a CountIntervals>,
+    paper: Option<PaperPrediction>,
 }
 
 impl PredictionWriter<'_> {
@@ -103,6 +125,11 @@ impl PredictionWriter<'_> {
     fn block(&self, block: Block, count: &PredictedCount) -> PredictedBlockReport {
         let at = self.prepared.addr(block.first);
         let ops = block.ops().filter_map(|at| self.prepared.code.get(at));
+        let ranges = self.ranges.and_then(|all| all.blocks.get(&block.first));
+        let [issues_range, lanes_range] = match ranges {
+            Some(&[issues, lanes]) => [Some(issues), Some(lanes)],
+            None => [None, None],
+        };
         PredictedBlockReport {
             at: self.prepared.location(block.first),
             last: self.prepared.last_location(block),
@@ -112,8 +139,27 @@ impl PredictionWriter<'_> {
             memory_instructions: ops.filter(|op| accesses_global_memory(op)).count() as u64,
             issues: count.issues,
             lanes: count.lanes,
+            issues_range: issues_range.filter(|_| count.issues.is_none()),
+            lanes_range: lanes_range.filter(|_| count.lanes.is_none()),
             unknown_at: self.locations(&count.unknown_at),
+            paper: self.paper_count(block.first),
         }
+    }
+
+    /// What the rule of the paper says of a block.
+    fn paper_count(&self, first: OpIndex) -> Option<PaperCountReport> {
+        let paper = self.paper.as_ref()?;
+        let (rule, stated) = match *paper.blocks.get(&first)? {
+            RuleCount::Measured => ("measured", None),
+            RuleCount::Undecided => ("undecided", None),
+            RuleCount::Stated { issues, lanes } => ("stated", Some((issues, lanes))),
+        };
+        Some(PaperCountReport {
+            rule,
+            issues: stated.map(|(issues, _)| issues),
+            lanes: stated.map(|(_, lanes)| lanes),
+            wrong: paper.wrong(self.prediction).any(|wrong| wrong == first),
+        })
     }
 
     fn locations(&self, ops: &BTreeSet<OpIndex>) -> Vec<String> {

@@ -1,10 +1,12 @@
 //! Predicted counts are those of functional runs: random programs, the repository's kernels, and planted faults.
 
 use warpbound_driver::audit::variation;
-use warpbound_driver::{Contents, PredictOptions, Session};
-use warpbound_ir::{ControlEffect, Expr, Meaning, Op};
+use warpbound_driver::predict::paper::RuleCount;
+use warpbound_driver::{Contents, PredictOptions, Prediction, Prepared, Session};
+use warpbound_ir::{ControlEffect, Expr, Meaning, Op, OpIndex};
 use warpbound_isa::SpecialReg;
 use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_simulate::functional::Counts;
 use warpbound_testkit::launch_profiles::ProgramLaunch;
 use warpbound_testkit::launch_profiles::programs::ProfiledProgram;
 use warpbound_testkit::predictions::{ComparedCounts, compare, compare_program, counts_of_run};
@@ -171,5 +173,124 @@ fn predictions_of_the_repositorys_launches_are_exact() {
         "{} {}",
         outcome.right,
         outcome.unknown
+    );
+}
+
+/// Runs of a launch as given in both orders, with the prediction for any contents.
+fn with_runs(
+    (name, launch, cubin): &(String, LaunchFile, Vec<u8>),
+    mut check: impl FnMut(&Session, &Prepared<'_>, &Prediction, &[Counts]),
+) {
+    let session = Session::open(name, cubin).expect("it loads");
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+    let prepared = session.prepare(kernel.expect("it has it"));
+    let prepared = prepared.expect("it decodes");
+    let prediction = session.predict(&prepared, launch, &PredictOptions::default());
+    let prediction = prediction.expect("the launch suits the kernel");
+    let runs = ORDERS.iter().filter_map(|&order| {
+        counts_of_run(cubin, &prepared, launch, order, MOST_INSTRUCTIONS).ok()
+    });
+    check(&session, &prepared, &prediction, &runs.collect::<Vec<_>>());
+}
+
+/// Kernels with unknown counts whose ranges are computed in moments.
+const SHORT: [&str; 8] = [
+    "break_loop.",
+    "early_exit.",
+    "goto_flow.",
+    "if_else",
+    "lud_diagonal.",
+    "nested_loops.",
+    "recursion.",
+    "switch_table.",
+];
+
+/// Counts of a block in a run.
+fn counted(counts: &Counts, first: OpIndex) -> [u64; 2] {
+    let of = |counts: &[u64]| counts.get(first.index()).copied().unwrap_or(0);
+    [of(&counts.issues), of(&counts.active)]
+}
+
+#[test]
+fn ranges_have_the_counts_of_all_runs() {
+    let (mut ranges, mut limited) = (0, 0);
+    for launched in committed_launches(".0.toml") {
+        if !SHORT.iter().any(|start| launched.0.starts_with(start)) {
+            continue;
+        }
+        with_runs(&launched, |session, prepared, prediction, runs| {
+            let found = session.count_intervals(prepared, &launched.1, prediction);
+            let found = found.unwrap_or_else(|why| panic!("{}: {why}", launched.0));
+            for (&first, limits) in &found.blocks {
+                for counts in runs {
+                    for (limit, count) in limits.iter().zip(counted(counts, first)) {
+                        let is_in =
+                            limit.least <= count && limit.most.is_none_or(|most| count <= most);
+                        assert!(is_in, "{} {first:?}: {count} in {limit:?}", launched.0);
+                        ranges += 1;
+                        limited += u32::from(limit.most.is_some());
+                    }
+                }
+            }
+        });
+    }
+    assert!(
+        ranges > 200 && limited * 2 > ranges,
+        "{limited} of {ranges}"
+    );
+}
+
+#[test]
+fn planted_counts_contradict_the_rows_of_ranges() {
+    let (mut planted, mut found) = (0, 0);
+    for launched in committed_launches(".0.toml") {
+        if !launched.0.starts_with("lud_diagonal.") {
+            continue;
+        }
+        with_runs(&launched, |session, prepared, prediction, _| {
+            let known = prediction.counts.iter();
+            let known = known.filter_map(|(&first, count)| Some((first, count.issues?)));
+            for (first, issues) in known.filter(|&(_, issues)| issues > 0).take(12) {
+                let mut changed = prediction.clone();
+                let count = changed.counts.get_mut(&first).expect("it is there");
+                count.issues = Some(issues * 40);
+                planted += 1;
+                found += u32::from(
+                    session
+                        .count_intervals(prepared, &launched.1, &changed)
+                        .is_err(),
+                );
+            }
+        });
+    }
+    assert!(planted > 8 && found * 2 > planted, "{found} of {planted}");
+}
+
+/// The rule of the paper is right for most blocks that it states, and wrong for some.
+#[test]
+fn rule_of_the_paper_is_wrong_somewhere() {
+    let (mut right, mut wrong, mut ours) = (0, 0, 0);
+    for launched in committed_launches(".0.toml") {
+        with_runs(&launched, |session, prepared, prediction, runs| {
+            let options = PredictOptions::default();
+            let Ok(paper) = session.predict_by_paper(prepared, &launched.1, &options) else {
+                return;
+            };
+            ours += paper.wrong(prediction).count();
+            let Some(counts) = runs.first() else { return };
+            for (&first, rule) in &paper.blocks {
+                if let RuleCount::Stated { issues, lanes } = *rule {
+                    match counted(counts, first) == [issues, lanes] {
+                        true => right += 1,
+                        false => wrong += 1,
+                    }
+                }
+            }
+        });
+    }
+    // Most wrong statements show without a run.
+    assert!(
+        right > 200 && wrong > 0 && ours > 0,
+        "{right} {wrong} {ours}"
     );
 }
