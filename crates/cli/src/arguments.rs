@@ -492,54 +492,6 @@ pub(crate) struct RunArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Arguments of `hybrid`.
-#[derive(Args)]
-pub(crate) struct HybridArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Launch file; the first one is estimated, further ones supply times; may be repeated
-    #[arg(long, value_name = "FILE", required = true)]
-    pub(crate) launch: Vec<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
-    #[arg(long, value_name = "K")]
-    pub(crate) kernel: Option<String>,
-    /// Machine: a file, or the name of a built-in machine [default: that of the code]
-    #[arg(long, value_name = "M")]
-    pub(crate) machine: Option<String>,
-    #[command(flatten)]
-    pub(crate) facts: FactsArguments,
-    /// Numbers of reserve slots of a wave, each analysed apart
-    #[arg(long, value_name = "S,...", value_delimiter = ',', default_value = "0,1,2,3", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
-    pub(crate) splits: Vec<u32>,
-    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
-    /// file [default: mode if the code writes that bit, else all]
-    #[arg(long, value_name = "all|mode|FILE")]
-    pub(crate) marks: Option<String>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
-    #[arg(long, value_enum)]
-    pub(crate) merge: Option<SplitMerge>,
-    /// Random contents of the buffers of each launch that supply times as well
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
-    pub(crate) contents: u64,
-    /// Do not run with serialised pipelines
-    #[arg(long)]
-    pub(crate) parallel_only: bool,
-    /// Values of the machine's numbers within their ranges [default: typical]
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
-    pub(crate) selection: Option<Selection>,
-    /// Policy of the schedulers [default: that of the machine]
-    #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
-    pub(crate) scheduler: Option<SchedulerPolicy>,
-    /// Limit of the warp instructions of a run [default: 1000000000]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-    pub(crate) max_instructions: Option<u64>,
-    /// Output format; dot and svg draw the instrumentation points
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: GraphFormat,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
-}
-
 /// Place at which splits become one again.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SplitMerge {

@@ -4,9 +4,10 @@ use clap::Subcommand;
 
 use crate::arguments::{
     AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, QueryArguments,
-    RunArguments, SandwichArguments, SplitsArguments, TemplateArguments,
+    DivergenceArguments, ExtractArguments, ListArguments, QueryArguments, RunArguments,
+    SandwichArguments, SplitsArguments, TemplateArguments,
 };
+use crate::hybrid::HybridArguments;
 use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::metrics::MetricsArguments;

@@ -1,5 +1,6 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
+pub(crate) mod stamps;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use crate::{
     BoundOptions, PredictOptions, Prepared, ProbeCounters, ProbeOptions, Session, StatedLaunches,
 };
 
+pub use stamps::{StampPlan, StampTimes};
 pub use waves::InstrumentedWaves;
 
 /// Name of the variable with the counters.

@@ -9,6 +9,7 @@ mod allocation;
 mod body;
 mod flush;
 mod sequence;
+pub mod stamps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
