@@ -154,7 +154,7 @@ impl CountSystem {
         builder.system
     }
 
-    /// Builds the system of one thread: flow, returns from shared contexts, and loop bounds per entry (SOUNDNESS 5.12).
+    /// Builds the system of one thread: flow, returns from shared contexts, and loop bounds per entry (SOUNDNESS 13).
     pub fn of_thread(input: &CountInput<'_>) -> CountSystem {
         let mut builder = Builder {
             input,

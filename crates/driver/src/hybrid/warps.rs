@@ -32,7 +32,7 @@ struct SegmentTracer<'a> {
     warps: u64,
     /// Longest time of a warp.
     longest: u64,
-    /// Its block and number.
+    /// Block and number of that warp.
     worst: Option<(u64, u32)>,
 }
 

@@ -10,7 +10,7 @@ use warpbound_driver::{
     HybridOptions, Kernel, RunHooks, Session, SingleWarp, StampPlan, StampTimes, StartCaches,
     TimedOptions,
 };
-use warpbound_isa::nvidia::{Opcode, SassProgram};
+use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{ControlWord, Program};
 use warpbound_launch::{LaunchFile, compare_buffers};
 use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
@@ -22,6 +22,9 @@ const STALL: u8 = 6;
 
 /// A read of the low word of the clock into a register, without a guard.
 const READ_CLOCK: u64 = 0x50c8_0000_0507_0000;
+
+/// Guard and register of a read of the clock.
+const CLOCK_FIELDS: u64 = 0xf_00ff;
 
 /// Registers of a thread that an instruction can name.
 const MOST_REGISTERS: u8 = 254;
@@ -145,7 +148,9 @@ impl EventListener for ClockReads<'_> {
             return;
         };
         let instr = self.program.instrs.get(at.index());
-        if instr.is_some_and(|instr| instr.opcode == Opcode::Cs2r) {
+        if instr
+            .is_some_and(|instr| instr.word as u64 & !CLOCK_FIELDS == READ_CLOCK & !CLOCK_FIELDS)
+        {
             let place = (warp.block, warp.warp);
             let reads = self.of_warp.entry(place).or_insert((cycle, cycle));
             reads.1 = cycle;
