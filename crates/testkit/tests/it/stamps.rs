@@ -17,6 +17,9 @@ use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
 use warpbound_simulate::timed::{Event, EventListener};
 use warpbound_testkit::kernels;
 
+/// Instructions of a stamp that keeps the time of a step.
+const STAMP_INSTRUCTIONS: u64 = 9;
+
 /// Distance to the next issue after a stamp, which is the latency of the instruction.
 const STALL: u8 = 6;
 
@@ -292,4 +295,45 @@ fn times_of_other_stamps_are_refused() {
     let refused = session.hybrid_of_stamps(kernel, (&other, &times), None, &options);
     let message = refused.expect_err("it is other code").to_string();
     assert!(message.contains("stamps are for code"), "{message}");
+}
+
+/// The time of a lone warp with stamps is at least its time without them and the stated cycles of the stamps. The rest is
+/// the first read of the address of the variable, waits for the atomic operations, and fetches of the longer code.
+#[test]
+fn stated_cycles_of_stamps_are_a_least() {
+    let (mut all, mut near, mut least, mut ratios) = (0, 0, 0, Vec::new());
+    for reference in kernels::all() {
+        let file = format!("{}.sm_61.cubin", reference.source);
+        let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+        let contents = std::fs::read(path).expect("the cubin is in the repository");
+        let session = Session::open(&file, &contents).expect("it loads");
+        let Ok(kernel) = session.launched_kernel(Some(reference.kernel), None) else {
+            continue;
+        };
+        let Ok((plan, made)) = session.instrument_stamps(&contents, kernel) else {
+            continue;
+        };
+        let launch = (reference.launch)(0);
+        let with = made.launch(&launch, None);
+        let before = alone(&file, &contents, reference.kernel, &launch);
+        let after = alone(&file, &made.bytes, reference.kernel, &with);
+        let Some(((cycles, issued), (stamped_cycles, stamped_issued))) = before.zip(after) else {
+            continue;
+        };
+        let [each, _] = plan.cycles;
+        let stamps = (stamped_issued - issued.min(stamped_issued)) / STAMP_INSTRUCTIONS;
+        let predicted = cycles + u64::from(each) * stamps;
+        let ratio = predicted as f64 / stamped_cycles as f64;
+        all += 1;
+        near += usize::from((0.9..=1.1).contains(&ratio));
+        least += usize::from(predicted <= stamped_cycles);
+        ratios.push((ratio, reference.kernel, cycles, stamps, stamped_cycles));
+    }
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    println!("stamps in the code: {near} of {all} within 10 %");
+    for ratio in &ratios {
+        println!("{ratio:?}");
+    }
+    assert!(all > 100, "only {all} kernels");
+    assert_eq!(least, all);
 }
