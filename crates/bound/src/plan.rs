@@ -14,6 +14,7 @@
 
 pub mod certificate;
 mod echelon;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,7 @@ use num_traits::ToPrimitive;
 
 use crate::exact::Rational;
 use echelon::Echelon;
+pub use whole::whole_factors;
 
 /// Exact factor of a form in a combination.
 pub type Multiplier = BigRational;
@@ -87,18 +89,21 @@ pub struct Derivation {
 }
 
 impl Derivation {
-    /// Returns the value of the derived form from those of the known and the measured ones. Equalities contribute 0.
-    /// `None` if a value is missing, or if the sum is no count: negative, a fraction, or above 64 bits.
+    /// Returns the value of the derived form from those of the known and the measured ones, which may be negative.
+    /// Equalities contribute 0. `None` if a value is missing, or if the sum is no count: negative, a fraction, or above 64 bits.
     pub fn value(
         &self,
         known: impl Fn(usize) -> Option<u64>,
-        counter: impl Fn(usize) -> Option<u64>,
+        counter: impl Fn(usize) -> Option<i128>,
     ) -> Option<u64> {
         let mut sum = Rational::ZERO;
-        let known = self.known.iter().map(|(at, by)| (known(*at), by));
+        let known = self
+            .known
+            .iter()
+            .map(|(at, by)| (known(*at).map(i128::from), by));
         let probes = self.probes.iter().map(|(at, by)| (counter(*at), by));
         for (value, by) in known.chain(probes) {
-            let value = Rational::int(i128::from(value?));
+            let value = Rational::int(value?);
             sum = sum.add(&value.mul(&Rational::big(by.clone())));
         }
         sum.to_count()?.to_u64()

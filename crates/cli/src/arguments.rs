@@ -8,12 +8,13 @@ use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
     GroupDomain, ImageSelection, Isa, NumberRange, SplitOptions, SplitPipelines, StackDomain,
-    StatedParam, WarpModel,
+    StatedParam, TimeScope, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
 use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
+use crate::cycle_limit::CycleLimit;
 use crate::input;
 use crate::values::{loop_default, named, param, seconds, size};
 
@@ -249,9 +250,13 @@ pub(crate) struct CycleArguments {
     /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
     #[arg(long, value_parser = named::<CacheState>(), help_heading = "Bounds in cycles")]
     pub(crate) caches: Option<CacheState>,
-    /// Unit whose cycles are bounded: a warp that runs alone [default: warp]
-    #[arg(long, value_enum, help_heading = "Bounds in cycles")]
-    pub(crate) scope: Option<CycleScope>,
+    /// Part of the launch whose cycles are bounded: a warp that runs alone, a block alone, as many blocks as an SM holds, or
+    /// the whole grid, with any order of blocks and warps [default: warp]
+    #[arg(long, value_parser = named::<TimeScope>(), help_heading = "Bounds in cycles")]
+    pub(crate) scope: Option<TimeScope>,
+    /// Limit of each bound in cycles: cycles, or a time as 2ms at the least clock frequency; exit code 1 if a bound is over it
+    #[arg(long, value_name = "TIME", value_parser = CycleLimit::parse, help_heading = "Bounds in cycles")]
+    pub(crate) limit: Option<CycleLimit>,
     /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its
     /// splits [default: 0]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Bounds in cycles")]
@@ -267,12 +272,6 @@ pub(crate) struct CycleArguments {
         help_heading = "Bounds in cycles"
     )]
     pub(crate) merge: Option<SplitMerge>,
-}
-
-/// Unit of execution whose cycles are bounded.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum CycleScope {
-    Warp,
 }
 
 /// Place at which splits become one again.

@@ -51,7 +51,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         true => Some(CycleQuery {
             machine: machine.as_deref().map(input::gpu_model).transpose()?,
             caches: caches.unwrap_or_default(),
-            splitting: Default::default(),
+            ..CycleQuery::default()
         }),
         false => None,
     };

@@ -7,11 +7,11 @@ use warpbound_driver::{
 };
 use warpbound_report::{BoundWriter, KernelBound};
 
-use crate::arguments::{BoundArguments, Cost, CycleArguments, CycleScope, SplitMerge};
+use crate::arguments::{BoundArguments, Cost, CycleArguments, SplitMerge};
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::{CommandError, NO_BOUND, UNUSABLE, facts_options, input, print_diagnostic};
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, print_diagnostic};
 
 /// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
 /// used.
@@ -26,6 +26,7 @@ fn cycle_query(
         machine,
         caches,
         scope,
+        limit,
         splits,
         pipelines,
         merge,
@@ -35,6 +36,7 @@ fn cycle_query(
             ("--machine", machine.is_some()),
             ("--caches", caches.is_some()),
             ("--scope", scope.is_some()),
+            ("--limit", limit.is_some()),
             ("--splits", splits.is_some()),
             ("--pipelines", pipelines.is_some()),
             ("--merge", merge.is_some()),
@@ -52,8 +54,6 @@ fn cycle_query(
         let instead = "`warpbound cta` bounds the cycles of its blocks";
         return Err(refused.hint(instead).into());
     }
-    // The only scope so far.
-    let (None | Some(CycleScope::Warp)) = scope;
     Ok(Some(CycleQuery {
         machine: machine.as_deref().map(input::gpu_model).transpose()?,
         caches: caches.unwrap_or_default(),
@@ -63,6 +63,7 @@ fn cycle_query(
             marks: SplitMarks::All,
             merge: matches!(merge, Some(SplitMerge::Join)),
         },
+        scope: scope.unwrap_or_default(),
     }))
 }
 
@@ -103,6 +104,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     } = arguments;
     let library = input::library(&input.file)?;
     let options = bound_options(&library, arguments)?;
+    let limit = arguments.cycles.limit;
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = library.select(&input.selection())?;
     library.check_launches(&images, kernel, &options.launches)?;
@@ -130,6 +132,10 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 let is_without_cycles = cycles.is_some_and(|cycles| cycles.bound.is_none());
                 if kernel.verdict.bound().is_none() || is_without_cycles {
                     code = code.max(NO_BOUND);
+                }
+                if let Some(over) = limit.and_then(|limit| limit.exceeded(&kernel)) {
+                    code = code.max(VIOLATED);
+                    diagnostics.push(over);
                 }
                 report.kernel(&kernel)?;
             }

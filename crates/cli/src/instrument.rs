@@ -1,5 +1,7 @@
 //! `warpbound instrument`.
 
+mod header;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +9,8 @@ use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
-    COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, Kernel, Library,
-    NamePattern, ProbeStyle, Session, rewritten,
+    COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
+    Kernel, Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
 };
 use warpbound_report::to_json;
 
@@ -26,6 +28,9 @@ enum Style {
     Memory,
     /// Two sums in memory, as the paper's figure 2: instructions times active lanes, and times lanes of a warp
     Paper,
+    /// The same sums, with lanes counted and chosen by atomic operations on shared memory between fences, as the paper
+    /// does; needs --launch
+    PaperLocal,
 }
 
 /// Rule by which blocks get probes.
@@ -93,6 +98,9 @@ pub(crate) struct InstrumentArguments {
     /// Counts that are wanted, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "counts")]
     metrics: Vec<Wanted>,
+    /// Give each probe a counter of its own, although sums of them give what is wanted
+    #[arg(long, conflicts_with = "plan")]
+    each: bool,
     /// Realisation of the probes
     #[arg(long, value_enum, default_value = "registers")]
     probe: Style,
@@ -105,12 +113,12 @@ pub(crate) struct InstrumentArguments {
     /// Write the file again without probes
     #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "registers", "launch"])]
     none: bool,
-    /// Cubin to write: OUT.cubin, with OUT.plan.json, OUT.h, and for a launch OUT.toml
+    /// File to write: OUT.cubin or OUT.co, with OUT.plan.json, OUT.h, and for a launch OUT.toml
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 }
 
-/// Writes an instrumented cubin; returns the exit code.
+/// Writes an instrumented cubin or code object; returns the exit code.
 pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandError> {
     let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
@@ -136,38 +144,70 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
         None => {
             let metrics = arguments.metrics.iter().copied().map(ProbeMetric::from);
             let rule = ProbedBlocks::from(arguments.blocks);
-            session.plan_for(kernel, launch.as_ref(), rule, metrics.collect())?
+            let options = ProbeOptions {
+                // Waves have no sums: each probe has a counter of its own.
+                each: arguments.each || kernel.code_object.is_some(),
+                ..ProbeOptions::for_launch(launch.as_ref(), rule, metrics.collect())
+            };
+            session.probe_plan(kernel, &options)?
         }
     };
     let (style, counters) = match arguments.probe {
         Style::Registers => (ProbeStyle::Registers, CounterKind::Probes),
         Style::Memory => (ProbeStyle::Memory, CounterKind::Probes),
         Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
-    };
-    let options = InstrumentOptions {
-        style,
-        counters,
-        most_registers: arguments.registers,
-        fault: None,
+        Style::PaperLocal => (ProbeStyle::PaperLocal, CounterKind::Sums),
     };
     stages.end("analyse");
-    let made = session.instrument(&contents, kernel, &plan, &options)?;
+    let made = match &kernel.code_object {
+        Some(_) if arguments.probe != Style::Registers => {
+            let message = "on GCN3 counters are in scalar registers: lanes change within blocks, so that sums are not exact";
+            return Err(Diagnostic::new(message).hint("leave out --probe").into());
+        }
+        Some(_) => {
+            let made = session.instrument_waves(&contents, kernel, &plan)?;
+            Made {
+                header: header::of_waves(&plan, &made),
+                summary: waves_summary(&plan, &made),
+                bytes: made.bytes,
+                counters: made.counters,
+                digest: made.digest,
+                shared: 0,
+            }
+        }
+        None => {
+            let options = InstrumentOptions {
+                style,
+                counters,
+                launch: launch.clone().map(Into::into),
+                most_registers: arguments.registers,
+                ..InstrumentOptions::default()
+            };
+            let made = session.instrument(&contents, kernel, &plan, &options)?;
+            Made {
+                header: header::of_warps(&plan, &made, counters),
+                summary: summary(&plan, &made),
+                bytes: made.bytes,
+                counters: made.counters,
+                digest: made.digest,
+                shared: made.shared,
+            }
+        }
+    };
     stages.end("instrument");
     let stem = arguments.output.with_extension("");
+    let plan = to_json(&plan).into_bytes();
     let mut files = vec![
         (arguments.output.clone(), made.bytes.clone()),
-        (beside(&stem, "plan.json"), to_json(&plan).into_bytes()),
-        (
-            beside(&stem, "h"),
-            header(&plan, &made, counters).into_bytes(),
-        ),
+        (beside(&stem, "plan.json"), plan),
+        (beside(&stem, "h"), made.header.clone().into_bytes()),
     ];
     if let Some(path) = &arguments.launch {
         let text = launch_text(path, &stem, &made)?;
         files.push((beside(&stem, "toml"), text.into_bytes()));
     }
     write_all(&files)?;
-    print(Output::open(None)?, &summary(&plan, &made))?;
+    print(Output::open(None)?, &made.summary)?;
     stages.print();
     Ok(0)
 }
@@ -186,7 +226,15 @@ fn write_stamped(
         (beside(&stem, "stamps.json"), to_json(&plan).into_bytes()),
     ];
     if let Some(path) = &arguments.launch {
-        let text = launch_text(path, &stem, &made)?;
+        let variable = Made {
+            bytes: Vec::new(),
+            header: String::new(),
+            summary: String::new(),
+            counters: made.counters,
+            digest: made.digest,
+            shared: 0,
+        };
+        let text = launch_text(path, &stem, &variable)?;
         files.push((beside(&stem, "toml"), text.into_bytes()));
     }
     write_all(&files)?;
@@ -200,6 +248,19 @@ fn write_stamped(
     );
     print(Output::open(None)?, &text)?;
     Ok(0)
+}
+
+/// Instrumented file, with what is written beside it.
+struct Made {
+    bytes: Vec<u8>,
+    counters: usize,
+    digest: u64,
+    /// Bytes of dynamic shared memory that its blocks need beside those of the launch.
+    shared: u32,
+    /// Header for host programs.
+    header: String,
+    /// Text of what was done.
+    summary: String,
 }
 
 /// Returns the path with another ending; what precedes it may have dots.
@@ -249,7 +310,7 @@ fn write_all(files: &[(PathBuf, Vec<u8>)]) -> Result<u8, std::io::Error> {
 
 /// Returns the text of the launch file with the variable of the counters. Files that the launch names are those in its
 /// own folder.
-fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<String, Diagnostic> {
+fn launch_text(path: &Path, stem: &Path, made: &Made) -> Result<String, Diagnostic> {
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let folder = std::fs::canonicalize(match folder.as_os_str().is_empty() {
         true => Path::new("."),
@@ -260,8 +321,15 @@ fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<St
         Diagnostic::new(message).in_file(path.display().to_string())
     })?;
     let mut text = String::new();
-    for line in input::text(path)?.lines() {
+    let (original, shared) = (input::text(path)?, input::grid(path)?.dynamic_shared);
+    if made.shared > 0 {
+        text += &format!("dynamic_shared = {}\n", shared.saturating_add(made.shared));
+    }
+    for line in original.lines() {
         let mut line = line.to_owned();
+        if made.shared > 0 && line.trim_start().starts_with("dynamic_shared") {
+            continue;
+        }
         for key in ["file", "raw", "expect"] {
             let start = format!("{key} = \"");
             if let Some(name) = line.trim_start().strip_prefix(&start) {
@@ -280,49 +348,6 @@ fn launch_text(path: &Path, stem: &Path, made: &InstrumentedKernel) -> Result<St
     Ok(text)
 }
 
-/// Returns the header for host programs.
-fn header(plan: &ProbePlan, made: &InstrumentedKernel, counters: CounterKind) -> String {
-    let names: Vec<String> = match counters {
-        CounterKind::Probes => {
-            let probes = plan.probes.iter();
-            probes
-                .map(|p| format!("\"0x{:04x},{}\"", p.at, p.quantity.name()))
-                .collect()
-        }
-        CounterKind::Sums => vec![
-            "\"instructions x active lanes\"".to_owned(),
-            "\"instructions x lanes of a warp\"".to_owned(),
-        ],
-    };
-    format!(
-        "/* Counters of {kernel}, code {code}. Load the cubin with cuModuleLoad or cuModuleLoadData, call\n\
-        \x20  warpbound_reset before the launches to be measured and warpbound_read after them. */\n\
-        #include <cuda.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\n\
-        #define WARPBOUND_COUNTERS {count}\n#define WARPBOUND_PLAN UINT64_C(0x{digest:016x})\n\n\
-        static const char *const warpbound_names[WARPBOUND_COUNTERS + 1] = {{{names}}};\n\n\
-        static CUresult warpbound_reset(CUmodule module)\n{{\n    uint64_t words[WARPBOUND_COUNTERS + 1];\n    CUdeviceptr at;\n\
-        \x20   CUresult result = cuModuleGetGlobal(&at, NULL, module, \"{COUNTERS}\");\n\
-        \x20   memset(words, 0, sizeof words);\n    words[0] = WARPBOUND_PLAN;\n\
-        \x20   return result != CUDA_SUCCESS ? result : cuMemcpyHtoD(at, words, sizeof words);\n}}\n\n\
-        /* Writes a file for warpbound decode --counters FILE.csv. */\n\
-        static CUresult warpbound_read(CUmodule module, FILE *out)\n{{\n    uint64_t words[WARPBOUND_COUNTERS + 1];\n    CUdeviceptr at;\n\
-        \x20   CUresult result = cuModuleGetGlobal(&at, NULL, module, \"{COUNTERS}\");\n\
-        \x20   if (result == CUDA_SUCCESS)\n        result = cuMemcpyDtoH(words, at, sizeof words);\n\
-        \x20   if (result != CUDA_SUCCESS)\n        return result;\n\
-        \x20   fprintf(out, \"code,{code}\\nplan,%016llx\\n\", (unsigned long long)words[0]);\n\
-        \x20   for (int i = 0; i < WARPBOUND_COUNTERS; i++)\n        fprintf(out, \"%s,%llu\\n\", warpbound_names[i], (unsigned long long)words[i + 1]);\n\
-        \x20   return CUDA_SUCCESS;\n}}\n",
-        kernel = plan.kernel.replace("*/", "* /"),
-        code = plan.code,
-        count = made.counters,
-        digest = made.digest,
-        names = match names.is_empty() {
-            true => "0".to_owned(),
-            false => names.join(", "),
-        },
-    )
-}
-
 /// Returns what was done.
 fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     let in_memory = made
@@ -333,8 +358,10 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
     let [before, after] = made.registers;
     let [instructions, inserted] = made.instructions;
     let mut text = format!(
-        "{}: {} counters, {in_memory} of them in memory; {inserted} instructions inserted into {instructions}; registers {before}",
-        plan.kernel, made.counters
+        "{}: {} counters of {} probes, {in_memory} of them in memory; {inserted} instructions inserted into {instructions}; registers {before}",
+        plan.kernel,
+        made.counters,
+        plan.probes.len()
     );
     if before != after {
         text += &format!(" -> {after}");
@@ -346,6 +373,26 @@ fn summary(plan: &ProbePlan, made: &InstrumentedKernel) -> String {
                 step(after)
             );
         }
+    }
+    if made.shared > 0 {
+        text += &format!(
+            "; launches need {} bytes more of dynamic shared memory",
+            made.shared
+        );
+    }
+    text + "\n"
+}
+
+/// Returns what was done with a kernel for GCN3.
+fn waves_summary(plan: &ProbePlan, made: &InstrumentedWaves) -> String {
+    let [instructions, inserted] = made.instructions;
+    let (scalar, vector) = made.registers;
+    let mut text = format!(
+        "{}: {} counters; {inserted} instructions inserted into {instructions}",
+        plan.kernel, made.counters
+    );
+    if inserted > 0 {
+        text += &format!("; needs {scalar} SGPRs with numbers and {vector} VGPRs");
     }
     text + "\n"
 }

@@ -9,6 +9,7 @@ mod audit_counts;
 mod bound;
 mod commands;
 mod cta;
+mod cycle_limit;
 mod extract;
 mod graph;
 mod hybrid;

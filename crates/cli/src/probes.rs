@@ -70,6 +70,9 @@ pub(crate) struct ProbesArguments {
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: Blocks,
+    /// Give each probe a counter of its own, although sums of them give what is wanted
+    #[arg(long)]
+    each: bool,
     /// Contents of the launch's buffers that a prediction may use: none (any), or those of buffers that the kernel does not
     /// write (as-given)
     #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
@@ -115,6 +118,7 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
         bound,
         rule: arguments.blocks.into(),
         metrics: arguments.metrics.iter().copied().map(Into::into).collect(),
+        each: arguments.each,
         predict: PredictOptions {
             contents: arguments.contents.unwrap_or(Contents::Any),
             ..PredictOptions::default()

@@ -67,6 +67,19 @@ pub struct TimedStep {
     pub to: Option<usize>,
 }
 
+/// Other warps on the GPU, which execute the same kernel, and how the first requests of lines and translations are counted
+/// then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OtherWarps {
+    /// There are none.
+    #[default]
+    Absent,
+    /// First requests are those of a warp: they are in the times of its steps.
+    FirstOfPath,
+    /// First requests are those of an SM, whichever warps make them: only [`Contention`](crate::Contention) has them.
+    FirstOfSm,
+}
+
 /// Kernel as its time depends on it.
 pub struct TimedKernel<'a> {
     /// Facts about its instructions.
@@ -97,6 +110,8 @@ pub struct TimedKernel<'a> {
     /// Sectors of global memory that may be missing in the L2 cache, each once, if loads in loops shall be counted so;
     /// otherwise each of them is taken to miss.
     pub counted_sectors: Option<u64>,
+    /// Other warps on the GPU.
+    pub others: OtherWarps,
 }
 
 /// Cost that a warp pays a limited number of times.

@@ -5,15 +5,18 @@
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
 //!   lines of code and constants; `prefetches`.
 //! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
+//! * `contention`: what a warp takes from others; `outstanding`: its loads in flight; `siblings`: the same for splits of a wave.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
 mod code;
+mod contention;
 mod kernel;
 mod lines;
 mod memory;
 mod numbers;
 mod outcomes;
+mod outstanding;
 mod potentials;
 mod prefetches;
 mod replay;
@@ -27,9 +30,10 @@ mod wave_step;
 
 pub use account::{Term, TermCycles};
 pub use code::TimedCode;
+pub use contention::{Contention, NodeServices, Service};
 pub use kernel::{
-    LoadedConstants, OnceCost, ScalarLimits, TimedKernel, TimedStep, Translations, WaveSplits,
-    refusal, wave_refusal,
+    LoadedConstants, OnceCost, OtherWarps, ScalarLimits, TimedKernel, TimedStep, Translations,
+    WaveSplits, refusal, wave_refusal,
 };
 pub use memory::{AccessDirection, AccessLimits, SpaceLimits};
 pub use numbers::{MILLI, MachineNumbers};

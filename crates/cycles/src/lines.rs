@@ -126,6 +126,8 @@ pub(crate) struct LineCaches {
     /// Most time by which a prefetched line arrives later than one that is requested when it is needed, from the request
     /// of the line that it was prefetched with.
     prefetched: i64,
+    /// The same without the services of the lines before it, for which slices and DRAM are busy.
+    after_others: i64,
     /// Service of a line at a slice and at DRAM.
     service: (i64, i64),
     reaches_dram: bool,
@@ -138,6 +140,8 @@ pub(crate) struct LineLatencies {
     pub(crate) beyond: i64,
     /// Most time by which a prefetched line arrives later, from the request that it was prefetched with.
     pub(crate) prefetched: i64,
+    /// The same without the services of the lines before it.
+    pub(crate) after_others: i64,
     /// Service of a line of the second cache at a slice and at DRAM.
     pub(crate) service: (i64, i64),
     /// Whether the L2 cache may miss it.
@@ -165,6 +169,7 @@ impl LineCaches {
             second: latencies.second,
             beyond: latencies.beyond,
             prefetched: latencies.prefetched,
+            after_others: latencies.after_others,
             service: latencies.service,
             reaches_dram: latencies.reaches_dram,
         }
@@ -224,6 +229,59 @@ impl LineCaches {
                 (0, 0)
             } else {
                 self.service
+            },
+        }
+    }
+
+    /// Time by which persistent lines that other warps request first may be later than those that a warp requests itself:
+    /// its request finds each of them in flight at most once, made at most `lead` later, and prefetched after the most
+    /// others. Waits for slices and DRAM are left out.
+    pub(crate) fn in_flight(&self, lead: i64) -> i64 {
+        let [first, second] = &self.persistent;
+        let lines = match self.line[0] == self.line[1] {
+            // A line of the first cache arrives in both.
+            true => first.union(second).count(),
+            false => first.len() + second.len(),
+        };
+        lines as i64 * (self.after_others + lead)
+    }
+
+    /// Returns the wait for the line at an address if other warps request lines as well. The first request of a persistent
+    /// line, whichever warp makes it, is added to `counted`. Any other line may be in flight by a request of another warp,
+    /// which may have been made up to `lead` later than one that is made now.
+    pub(crate) fn wait_among_others(
+        &self,
+        address: u64,
+        lead: i64,
+        (node, counted): (usize, &mut FirstMisses),
+    ) -> LineWait {
+        let lines = self.line.map(|size| address / size);
+        let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
+        let late = self.after_others + lead;
+        if first || second {
+            let group = counted.groups.entry(lines[1]).or_default();
+            group.is_absent = true;
+            group.each_misses |= !second;
+            group.late = late;
+            group.nodes.insert(node);
+            if first {
+                group.first.insert(lines[0]);
+            }
+        }
+        match (first, second) {
+            (true, _) => LineWait::default(),
+            (false, true) => LineWait {
+                waits: true,
+                latency: self.second + late,
+                ..LineWait::default()
+            },
+            (false, false) => LineWait {
+                waits: true,
+                latency: self.beyond + late,
+                backlog: 0,
+                reaches_l2: true,
+                reaches_dram: self.reaches_dram,
+                service: self.service,
             },
         }
     }

@@ -4,7 +4,10 @@
 //! Tags, port, slices and DRAM are servers. The simulator's servers fill gaps and there are several slices; here each is
 //! one server in the order of issue, which serves every request at the same time or later (SOUNDNESS 11.2).
 
+use std::collections::BTreeMap;
+
 use smallvec::SmallVec;
+use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
 
@@ -106,6 +109,19 @@ pub(crate) struct MemoryTimes {
     /// Sectors in flight at most, of loads and of stores.
     capacity: [u64; 2],
     shared: SharedTimes,
+    /// Effects of the accesses of other warps.
+    others: Option<OtherAccesses>,
+}
+
+/// Effects that accesses of other warps have on one, besides taking servers and windows: what is in flight.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct OtherAccesses {
+    /// Time by which their requests may be later than one that is simulated after them.
+    lead: i64,
+    /// Whether some of them are atomic operations on global memory, for which reads of the same line wait.
+    atomics: bool,
+    /// Longest time from the lookup of the L1 cache to the data of any load, for which a hit may wait.
+    longest_load: i64,
 }
 
 /// Times of shared memory.
@@ -172,7 +188,109 @@ impl MemoryTimes {
                 atomic: milli(Parameter::SharedAtomic),
                 atomic_thread: milli(Parameter::SharedAtomicThread),
             },
+            others: None,
         }
+    }
+
+    /// Returns the times of accesses beside those of other warps, which execute the same kernel.
+    pub(crate) fn among_others(
+        mut self,
+        accesses: &BTreeMap<OpIndex, AccessLimits>,
+        lead: i64,
+    ) -> MemoryTimes {
+        let all = || {
+            let spaces = accesses.values().flat_map(|limits| {
+                let spaces = limits.spaces.iter();
+                spaces.map(|space| (limits.direction, space))
+            });
+            spaces.filter(|(_, space)| space.space != MemorySpace::Shared)
+        };
+        let atomics = all().any(|(direction, _)| direction == AccessDirection::Atomic);
+        self.others = Some(OtherAccesses {
+            lead,
+            atomics,
+            longest_load: 0,
+        });
+        let loads = all().filter(|(direction, _)| *direction == AccessDirection::Load);
+        let longest = loads.map(|(direction, space)| self.in_flight(direction, space));
+        let longest_load = longest.max().unwrap_or(0) + lead;
+        self.others = Some(OtherAccesses {
+            lead,
+            atomics,
+            longest_load,
+        });
+        self
+    }
+
+    /// Longest time for which an access that waits for no server and no window is in flight: its sectors hold places in a
+    /// window for at most as long, whatever else is in flight.
+    pub(crate) fn in_flight(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        // A hit on data that another access has requested waits no longer than for data of its own.
+        let latency = match space.may_miss {
+            true => self.dram_latency,
+            false => self.l2_hit,
+        };
+        let is_atomic = direction == AccessDirection::Atomic;
+        let others = self.others.as_ref();
+        let atomics = is_atomic || others.is_some_and(|others| others.atomics);
+        let atomic = if atomics { self.atomic_latency } else { 0 };
+        let walk = match space.may_walk {
+            true => self.walk + others.map_or(0, |others| others.lead),
+            false => 0,
+        };
+        let load = match others.filter(|_| space.may_hit_l1) {
+            Some(others) => others.longest_load,
+            None => 0,
+        };
+        (latency + atomic + walk).max(load)
+    }
+
+    /// Sectors of loads, or of stores, that may be in flight.
+    pub(crate) fn window(&self, stores: bool) -> u64 {
+        self.capacity[usize::from(stores)]
+    }
+
+    /// Service of an access at the tags and the port of its SM, and at a slice and DRAM.
+    pub(crate) fn services(&self, direction: AccessDirection, space: &SpaceLimits) -> (i64, i64) {
+        let (lines, sectors) = (i64::from(space.lines), i64::from(space.sectors));
+        let atomic = match direction {
+            AccessDirection::Atomic => self.atomic_occupancy,
+            _ => 0,
+        };
+        let fetched = match space.may_miss && direction != AccessDirection::Store {
+            true => self.dram,
+            false => 0,
+        };
+        let evicted = match space.may_evict {
+            true => lines * self.evicted_line,
+            false => 0,
+        };
+        let tags = self.lookups(space);
+        // The unit is held for a cycle after the last request is accepted, of which the port may need less.
+        let held = lines * (MILLI - self.port).max(0);
+        (
+            tags + sectors * self.port + held,
+            sectors * (self.slice + atomic + fetched) + evicted,
+        )
+    }
+
+    /// Service of an access to shared memory.
+    pub(crate) fn shared_service(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {
+        let times = &self.shared;
+        let serial = match direction {
+            AccessDirection::Atomic => i64::from(space.same_word) * times.atomic_thread,
+            _ => 0,
+        };
+        let conflicts = i64::from(space.conflicts) * times.conflict;
+        conflicts + i64::from(space.requests) * times.transaction + serial
+    }
+
+    /// Time for which an access occupies the tags: each request for at least a cycle.
+    fn lookups(&self, space: &SpaceLimits) -> i64 {
+        let (lines, requests) = (u64::from(space.lines), u64::from(space.requests));
+        let lookups =
+            lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
+        lookups as i64 * MILLI
     }
 
     /// Service of a line of code or constants of `sectors` sectors at a slice, and at DRAM if it may miss.
@@ -307,11 +425,8 @@ impl MemoryTimes {
         let is_atomic = direction == AccessDirection::Atomic;
         let sectors = i64::from(space.sectors);
         // Tags: each request occupies them for at least a cycle, and has at least one line.
-        let (lines, requests) = (u64::from(space.lines), u64::from(space.requests));
-        let lookups =
-            lines.min((lines + requests * (self.tags_per_cycle - 1)) / self.tags_per_cycle);
         let first = start.max(vector.get(Part::Tags));
-        let lookups = lookups as i64 * MILLI;
+        let lookups = self.lookups(space);
         let last = first + (lookups - MILLI).max(0);
         vector.set(Part::Tags, first + lookups);
         // Window: the accesses that may be in flight beside this one.
@@ -368,6 +483,9 @@ impl MemoryTimes {
         }
         // A translation on its way delays all accesses to its page.
         done = done.max(vector.get(Part::Translated) + unloaded);
+        if let Some(others) = &self.others {
+            done = done.max(self.beside(others, (direction, space), (last, slice_last)));
+        }
         if is_atomic {
             done += self.atomic_latency;
         }
@@ -380,6 +498,35 @@ impl MemoryTimes {
         vector.set(Part::Port, port_end);
         vector.set(Part::Slice, slice_end);
         self.finish(vector, layout, direction, space, (accepted, last, done))
+    }
+
+    /// Time of the completion of an access as far as data that other warps have requested delay it; without the latency
+    /// of its own atomic operation. Its last line is looked up at `looked_up`, and its last sector is at its slice at
+    /// `reached`.
+    fn beside(
+        &self,
+        others: &OtherAccesses,
+        (direction, space): (AccessDirection, &SpaceLimits),
+        (looked_up, reached): (i64, i64),
+    ) -> i64 {
+        let latency = match space.may_miss {
+            true => self.dram_latency,
+            false => self.l2_hit,
+        };
+        let waits_for_atomics = direction == AccessDirection::Load && others.atomics;
+        let atomics = if waits_for_atomics {
+            self.atomic_latency
+        } else {
+            0
+        };
+        let mut done = reached + latency + atomics;
+        if space.may_walk {
+            done = done.max(looked_up + others.lead + self.walk + latency);
+        }
+        if space.may_hit_l1 {
+            done = done.max(looked_up + others.longest_load);
+        }
+        done
     }
 
     /// Service of all lines of an access at the tags, the port, a slice and DRAM, one after the other.

@@ -4,12 +4,13 @@ use warpbound_ir::OpIndex;
 
 use crate::account::{Account, Term};
 use crate::code::TimedCode;
-use crate::kernel::TimedKernel;
+use crate::kernel::{OtherWarps, TimedKernel};
 use crate::lines::LineWait;
 use crate::memory::MemoryTimes;
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, TimeVector};
 use crate::step::{OpWaits, Transfer};
+use crate::waits::Leads;
 use crate::wave_step::WaveTransfer;
 
 /// Transfer functions of the instructions of a kernel.
@@ -22,7 +23,12 @@ impl<'a> StepRules<'a> {
     pub(crate) fn new(kernel: &'a TimedKernel<'a>, numbers: &MachineNumbers) -> StepRules<'a> {
         match kernel.facts {
             TimedCode::Warps(facts) => {
-                StepRules::Warps(Transfer::new(facts, kernel.accesses, numbers))
+                let mut transfer = Transfer::new(facts, kernel.accesses, numbers);
+                if kernel.others != OtherWarps::Absent {
+                    let lead = Leads::of(kernel, numbers).accesses;
+                    transfer.memory = transfer.memory.among_others(kernel.accesses, lead);
+                }
+                StepRules::Warps(transfer)
             }
             TimedCode::Waves(facts) => StepRules::Waves(WaveTransfer::new(facts, kernel, numbers)),
         }

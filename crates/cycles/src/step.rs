@@ -42,26 +42,26 @@ pub(crate) struct Transfer<'a> {
     pub(crate) memory: MemoryTimes,
     /// Most sectors of any load and of any store.
     pub(crate) most_sectors: [u32; 2],
-    times: CoreTimes,
+    pub(crate) times: CoreTimes,
     distances: Vec<i64>,
     /// Slow end of each parameter, in thousandths of cycles; used for latencies.
     latencies: Vec<i64>,
     /// Occupancy of each unit by one instruction; `Math` may take either pipe.
-    occupancies: [i64; ExecUnit::COUNT],
+    pub(crate) occupancies: [i64; ExecUnit::COUNT],
 }
 
 /// Times of the issue and of the units, in thousandths of cycles.
-struct CoreTimes {
+pub(crate) struct CoreTimes {
     drain: i64,
     jump: i64,
     wake: i64,
-    shuffle: i64,
+    pub(crate) shuffle: i64,
     shared_sources: i64,
     constant_hit: i64,
     constant_operand: i64,
     constant_replay: i64,
     barrier: i64,
-    barrier_count: i64,
+    pub(crate) barrier_count: i64,
     fence_block: i64,
     fence_device: i64,
     end: i64,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::account::{Account, Term, TermCycles};
-use crate::kernel::{OnceCost, TimedKernel};
+use crate::contention::Contention;
+use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
 use crate::rules::StepRules;
@@ -87,12 +88,20 @@ impl<'a> KernelTime<'a> {
         SiblingCosts::of(&self.timing, numbers)
     }
 
+    /// Returns the times for which a warp takes what others need; `None` for waves.
+    pub fn contention(&self, numbers: &MachineNumbers) -> Option<Contention> {
+        Contention::of(&self.timing, numbers)
+    }
+
     /// Returns the costs of all steps.
     pub fn costs(&self) -> PathTime {
         PathTime {
             steps: self.timing.costs(&self.times, |_| true),
             start: self.timing.start_cost(&self.times),
-            once: self.timing.waits.once.clone(),
+            once: match self.timing.kernel.others {
+                OtherWarps::FirstOfSm => Vec::new(),
+                OtherWarps::Absent | OtherWarps::FirstOfPath => self.timing.waits.once.clone(),
+            },
         }
     }
 

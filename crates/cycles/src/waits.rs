@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
+use warpbound_timing::UnitModel;
 
 use crate::account::Term;
-use crate::kernel::{OnceCost, TimedKernel};
+use crate::code::TimedCode;
+use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
 use crate::memory::{AccessLimits, AccessWaits, MemoryTimes};
 use crate::numbers::{MILLI, MachineNumbers};
@@ -53,6 +56,8 @@ pub(crate) struct KernelWaits {
     pub(crate) nodes: Vec<Vec<OpWaits>>,
     /// Costs that are counted once, or a limited number of times.
     pub(crate) once: Vec<OnceCost>,
+    /// Time by which lines and translations that other warps have requested may be later than those of the warp.
+    pub(crate) in_flight: i64,
     /// Bytes of a line of code.
     pub(crate) line: u64,
 }
@@ -115,6 +120,10 @@ struct Builder<'a> {
     translated: [BTreeMap<usize, u64>; 2],
     /// Sectors whose misses are counted, by node.
     misses_counted: BTreeMap<usize, u64>,
+    /// Times by which a request of another warp may be later than one that is simulated after it, if there are others.
+    leads: Option<Leads>,
+    /// Whether first requests are those of an SM.
+    of_sm: bool,
 }
 
 impl KernelWaits {
@@ -143,6 +152,7 @@ impl KernelWaits {
         KernelWaits {
             nodes,
             once,
+            in_flight: builder.in_flight(),
             line: builder.code.line[0],
         }
     }
@@ -206,6 +216,7 @@ impl<'a> Builder<'a> {
             second: milli(Parameter::InstructionL15Hit),
             beyond: of_code.beyond,
             prefetched: ahead as i64 * each,
+            after_others: ahead as i64 * transfer(line, bandwidth),
             service,
             reaches_dram: kernel.lines_may_miss,
         };
@@ -225,6 +236,7 @@ impl<'a> Builder<'a> {
             second: milli(Parameter::ConstantL15Beyond),
             beyond: of_bank.beyond,
             prefetched: 0,
+            after_others: 0,
             service: of_bank.service,
             reaches_dram: kernel.constants_may_miss,
         };
@@ -247,6 +259,11 @@ impl<'a> Builder<'a> {
             walks_counted: Default::default(),
             translated: Default::default(),
             misses_counted: BTreeMap::new(),
+            leads: match kernel.others {
+                OtherWarps::Absent => None,
+                OtherWarps::FirstOfPath | OtherWarps::FirstOfSm => Some(Leads::of(kernel, numbers)),
+            },
+            of_sm: kernel.others == OtherWarps::FirstOfSm,
         }
     }
 
@@ -283,11 +300,41 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
+    /// Time by which first requests of other warps may delay a warp longer than its own would: each line and translation
+    /// once.
+    fn in_flight(&self) -> i64 {
+        let Some(leads) = self.leads.filter(|_| !self.of_sm) else {
+            return 0;
+        };
+        let pages = self.kernel.translations.iter();
+        let pages: u64 = pages.map(|pages| pages.walks + pages.first_level).sum();
+        self.code.in_flight(leads.code)
+            + self.constants.in_flight(leads.constants)
+            + pages as i64 * leads.accesses
+    }
+
     /// Translations that are counted.
     fn translations(&self, numbers: &MachineNumbers, memory: &MemoryTimes) -> Vec<OnceCost> {
         let mut costs = Vec::new();
+        let first_level = numbers.milli(Parameter::TlbL1Miss);
+        if let Some(leads) = self.leads.filter(|_| self.of_sm) {
+            // Whichever access translates a page first: all wait within the time of that translation.
+            let of_all = |each: i64, most: u64| OnceCost {
+                cycles: cycles(each + leads.accesses),
+                most,
+                nodes: Vec::new(),
+                term: Term::Translation,
+            };
+            let pages = self.kernel.translations.iter();
+            let all = pages.flat_map(|pages| {
+                [
+                    of_all(memory.walk(), pages.walks),
+                    of_all(first_level, pages.first_level),
+                ]
+            });
+            return all.filter(|cost| cost.most > 0).collect();
+        }
         for (space, pages) in self.kernel.translations.iter().enumerate() {
-            let first_level = numbers.milli(Parameter::TlbL1Miss);
             let counted = [
                 (memory.walk(), pages.walks, &self.walks_counted[space]),
                 (first_level, pages.first_level, &self.translated[space]),
@@ -372,10 +419,11 @@ impl<'a> Builder<'a> {
         once: bool,
         translated: &mut [bool; 2],
     ) -> AccessWaits {
-        let Some(limits) = self.kernel.accesses.get(&op) else {
-            return AccessWaits::default();
-        };
         let mut waits = AccessWaits::default();
+        let limits = self.kernel.accesses.get(&op);
+        let Some(limits) = limits.filter(|_| !self.of_sm) else {
+            return waits;
+        };
         for limit in &limits.spaces {
             let Some(space) = space_number(limit.space) else {
                 continue;
@@ -478,24 +526,17 @@ impl<'a> Builder<'a> {
                 true => LineWait::default(),
                 false => self.fetch(node, last, &requested, once),
             };
-            let constants = all(self
-                .constant_addresses(op)
-                .map(|address| {
-                    let lines = self.constants.line.map(|size| address / size);
-                    let known =
-                        [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                    self.constants.wait(
-                        address,
-                        known,
-                        (once, 0),
-                        (node, &mut self.constants_counted),
-                    )
-                })
-                .collect::<Vec<_>>());
+            let addresses: Vec<u64> = self.constant_addresses(op).collect();
+            let constants = addresses.iter().map(|&address| {
+                let lines = self.constants.line.map(|size| address / size);
+                let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
+                self.constant(node, address, known, once)
+            });
+            let constants = all(constants.collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
             let access = self.access(node, op, once, &mut requested.translated);
-            let mut addresses = self.constant_addresses(op);
-            let may_be_loaded = addresses.any(|address| banks.contains(&(address / BANK_STRIDE)));
+            let mut banks_read = addresses.iter().map(|address| address / BANK_STRIDE);
+            let may_be_loaded = banks_read.any(|bank| banks.contains(&bank));
             waits.push(OpWaits {
                 fetch,
                 fetch_last,
@@ -507,7 +548,7 @@ impl<'a> Builder<'a> {
                 access,
             });
             requested.code.extend([line, last]);
-            for address in self.constant_addresses(op).collect::<Vec<_>>() {
+            for address in addresses {
                 for (level, known) in requested.constants.iter_mut().enumerate() {
                     known.insert(address / self.constants.line[level]);
                 }
@@ -516,11 +557,32 @@ impl<'a> Builder<'a> {
         waits
     }
 
+    /// Wait for the line of a constant; `known` tells for each cache whether every path to here has requested it.
+    fn constant(&mut self, node: usize, address: u64, known: [bool; 2], once: bool) -> LineWait {
+        let counted = (node, &mut self.constants_counted);
+        let stays = self
+            .constants
+            .stays_in_first(address / self.constants.line[0]);
+        match self.leads.filter(|_| self.of_sm || !stays) {
+            Some(leads) => self
+                .constants
+                .wait_among_others(address, leads.constants, counted),
+            None => self.constants.wait(address, known, (once, 0), counted),
+        }
+    }
+
     /// Wait for a line of code.
     fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
+        let stays = self.code.stays_in_first(line);
+        if let Some(leads) = self.leads.filter(|_| self.of_sm || !stays) {
+            let counted = (node, &mut self.code_counted);
+            let address = line * self.code.line[0];
+            let fetch = self.code.wait_among_others(address, leads.code, counted);
+            return self.with_refetched(fetch);
+        }
         let known = requested.code.contains(&line);
         let late_of = |lines: &BTreeMap<u64, i64>| lines.get(&line).copied().unwrap_or(0);
-        let lost = match self.code.stays_in_first(line) {
+        let lost = match stays {
             true => 0,
             false => late_of(&self.late_lost),
         };
@@ -563,15 +625,13 @@ impl<'a> Builder<'a> {
         let lines = loaded.bytes.div_ceil(line);
         let further = loaded.words.saturating_sub(1);
         let once = lines > MOST_COUNTED;
-        let each = (0..lines.min(MOST_COUNTED)).map(|number| {
-            let address = first + number * line;
-            self.constants.wait(
-                address,
-                [false; 2],
-                (once, 0),
-                (node, &mut self.constants_counted),
-            )
-        });
+        let counted = match self.of_sm {
+            // Each line may be the one that another warp requests.
+            true => lines,
+            false => lines.min(MOST_COUNTED),
+        };
+        let each =
+            (0..counted).map(|number| self.constant(node, first + number * line, [false; 2], once));
         let mut wait = all(each.collect::<Vec<_>>());
         if once {
             // Each word may be in another line: the last one waits for the service of the others.
@@ -592,6 +652,58 @@ impl<'a> Builder<'a> {
         constants
             .iter()
             .map(|&(bank, offset)| u64::from(bank) * BANK_STRIDE + u64::from(offset))
+    }
+}
+
+/// Longest times by which requests may be made for a later cycle than that in which they are simulated, apart from the
+/// time for which servers and windows are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Leads {
+    /// Of lines of code: a warp that a barrier releases requests its next line for the cycle of its release.
+    pub(crate) code: i64,
+    /// Of lines of constants: as those of code, and loads from constant banks begin when the instructions in the queue of
+    /// their unit have left it, and request one word after the other.
+    pub(crate) constants: i64,
+    /// Of accesses to global and local memory, which begin when the accesses in the queue of their unit have left it.
+    pub(crate) accesses: i64,
+}
+
+impl Leads {
+    pub(crate) fn of(kernel: &TimedKernel<'_>, numbers: &MachineNumbers) -> Leads {
+        let TimedCode::Warps(facts) = kernel.facts else {
+            return Leads::default();
+        };
+        let (_, queue) = numbers.range(Parameter::OccupancyQueue);
+        let queued = |at: usize| {
+            let access = kernel.accesses.get(&OpIndex(at as u32));
+            let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
+            let occupancy = facts.get(at).and_then(|facts| facts.unit.occupancy());
+            occupancy.map_or(0, |occupancy| numbers.milli(occupancy) * words) * queue as i64
+        };
+        // All instructions of a unit may be in its queue.
+        let longest = |unit: ExecUnit| {
+            let own = facts
+                .iter()
+                .enumerate()
+                .filter(|(_, facts)| facts.unit == unit);
+            own.map(|(at, _)| queued(at)).max().unwrap_or(0)
+        };
+        let code = match facts.iter().any(|facts| facts.arrives) {
+            true => numbers.milli(Parameter::BarrierLatency),
+            false => 0,
+        };
+        let loads = kernel.loaded_constants.iter().map(|(at, loaded)| {
+            let unit = facts
+                .get(at.index())
+                .map_or(ExecUnit::None, |facts| facts.unit);
+            let words = i64::from(loaded.words.saturating_sub(1));
+            longest(unit) + words * numbers.milli(Parameter::ConstantReplay)
+        });
+        Leads {
+            code,
+            constants: code.max(loads.max().unwrap_or(0)),
+            accesses: longest(ExecUnit::Lsu),
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 mod assumptions;
 pub(crate) mod bound;
 mod inputs;
+mod launch_bound;
 mod launch_memory;
+pub(crate) mod launch_report;
 mod split_bound;
 mod wave_inputs;
 
@@ -15,6 +17,7 @@ use crate::Session;
 
 pub use bound::{CycleBound, LoneWarp};
 pub use inputs::CycleInputs;
+pub use launch_bound::LaunchTime;
 
 /// Initial contents of the second-level cache that a bound holds for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,6 +36,29 @@ impl Named for CacheState {
         (CacheState::Any, "any"),
         (CacheState::Warm, "warm"),
         (CacheState::Cold, "cold"),
+    ];
+}
+
+/// Part of a launch whose cycles are bounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TimeScope {
+    /// A warp that runs alone.
+    #[default]
+    Warp,
+    /// A block that has the GPU for itself.
+    Block,
+    /// As many blocks as an SM holds, on one SM that has the memory of the GPU for itself.
+    Sm,
+    /// All blocks of the launch.
+    Grid,
+}
+
+impl Named for TimeScope {
+    const ALL: &'static [(TimeScope, &'static str)] = &[
+        (TimeScope::Warp, "warp"),
+        (TimeScope::Block, "block"),
+        (TimeScope::Sm, "sm"),
+        (TimeScope::Grid, "grid"),
     ];
 }
 
@@ -56,6 +82,8 @@ pub struct CycleQuery {
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
     pub splitting: SplitOptions,
+    /// Part of the launch.
+    pub scope: TimeScope,
 }
 
 impl CycleQuery {
@@ -83,6 +111,7 @@ impl From<CycleOptions> for CycleQuery {
             machine: Some(options.machine),
             caches: options.caches,
             splitting: options.splitting,
+            scope: TimeScope::Warp,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
+mod range;
 pub(crate) mod stamps;
 mod waves;
 
@@ -17,15 +18,13 @@ use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::liveness::Liveness;
 use warpbound_rewrite::probes::{
-    CounterHome, Increment, ProbeEdits, ProbeEntry, ProbeFault, ProbeRequest, ProbeStyle,
-    ProbedCode, ProbedQuantity, plan_edits,
+    CounterHome, CounterRange, Increment, ProbeEdits, ProbeEntry, ProbeFault, ProbeRequest,
+    ProbeStyle, ProbedCode, ProbedQuantity, SharedSlots, plan_edits,
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
 use crate::probes::{ProbeMetric, ProbedBlocks};
-use crate::{
-    BoundOptions, PredictOptions, Prepared, ProbeCounters, ProbeOptions, Session, StatedLaunches,
-};
+use crate::{Prepared, ProbeCounters, ProbeOptions, Session};
 
 pub use stamps::{StampPlan, StampTimes};
 pub use waves::InstrumentedWaves;
@@ -55,12 +54,14 @@ pub enum CounterKind {
 }
 
 /// Options of an instrumentation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct InstrumentOptions {
     /// Realisation of the probes.
     pub style: ProbeStyle,
     /// Counters.
     pub counters: CounterKind,
+    /// Launch that is to be measured: what sums of a thread it allows decides the width of their registers.
+    pub launch: Option<Arc<LaunchFile>>,
     /// Most registers of a thread; `None` is what a block of the plan's size can have on every chip.
     pub most_registers: Option<u16>,
     /// Mistake that a test plants.
@@ -80,6 +81,8 @@ pub struct InstrumentedKernel {
     pub digest: u64,
     /// By counter: its place while a thread runs.
     pub homes: Vec<CounterHome>,
+    /// Bytes of dynamic shared memory that a block needs in addition.
+    pub shared: u32,
     /// Registers of a thread before and after.
     pub registers: [u16; 2],
     /// Instructions of the kernel before, and those inserted.
@@ -114,6 +117,7 @@ impl Session {
         let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
             .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
         let target = Target {
+            session: self,
             prepared: &prepared,
             program,
             cfg: &cfg,
@@ -124,6 +128,7 @@ impl Session {
 
 /// Kernel to instrument.
 struct Target<'a> {
+    session: &'a Session,
     prepared: &'a Prepared<'a>,
     program: &'a SassProgram,
     cfg: &'a ThreadCfg,
@@ -137,7 +142,14 @@ impl Target<'_> {
         options: &InstrumentOptions,
     ) -> Result<InstrumentedKernel, Diagnostic> {
         let kernel = self.prepared.kernel;
-        let request = self.request(plan, options)?;
+        let mut request = self.request(plan, options)?;
+        let mut shared = 0;
+        if options.style == ProbeStyle::PaperLocal {
+            let (slots, bytes) = shared_slots(kernel, plan, options)?;
+            request.shared = Some(slots);
+            shared = bytes;
+        }
+        request.range = self.range(plan, options, &request);
         let mut rewriter = CubinRewriter::open(file)?;
         // The digest of the plan is the first word.
         let words = request.counters as u64 + 1;
@@ -164,6 +176,7 @@ impl Target<'_> {
             counters: request.counters,
             digest: plan.digest(),
             homes: edits.homes.clone(),
+            shared,
             registers: [kernel.registers, edits.registers],
             instructions: [self.program.instrs.len(), edits.instructions()],
         })
@@ -186,6 +199,9 @@ impl Target<'_> {
             let instrs = instrs.map(|instr| NewInstr::new(instr.word, instr.control));
             code.insert_before(self.prepared.addr(insertion.at), entry, instrs.collect())?;
         }
+        for (&at, &control) in &edits.controls {
+            code.set_control(self.prepared.addr(at), control)?;
+        }
         if edits.registers != kernel.registers {
             let registers = u8::try_from(edits.registers)
                 .map_err(|_| Diagnostic::new("a thread has at most 255 registers"))?;
@@ -202,11 +218,13 @@ impl Target<'_> {
     ) -> Result<ProbeRequest, Diagnostic> {
         let mut request = ProbeRequest {
             counters: match options.counters {
-                CounterKind::Probes => plan.probes.len(),
+                CounterKind::Probes => plan.counters(),
                 CounterKind::Sums => 2,
             },
             points: BTreeMap::new(),
             style: options.style,
+            range: CounterRange::Count,
+            shared: None,
             most_registers: options.most_registers.unwrap_or(most_registers(plan.block)),
         };
         for (number, probe) in plan.probes.iter().enumerate() {
@@ -216,16 +234,15 @@ impl Target<'_> {
                 Diagnostic::new("the plan names no instruction of the kernel").at(at)
             })?;
             let increments = match options.counters {
-                CounterKind::Probes => vec![Increment {
-                    counter: number,
-                    quantity: match probe.quantity {
-                        ProbeQuantity::Issues => ProbedQuantity::Issues,
-                        ProbeQuantity::Lanes => ProbedQuantity::Lanes,
-                    },
-                    weight: 1,
-                }],
+                CounterKind::Probes => increments_of(plan, number, probe.quantity)?,
                 CounterKind::Sums => self.sums(first, plan.warp_width)?,
             };
+            let mut increments = increments;
+            if let (0, Some(ProbeFault::WrongFactor)) = (number, options.fault) {
+                increments
+                    .iter_mut()
+                    .for_each(|of| of.weight = of.weight.wrapping_add(1));
+            }
             let of_block: &mut BTreeSet<Increment> = request.points.entry(first).or_default();
             of_block.extend(increments);
         }
@@ -257,6 +274,98 @@ impl Target<'_> {
     }
 }
 
+/// Returns the shared memory of probes that count in it, after that of the launch, and how many bytes more than the launch
+/// states its blocks need.
+fn shared_slots(
+    kernel: &Kernel,
+    plan: &ProbePlan,
+    options: &InstrumentOptions,
+) -> Result<(SharedSlots, u32), Diagnostic> {
+    let launch = options.launch.as_ref();
+    let (Some(block), Some(launch)) = (plan.block, launch) else {
+        let message =
+            "probes in shared memory need the size of blocks, and what shared memory they have";
+        return Err(Diagnostic::new(message).hint("give --launch"));
+    };
+    if launch.block != block {
+        return Err(Diagnostic::new(
+            "the plan is for blocks of another size than the launch",
+        ));
+    }
+    let used = kernel
+        .static_shared
+        .unwrap_or(0)
+        .checked_add(launch.dynamic_shared);
+    let first_byte = used.and_then(|used| used.checked_next_multiple_of(8));
+    let threads = block
+        .iter()
+        .try_fold(1u32, |threads, &axis| threads.checked_mul(axis));
+    let bytes = threads.and_then(|threads| threads.div_ceil(plan.warp_width.max(1)).checked_mul(8));
+    let parts = used.zip(first_byte).zip(bytes);
+    let Some(((used, first_byte), bytes)) = parts.filter(|&((_, first), _)| first < 1 << 20) else {
+        return Err(Diagnostic::new(
+            "a block has more shared memory than a GPU allows",
+        ));
+    };
+    Ok((SharedSlots { first_byte, block }, first_byte - used + bytes))
+}
+
+/// Returns the growth of the counters of a plan at one of its probes.
+fn increments_of(
+    plan: &ProbePlan,
+    number: usize,
+    quantity: ProbeQuantity,
+) -> Result<Vec<Increment>, Diagnostic> {
+    let quantity = match quantity {
+        ProbeQuantity::Issues => ProbedQuantity::Issues,
+        ProbeQuantity::Lanes => ProbedQuantity::Lanes,
+    };
+    if plan.sums.is_empty() {
+        return Ok(vec![Increment {
+            counter: number,
+            quantity,
+            weight: 1,
+        }]);
+    }
+    let mut increments = Vec::new();
+    for (counter, sum) in plan.sums.iter().enumerate() {
+        for (_, factor) in sum.probes.iter().filter(|(probe, _)| *probe == number) {
+            let factor = i32::try_from(*factor);
+            let factor =
+                factor.map_err(|_| Diagnostic::new("a factor of a sum exceeds 31 bits"))?;
+            increments.push(Increment {
+                counter,
+                quantity,
+                weight: factor as u32,
+            });
+        }
+    }
+    Ok(increments)
+}
+
+/// Returns a launch with the variable of the counters: the digest and zeros, written to `output` at the end if given.
+fn counters_launch(
+    launch: &LaunchFile,
+    digest: u64,
+    counters: usize,
+    output: Option<String>,
+) -> LaunchFile {
+    let mut launch = launch.clone();
+    let mut bytes = digest.to_le_bytes().to_vec();
+    bytes.resize(8 * (counters + 1), 0);
+    launch.variables.push(LaunchVariable {
+        name: COUNTERS.to_owned(),
+        buffer: LaunchBuffer {
+            element: ElementType::U64,
+            shape: vec![counters as u64 + 1],
+            bytes,
+            expect: None,
+            output,
+        },
+    });
+    launch
+}
+
 /// Returns the registers that each thread of a block can have on every chip; without a size the largest block counts.
 fn most_registers(block: Option<[u32; 3]>) -> u16 {
     let threads = block.map_or(MOST_THREADS, |[x, y, z]| {
@@ -279,19 +388,8 @@ impl InstrumentedKernel {
     /// Returns the launch with the variable of the counters: the digest and zeros, written to `output` at the end if
     /// given.
     pub fn launch(&self, launch: &LaunchFile, output: Option<String>) -> LaunchFile {
-        let mut launch = launch.clone();
-        let mut bytes = self.digest.to_le_bytes().to_vec();
-        bytes.resize(8 * (self.counters + 1), 0);
-        launch.variables.push(LaunchVariable {
-            name: COUNTERS.to_owned(),
-            buffer: LaunchBuffer {
-                element: ElementType::U64,
-                shape: vec![self.counters as u64 + 1],
-                bytes,
-                expect: None,
-                output,
-            },
-        });
+        let mut launch = counters_launch(launch, self.digest, self.counters, output);
+        launch.dynamic_shared = launch.dynamic_shared.saturating_add(self.shared);
         launch
     }
 
@@ -312,9 +410,8 @@ impl InstrumentedKernel {
         let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
         Ok(ProbeCounters {
             plan: words.next(),
-            code: None,
-            names: Vec::new(),
             values: words.collect(),
+            ..ProbeCounters::default()
         })
     }
 }
@@ -332,20 +429,7 @@ impl Session {
         rule: ProbedBlocks,
         metrics: Vec<ProbeMetric>,
     ) -> Result<ProbePlan, Diagnostic> {
-        let options = ProbeOptions {
-            bound: BoundOptions {
-                block: launch.map(|launch| launch.block),
-                launches: StatedLaunches {
-                    file: launch.cloned().map(Arc::new),
-                    ..StatedLaunches::default()
-                },
-                ..BoundOptions::default()
-            },
-            launch: launch.cloned().map(Arc::new),
-            rule,
-            metrics,
-            predict: PredictOptions::default(),
-        };
+        let options = ProbeOptions::for_launch(launch, rule, metrics);
         self.probe_plan(kernel, &options)
     }
 }

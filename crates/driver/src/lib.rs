@@ -42,7 +42,9 @@ mod stated_launches;
 mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
-pub use cycles::{CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LoneWarp};
+pub use cycles::{
+    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchTime, LoneWarp, TimeScope,
+};
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
 pub use flow::KernelFlow;

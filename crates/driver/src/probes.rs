@@ -3,7 +3,9 @@
 
 mod counters;
 mod decode;
+mod launch_digest;
 mod search;
+mod sums;
 pub mod system;
 
 use std::sync::Arc;
@@ -18,15 +20,18 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 
 use crate::bound::warp_graph_assumptions;
-use crate::{BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session};
+use crate::{
+    BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session, StatedLaunches,
+};
 
 pub use counters::ProbeCounters;
 pub use decode::DecodedCounts;
+pub use launch_digest::launch_digest;
 use search::WantedForms;
 use system::{ProbeSystem, holds_in_every_run};
 pub use warpbound_report::probe_plan::{
-    DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbedBlocks,
-    WantedCount,
+    DerivedCount, KnownBlockCount, Probe, ProbeMetric, ProbePlan, ProbeQuantity, ProbeSum,
+    ProbedBlocks, WantedCount,
 };
 
 /// Options of a plan of probes.
@@ -40,8 +45,35 @@ pub struct ProbeOptions {
     pub rule: ProbedBlocks,
     /// Wanted counts; none means [`ProbeMetric::Counts`].
     pub metrics: Vec<ProbeMetric>,
+    /// Whether each probe has a counter of its own, although fewer sums of them would do.
+    pub each: bool,
     /// Limits of the prediction of counts, which a plan for a launch rests on.
     pub predict: PredictOptions,
+}
+
+impl ProbeOptions {
+    /// Options of a plan for a launch, if there is one.
+    pub fn for_launch(
+        launch: Option<&LaunchFile>,
+        rule: ProbedBlocks,
+        metrics: Vec<ProbeMetric>,
+    ) -> ProbeOptions {
+        let launch = launch.cloned().map(Arc::new);
+        ProbeOptions {
+            bound: BoundOptions {
+                block: launch.as_ref().map(|launch| launch.block),
+                launches: StatedLaunches {
+                    file: launch.clone(),
+                    ..StatedLaunches::default()
+                },
+                ..BoundOptions::default()
+            },
+            launch,
+            rule,
+            metrics,
+            ..ProbeOptions::default()
+        }
+    }
 }
 
 /// Count rows of a kernel with what a plan reads of the kernel.
@@ -50,6 +82,9 @@ pub(crate) struct PlannedKernel<'a> {
     pub(crate) flow: KernelFlow,
     pub(crate) system: ProbeSystem,
 }
+
+/// Assumption of plans with counts that are known for one launch.
+const COUNTS_OF_THIS_LAUNCH: &str = "counts-of-this-launch: the counters are of the launch that the plan was made for: its grid, parameters and contents of buffers";
 
 /// Both quantities of a block.
 const QUANTITIES: [ProbeQuantity; 2] = [ProbeQuantity::Issues, ProbeQuantity::Lanes];
@@ -166,7 +201,9 @@ impl PlannedKernel<'_> {
             warps,
             threads,
             known: Vec::new(),
+            launch: launch.map(launch_digest),
             probes: Vec::new(),
+            sums: Vec::new(),
             derived: Vec::new(),
             assumptions: assumptions
                 .map(|a| format!("{}: {}", a.id, a.text))
@@ -179,6 +216,13 @@ impl PlannedKernel<'_> {
             plan.known = self.known_counts(prediction);
         }
         self.find_probes(&mut plan, &wanted)?;
+        // On GCN3 the lanes of a wave share a scalar counter, which costs no more than a sum.
+        if !options.each && matches!(self.prepared.program, Program::Nvidia(_)) {
+            sums::add_up(&mut plan)?;
+        }
+        if !plan.known.is_empty() {
+            plan.assumptions.push(COUNTS_OF_THIS_LAUNCH.to_owned());
+        }
         self.verify(&plan)?;
         Ok(plan)
     }
@@ -287,10 +331,18 @@ impl PlannedKernel<'_> {
         for count in &plan.known {
             known.push(block(count.at, count.quantity)?);
         }
-        let candidates = plan.probes.iter().map(|probe| {
-            let form = block(probe.at, probe.quantity)?;
-            Ok(warpbound_bound::plan::Measurable { form, weight: 0 })
-        });
+        let probes = plan
+            .probes
+            .iter()
+            .map(|probe| block(probe.at, probe.quantity));
+        let probes = probes.collect::<Result<Vec<_>, Diagnostic>>()?;
+        let forms = match plan.sums.is_empty() {
+            true => probes,
+            false => sums::forms(plan, &probes)?,
+        };
+        let candidates = forms
+            .into_iter()
+            .map(|form| warpbound_bound::plan::Measurable { form, weight: 0 });
         let targets = plan.derived.iter().map(|derived| {
             let form = self.wanted_form(&derived.of);
             form.ok_or_else(|| {
@@ -300,7 +352,7 @@ impl PlannedKernel<'_> {
         Ok(PlanProblem {
             equalities: self.system.equalities.clone(),
             known,
-            candidates: candidates.collect::<Result<Vec<_>, Diagnostic>>()?,
+            candidates: candidates.collect(),
             targets: targets.collect::<Result<Vec<_>, Diagnostic>>()?,
         })
     }

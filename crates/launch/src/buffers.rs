@@ -44,25 +44,32 @@ pub(super) fn place(file: &LaunchFile, memory: &mut GlobalMemory) -> Vec<Vec<u8>
     params.map(value).collect()
 }
 
-/// The buffers of a launch and the global variables that it names, each with its memory at the end.
+/// The buffers of a launch and the global variables that it names, each with its bytes at the end.
 fn final_contents<'a>(
     file: &'a LaunchFile,
     memory: &'a GlobalMemory,
-) -> impl Iterator<Item = (&'a str, &'a LaunchBuffer, &'a Buffer, PointerLocation)> {
+) -> impl Iterator<Item = (&'a str, &'a LaunchBuffer, &'a [u8], PointerLocation)> {
     let params = file.buffers().zip(memory.buffers()).enumerate();
     let params = params.map(|(number, ((name, buffer), end))| {
-        (name, buffer, end, PointerLocation::Buffer(number))
+        (
+            name,
+            buffer,
+            end.bytes.as_slice(),
+            PointerLocation::Buffer(number),
+        )
     });
     let variables = file.variables.iter().enumerate();
     let variables = variables.filter_map(|(number, given)| {
         let has_name =
             |buffer: &&Buffer| buffer.name == given.name || demangle(&buffer.name) == given.name;
+        let mut inner = memory.inner();
+        let inner = inner.find(|(variable, _)| variable.name == given.name);
         // Variables follow the buffers in memory; a buffer may have the same name.
-        let end = memory
-            .buffers()
-            .iter()
-            .skip(file.buffers().count())
-            .find(has_name)?;
+        let mut own = memory.buffers().iter().skip(file.buffers().count());
+        let end = match inner {
+            Some((_, bytes)) => bytes,
+            None => own.find(has_name)?.bytes.as_slice(),
+        };
         let location = PointerLocation::Variable(number);
         Some((given.name.as_str(), &given.buffer, end, location))
     });
@@ -91,7 +98,7 @@ pub fn compare_buffers(file: &LaunchFile, memory: &GlobalMemory) -> BufferCompar
         let size = element.size();
         // The kernel must leave the pointers as they were.
         let expected = pointers::with_pointers(&expect.bytes, location, file, memory);
-        let pairs = || found.bytes.chunks(size).zip(expected.chunks(size));
+        let pairs = || found.chunks(size).zip(expected.chunks(size));
         compared.elements += pairs().count();
         let mut mismatches = pairs()
             .enumerate()
@@ -138,7 +145,7 @@ pub fn output_files<'a>(
         let array = NpyArray {
             element: buffer.element,
             shape: buffer.shape.clone(),
-            bytes: end.bytes.iter().take(buffer.bytes.len()).copied().collect(),
+            bytes: end.iter().take(buffer.bytes.len()).copied().collect(),
         };
         Some((name, array.to_npy()))
     })

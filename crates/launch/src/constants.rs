@@ -131,6 +131,8 @@ fn set_variables(
                 }
                 memory.add(&*variable.name, bytes);
             }
+            // Code objects are bound elsewhere.
+            VariableLocation::Loaded(_) => (),
         }
     }
     Ok(())

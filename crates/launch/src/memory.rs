@@ -1,5 +1,7 @@
 //! Global memory of a launch: buffers at addresses, and the windows of the generic address space.
 
+use std::ops::Range;
+
 /// A contiguous allocation in global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Buffer {
@@ -13,10 +15,22 @@ pub struct Buffer {
     pub of_runtime: Option<Vec<u8>>,
 }
 
+/// Variable of the module inside a buffer that the runtime owns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct InnerVariable {
+    /// Name in the launch file.
+    pub(crate) name: String,
+    /// Buffer by its number, and bytes in it.
+    pub(crate) buffer: usize,
+    pub(crate) range: Range<usize>,
+}
+
 /// Global memory: buffers at ascending addresses, with unmapped gaps between them so that overruns fault.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GlobalMemory {
     buffers: Vec<Buffer>,
+    /// Variables that the launch file names and that have no buffer of their own.
+    inner: Vec<InnerVariable>,
 }
 
 impl GlobalMemory {
@@ -55,6 +69,38 @@ impl GlobalMemory {
     /// The buffers, by ascending address.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    /// Adds a variable inside the last buffer, with bytes at its start; returns whether it lies in the buffer.
+    pub(crate) fn add_inner(
+        &mut self,
+        name: impl Into<String>,
+        range: Range<usize>,
+        bytes: &[u8],
+    ) -> bool {
+        let Some(index) = self.buffers.len().checked_sub(1) else {
+            return false;
+        };
+        let place = self.buffers.get_mut(index);
+        let place = place.and_then(|buffer| buffer.bytes.get_mut(range.clone()));
+        let Some(place) = place else { return false };
+        for (to, from) in place.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        self.inner.push(InnerVariable {
+            name: name.into(),
+            buffer: index,
+            range,
+        });
+        true
+    }
+
+    /// Variables that have no buffer of their own, with their bytes.
+    pub(crate) fn inner(&self) -> impl Iterator<Item = (&InnerVariable, &[u8])> {
+        self.inner.iter().filter_map(|variable| {
+            let buffer = self.buffers.get(variable.buffer)?;
+            Some((variable, buffer.bytes.get(variable.range.clone())?))
+        })
     }
 
     /// Writes bytes that are all in one buffer; returns whether they are.

@@ -31,6 +31,8 @@ pub enum VariableLocation {
     },
     /// In global memory, with its initial contents (empty: zeros); the loader chooses the address.
     Global(Bytes),
+    /// In a linked code object, at an address relative to address 0 of the loaded file.
+    Loaded(u64),
 }
 
 /// Lists the variables in constant banks and in global memory; omits those with inconsistent location or size.
@@ -75,6 +77,30 @@ pub(crate) fn read_variables(file: &Bytes, elf: &Elf<'_>) -> Vec<Variable> {
             name: Arc::clone(&symbol.name),
             size,
             location: place,
+        })
+    });
+    found.collect()
+}
+
+/// Flag of sections that the loader places in memory (`SHF_ALLOC`), and that of code (`SHF_EXECINSTR`).
+const LOADED: u64 = 2;
+const CODE: u64 = 4;
+
+/// Lists the variables of a linked code object, without the descriptors of kernels; omits those that do not fit into their
+/// section.
+pub(crate) fn read_loaded_variables(elf: &Elf<'_>) -> Vec<Variable> {
+    let found = elf.symbols.iter().filter_map(|symbol| {
+        let SymbolLocation::Section(index) = symbol.location else {
+            return None;
+        };
+        let section = elf.sections.get(index)?;
+        let is_variable = symbol.kind == STT_OBJECT && !symbol.name.ends_with(".kd");
+        let offset = symbol.value.checked_sub(section.address)?;
+        let fits = offset.checked_add(symbol.size)? <= section.size;
+        (is_variable && fits && section.flags & (LOADED | CODE) == LOADED).then_some(Variable {
+            name: Arc::clone(&symbol.name),
+            size: u32::try_from(symbol.size).ok()?,
+            location: VariableLocation::Loaded(symbol.value),
         })
     });
     found.collect()

@@ -181,6 +181,15 @@ impl GpuModel {
         Parameter::of_family(self.family)
     }
 
+    /// Returns the model with one value for a parameter. Whether the values together describe a machine is checked where a
+    /// configuration is used.
+    #[must_use]
+    pub fn with(mut self, parameter: Parameter, value: u64) -> GpuModel {
+        let range = &mut self.ranges[parameter as usize];
+        (range.least, range.most, range.typical) = (value, value, value);
+        self
+    }
+
     /// Range of a parameter; 0 to 0 if the machines of its family do not have it.
     pub fn range(&self, parameter: Parameter) -> &ParameterRange {
         &self.ranges[parameter as usize]

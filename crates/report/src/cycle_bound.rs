@@ -15,7 +15,7 @@ const MAX_LINES: usize = 10;
 /// Bound in cycles, or the reason why there is none.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CycleBoundReport {
-    /// Unit of execution that the cycles are of: `warp`, one that has the machine for itself.
+    /// Part of the launch that the cycles are of: `warp`, one that has the machine for itself; `block`, `sm`, `grid`.
     pub scope: &'static str,
     /// Upper bound of the cycles from the start of the launch to the end.
     pub bound: Option<u64>,
@@ -25,11 +25,15 @@ pub struct CycleBoundReport {
     pub milliseconds: Option<f64>,
     /// Name of the machine; `None` if none has the architecture of the code.
     pub machine: Option<String>,
-    /// Schedulers for which the bound holds: `any`.
+    /// Schedulers for which the bound holds: `any`, or `work-conserving`.
     pub schedulers: &'static str,
     /// State of the caches at the start: `any`, `warm` or `cold`.
     pub caches: &'static str,
-    /// Summands of the bound, in the order of [`CycleTerm::NAMES`]; empty without a bound.
+    /// Launch that the cycles are of; absent for a warp that runs alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchShapeReport>,
+    /// Summands of the bound, in the order of [`CycleTerm::NAMES`] or of [`CycleTerm::LAUNCH_NAMES`]; empty without a
+    /// bound.
     pub terms: Vec<CycleTerm>,
     /// Parts of the bound by source line, most first; empty without a bound.
     pub lines: Vec<LineCycles>,
@@ -37,6 +41,22 @@ pub struct CycleBoundReport {
     pub numbers: Vec<UnpublishedRange>,
     /// Assumptions of the bound besides those of the kernel's bound in instructions.
     pub assumptions: Vec<BoundAssumption>,
+}
+
+/// Launch that cycles are of, on every machine within the ranges.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LaunchShapeReport {
+    /// Blocks.
+    pub blocks: u64,
+    /// Warps of a block.
+    pub warps: u64,
+    /// SMs at least.
+    pub sms: u64,
+    /// Blocks that an SM holds, at least and at most.
+    pub resident: [u64; 2],
+    /// Warps of a block that wait for each other: `one-warp` of all, the last to arrive at each barrier
+    /// (`aligned-barriers`), or `all-warps` one after the other.
+    pub chain: &'static str,
 }
 
 /// Range of a number of the machine that is not published.
@@ -79,6 +99,18 @@ impl CycleTerm {
         "DRAM refresh",
         "barriers and fences",
     ];
+
+    /// Names of the terms of a launch.
+    pub const LAUNCH_NAMES: [&'static str; 8] = [
+        "launch overhead",
+        "warps one after the other",
+        "issue and units of others",
+        "memory of the SM",
+        "L2 cache and DRAM",
+        "first requests",
+        "starts of blocks",
+        "DRAM refresh",
+    ];
 }
 
 /// Part of a bound in cycles that a source line contributes.
@@ -88,6 +120,41 @@ pub struct LineCycles {
     pub line: String,
     /// Cycles.
     pub cycles: u64,
+}
+
+/// Returns a number of things in words.
+fn many(count: u64, one: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), one)
+}
+
+impl LaunchShapeReport {
+    /// Returns the subject of the bound.
+    fn subject(&self, scope: &str) -> String {
+        let warps = many(self.warps, "warp");
+        match scope {
+            "grid" => format!("the grid of {} of {warps}", many(self.blocks, "block")),
+            "sm" => format!("an SM with {} of {warps}", many(self.blocks, "block")),
+            _ => format!("a block of {warps} that has the GPU for itself"),
+        }
+    }
+
+    /// Appends where the blocks run, and which warps wait for each other.
+    fn write(&self, out: &mut String) {
+        let [least, most] = self.resident;
+        let resident = match least == most {
+            true => many(least, "block"),
+            false => format!("{least} to {most} blocks"),
+        };
+        let chain = match self.chain {
+            "one-warp" => "no warp waits for others of its block",
+            "aligned-barriers" => "all warps of a block pass the same barriers",
+            _ => "warps of a block may pass different barriers: counted one after the other",
+        };
+        out.push_str(&format!(
+            "  {} of {resident} each; {chain}\n",
+            many(self.sms, "SM")
+        ));
+    }
 }
 
 impl CycleBoundReport {
@@ -105,9 +172,12 @@ impl CycleBoundReport {
             ..conditions
         };
         let condition = conditions.clause();
+        let what = match &self.launch {
+            None => format!("a {} that runs alone", self.scope),
+            Some(launch) => launch.subject(self.scope),
+        };
         out.push_str(&format!(
-            "  bound: a {} that runs alone takes at most {bound} cycles{condition}\n",
-            self.scope
+            "  bound: {what} takes at most {bound} cycles{condition}\n"
         ));
         let time = self.milliseconds.map_or(String::new(), |milliseconds| {
             let time = duration(milliseconds);
@@ -122,6 +192,9 @@ impl CycleBoundReport {
             self.machine.as_deref().unwrap_or("unknown"),
             self.schedulers
         ));
+        if let Some(launch) = &self.launch {
+            launch.write(out);
+        }
         self.write_terms(out, bound);
         self.write_lines(out, bound);
     }

@@ -1,6 +1,8 @@
 //! Plan of probes: what is measured in which blocks, and the proof that all wanted counts follow. The same structure is
 //! the report of `warpbound probes`, the file that `--write` makes, and what `decode` reads.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::MetricsReport;
@@ -88,6 +90,13 @@ pub struct Probe {
     pub source: Option<String>,
 }
 
+/// Counter to which several probes add, each times a factor.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ProbeSum {
+    /// Whole factors of probes, by their place in [`ProbePlan::probes`].
+    pub probes: Vec<(usize, i64)>,
+}
+
 /// Count of a block that is known without a probe.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KnownBlockCount {
@@ -122,7 +131,7 @@ pub struct DerivedCount {
     /// Factors of known counts: 0 is the number of warps, 1 that of threads, further ones [`ProbePlan::known`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub known: Vec<(usize, String)>,
-    /// Factors of probes, by their place in [`ProbePlan::probes`].
+    /// Factors of counters, by their place in [`ProbePlan::sums`]; if there are no sums, in [`ProbePlan::probes`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<(usize, String)>,
 }
@@ -156,8 +165,14 @@ pub struct ProbePlan {
     pub threads: Option<u64>,
     /// Counts that are known without a probe.
     pub known: Vec<KnownBlockCount>,
-    /// Counters, in the order of their slots.
+    /// Digest of the launch that the known counts are of, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub launch: Option<String>,
+    /// Probes; counters in the order of their slots, unless there are sums.
     pub probes: Vec<Probe>,
+    /// Counters that add up probes, in the order of their slots.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub sums: Vec<ProbeSum>,
     /// Wanted counts with their proofs.
     pub derived: Vec<DerivedCount>,
     /// Assumptions that the rows rest on.
@@ -179,13 +194,32 @@ impl ProbePlan {
         at.len()
     }
 
+    /// Number of counters.
+    pub fn counters(&self) -> usize {
+        match self.sums.len() {
+            0 => self.probes.len(),
+            sums => sums,
+        }
+    }
+
+    /// Block and quantity of a counter as in files of counters: `0x0008,issues`, or `sum,0` where probes are added up.
+    pub fn counter_name(&self, slot: usize) -> String {
+        match self.probes.get(slot) {
+            Some(probe) if self.sums.is_empty() => {
+                format!("0x{:04x},{}", probe.at, probe.quantity.name())
+            }
+            _ => format!("sum,{slot}"),
+        }
+    }
+
     /// Parses a plan from JSON.
     ///
     /// # Errors
     ///
     /// The text is no plan of this version.
     pub fn from_json(text: &str) -> Result<ProbePlan, String> {
-        let plan: ProbePlan = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let plan: ProbePlan = serde_json::from_str(text)
+            .map_err(|error| format!("it is no plan of probes, which is JSON: {error}"))?;
         match plan.schema.as_str() {
             ProbePlan::SCHEMA => Ok(plan),
             other => Err(format!(
@@ -195,12 +229,16 @@ impl ProbePlan {
         }
     }
 
-    /// Digest of what the counters depend on: code, rule and probes in their order (64-bit FNV-1a, as digests of code).
+    /// Digest of what the counters depend on: code, rule, launch, probes and sums in their order (64-bit FNV-1a, as
+    /// digests of code).
     pub fn digest(&self) -> u64 {
         let probes = self.probes.iter();
         let probes = probes.map(|probe| format!("{:x} {}", probe.at, probe.quantity.name()));
         let parts = [self.code.clone(), self.rule.name().to_owned()];
-        let text = parts.into_iter().chain(probes).collect::<Vec<_>>();
+        let launch = self.launch.iter().map(|digest| format!("launch {digest}"));
+        let sums = self.sums.iter().map(|sum| format!("sum {:?}", sum.probes));
+        let parts = parts.into_iter().chain(launch).chain(probes).chain(sums);
+        let text = parts.collect::<Vec<_>>();
         let bytes = text.join("\n").into_bytes();
         bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -230,11 +268,19 @@ impl ProbePlan {
             ),
             (
                 "counters",
-                format!(
-                    "{counters}: {} of issues, {} of lanes",
-                    count(ProbeQuantity::Issues),
-                    count(ProbeQuantity::Lanes)
-                ),
+                match self.sums.len() {
+                    0 => format!(
+                        "{counters}: {} of issues, {} of lanes",
+                        count(ProbeQuantity::Issues),
+                        count(ProbeQuantity::Lanes)
+                    ),
+                    sums => format!(
+                        "{}, to which {} of issues and {} of lanes add",
+                        counted(sums, "sum"),
+                        counted(count(ProbeQuantity::Issues), "probe"),
+                        count(ProbeQuantity::Lanes)
+                    ),
+                },
             ),
             ("start", start),
             ("predicted", counted(self.known.len(), "count")),
@@ -259,8 +305,15 @@ impl KernelReport for ProbePlan {
     fn to_text(&self) -> String {
         let mut text = self.header();
         let rows = self.probes.iter().enumerate().map(|(slot, probe)| {
+            let factors = self.sums.iter().enumerate().filter_map(|(sum, of)| {
+                let (_, factor) = of.probes.iter().find(|(at, _)| *at == slot)?;
+                Some(format!("{factor:+} in {sum}"))
+            });
             vec![
-                slot.to_string(),
+                match self.sums.is_empty() {
+                    true => slot.to_string(),
+                    false => factors.collect::<Vec<_>>().join(", "),
+                },
                 format!("0x{:04x}", probe.at),
                 probe.quantity.name().to_owned(),
                 probe.frequency.to_string(),
@@ -269,7 +322,12 @@ impl KernelReport for ProbePlan {
         });
         let (left, right) = (Align::Left, Align::Right);
         let columns = [right, left, left, right, left];
-        let head = vec!["slot", "block", "counter", "expected", "source"];
+        let first = if self.sums.is_empty() {
+            "slot"
+        } else {
+            "factor"
+        };
+        let head = vec![first, "block", "counter", "expected", "source"];
         section(&mut text, &columns, head, rows);
         if !self.assumptions.is_empty() {
             text.push_str("\n  assumptions\n");
@@ -308,6 +366,9 @@ pub struct DecodedReport {
 pub struct DecodedValue {
     /// Counted quantity.
     pub count: String,
+    /// Address of the block, and which of its quantities, of the count of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<(u32, ProbeQuantity)>,
     /// Source line of the block.
     pub source: Option<String>,
     /// Its value.
@@ -318,6 +379,24 @@ impl DecodedReport {
     /// Name and version of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.decoded/1";
 
+    /// Issues and lanes of blocks with their source lines, by address.
+    fn blocks(&self) -> BTreeMap<u32, ([Option<u64>; 2], String)> {
+        let mut blocks: BTreeMap<u32, ([Option<u64>; 2], String)> = BTreeMap::new();
+        for value in &self.values {
+            let Some((at, quantity)) = value.block else {
+                continue;
+            };
+            let (counts, source) = blocks.entry(at).or_default();
+            let [issues, lanes] = counts;
+            *match quantity {
+                ProbeQuantity::Issues => issues,
+                ProbeQuantity::Lanes => lanes,
+            } = Some(value.value);
+            source.clone_from(&value.source.clone().unwrap_or_default());
+        }
+        blocks
+    }
+
     /// The report as text.
     pub fn to_text(&self) -> String {
         let mut text = format!(
@@ -326,15 +405,26 @@ impl DecodedReport {
             counted(self.values.len(), "count"),
             counted(self.counters, "counter")
         );
-        let rows = self.values.iter().map(|value| {
-            vec![
-                value.count.clone(),
-                value.value.to_string(),
-                value.source.clone().unwrap_or_default(),
-            ]
-        });
-        let columns = [Align::Left, Align::Right, Align::Left];
-        section(&mut text, &columns, vec!["count", "value", "source"], rows);
+        let sums: Vec<&DecodedValue> = self.values.iter().filter(|of| of.block.is_none()).collect();
+        if !sums.is_empty() {
+            let rows = sums
+                .into_iter()
+                .map(|of| vec![of.count.clone(), of.value.to_string()]);
+            let columns = [Align::Left, Align::Right];
+            section(&mut text, &columns, vec!["count", "value"], rows);
+        }
+        let blocks = self.blocks();
+        if !blocks.is_empty() {
+            let (left, right) = (Align::Left, Align::Right);
+            let number =
+                |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+            let rows = blocks.into_iter().map(|(at, (counts, source))| {
+                let [issues, lanes] = counts.map(number);
+                vec![format!("0x{at:04x}"), issues, lanes, source]
+            });
+            let head = vec!["block", "issues", "lanes", "source"];
+            section(&mut text, &[left, right, right, left], head, rows);
+        }
         if let Some(metrics) = &self.metrics {
             text.push('\n');
             text.push_str(&metrics.text(false));
@@ -346,6 +436,39 @@ impl DecodedReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_have_a_row_each() {
+        let value = |count: &str, block, value| DecodedValue {
+            count: count.to_owned(),
+            block,
+            source: None,
+            value,
+        };
+        let report = DecodedReport {
+            schema: DecodedReport::SCHEMA,
+            kernel: "k".to_owned(),
+            code: String::new(),
+            counters: 2,
+            values: vec![
+                value("issues of the block", Some((8, ProbeQuantity::Issues)), 3),
+                value("lanes of the block", Some((8, ProbeQuantity::Lanes)), 70),
+                value("instructions in issues", None, 9),
+            ],
+            metrics: None,
+        };
+        let text = report.to_text();
+        let row = text.lines().find(|line| line.contains("0x0008"));
+        let cells: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
+        assert_eq!(cells, ["0x0008", "3", "70"], "{text}");
+        assert!(text.contains("instructions in issues"), "{text}");
+    }
+
+    #[test]
+    fn text_that_is_no_json_is_named() {
+        let message = ProbePlan::from_json("0x0008,issues,3").unwrap_err();
+        assert!(message.contains("no plan of probes"), "{message}");
+    }
 
     #[test]
     fn another_schema_is_refused() {

@@ -21,6 +21,21 @@ pub enum ProbeFault {
     NothingUsed,
     /// Additions to memory do not wait until the value of the one before was read.
     SharesScoreboard,
+    /// The factor of the first probe is one too large.
+    WrongFactor,
+    /// Counters are not added at the last exit.
+    MissesAnExit,
+    /// Between the instructions of a probe, the block may use the registers that the probe writes.
+    NamesIgnored,
+    /// Where a probe stands in cycles in which the warp waited, the rest of the wait is lost.
+    StallsLost,
+}
+
+impl ProbeFault {
+    /// Whether a test has planted this one.
+    pub(crate) fn is_in(self, planted: Option<ProbeFault>) -> bool {
+        planted == Some(self)
+    }
 }
 
 /// Registers in use at each operation of a kernel.

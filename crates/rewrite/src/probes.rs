@@ -8,14 +8,17 @@
 mod allocation;
 mod body;
 mod flush;
+mod schedule;
 mod sequence;
 pub mod stamps;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::thread_cfg::ThreadCfg;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, OpIndex};
+use warpbound_isa::ControlWord;
 use warpbound_isa::nvidia::SassProgram;
 
 use crate::liveness::Liveness;
@@ -35,6 +38,37 @@ pub enum ProbeStyle {
     /// As the figure 2 of `efficient-instrumentation-2014`: one lane of the warp adds the population count of the active
     /// lanes, times a number, to the variable.
     Paper,
+    /// As the text of the paper (2.5): the active lanes are counted, and one of them is chosen, by atomic operations on
+    /// shared memory between fences.
+    PaperLocal,
+}
+
+impl ProbeStyle {
+    /// Whether one lane adds for the whole warp.
+    fn by_leader(self) -> bool {
+        matches!(self, ProbeStyle::Paper | ProbeStyle::PaperLocal)
+    }
+}
+
+/// Shared memory of the probes of [`ProbeStyle::PaperLocal`]: eight bytes for each warp of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedSlots {
+    /// Offset of the first warp's.
+    pub first_byte: u32,
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+}
+
+/// Numbers that the sum of a thread may reach, of a counter in registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CounterRange {
+    /// From 0 to 2^32 - 1: one register.
+    #[default]
+    Count,
+    /// From -2^31 to 2^31 - 1, which the caller has proven: one register, whose sign is kept.
+    SignedWord,
+    /// From -2^63 to 2^63 - 1: two registers, and the carry in the condition code.
+    Double,
 }
 
 /// Quantity that a probe counts when a warp executes it.
@@ -53,7 +87,7 @@ pub struct Increment {
     pub counter: usize,
     /// Quantity.
     pub quantity: ProbedQuantity,
-    /// Number by which the quantity is multiplied; a register holds the sum of a thread modulo 2^32.
+    /// Number by which the quantity is multiplied; in two's complement unless the range is [`CounterRange::Count`].
     pub weight: u32,
 }
 
@@ -66,6 +100,10 @@ pub struct ProbeRequest {
     pub points: BTreeMap<OpIndex, BTreeSet<Increment>>,
     /// Realisation.
     pub style: ProbeStyle,
+    /// Sums of a thread.
+    pub range: CounterRange,
+    /// Shared memory of probes that use it.
+    pub shared: Option<SharedSlots>,
     /// Most registers that a thread may have afterwards; a kernel that has more already keeps its number. Counters for
     /// which no register is left are in memory.
     pub most_registers: u16,
@@ -117,10 +155,20 @@ pub struct ProbeInsertion {
 pub struct ProbeEdits {
     /// Insertions; of several before one operation, in their order.
     pub insertions: Vec<ProbeInsertion>,
+    /// New control words of instructions of the program: inserted ones issue in cycles in which the warp waited.
+    pub controls: BTreeMap<OpIndex, ControlWord>,
     /// Registers of a thread.
     pub registers: u16,
     /// By counter: its place while a thread runs.
     pub homes: Vec<CounterHome>,
+}
+
+impl ProbeRequest {
+    /// The upper half of a number of 64 bits with this weight as its lower one: all bits or none.
+    fn high(&self, weight: u32) -> u32 {
+        let negative = self.range != CounterRange::Count && (weight as i32) < 0;
+        if negative { u32::MAX } else { 0 }
+    }
 }
 
 impl ProbeEdits {
@@ -166,7 +214,10 @@ pub fn plan_edits(
             ));
         }
     }
-    let exits: Vec<OpIndex> = flush::exits(probed, &reached)?;
+    let mut exits: Vec<OpIndex> = flush::exits(probed, &reached)?;
+    if ProbeFault::MissesAnExit.is_in(probed.fault) {
+        exits.pop();
+    }
     let inputs = AllocationInputs {
         probed,
         request,
@@ -176,6 +227,7 @@ pub fn plan_edits(
     let allocation = Allocation::choose(&inputs)?;
     let mut edits = ProbeEdits {
         insertions: Vec::new(),
+        controls: BTreeMap::new(),
         registers: allocation.registers(probed.registers),
         homes: allocation.homes.clone(),
     };
@@ -183,20 +235,36 @@ pub fn plan_edits(
         edits.registers = probed.registers;
         return Ok(edits);
     }
+    let (mut prologue, ready) = flush::prologue(probed, request, &allocation)?;
+    // The first probe after the entry finds the counters ready if the block that begins there is long enough.
+    let mut waits = true;
+    for (&at, increments) in &points {
+        let is_entry = at == probed.code.entry;
+        let start = if is_entry { ready } else { 0 };
+        if let Some(placed) = steps::probe(probed, request, &allocation, at, increments, start)? {
+            let long = body::least_cycles_of_block(probed, at) >= ready;
+            waits &= !(is_entry && long);
+            let insertions = placed.insertions.into_iter();
+            insertions.for_each(|insertion| edits.insert(insertion));
+            edits.controls.extend(placed.controls);
+            continue;
+        }
+        edits.insert(ProbeInsertion {
+            at,
+            entry: ProbeEntry::All,
+            instrs: body::probe(probed, request, &allocation, at, increments)?,
+        });
+    }
+    if waits {
+        sequence::wait(&mut prologue, ready);
+    }
     edits.insert(ProbeInsertion {
         at: probed.code.entry,
         entry: ProbeEntry::FallThrough,
-        instrs: flush::prologue(probed, &allocation)?,
+        instrs: prologue,
     });
-    for (at, increments) in &points {
-        edits.insert(ProbeInsertion {
-            at: *at,
-            entry: ProbeEntry::All,
-            instrs: body::probe(probed, request.style, &allocation, *at, increments)?,
-        });
-    }
     for at in &exits {
-        let instrs = flush::flush(probed, &allocation, *at)?;
+        let instrs = flush::flush(probed, request, &allocation, *at)?;
         // A jump to the exit flushes as well.
         let entry = ProbeEntry::All;
         edits.insert(ProbeInsertion {

@@ -71,7 +71,7 @@ impl BlockPlan {
         let known = |at: usize| [warps, threads].get(at).copied();
         let mut differences = Vec::new();
         for (at, derivation) in self.plan.derivations.iter().enumerate() {
-            let derived = derivation.value(known, |probe| Some(count(probe)));
+            let derived = derivation.value(known, |probe| Some(i128::from(count(probe))));
             if derived != Some(count(at)) {
                 let (first, quantity) = self.names[at];
                 let counted = count(at);

@@ -6,7 +6,7 @@
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_driver::probes::{ProbePlan, ProbeQuantity};
+use warpbound_driver::probes::{ProbeCounters, ProbePlan, ProbeQuantity, WantedCount};
 use warpbound_driver::{
     CounterKind, InstrumentedKernel, Prepared, RunOptions, Session, TimedOptions,
 };
@@ -37,6 +37,8 @@ pub struct ProbedRun {
     pub unexpected: Option<String>,
     /// Values of the counters.
     pub values: Vec<u64>,
+    /// Issues and active lanes of all instructions of the original kernel.
+    pub totals: [u64; 2],
 }
 
 impl ProbedRun {
@@ -137,6 +139,36 @@ impl ProbedKernel<'_> {
         Ok(split)
     }
 
+    /// Decodes the counters of a run, and lists the sums over all instructions that differ from those of the run.
+    ///
+    /// # Errors
+    ///
+    /// The counters are refused.
+    pub fn wrong_totals(
+        &self,
+        session: &Session,
+        launch: &LaunchFile,
+        run: &ProbedRun,
+    ) -> Result<Vec<String>, Diagnostic> {
+        let counters = ProbeCounters {
+            plan: Some(self.instrumented.digest),
+            values: run.values.clone(),
+            ..ProbeCounters::default()
+        };
+        let kernel = self.original.kernel;
+        let decoded = session.decode_counters(kernel, self.plan, &counters, Some(launch))?;
+        let both = [ProbeQuantity::Issues, ProbeQuantity::Lanes];
+        let differ = both
+            .into_iter()
+            .zip(run.totals)
+            .filter_map(|(quantity, total)| {
+                let decoded = decoded.values.get(&WantedCount::Instructions(quantity))?;
+                (*decoded != total)
+                    .then(|| format!("{} decoded {decoded}, counted {total}", quantity.name()))
+            });
+        Ok(differ.collect())
+    }
+
     /// Compares the counters with the counts of the run.
     fn compare(
         &self,
@@ -156,6 +188,15 @@ impl ProbedKernel<'_> {
             };
             of.get(index).copied()
         };
+        let indices = self.original.code.ops.iter().filter_map(|op| {
+            let moved = self.instrumented.moved(op.addr)?;
+            Some(prepared.code.at(moved)?.index())
+        });
+        for index in indices {
+            for (total, of) in run.totals.iter_mut().zip([&counts.issues, &counts.active]) {
+                *total += of.get(index).copied().unwrap_or(0);
+            }
+        }
         let mut compare = |name: String, counted: Option<u64>, value: Option<u64>| {
             if counted != value {
                 run.wrong
@@ -163,6 +204,22 @@ impl ProbedKernel<'_> {
             }
         };
         match self.counters {
+            CounterKind::Probes if !self.plan.sums.is_empty() => {
+                for (number, sum) in self.plan.sums.iter().enumerate() {
+                    let counted = sum.probes.iter().try_fold(0i128, |total, &(at, factor)| {
+                        let probe = self.plan.probes.get(at)?;
+                        let count = count(probe.at, probe.quantity)?;
+                        Some(total + i128::from(factor) * i128::from(count))
+                    });
+                    // In two's complement.
+                    let counted = counted.map(|total| total as u64);
+                    compare(
+                        format!("sum {number}"),
+                        counted,
+                        run.values.get(number).copied(),
+                    );
+                }
+            }
             CounterKind::Probes => {
                 for (number, probe) in self.plan.probes.iter().enumerate() {
                     let name = format!("{} at 0x{:04x}", probe.quantity.name(), probe.at);

@@ -42,11 +42,37 @@ pub struct PaddedCubin {
 ///
 /// The rewriter refuses the file.
 pub fn with_nops(file: &[u8], seed: u64, one_in: u32) -> Result<PaddedCubin, Diagnostic> {
+    let rewriter = CubinRewriter::open(file)?;
+    let kernels = rewriter.code_names();
+    padded(rewriter, &kernels, (seed, one_in, true))
+}
+
+/// Inserts NOPs into the code of one kernel, as [`with_nops`]; on taken edges only if `has_stubs`.
+///
+/// # Errors
+///
+/// The rewriter refuses the file.
+pub fn with_nops_in(
+    file: &[u8],
+    kernel: &str,
+    seed: u64,
+    one_in: u32,
+    has_stubs: bool,
+) -> Result<PaddedCubin, Diagnostic> {
+    let rewriter = CubinRewriter::open(file)?;
+    let kernels = [kernel.to_owned()];
+    padded(rewriter, &kernels, (seed, one_in, has_stubs))
+}
+
+fn padded(
+    mut rewriter: CubinRewriter<'_>,
+    kernels: &[String],
+    (seed, one_in, has_stubs): (u64, u32, bool),
+) -> Result<PaddedCubin, Diagnostic> {
     let mut rng = Rng::with_seed(seed);
-    let mut rewriter = CubinRewriter::open(file)?;
     let (mut nops, mut stubs) = (0, 0);
-    for name in rewriter.code_names() {
-        let code = rewriter.code(&name)?;
+    for name in kernels {
+        let code = rewriter.code(name)?;
         for index in 0..code.len() as u32 {
             let at = CodeAddr(index / 3 * 32 + 8 + index % 3 * 8);
             if rng.u32(0..one_in) == 0 {
@@ -58,7 +84,7 @@ pub fn with_nops(file: &[u8], seed: u64, one_in: u32) -> Result<PaddedCubin, Dia
                 code.insert_before(at, entry, vec![NOP; count])?;
                 nops += count;
             }
-            if rng.u32(0..one_in) == 0 && on_taken_edge(code, at, &mut rng) {
+            if has_stubs && rng.u32(0..one_in) == 0 && on_taken_edge(code, at, &mut rng) {
                 stubs += 1;
             }
         }

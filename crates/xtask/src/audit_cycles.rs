@@ -16,6 +16,7 @@ use warpbound_driver::{
 };
 use warpbound_launch::LaunchFile;
 
+use crate::audit_grids;
 use crate::repository::Repository;
 
 /// Machines, and the chip whose code runs on each.
@@ -90,6 +91,10 @@ fn extent_of(arguments: &[String]) -> anyhow::Result<(Extent, Vec<&str>)> {
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    if let Some(at) = arguments.iter().position(|argument| argument == "--grids") {
+        let rest: Vec<String> = [&arguments[..at], &arguments[at + 1..]].concat();
+        return audit_grids::run(repository, &rest);
+    }
     let (extent, names) = extent_of(arguments)?;
     let mut machines = Vec::new();
     let of_kind: &[(&str, &str)] = match extent.is_gcn3 {

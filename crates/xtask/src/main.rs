@@ -6,6 +6,7 @@
 mod audit;
 mod audit_control_words;
 mod audit_cycles;
+mod audit_grids;
 mod audit_kernels;
 mod audit_loops;
 mod audit_mini;

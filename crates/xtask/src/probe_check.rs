@@ -19,7 +19,8 @@ pub(crate) const HELP: &str = "\
 cargo xtask probe-check [--launches N] [--functional] [--build BUILD] [SOURCE...]
 
 Instruments the repository's kernels in all modes: probes in all blocks, in those that the paper's rule taints, and those
-of a plan; counters in registers, in memory, and sums as the paper's. Runs each launch, without and with time, and
+of a plan, with the launch known and without; counters in registers, in memory, sums with the plan's factors, and sums
+as the paper's. Runs each launch, without and with time, and
 compares each counter with the counts of the same run, the buffers with the expected contents, and the events with the
 issue rules.
 
@@ -28,29 +29,33 @@ issue rules.
   --build BUILD  cubins kernels/built/SOURCE.BUILD.cubin (sm_61)
   --from N       the first launch (0)";
 
-/// Modes: blocks, realisation, counters.
-pub(crate) const MODES: [(ProbedBlocks, ProbeStyle, CounterKind); 8] = [
-    (
-        ProbedBlocks::All,
-        ProbeStyle::Registers,
-        CounterKind::Probes,
-    ),
-    (ProbedBlocks::All, ProbeStyle::Memory, CounterKind::Probes),
-    (ProbedBlocks::All, ProbeStyle::Paper, CounterKind::Sums),
-    (ProbedBlocks::All, ProbeStyle::Registers, CounterKind::Sums),
-    (
-        ProbedBlocks::Tainted,
-        ProbeStyle::Registers,
-        CounterKind::Probes,
-    ),
-    (ProbedBlocks::Tainted, ProbeStyle::Paper, CounterKind::Sums),
-    (
-        ProbedBlocks::Plan,
-        ProbeStyle::Registers,
-        CounterKind::Probes,
-    ),
-    (ProbedBlocks::Plan, ProbeStyle::Memory, CounterKind::Probes),
-];
+/// Modes: blocks, realisation, counters, what is wanted, whether the plan knows the launch.
+pub(crate) const MODES: [Mode; 14] = {
+    use CounterKind::{Probes, Sums};
+    use ProbeMetric::{Activity, Counts};
+    use ProbeStyle::{Memory, Paper, PaperLocal, Registers};
+    use ProbedBlocks::{All, Plan, Tainted};
+    [
+        (All, Registers, Probes, Counts, true),
+        (All, Memory, Probes, Counts, true),
+        (All, Paper, Sums, Counts, true),
+        (All, PaperLocal, Sums, Counts, true),
+        (All, Registers, Sums, Counts, true),
+        (Tainted, Registers, Probes, Counts, true),
+        (Tainted, Paper, Sums, Counts, true),
+        (Plan, Registers, Probes, Counts, true),
+        (Plan, Memory, Probes, Counts, true),
+        // Sums with the plan's factors: in one word where the launch allows, in two, and in memory.
+        (All, Registers, Probes, Activity, true),
+        (Plan, Registers, Probes, Activity, true),
+        (All, Registers, Probes, Activity, false),
+        (Plan, Registers, Probes, Activity, false),
+        (Plan, Memory, Probes, Activity, false),
+    ]
+};
+
+/// Mode of an instrumentation.
+pub(crate) type Mode = (ProbedBlocks, ProbeStyle, CounterKind, ProbeMetric, bool);
 
 /// A kernel with its file.
 pub(crate) struct OwnKernel {
@@ -220,21 +225,24 @@ fn check_kernel(
     let mut total = Total::default();
     for number in launches {
         let launch = (own.reference.launch)(number);
-        for (rule, style, counters) in MODES {
+        for (rule, style, counters, metric, knows_launch) in MODES {
             let name = format!(
-                "{} launch {number}, {} {style:?} {counters:?}",
+                "{} launch {number}, {} {style:?} {counters:?} {}{}",
                 own.reference.kernel,
-                rule.name()
+                rule.name(),
+                metric.name(),
+                if knows_launch { " for the launch" } else { "" }
             );
             let options = InstrumentOptions {
                 style,
                 counters,
-                most_registers: None,
-                fault: None,
+                launch: knows_launch.then(|| launch.clone().into()),
+                ..InstrumentOptions::default()
             };
+            let planned = knows_launch.then_some(&launch);
             let made = own
                 .session
-                .plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts])
+                .plan_for(kernel, planned, rule, vec![metric])
                 .and_then(|plan| {
                     let made = own
                         .session
@@ -260,7 +268,11 @@ fn check_kernel(
                 total.runs += 1;
                 match probed.run(&launch, time) {
                     Ok(run) => {
-                        let problems = run.problems().into_iter().take(3);
+                        let mut found = run.problems();
+                        if counters == CounterKind::Probes {
+                            found.extend(probed.wrong_totals(&own.session, &launch, &run)?);
+                        }
+                        let problems = found.into_iter().take(3);
                         total
                             .problems
                             .extend(problems.map(|problem| format!("{name}: {problem}")));

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
+use warpbound_driver::ProbeOptions;
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{CounterKind, InstrumentOptions, ProbeStyle, TimedOptions};
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime, plain_cycles};
@@ -33,45 +34,34 @@ const PAPER: [(&str, &str, u64); 9] = [
     ("nearest_neighbour", "nearest_few", 1),
 ];
 
-/// Kinds of probes: heading, blocks, realisation, counters, what is wanted.
-const KINDS: [(&str, ProbedBlocks, ProbeStyle, CounterKind); 6] = [
-    (
-        "paper all",
-        ProbedBlocks::All,
-        ProbeStyle::Paper,
-        CounterKind::Sums,
-    ),
-    (
-        "paper tainted",
-        ProbedBlocks::Tainted,
-        ProbeStyle::Paper,
-        CounterKind::Sums,
-    ),
-    (
-        "memory all",
-        ProbedBlocks::All,
-        ProbeStyle::Memory,
-        CounterKind::Sums,
-    ),
-    (
-        "registers all",
-        ProbedBlocks::All,
-        ProbeStyle::Registers,
-        CounterKind::Sums,
-    ),
-    (
-        "registers tainted",
-        ProbedBlocks::Tainted,
-        ProbeStyle::Registers,
-        CounterKind::Sums,
-    ),
-    (
-        "registers plan",
-        ProbedBlocks::Plan,
-        ProbeStyle::Registers,
-        CounterKind::Probes,
-    ),
-];
+/// Kinds of probes: heading, blocks, realisation, counters, whether each probe has a counter, whether the plan knows the
+/// launch.
+const KINDS: [Kind; 9] = {
+    use CounterKind::{Probes, Sums};
+    use ProbeStyle::{Memory, Paper, PaperLocal, Registers};
+    use ProbedBlocks::{All, Plan, Tainted};
+    [
+        ("paper local", All, PaperLocal, Sums, true, true),
+        ("paper all", All, Paper, Sums, true, true),
+        ("paper tainted", Tainted, Paper, Sums, true, true),
+        ("memory all", All, Memory, Sums, true, true),
+        ("registers all", All, Registers, Sums, true, true),
+        ("registers tainted", Tainted, Registers, Sums, true, true),
+        ("registers plan", Plan, Registers, Probes, true, true),
+        ("sums without launch", Plan, Registers, Probes, false, false),
+        ("sums plan", Plan, Registers, Probes, false, true),
+    ]
+};
+
+/// Kind of probes.
+type Kind = (
+    &'static str,
+    ProbedBlocks,
+    ProbeStyle,
+    CounterKind,
+    bool,
+    bool,
+);
 
 /// Cycles of a launch without probes and with each kind; probes of the plan.
 struct Row {
@@ -218,15 +208,18 @@ fn row(own: &OwnKernel, number: u64, timed: &TimedOptions) -> anyhow::Result<Row
         with: [None; KINDS.len()],
         probes: 0,
     };
-    for (kind, (_, rule, style, counters)) in KINDS.into_iter().enumerate() {
-        let plan =
-            own.session
-                .plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Activity])?;
+    for (kind, (_, rule, style, counters, each, knows_launch)) in KINDS.into_iter().enumerate() {
+        let planned = knows_launch.then_some(&launch);
+        let plan_options = ProbeOptions {
+            each,
+            ..ProbeOptions::for_launch(planned, rule, vec![ProbeMetric::Activity])
+        };
+        let plan = own.session.probe_plan(kernel, &plan_options)?;
         let options = InstrumentOptions {
             style,
             counters,
-            most_registers: None,
-            fault: None,
+            launch: planned.map(|launch| launch.clone().into()),
+            ..InstrumentOptions::default()
         };
         let Ok(instrumented) = own
             .session
@@ -244,12 +237,13 @@ fn row(own: &OwnKernel, number: u64, timed: &TimedOptions) -> anyhow::Result<Row
         if let Some(problem) = run.problems().first() {
             bail!("{rule:?} {style:?}: {problem}");
         }
-        if rule == ProbedBlocks::All
+        if counters == CounterKind::Sums
+            && rule == ProbedBlocks::All
             && let [active, all] = run.values[..]
         {
             row.activity = Some(active as f64 / all as f64);
         }
-        if rule == ProbedBlocks::Plan {
+        if rule == ProbedBlocks::Plan && knows_launch {
             row.probes = plan.probes.len();
         }
         if let Some(with) = row.with.get_mut(kind) {

@@ -243,10 +243,10 @@ fn options_without_cycles_are_wrong_usage() {
         }
     }
     let cycles = ["bound", TRANSPOSE, "--cost", "cycles"];
-    let only_warps = run(&[&cycles[..], &["--scope", "block"]].concat()).usage();
+    let scopes = run(&[&cycles[..], &["--scope", "kernel"]].concat()).usage();
     assert!(
-        only_warps.contains("[possible values: warp]"),
-        "{only_warps}"
+        scopes.contains("[possible values: warp, block, sm, grid]"),
+        "{scopes}"
     );
     let no_scoreboard = run(&[&cycles[..], &["--interlock", "scoreboard"]].concat()).usage();
     assert!(no_scoreboard.contains("--interlock"), "{no_scoreboard}");
@@ -334,4 +334,47 @@ fn constants_in_part_of_a_line_miss_a_warm_cache() {
             "{file}: {bound:?}, {simulated}"
         );
     }
+}
+
+/// The bound of a launch: scope, schedulers, shape and terms in JSON, the terms add up, and a larger scope takes longer.
+#[test]
+fn launches_have_bounds() {
+    let launch = ["--launch", "../launches/transpose.transpose.1.toml"];
+    let of = |scope: &str| {
+        let machine = ["--machine", "gtx1080", "--scope", scope];
+        let (code, report) = json(&[&[TRANSPOSE], &launch[..], &machine].concat());
+        assert_eq!(code, Some(0));
+        report["kernels"][0]["cycles"].clone()
+    };
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let mut before = 0;
+    for scope in ["warp", "block", "grid"] {
+        let cycles = of(scope);
+        assert_eq!(cycles["scope"], scope);
+        let bound = number(&cycles["bound"]);
+        assert!(bound > before, "{scope}: {bound}, before {before}");
+        before = bound;
+        let terms = cycles["terms"].as_array().expect("terms").iter();
+        let terms = terms.map(|term| number(&term["cycles"]));
+        assert_eq!(terms.sum::<u64>(), bound);
+        if scope != "warp" {
+            assert_eq!(cycles["schedulers"], "work-conserving");
+            assert_eq!(cycles["launch"]["chain"], "aligned-barriers");
+        }
+    }
+    assert_eq!(of("grid")["launch"]["blocks"], 6);
+    let all = text(&[&[TRANSPOSE], &launch[..], &["--scope", "grid"]].concat());
+    let subject = "the grid of 6 blocks of 8 warps takes at most";
+    assert!(all.contains(subject), "{all}");
+    let limited = |limit| {
+        let cycles = ["bound", TRANSPOSE, "--cost", "cycles", "--scope", "grid"];
+        run(&[&cycles[..], &launch, &["--limit", limit]].concat())
+    };
+    assert_eq!(limited("1s").code, Some(0));
+    let over = limited("1us");
+    assert_eq!(over.code, Some(1));
+    assert!(over.stderr.contains("over the limit"), "{}", over.stderr);
+    limited("soon").usage();
+    let without = reason(&[TRANSPOSE, "--scope", "grid"]);
+    assert!(without.contains("state one with --launch"), "{without}");
 }

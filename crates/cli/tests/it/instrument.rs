@@ -1,5 +1,7 @@
 //! `instrument`, `run` of what it wrote, `decode`: counts of the original code from counters in the rewritten one.
 
+use serde_json::Value;
+
 use crate::support::{run, scratch};
 
 const LUD: &str = "lud_diagonal.sm_61.cubin";
@@ -50,6 +52,46 @@ fn counters_of_another_build_are_refused() {
     let files = ["decode", other, "--plan", &plan, "--counters", &counters];
     let line = run(&files).refusal();
     assert!(line.contains("the plan is for code"), "{line}");
+}
+
+/// As for cubins, of a code object for GCN3: the launch file names the variable of the counters.
+#[test]
+fn counters_of_waves_are_decoded() {
+    for (source, kernel) in [
+        ("reduction", "reduction_tree"),
+        ("nbody_tiles", "nbody_advance"),
+    ] {
+        let file = format!("{source}.gfx803.co");
+        let launch = format!("../launches/{source}.{kernel}.0.toml");
+        let counted = ["metrics", &file, "--launch", &launch, "--format", "json"];
+        let counted: Value = serde_json::from_str(&run(&counted).done()).expect("JSON");
+        let counted = &counted["launches"][0]["total"]["warp_instructions"];
+        assert!(counted.as_u64() > Some(0), "{counted}");
+        for blocks in ["plan", "all"] {
+            let object = scratch(&format!("{source}.{blocks}.co"), "");
+            let stem = object.strip_suffix(".co").expect("its end");
+            let args = ["instrument", &file, "--launch", &launch, "--blocks", blocks];
+            let text = run(&[&args[..], &["-o", &object]].concat()).done();
+            assert!(text.contains("instructions inserted into"), "{text}");
+            let path = |end: &str| format!("{stem}.{end}");
+            let (plan, counters) = (path("plan.json"), path("counters.npy"));
+            for way in [&["--functional"][..], &[]] {
+                let launched = ["run", &object, "--launch", &path("toml")];
+                run(&[&launched[..], way].concat()).done();
+                let files = ["decode", &file, "--plan", &plan, "--counters", &counters];
+                let decoded = run(&[&files[..], &["--format", "json"]].concat()).done();
+                let decoded: Value = serde_json::from_str(&decoded).expect("JSON");
+                let instructions = &decoded["metrics"]["total"]["warp_instructions"];
+                assert_eq!(instructions, counted, "{source} {blocks}: {decoded}");
+            }
+            let header = std::fs::read_to_string(path("h")).expect("it was written");
+            assert!(header.contains("KERNEL_OBJECT"), "{header}");
+        }
+    }
+    let args = ["instrument", "reduction.gfx803.co", "--probe", "paper"];
+    let out = scratch("waves.paper.co", "");
+    let line = run(&[&args[..], &["-o", &out]].concat()).refusal();
+    assert!(line.contains("scalar registers"), "{line}");
 }
 
 /// A file that cannot be written again is refused, and nothing is written.

@@ -249,7 +249,7 @@ impl Session {
 }
 
 /// Loop counts of a warp: per entry, and in total.
-type LoopCounts = (Vec<Option<u64>>, Vec<Option<u64>>);
+pub(super) type LoopCounts = (Vec<Option<u64>>, Vec<Option<u64>>);
 
 /// Bound for the loop counts of a warp.
 #[derive(Clone)]
@@ -466,7 +466,7 @@ impl LoneWarpComparison<'_> {
 }
 
 /// Returns how often a thread of the warp ran each header at most; 0 for loops that were not reached.
-fn loop_counts(seen: &MonitoredRun) -> LoopCounts {
+pub(super) fn loop_counts(seen: &MonitoredRun) -> LoopCounts {
     let of_loop = |most: &Option<HeaderMaximum>| Some(most.map_or(0, |most| most.count));
     let observations = &seen.observations;
     (
@@ -482,14 +482,14 @@ const PHASES: [(Parameter, u64); 2] = [
 ];
 
 /// Returns the values that are set, as text.
-fn set_text(set: &[(Parameter, u64)]) -> String {
+pub(super) fn set_text(set: &[(Parameter, u64)]) -> String {
     let set = set.iter();
     set.map(|(parameter, value)| format!(" {}={value}", parameter.name()))
         .collect()
 }
 
 /// Returns the initial states of the caches that a bound holds for.
-fn states(caches: CacheState) -> &'static [StartCaches] {
+pub(super) fn states(caches: CacheState) -> &'static [StartCaches] {
     match caches {
         CacheState::Any => &[StartCaches::Warm, StartCaches::Cold],
         CacheState::Warm => &[StartCaches::Warm],

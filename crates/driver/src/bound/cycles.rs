@@ -6,8 +6,9 @@ use warpbound_report::CycleBoundReport;
 
 use super::{BoundQuery, past_time_limit};
 use crate::LoneWarp;
-use crate::cycles::CycleOptions;
 use crate::cycles::bound::{CycleBound, report, report_without_machine};
+use crate::cycles::launch_report::{BoundedLaunch, launch_report};
+use crate::cycles::{CycleOptions, LaunchTime, TimeScope};
 
 impl BoundQuery<'_> {
     /// Computes the bound in cycles, if one is asked for.
@@ -17,6 +18,12 @@ impl BoundQuery<'_> {
             Ok(options) => options,
             Err(why) => return Some(report_without_machine(query.caches, &why)),
         };
+        if query.scope != TimeScope::Warp {
+            let bound = self.launch_bound(&options, query.scope, stated);
+            let (prepared, bound_options) = (self.prepared, self.options);
+            let machine = (self.session, &options, query.scope);
+            return Some(launch_report(prepared, machine, bound_options, bound));
+        }
         let bound = self.cycle_bound(&options, stated);
         let assumptions = options.assumptions(self.session, self.options);
         Some(report(self.prepared, &options, bound.as_ref(), assumptions))
@@ -42,6 +49,36 @@ impl BoundQuery<'_> {
         bound.map_err(|why| match self.deadline.is_past() {
             true => past_time_limit(self.options),
             false => why,
+        })
+    }
+
+    /// Computes the bound of the launch in cycles; the error is the reason why there is none.
+    fn launch_bound(
+        &self,
+        options: &CycleOptions,
+        scope: TimeScope,
+        stated: StatedCounts<'_>,
+    ) -> Result<BoundedLaunch, Diagnostic> {
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        let time = LaunchTime::new(
+            self.session,
+            (self.prepared, self.flow),
+            self.knowledge,
+            (self.options, options),
+            scope,
+        )?;
+        let bound = time.bound(stated, effort);
+        let bound = bound.map_err(|why| match self.deadline.is_past() {
+            true => past_time_limit(self.options),
+            false => why,
+        })?;
+        Ok(BoundedLaunch {
+            bound,
+            shape: *time.shape(),
+            chain: time.chain(),
         })
     }
 }

@@ -12,6 +12,7 @@ use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
 use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountSystem;
 use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
 
 use super::split_bound::SplitProgram;
@@ -78,7 +79,7 @@ impl<'a> LoneWarp<'a> {
         };
         let launch = options.launches.only_file();
         let known = (&numbers, cycles.caches);
-        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, launch)?;
+        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, (launch, None))?;
         match &prepared.program {
             Program::Amd(program) => {
                 let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
@@ -185,7 +186,7 @@ pub(crate) fn bound_with_vectors(
     };
     for _ in 0..rounds {
         let costs = time.costs();
-        let solved = solve(flow, inputs, &costs, stated, effort)?;
+        let solved = solve(&flow.counts, inputs, &costs, stated, effort)?;
         let counts = step_counts(inputs, &solved);
         let executions = |node| executions(flow, &solved, node);
         let found = account(&solved, (&costs, &counts), executions, delays, numbers)?;
@@ -225,7 +226,7 @@ pub(crate) fn delays(inputs: &CycleInputs, numbers: &MachineNumbers) -> Result<D
 
 /// Solves the integer program with the costs of the steps.
 pub(super) fn solve(
-    flow: &KernelFlow,
+    counts: &CountSystem,
     inputs: &CycleInputs,
     costs: &PathTime,
     stated: StatedCounts<'_>,
@@ -234,7 +235,7 @@ pub(super) fn solve(
     let steps = inputs.variables.iter().zip(&costs.steps);
     let steps = steps.filter_map(|(var, cost)| Some((*var, cost.as_ref()?.cycles)));
     let by_variable: BTreeMap<_, u64> = steps.collect();
-    let start = flow.counts.variables.iter();
+    let start = counts.variables.iter();
     let start =
         start.map(|counted| matches!(counted, warpbound_simt::counts::CountKind::WarpStart));
     let starts: Vec<bool> = start.collect();
@@ -243,14 +244,14 @@ pub(super) fn solve(
         _ => by_variable.get(&var).copied().map(Cycles),
     };
     let too_large = |_| Diagnostic::new("the costs of the steps are too large to compute with");
-    let mut ipet = Ipet::with_step_costs(&flow.counts, cost, stated).map_err(too_large)?;
+    let mut ipet = Ipet::with_step_costs(counts, cost, stated).map_err(too_large)?;
     for once in &costs.once {
         let nodes = once.nodes.iter();
         let nodes: Vec<_> = nodes
             .map(|&(node, times)| (NodeId(node as u32), times))
             .collect();
         let cost = (once.term.name(), Cycles(once.cycles));
-        ipet.add_limited_cost(&flow.counts, cost, once.most, &nodes)
+        ipet.add_limited_cost(counts, cost, once.most, &nodes)
             .map_err(too_large)?;
     }
     match ipet.solve(effort) {
@@ -359,6 +360,7 @@ pub(crate) fn report(
         machine: Some(options.machine.name.clone()),
         numbers: options.unpublished(),
         schedulers: "any",
+        launch: None,
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
         lines: bound.map_or(Vec::new(), |bound| lines(prepared, bound)),
@@ -367,7 +369,7 @@ pub(crate) fn report(
 }
 
 /// Returns the reason why there is no bound as one clause.
-fn reason(why: &Diagnostic) -> String {
+pub(super) fn reason(why: &Diagnostic) -> String {
     let at = why.location.position.as_ref();
     let at = at.map_or(String::new(), |at| format!("{at}: "));
     let hint = why.hint.as_ref();
@@ -384,6 +386,7 @@ pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> Cy
         milliseconds: None,
         machine: None,
         schedulers: "any",
+        launch: None,
         caches: warpbound_base::Named::name(caches),
         terms: Vec::new(),
         lines: Vec::new(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
 use warpbound_cycles::{
-    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, ScalarLimits, SpaceLimits,
-    TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, ScalarLimits,
+    SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
 };
 use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
@@ -17,7 +17,7 @@ use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
-use super::launch_memory::{LaunchMemory, PageCount, lanes};
+use super::launch_memory::{LaunchMemory, PageCount, ResidentWarps, lanes};
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
@@ -62,6 +62,8 @@ pub struct CycleInputs {
     /// Sectors of the buffers, if they stay in the L2 cache.
     pub(crate) sectors: Option<u64>,
     pub(crate) counted_sectors: Option<u64>,
+    /// Other warps on the GPU.
+    pub(crate) others: OtherWarps,
 }
 
 impl CycleInputs {
@@ -82,6 +84,7 @@ impl CycleInputs {
             lines_may_miss: self.lines_may_miss,
             lines_may_evict: self.lines_may_evict,
             constants_may_miss: self.constants_may_miss,
+            others: self.others,
             translations: self.translations,
             counted_sectors: self.counted_sectors,
         }
@@ -189,7 +192,8 @@ impl Session {
         Ok(facts)
     }
 
-    /// Collects the inputs of the time of a kernel.
+    /// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
+    /// launch.
     ///
     /// # Errors
     ///
@@ -200,7 +204,7 @@ impl Session {
         flow: &KernelFlow,
         classes: &BTreeMap<OpIndex, AccessClass>,
         (numbers, caches): (&MachineNumbers, CacheState),
-        launch: Option<&warpbound_launch::LaunchFile>,
+        (launch, residents): (Option<&warpbound_launch::LaunchFile>, Option<ResidentWarps>),
     ) -> Result<CycleInputs, Diagnostic> {
         let (facts, wave_facts) = self.timing_facts(prepared, flow, numbers)?;
         let bound_launch = match launch {
@@ -211,7 +215,7 @@ impl Session {
         let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
         let memory = bound_launch.as_ref().map(|(launch, memory)| {
             let memory = (memory, accesses_local);
-            LaunchMemory::of(&prepared.code, launch, memory, numbers)
+            LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
         });
         let bound = bound_launch.as_ref().map(|(launch, _)| launch);
         let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
@@ -238,6 +242,10 @@ impl Session {
                 .filter(|memory| memory.fits)
                 .map(|memory| memory.sectors),
             counted_sectors: None,
+            others: match residents {
+                None => OtherWarps::Absent,
+                Some(_) => OtherWarps::FirstOfSm,
+            },
             scalar_loads: BTreeMap::new(),
             splits: None,
             sibling_delay: 0,

@@ -45,21 +45,27 @@ impl LaunchMemory {
         code: &Code,
         launch: &Launch,
         (memory, accesses_local): (&GlobalMemory, bool),
-        numbers: &MachineNumbers,
+        (numbers, residents): (&MachineNumbers, Option<ResidentWarps>),
     ) -> LaunchMemory {
         let buffers = memory.buffers().iter();
         let buffers: Vec<(u64, u64)> = buffers
             .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
             .collect();
-        // The warp is in a slot of the first row of the first SM.
         let lanes = lanes(numbers);
-        let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-        let slots = match accesses_local {
-            true => threads.div_ceil(lanes).max(1),
-            false => 0,
-        };
         let of_warp = u64::from(launch.local).next_multiple_of(4) * lanes;
-        let local = [(LOCAL_AT, LOCAL_AT + slots * of_warp)];
+        let residents = residents.unwrap_or_else(|| {
+            // The warp is in a slot of the first row of the first SM.
+            let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+            ResidentWarps {
+                sms: 1,
+                slots: threads.div_ceil(lanes).max(1),
+                stride: 0,
+            }
+        });
+        let local: Vec<AddressRange> = match accesses_local {
+            true => residents.local_memory(of_warp).collect(),
+            false => Vec::new(),
+        };
         let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
         let line = numbers.slow(Parameter::InstructionLine);
         let code_end = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
@@ -88,6 +94,30 @@ impl LaunchMemory {
                 sectors.sum()
             },
         }
+    }
+}
+
+/// Warp slots that the blocks of a launch may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ResidentWarps {
+    /// SMs.
+    pub(crate) sms: u64,
+    /// Slots used of each.
+    pub(crate) slots: u64,
+    /// Slots of an SM.
+    pub(crate) stride: u64,
+}
+
+impl ResidentWarps {
+    /// Addresses of the local memory of all slots, of `of_warp` bytes each.
+    fn local_memory(self, of_warp: u64) -> impl Iterator<Item = AddressRange> {
+        (0..self.sms).map(move |sm| {
+            let first = LOCAL_AT.saturating_add((sm * self.stride).saturating_mul(of_warp));
+            (
+                first,
+                first.saturating_add(self.slots.saturating_mul(of_warp)),
+            )
+        })
     }
 }
 

@@ -149,7 +149,13 @@ impl SplitProgram<'_> {
             },
             once: Vec::new(),
         };
-        let solved = solve(self.flow, self.inputs, &costs, self.stated, self.effort)?;
+        let solved = solve(
+            &self.flow.counts,
+            self.inputs,
+            &costs,
+            self.stated,
+            self.effort,
+        )?;
         Ok(solved.upper_bound().limit().0)
     }
 }

@@ -72,14 +72,20 @@ fn module_data(image: &Image, kernel: &Kernel) -> String {
     let mut lines: Vec<String> = image
         .variables()
         .iter()
-        .map(|variable| match &variable.location {
+        .filter_map(|variable| match &variable.location {
             VariableLocation::Constant { bank, offset } => {
-                format!("{} {} c[{bank}][{offset}]\n", variable.name, variable.size)
+                let (name, size) = (&variable.name, variable.size);
+                Some(format!("{name} {size} c[{bank}][{offset}]\n"))
             }
             VariableLocation::Global(contents) => {
                 let contents: &[u8] = contents;
-                format!("{} {} {contents:?}\n", variable.name, variable.size)
+                Some(format!(
+                    "{} {} {contents:?}\n",
+                    variable.name, variable.size
+                ))
             }
+            // No analysis reads the contents of a loaded code object.
+            VariableLocation::Loaded(_) => None,
         })
         .collect();
     lines.sort_unstable();

@@ -102,6 +102,7 @@ impl Session {
         let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
             .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
         let target = Target {
+            session: self,
             prepared: &prepared,
             program,
             cfg: &cfg,
@@ -147,6 +148,7 @@ impl Target<'_> {
             counters,
             digest: plan.digest(),
             homes: Vec::new(),
+            shared: 0,
             registers: [kernel.registers, edits.registers],
             instructions: [self.program.instrs.len(), edits.instructions()],
         };

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::Program;
-use warpbound_launch::{GlobalMemory, LOADED_FILE};
+use warpbound_launch::{GlobalMemory, LOADED_FILE, LaunchFile};
 use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbePlan, ProbeQuantity};
 use warpbound_rewrite::gcn::{CodeObjectRewriter, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
 
-use crate::{ProbeCounters, Session};
+use super::counters_launch;
+use crate::{Prepared, ProbeCounters, Session};
 
 /// Bytes of the variable before the counters: the digest of the plan, which the host writes.
 const DIGEST: u64 = 8;
@@ -26,8 +27,12 @@ pub struct InstrumentedWaves {
     pub digest: u64,
     /// Address of the first counter in the loaded file.
     pub address: u64,
-    /// SGPRs with numbers, and VGPRs, that a wave needs.
+    /// Address of the variable, which begins with the digest, in the loaded file, less that of the kernel's descriptor.
+    pub from_descriptor: i64,
+    /// SGPRs with numbers, and VGPRs, that the probes need; a wave has more if the kernel needs more.
     pub registers: (u16, u16),
+    /// Instructions of the kernel before, and those inserted.
+    pub instructions: [usize; 2],
     /// By the address of each instruction of the kernel: where jumps to it lead in the instrumented kernel.
     pub moved: BTreeMap<CodeAddr, CodeAddr>,
 }
@@ -50,25 +55,38 @@ impl Session {
             let message = format!("the plan is for code {}, this is {digest}", plan.code);
             return Err(fail(Diagnostic::new(message)));
         }
+        if !plan.sums.is_empty() {
+            let message = "counters of waves have no sums of several probes";
+            let why =
+                Diagnostic::new(message).hint("make a plan with a counter for each probe: --each");
+            return Err(fail(why));
+        }
         let prepared = self.prepare(kernel)?;
         let (Program::Amd(_), Some(object)) = (&prepared.program, &kernel.code_object) else {
             return Err(fail(Diagnostic::new("the kernel is not for GCN3")));
         };
-        instrument(file, kernel, object.code_address, plan).map_err(fail)
+        let code_address = object.code_address;
+        instrument(file, &prepared, code_address, plan).map_err(fail)
     }
 }
 
 fn instrument(
     file: &[u8],
-    kernel: &Kernel,
+    prepared: &Prepared<'_>,
     code_address: u64,
     plan: &ProbePlan,
 ) -> Result<InstrumentedWaves, Diagnostic> {
+    let kernel = prepared.kernel;
     let mut rewriter = CodeObjectRewriter::open(file)?;
     let outside = || Diagnostic::new("the kernel's code is not in the code section");
     let shift = code_address.checked_sub(rewriter.code_address());
     let shift = shift.and_then(|shift| u32::try_from(shift).ok());
     let shift = shift.ok_or_else(outside)?;
+    if !plan.sums.is_empty() {
+        let message = "sums of probes are for code of Maxwell and Pascal";
+        let hint = "make the plan with a counter for each probe";
+        return Err(Diagnostic::new(message).hint(hint));
+    }
     let mut points: BTreeMap<CodeAddr, BTreeSet<Increment>> = BTreeMap::new();
     for (counter, probe) in plan.probes.iter().enumerate() {
         let increment = Increment {
@@ -82,9 +100,10 @@ fn instrument(
         let at = CodeAddr(probe.at.saturating_add(shift));
         points.entry(at).or_default().insert(increment);
     }
+    let counters = plan.probes.len();
     let placed = rewriter.add_probes(&ScalarProbes {
         kernel: kernel.name.to_string(),
-        counters: plan.probes.len(),
+        counters,
         first_byte: DIGEST,
         points,
     })?;
@@ -94,29 +113,37 @@ fn instrument(
     let kernels = new.kernels()?;
     let new = kernels.iter().find(|new| new.name == kernel.name);
     let object = new.and_then(|new| new.code_object.as_ref());
-    let start = object
-        .map(|object| object.code_address)
-        .ok_or_else(outside)?;
+    let object = object.ok_or_else(outside)?;
     let text = CodeObjectRewriter::open(&bytes)?.code_address();
-    let new_shift = start
-        .checked_sub(text)
-        .and_then(|shift| u32::try_from(shift).ok());
+    let new_shift = object.code_address.checked_sub(text);
+    let new_shift = new_shift.and_then(|shift| u32::try_from(shift).ok());
     let new_shift = new_shift.ok_or_else(outside)?;
     let moved = places.into_iter().filter_map(|(old, (label, _))| {
         let old = old.0.checked_sub(shift)?;
         Some((CodeAddr(old), CodeAddr(label.0.checked_sub(new_shift)?)))
     });
+    let before = prepared.code.ops.len();
     Ok(InstrumentedWaves {
-        counters: plan.probes.len(),
+        counters,
         digest: plan.digest(),
         address: placed.address,
+        from_descriptor: (placed.address.wrapping_sub(DIGEST))
+            .wrapping_sub(object.descriptor_address)
+            .cast_signed(),
         registers: placed.registers,
+        instructions: [before, placed.inserted],
         moved: moved.collect(),
         bytes,
     })
 }
 
 impl InstrumentedWaves {
+    /// Returns the launch with the variable of the counters: the digest and zeros, written to `output` at the end if
+    /// given.
+    pub fn launch(&self, launch: &LaunchFile, output: Option<String>) -> LaunchFile {
+        counters_launch(launch, self.digest, self.counters, output)
+    }
+
     /// Returns the counters at the end of a run: they are in the memory of the loaded file.
     ///
     /// # Errors
@@ -133,9 +160,8 @@ impl InstrumentedWaves {
         let words = words.ok_or_else(|| Diagnostic::new("the memory has no counters"))?;
         Ok(ProbeCounters {
             plan: Some(self.digest),
-            code: None,
-            names: Vec::new(),
             values: words.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+            ..ProbeCounters::default()
         })
     }
 }

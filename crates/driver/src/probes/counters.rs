@@ -11,15 +11,20 @@ pub struct ProbeCounters {
     pub plan: Option<u64>,
     /// Digest of the code that was instrumented, if the file states it.
     pub code: Option<String>,
-    /// Block and quantity of each value, if the file states them.
-    pub names: Vec<(u32, String)>,
-    /// Values in the order of the plan's probes.
+    /// Digest of the launch that was measured ([`super::launch_digest`]), if the file states it.
+    pub launch: Option<String>,
+    /// Names of the values, if the file states them: [`ProbePlan::counter_name`].
+    pub names: Vec<String>,
+    /// Values in the order of the plan's counters; sums in two's complement.
     pub values: Vec<u64>,
+    /// Whether a sum over parts of the launch exceeds 64 bits as a count, or as a number with a sign.
+    pub exceeds: [bool; 2],
 }
 
 impl ProbeCounters {
-    /// Parses the text of a file of values: lines `0xADDRESS,issues|lanes,VALUE`, after lines `plan,DIGEST` and
-    /// `code,DIGEST`; empty lines and those that begin with `#` are skipped.
+    /// Parses the text of a file of values: lines `0xADDRESS,issues|lanes,VALUE` or `sum,NUMBER,VALUE`, after lines
+    /// `plan,DIGEST`, `code,DIGEST` and perhaps `launch,DIGEST`; empty lines and those that begin with `#` are skipped. The
+    /// values of sums may be negative.
     ///
     /// # Errors
     ///
@@ -37,10 +42,18 @@ impl ProbeCounters {
                     counters.plan = Some(digest);
                 }
                 ["code", digest] => counters.code = Some(digest.to_owned()),
+                ["launch", digest] => counters.launch = Some(digest.to_owned()),
+                ["sum", number, text] => {
+                    let number: usize = number.parse().map_err(|_| fail())?;
+                    let value = text.parse::<i64>().map(|value| value as u64);
+                    let value = value.or_else(|_| text.parse::<u64>());
+                    counters.names.push(format!("sum,{number}"));
+                    counters.values.push(value.map_err(|_| fail())?);
+                }
                 [at, quantity, value] => {
                     let at = at.strip_prefix("0x").unwrap_or(at);
                     let at = u32::from_str_radix(at, 16).map_err(|_| fail())?;
-                    counters.names.push((at, quantity.to_owned()));
+                    counters.names.push(format!("0x{at:04x},{quantity}"));
                     counters.values.push(value.parse().map_err(|_| fail())?);
                 }
                 _ => return Err(fail()),
@@ -57,8 +70,15 @@ impl ProbeCounters {
     /// Returns the text of a CSV file of values of a plan's counters.
     pub fn to_csv(plan: &ProbePlan, values: &[u64]) -> String {
         let mut text = format!("code,{}\nplan,{:016x}\n", plan.code, plan.digest());
-        for (probe, value) in plan.probes.iter().zip(values) {
-            text += &format!("0x{:04x},{},{value}\n", probe.at, probe.quantity.name());
+        if let Some(launch) = &plan.launch {
+            text += &format!("launch,{launch}\n");
+        }
+        for (slot, &value) in values.iter().enumerate().take(plan.counters()) {
+            let name = plan.counter_name(slot);
+            text += &match plan.sums.is_empty() {
+                true => format!("{name},{value}\n"),
+                false => format!("{name},{}\n", value as i64),
+            };
         }
         text
     }
@@ -95,9 +115,10 @@ impl ProbeCounters {
             counters.plan = Some(*digest);
             counters.values.resize(values.len(), 0);
             for (sum, value) in counters.values.iter_mut().zip(values) {
-                *sum = sum
-                    .checked_add(*value)
-                    .ok_or_else(|| Diagnostic::new("a sum of counters exceeds 64 bits"))?;
+                let [count, signed] = &mut counters.exceeds;
+                *count |= sum.checked_add(*value).is_none();
+                *signed |= (*sum as i64).checked_add(*value as i64).is_none();
+                *sum = sum.wrapping_add(*value);
             }
         }
         Ok(counters)
@@ -121,14 +142,22 @@ impl ProbeCounters {
             let message = format!("the counters are of plan {of:016x}, this is {digest:016x}");
             return Err(Diagnostic::new(message));
         }
-        if self.values.len() != plan.probes.len() {
-            let (have, need) = (self.values.len(), plan.probes.len());
+        let launches = self.launch.as_ref().zip(plan.launch.as_ref());
+        if let Some((of, planned)) = launches.filter(|(of, planned)| of != planned) {
+            let message = format!("the counters are of launch {of}, the plan is for {planned}");
+            return Err(Diagnostic::new(message));
+        }
+        if self.exceeds[usize::from(!plan.sums.is_empty())] {
+            return Err(Diagnostic::new("a sum of counters exceeds 64 bits"));
+        }
+        if self.values.len() != plan.counters() {
+            let (have, need) = (self.values.len(), plan.counters());
             let message = format!("there are {have} counters, the plan has {need}");
             return Err(Diagnostic::new(message));
         }
-        for ((at, quantity), probe) in self.names.iter().zip(&plan.probes) {
-            if *at != probe.at || quantity != probe.quantity.name() {
-                let message = format!("the plan has no counter of {quantity} at 0x{at:04x} there");
+        for (slot, name) in self.names.iter().enumerate() {
+            if *name != plan.counter_name(slot) {
+                let message = format!("the plan has no counter {name} as its number {slot}");
                 return Err(Diagnostic::new(message));
             }
         }

@@ -11,7 +11,7 @@ use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbeQuantity, WantedCount};
 use warpbound_report::{DecodedReport, DecodedValue, ProbePlan};
 
-use super::{PlannedKernel, ProbeCounters, launched};
+use super::{PlannedKernel, ProbeCounters, launch_digest, launched};
 use crate::block_counts::{BlockCount, BlockCounts};
 use crate::metrics::{MetricsBasis, metrics_with};
 use crate::{BoundOptions, Session};
@@ -87,6 +87,10 @@ impl Session {
         let metrics = || metrics_with(&prepared, &decoded.blocks, plan.warp_width, &basis);
         let values = decoded.values.iter().map(|(of, &value)| DecodedValue {
             count: name_of(of),
+            block: match of {
+                WantedCount::Block(at, quantity) => Some((*at, *quantity)),
+                WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
+            },
             source: match of {
                 WantedCount::Block(at, _) => prepared.source(CodeAddr(*at)),
                 WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
@@ -97,7 +101,7 @@ impl Session {
             schema: DecodedReport::SCHEMA,
             kernel: kernel.demangled(),
             code: plan.code.clone(),
-            counters: plan.probes.len(),
+            counters: plan.counters(),
             values: values.collect(),
             metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
         })
@@ -115,7 +119,7 @@ impl PlannedKernel<'_> {
             })
         });
         let claimed = MeasurementPlan {
-            probes: (0..plan.probes.len()).collect(),
+            probes: (0..plan.counters()).collect(),
             derivations: derivations.collect::<Result<Vec<_>, Diagnostic>>()?,
         };
         verify_plan(&self.problem_of(plan)?, &claimed)
@@ -144,7 +148,14 @@ impl PlannedKernel<'_> {
                 let message = "the plan is for no single launch, so that of the counters is needed";
                 return Err(Diagnostic::new(message).hint("give --launch"));
             }
-            let value = derivation.value(known, |slot| counters.get(slot).copied());
+            let value = derivation.value(known, |slot| {
+                let counter = counters.get(slot).copied()?;
+                Some(match plan.sums.is_empty() {
+                    true => i128::from(counter),
+                    // Sums are in two's complement.
+                    false => i128::from(counter as i64),
+                })
+            });
             let value = value.ok_or_else(|| {
                 let of = name_of(&derived.of);
                 Diagnostic::new(format!(
@@ -171,7 +182,7 @@ impl PlannedKernel<'_> {
 }
 
 /// Parses factors.
-fn factors(terms: &[(usize, String)]) -> Result<Vec<(usize, Multiplier)>, Diagnostic> {
+pub(super) fn factors(terms: &[(usize, String)]) -> Result<Vec<(usize, Multiplier)>, Diagnostic> {
     let factor = |(at, text): &(usize, String)| {
         let factor = text.parse::<Multiplier>();
         let factor = factor.map_err(|_| Diagnostic::new(format!("{text:?} is no factor")))?;
@@ -198,6 +209,13 @@ fn starts(plan: &ProbePlan, launch: Option<&LaunchFile>) -> Result<[Option<u64>;
     let differs = |planned: Option<u64>, now| planned.is_some() && planned != now;
     if differs(plan.warps, warps) || differs(plan.threads, threads) {
         return Err(Diagnostic::new("the plan is for a launch of another size"));
+    }
+    let digest = launch_digest(launch);
+    if let Some(planned) = plan.launch.as_ref().filter(|of| **of != digest) {
+        let message = format!("the plan is for launch {planned}, this is {digest}");
+        let hint =
+            "its parameters or the contents of its buffers differ; make a plan for this launch";
+        return Err(Diagnostic::new(message).hint(hint));
     }
     Ok([warps, threads])
 }

@@ -220,8 +220,13 @@ impl<'a> Chain<'a> {
     ) -> Result<CycleInputs, Diagnostic> {
         let known = (numbers, caches);
         let (prepared, flow) = (self.prepared, self.flow);
-        self.session
-            .cycle_inputs(prepared, flow, self.classes, known, Some(self.launch))
+        self.session.cycle_inputs(
+            prepared,
+            flow,
+            self.classes,
+            known,
+            (Some(self.launch), None),
+        )
     }
 }
 

@@ -2,16 +2,19 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
-use warpbound_load::{CodeObjectKernel, GcnDescriptor, Image, Kernel, LoadedFile, LoadedSegment};
+use warpbound_load::{
+    CodeObjectKernel, GcnDescriptor, Image, Kernel, LoadedFile, LoadedSegment, VariableLocation,
+    demangle,
+};
 
 use super::entry::WaveEntry;
 use super::kernarg::{self, DynamicShared, HiddenValues};
 use super::packet::{self, PacketFacts};
 use super::{LANES, aperture, words};
-use crate::buffers;
-use crate::file::LaunchFile;
+use crate::file::{LaunchFile, PointerLocation};
 use crate::launch::{Launch, PathOrder};
 use crate::memory::GlobalMemory;
+use crate::{buffers, pointers};
 
 /// Alignment of the scratch of a lane in bytes: the scratch of a wave is a multiple of 1 KiB.
 const SCRATCH_ALIGNMENT: u32 = 16;
@@ -95,13 +98,45 @@ fn check_file(file: &LaunchFile) -> Result<(), String> {
             return Err(format!("the grid has 2^32 work-items or more along {axis}"));
         }
     }
-    match file.variables.first() {
-        Some(variable) => Err(format!(
-            "variable {}: variables are not supported on AMD's GPUs; pass a buffer",
-            variable.name
-        )),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Gives the variables that the launch names their contents; the loaded file is the last buffer.
+fn set_variables(
+    image: &Image,
+    file: &LaunchFile,
+    memory: &mut GlobalMemory,
+) -> Result<(), String> {
+    for (number, given) in file.variables.iter().enumerate() {
+        let (name, size) = (&given.name, given.buffer.bytes.len());
+        let all = image.variables().iter();
+        let mut named = all.filter(|v| *v.name == **name || demangle(&v.name) == **name);
+        let Some(variable) = named.next() else {
+            return Err(format!("the module has no variable {name}"));
+        };
+        if named.next().is_some() {
+            return Err(format!("several variables of the module are called {name}"));
+        }
+        if size > variable.size as usize {
+            return Err(format!(
+                "variable {name} has {} bytes, the launch gives it {size}",
+                variable.size
+            ));
+        }
+        let location = PointerLocation::Variable(number);
+        let bytes = pointers::with_pointers(&given.buffer.bytes, location, file, memory);
+        let range = match variable.location {
+            VariableLocation::Loaded(at) => usize::try_from(at).ok().and_then(|start| {
+                let end = start.checked_add(variable.size as usize)?;
+                Some(start..end)
+            }),
+            _ => None,
+        };
+        if !range.is_some_and(|range| memory.add_inner(name, range, &bytes)) {
+            return Err(format!("variable {name} lies outside the code object"));
+        }
     }
+    Ok(())
 }
 
 /// Bytes of scratch of a lane.
@@ -178,6 +213,7 @@ impl Addresses {
                 ));
             }
         }
+        set_variables(image, file, memory)?;
         let hidden = HiddenValues {
             block: file.block,
             grid: file.grid,

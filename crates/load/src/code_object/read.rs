@@ -19,6 +19,7 @@ use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::line::{self, LineTable};
 use crate::metadata::Param;
+use crate::variable;
 
 /// OS ABI of the files of AMD's compute stack (`ELFOSABI_AMDGPU_HSA`).
 const HSA: u8 = 64;
@@ -114,6 +115,7 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
     }
     if linkage == Linkage::Executable {
         image.loaded_file = Some(loaded::read(file, elf)?);
+        image.variables = variable::read_loaded_variables(elf);
     }
     let relocations = elf.relocations();
     let lines = line::read(elf, &relocations).unwrap_or_else(|diagnostic| {

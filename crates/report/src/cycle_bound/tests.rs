@@ -16,6 +16,7 @@ fn cycles() -> CycleBoundReport {
         milliseconds: Some(0.0041),
         machine: Some("gtx1080".to_owned()),
         schedulers: "any",
+        launch: None,
         caches: "any",
         terms: terms
             .map(|(name, cycles)| CycleTerm { name, cycles })

@@ -49,6 +49,8 @@ pub struct ScalarProbesPlaced {
     pub bytes: u64,
     /// Probes that save SCC.
     pub scc_saved: usize,
+    /// Number of inserted instructions.
+    pub inserted: usize,
     /// Registers that a wave needs: SGPRs with numbers, and VGPRs.
     pub registers: (u16, u16),
 }
@@ -86,6 +88,9 @@ impl CodeObjectRewriter<'_> {
         let kernel = kernel.ok_or_else(|| {
             Diagnostic::new("the code object has no such kernel").in_kernel(&*probes.kernel)
         })?;
+        if probes.counters == 0 && probes.points.is_empty() {
+            return self.add_empty_variable(probes.first_byte);
+        }
         check_registers(&self.program)?;
         check_separation(self)?;
         let counters = probes.points.values().flatten().map(|inc| inc.counter + 1);
@@ -95,7 +100,7 @@ impl CodeObjectRewriter<'_> {
         let address = self.add_variable(VARIABLE, bytes)?;
         let address = address.saturating_add(probes.first_byte);
         let live = scc::live_before(&self.program);
-        let mut scc_saved = 0;
+        let (mut scc_saved, mut inserted) = (0, 0);
         for (at, increments) in &probes.points {
             let index = self.program.index_of(*at);
             let is_live = index
@@ -103,20 +108,41 @@ impl CodeObjectRewriter<'_> {
                 .copied()
                 .unwrap_or(true);
             scc_saved += usize::from(is_live);
-            let body = registers.body(increments, is_live);
-            self.insert_before(*at, whole(body)?)?;
+            let body = whole(registers.body(increments, is_live))?;
+            inserted += body.len();
+            self.insert_before(*at, body)?;
         }
         for at in ends(self, &kernel)? {
-            self.insert_before(at, registers.flush(address)?)?;
+            let flush = registers.flush(address)?;
+            inserted += flush.len();
+            self.insert_before(at, flush)?;
         }
-        self.insert_at_start(&kernel, whole(registers.start())?)?;
+        let start = whole(registers.start())?;
+        inserted += start.len();
+        self.insert_at_start(&kernel, start)?;
         self.require_registers(registers.needed.0, registers.needed.1);
         Ok(ScalarProbesPlaced {
             variable: VARIABLE,
             address,
             bytes,
             scc_saved,
+            inserted,
             registers: registers.needed,
+        })
+    }
+}
+
+impl CodeObjectRewriter<'_> {
+    /// Adds the variable of a kernel without probes, whose code stays.
+    fn add_empty_variable(&mut self, bytes: u64) -> Result<ScalarProbesPlaced, Diagnostic> {
+        let address = self.add_variable(VARIABLE, bytes)?;
+        Ok(ScalarProbesPlaced {
+            variable: VARIABLE,
+            address: address.saturating_add(bytes),
+            bytes,
+            scc_saved: 0,
+            inserted: 0,
+            registers: (0, 0),
         })
     }
 }

@@ -6,7 +6,7 @@ use warpbound_base::Diagnostic;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::nvidia::SassProgram;
 
-use super::{Increment, ProbeRequest, ProbeStyle, ProbedCode, ProbedQuantity};
+use super::{CounterRange, Increment, ProbeRequest, ProbeStyle, ProbedCode, ProbedQuantity};
 use crate::register_set::RegisterSet;
 
 /// Place of a counter while a thread runs.
@@ -14,6 +14,8 @@ use crate::register_set::RegisterSet;
 pub enum CounterHome {
     /// General register of the thread.
     Register(u8),
+    /// Two general registers, this and the next one.
+    Pair(u8),
     /// The variable.
     Memory,
 }
@@ -33,24 +35,38 @@ pub(super) struct Allocation {
     pub(super) homes: Vec<CounterHome>,
     /// Mask of the lanes below.
     pub(super) lanes_below: Option<u8>,
+    /// Address of the warp's shared memory, and a register that holds 1.
+    pub(super) shared: Option<[u8; 2]>,
     /// Pair with the address of the variable.
     pub(super) address: Option<u8>,
     /// Pair with the number that is added to the variable; the upper register holds zero.
     pub(super) value: Option<u8>,
     /// Number that the value register holds from the beginning to the end; `None` if probes write it.
     pub(super) constant_value: Option<u32>,
+    /// Upper half of that number.
+    pub(super) constant_high: u32,
     /// By point: two registers that the probe may write.
     pub(super) temporaries: BTreeMap<OpIndex, [u8; 2]>,
     /// By point: a predicate that the probe may write; without one it computes with masks.
     pub(super) predicates: BTreeMap<OpIndex, u8>,
-    /// By exit: pairs that the flush may write, the first for the address.
-    pub(super) flush_pairs: BTreeMap<OpIndex, Vec<u8>>,
+    /// By exit: registers that the flush may write.
+    pub(super) flush_pairs: BTreeMap<OpIndex, FlushPairs>,
     /// Scoreboard of the probes.
     pub(super) scoreboard: u8,
     /// Whether no instruction of the program sets that scoreboard.
     pub(super) is_scoreboard_own: bool,
     /// Greatest register of the probes.
     greatest: Option<u8>,
+}
+
+/// Pairs of registers that a flush may write.
+pub(super) struct FlushPairs {
+    /// Pair for the address of the variable.
+    pub(super) address: u8,
+    /// Pairs for counters that have one register each.
+    pub(super) values: Vec<u8>,
+    /// Whether operations in flight may use them, protected by scoreboards.
+    pub(super) waits: bool,
 }
 
 /// Pairs for values of a flush at most, each with a scoreboard.
@@ -73,9 +89,11 @@ impl Allocation {
         let mut allocation = Allocation {
             homes: vec![CounterHome::Memory; request.counters],
             lanes_below: None,
+            shared: None,
             address: None,
             value: None,
             constant_value: None,
+            constant_high: 0,
             temporaries: BTreeMap::new(),
             predicates: BTreeMap::new(),
             flush_pairs: BTreeMap::new(),
@@ -91,7 +109,10 @@ impl Allocation {
         };
         let has_leaders =
             request.style == ProbeStyle::Paper || points.values().any(|of| issues(of));
-        if has_leaders {
+        if request.style == ProbeStyle::PaperLocal {
+            let any = u16::from(u8::MAX);
+            allocation.shared = Some([unused.one(any)?, unused.one(any)?]);
+        } else if has_leaders {
             allocation.lanes_below = Some(unused.one(u16::from(u8::MAX))?);
         }
         allocation.choose_predicates(probed, points);
@@ -110,8 +131,10 @@ impl Allocation {
             let guarded = points
                 .keys()
                 .all(|at| allocation.predicates.contains_key(at));
-            let is_constant = weights.len() == 1 && guarded && request.style != ProbeStyle::Paper;
+            let is_constant = weights.len() == 1 && guarded && !request.style.by_leader();
             allocation.constant_value = weights.first().copied().filter(|_| is_constant);
+            let constant = allocation.constant_value;
+            allocation.constant_high = constant.map_or(0, |weight| request.high(weight));
         }
         allocation.choose_temporaries(probed, points, &mut unused)?;
         allocation.choose_flush_pairs(probed, exits, &mut unused)?;
@@ -125,10 +148,10 @@ impl Allocation {
         before.max(own)
     }
 
-    /// Whether a counter is in a register.
+    /// The register, or the lower one of the pair, of a counter.
     pub(super) fn register_of(&self, counter: usize) -> Option<u8> {
         match self.homes.get(counter) {
-            Some(CounterHome::Register(register)) => Some(*register),
+            Some(CounterHome::Register(register) | CounterHome::Pair(register)) => Some(*register),
             _ => None,
         }
     }
@@ -140,7 +163,11 @@ impl Allocation {
     ) {
         for &at in points.keys() {
             let is_free = |&pred: &u8| probed.liveness.is_free(at, Cell::pred(pred));
-            if let Some(pred) = (0..7).find(is_free) {
+            let named = named_in_block(probed, at);
+            // One that the block does not name is free up to its end.
+            let unnamed = |&pred: &u8| is_free(&pred) && !named.has_predicate(pred);
+            let found = (0..7).find(unnamed).or_else(|| (0..7).find(is_free));
+            if let Some(pred) = found {
                 self.predicates.insert(at, pred);
             }
         }
@@ -156,6 +183,9 @@ impl Allocation {
             return Ok(());
         }
         let limit = inputs.request.most_registers.max(inputs.probed.registers);
+        if inputs.request.range == CounterRange::Double && !carries_everywhere(inputs) {
+            return Ok(());
+        }
         let mut counters: Vec<usize> = (0..self.homes.len()).collect();
         let weight = |counter: usize| {
             let all = inputs.points.values().flat_map(|of| of.iter());
@@ -172,11 +202,14 @@ impl Allocation {
             limit
         };
         for counter in counters {
-            if unused.left(limit) == 0 {
-                break;
-            }
-            if let Some(home) = self.homes.get_mut(counter) {
-                *home = CounterHome::Register(unused.one(limit)?);
+            let home = match inputs.request.range {
+                CounterRange::Double => unused.pair_below(limit).map(CounterHome::Pair),
+                _ if unused.left(limit) == 0 => None,
+                _ => Some(CounterHome::Register(unused.one(limit)?)),
+            };
+            let Some(home) = home else { break };
+            if let Some(slot) = self.homes.get_mut(counter) {
+                *slot = home;
             }
         }
         Ok(())
@@ -197,7 +230,11 @@ impl Allocation {
                     && !unused.is_taken(register)
                     && probed.liveness.is_free(at, Cell::gpr(register))
             };
-            let mut found: Vec<u8> = (0..top).filter(is_free).take(2).collect();
+            let named = named_in_block(probed, at);
+            let mut found: Vec<u8> = (0..top).filter(is_free).collect();
+            // Those that the block does not name are free up to its end.
+            found.sort_by_key(|&register| named.has_general(register));
+            found.truncate(2);
             for index in 0..2 - found.len() {
                 if own.len() <= index {
                     own.push(unused.one(u16::from(u8::MAX))?);
@@ -219,39 +256,79 @@ impl Allocation {
         exits: &[OpIndex],
         unused: &mut Unused,
     ) -> Result<(), Diagnostic> {
-        let in_registers = self
-            .homes
-            .iter()
-            .filter(|&&home| home != CounterHome::Memory);
-        let wanted = 1 + in_registers.count().min(FLUSH_PAIRS);
-        if wanted == 1 {
+        let count =
+            |of: fn(&CounterHome) -> bool| self.homes.iter().filter(|home| of(home)).count();
+        let single = count(|home| matches!(home, CounterHome::Register(_)));
+        if single + count(|home| matches!(home, CounterHome::Pair(_))) == 0 {
             return Ok(());
         }
+        let wanted = 1 + single.min(FLUSH_PAIRS);
         let mut own: Vec<u8> = Vec::new();
         for &at in exits {
             let unprotected = probed.liveness.unprotected_before(at);
+            let in_flight = probed.liveness.in_flight_before(at);
             let is_free = |register: u8| {
                 probed.liveness.used().has_general(register)
                     && register != 1
                     && !unused.is_taken(register)
                     && !unprotected.has_general(register)
             };
+            let is_idle =
+                |&pair: &u8| !in_flight.has_general(pair) && !in_flight.has_general(pair + 1);
             let top = probed.registers.min(254) as u8;
             let pairs = (0..top / 2).map(|half| 2 * half);
-            let mut found: Vec<u8> = pairs
-                .filter(|&pair| is_free(pair) && is_free(pair + 1))
-                .take(wanted)
-                .collect();
-            for index in 0..2_usize.saturating_sub(found.len()) {
+            let free = pairs.filter(|&pair| is_free(pair) && is_free(pair + 1));
+            let (idle, busy): (Vec<u8>, Vec<u8>) = free.partition(is_idle);
+            let waits = idle.len() < wanted.min(2);
+            let mut found = idle;
+            if waits {
+                found.extend(busy);
+            }
+            found.truncate(wanted);
+            for index in 0..wanted.min(2).saturating_sub(found.len()) {
                 if own.len() <= index {
                     own.push(unused.pair()?);
                 }
                 found.extend(own.get(index));
             }
-            self.flush_pairs.insert(at, found);
+            if let [address, values @ ..] = found.as_slice() {
+                let pairs = FlushPairs {
+                    address: *address,
+                    values: values.to_vec(),
+                    waits,
+                };
+                self.flush_pairs.insert(at, pairs);
+            }
         }
         Ok(())
     }
+}
+
+/// Registers that the instructions of the block from `at` on name.
+fn named_in_block(probed: &ProbedCode<'_>, at: OpIndex) -> RegisterSet {
+    let blocks = &probed.cfg.space.blocks;
+    let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
+        return RegisterSet::ALL;
+    };
+    let ops = block.ops().filter_map(|at| probed.code.get(at));
+    let cells = ops.flat_map(|op| {
+        let reads = op.reads.iter().copied().chain(op.condition.cells());
+        reads.chain(op.writes.iter().copied())
+    });
+    cells.collect()
+}
+
+/// Whether no instruction reads the condition code of one before a probe after it.
+fn carries_everywhere(inputs: &AllocationInputs<'_>) -> bool {
+    let mut points = inputs.points.keys();
+    points.all(|&at| is_carry_free(inputs.probed, at))
+}
+
+/// Whether a probe before `at` may write the condition code.
+pub(super) fn is_carry_free(probed: &ProbedCode<'_>, at: OpIndex) -> bool {
+    let liveness = probed.liveness;
+    !liveness.live_before(at).contains(Cell::CC)
+        && !liveness.in_flight_before(at).contains(Cell::CC)
 }
 
 /// Returns a scoreboard that no instruction of the program sets, if there is one, or else the last.
@@ -321,12 +398,17 @@ impl Unused {
 
     /// Two consecutive registers, the first of even number.
     pub(super) fn pair(&mut self) -> Result<u8, Diagnostic> {
-        let pairs = (0..127).map(|half| 2 * half);
+        self.pair_below(254).ok_or_else(none_left)
+    }
+
+    /// Two consecutive registers below a limit, the first of even number.
+    fn pair_below(&mut self, limit: u16) -> Option<u8> {
+        let pairs = (0..limit.min(254) as u8 / 2).map(|half| 2 * half);
         let mut free = pairs.filter(|&pair| self.is_unused(pair) && self.is_unused(pair + 1));
-        let pair = free.next().ok_or_else(none_left)?;
+        let pair = free.next()?;
         self.take(pair);
         self.take(pair + 1);
-        Ok(pair)
+        Some(pair)
     }
 }
 

@@ -9,8 +9,8 @@ use warpbound_isa::instr::Guard;
 use super::allocation::Allocation;
 use super::sequence::{ProbeInstr, Sequence};
 use super::{
-    Increment, PREDICATE_LATENCY, ProbeFault, ProbeStyle, ProbedCode, ProbedQuantity,
-    REGISTER_LATENCY, at_op,
+    CounterRange, Increment, PREDICATE_LATENCY, ProbeFault, ProbeRequest, ProbeStyle, ProbedCode,
+    ProbedQuantity, REGISTER_LATENCY, at_op,
 };
 
 /// Choice of the lane in which a probe counts for the warp.
@@ -25,7 +25,7 @@ enum Leader {
 /// Returns the instructions of the probe before `at`.
 pub(super) fn probe(
     probed: &ProbedCode<'_>,
-    style: ProbeStyle,
+    request: &ProbeRequest,
     allocation: &Allocation,
     at: OpIndex,
     increments: &BTreeSet<Increment>,
@@ -37,6 +37,7 @@ pub(super) fn probe(
     let mut body = Body {
         sequence: Sequence::new(probed.program.arch(), Guard::ALWAYS),
         probed,
+        request,
         allocation,
         at,
         ballot,
@@ -46,7 +47,16 @@ pub(super) fn probe(
         held: false,
     };
     let of = |quantity| increments.iter().filter(move |i| i.quantity == quantity);
-    let by_leader = style == ProbeStyle::Paper;
+    let by_leader = request.style.by_leader();
+    if request.style == ProbeStyle::PaperLocal {
+        let lanes: Vec<Increment> = of(ProbedQuantity::Lanes).copied().collect();
+        let leader = body.choose_in_shared_memory()?;
+        body.count_population(&lanes, leader)?;
+        for increment in of(ProbedQuantity::Issues) {
+            body.count_once(increment, leader)?;
+        }
+        return body.finish();
+    }
     let has_leader = by_leader || of(ProbedQuantity::Issues).next().is_some();
     let voted = if has_leader {
         Some(body.sequence.ballot(ballot)?)
@@ -76,6 +86,7 @@ pub(super) fn probe(
 struct Body<'a> {
     sequence: Sequence,
     probed: &'a ProbedCode<'a>,
+    request: &'a ProbeRequest,
     allocation: &'a Allocation,
     at: OpIndex,
     /// Register with the mask of the active lanes.
@@ -98,10 +109,7 @@ impl Body<'_> {
     /// Counts in each active lane.
     fn count_in_all_lanes(&mut self, increment: &Increment) -> Result<(), Diagnostic> {
         match self.allocation.register_of(increment.counter) {
-            Some(register) => {
-                let issue = self.sequence.increase(register, increment.weight)?;
-                self.written.push(issue);
-            }
+            Some(register) => self.increase(register, increment.weight)?,
             None => {
                 self.load_value(increment.weight)?;
                 self.add_value(increment.counter)?;
@@ -136,22 +144,73 @@ impl Body<'_> {
         }
     }
 
+    /// Counts the active lanes in a word of shared memory, and chooses the one that finds another word zero.
+    fn choose_in_shared_memory(&mut self) -> Result<Leader, Diagnostic> {
+        let Some([slot, one]) = self.allocation.shared else {
+            return Err(at_op(self.probed, self.at, "a probe has no registers"));
+        };
+        let (flag, scoreboard) = (self.ballot, self.allocation.scoreboard);
+        self.sequence.wait(self.scoreboard_mask());
+        self.sequence.clear_shared(slot, 0)?;
+        self.sequence.clear_shared(slot, 4)?;
+        self.sequence.fence()?;
+        self.sequence.add_to_shared(slot, one)?;
+        self.sequence.exchange_shared(flag, slot, one, scoreboard)?;
+        self.sequence.wait(self.scoreboard_mask());
+        self.sequence.fence()?;
+        match self.allocation.predicates.get(&self.at) {
+            Some(&pred) => {
+                let issue = self.sequence.test_disjoint(pred, flag, flag)?;
+                self.sequence.until(issue + u32::from(PREDICATE_LATENCY));
+                Ok(Leader::Predicate(pred))
+            }
+            None => {
+                let issue = self.sequence.mask_if_zero(flag, flag)?;
+                self.sequence.until(issue + u32::from(REGISTER_LATENCY));
+                Ok(Leader::Mask(flag))
+            }
+        }
+    }
+
+    /// Reads the number of active lanes into a register: from shared memory, or the population of their mask.
+    fn read_active(&mut self, value: u8, leader: Leader) -> Result<(), Diagnostic> {
+        let scoreboard = self.allocation.scoreboard;
+        if let Some([slot, _]) = self.allocation.shared {
+            self.before_value_changes();
+            self.sequence.wait(self.scoreboard_mask());
+            self.sequence.load_shared(value, slot, scoreboard)?;
+            return Ok(());
+        }
+        let second = self.second;
+        // The mask of the leader may have taken the place of the active lanes.
+        let ballot = match leader {
+            Leader::Predicate(_) => self.ballot,
+            Leader::Mask(_) => {
+                let issue = self.sequence.ballot(second)?;
+                self.sequence.until(issue + u32::from(REGISTER_LATENCY));
+                second
+            }
+        };
+        self.before_value_changes();
+        self.sequence.wait(self.scoreboard_mask());
+        self.sequence.population(value, ballot, scoreboard)?;
+        Ok(())
+    }
+
     /// Counts in one lane.
     fn count_once(&mut self, increment: &Increment, leader: Leader) -> Result<(), Diagnostic> {
         let register = self.allocation.register_of(increment.counter);
         match (register, leader) {
             (Some(register), Leader::Predicate(pred)) => {
                 self.sequence.guard = guard(pred);
-                let issue = self.sequence.increase(register, increment.weight)?;
+                self.increase(register, increment.weight)?;
                 self.sequence.guard = Guard::ALWAYS;
-                self.written.push(issue);
             }
             (Some(register), Leader::Mask(mask)) => {
                 let second = self.second;
                 let issue = self.sequence.and_number(second, mask, increment.weight)?;
                 self.sequence.until(issue + u32::from(REGISTER_LATENCY));
-                let issue = self.sequence.increase_by(register, second)?;
-                self.written.push(issue);
+                self.increase_by(register, second, mask, increment.weight)?;
             }
             (None, Leader::Predicate(pred)) => {
                 self.load_value(increment.weight)?;
@@ -162,7 +221,11 @@ impl Body<'_> {
             (None, Leader::Mask(mask)) => {
                 let value = self.value()?;
                 self.before_value_changes();
-                let issue = self.sequence.and_number(value, mask, increment.weight)?;
+                let mut issue = self.sequence.and_number(value, mask, increment.weight)?;
+                if self.has_upper_halves() {
+                    let high = self.request.high(increment.weight);
+                    issue = self.sequence.and_number(value + 1, mask, high)?;
+                }
                 self.memory_ready = issue + u32::from(REGISTER_LATENCY);
                 self.add_value(increment.counter)?;
             }
@@ -186,20 +249,7 @@ impl Body<'_> {
                 )
             })?;
             let value = self.value()?;
-            let second = self.second;
-            // The mask of the leader may have taken the place of the active lanes.
-            let ballot = match leader {
-                Leader::Predicate(_) => self.ballot,
-                Leader::Mask(_) => {
-                    let issue = self.sequence.ballot(second)?;
-                    self.sequence.until(issue + u32::from(REGISTER_LATENCY));
-                    second
-                }
-            };
-            self.before_value_changes();
-            self.sequence.wait(self.scoreboard_mask());
-            self.sequence
-                .population(value, ballot, self.allocation.scoreboard)?;
+            self.read_active(value, leader)?;
             self.sequence.wait(self.scoreboard_mask());
             let mut issue = self.sequence.times(value, value, weight)?;
             if let Leader::Mask(mask) = leader {
@@ -213,6 +263,53 @@ impl Body<'_> {
             self.add_value(increment.counter)?;
             self.sequence.guard = Guard::ALWAYS;
         }
+        Ok(())
+    }
+
+    /// Whether numbers to add may be negative, so that the upper register of a value is written with the lower one.
+    fn has_upper_halves(&self) -> bool {
+        self.request.range != CounterRange::Count
+    }
+
+    /// Adds a number to a counter.
+    fn increase(&mut self, register: u8, weight: u32) -> Result<(), Diagnostic> {
+        if self.request.range != CounterRange::Double {
+            let issue = self.sequence.increase(register, weight)?;
+            self.written.push(issue);
+            return Ok(());
+        }
+        let issue = self.sequence.increase_low(register, weight)?;
+        self.sequence.until(issue + u32::from(REGISTER_LATENCY));
+        let issue = match self.request.high(weight) {
+            0 => self.sequence.increase_high_by(register + 1, 255)?,
+            _ => self.sequence.decrease_high(register + 1)?,
+        };
+        self.written.push(issue);
+        Ok(())
+    }
+
+    /// Adds a register with a weight or zero to a counter, under a mask that is all bits or none.
+    fn increase_by(
+        &mut self,
+        register: u8,
+        by: u8,
+        mask: u8,
+        weight: u32,
+    ) -> Result<(), Diagnostic> {
+        if self.request.range != CounterRange::Double {
+            let issue = self.sequence.increase_by(register, by)?;
+            self.written.push(issue);
+            return Ok(());
+        }
+        let issue = self.sequence.increase_low_by(register, by)?;
+        self.sequence.until(issue + u32::from(REGISTER_LATENCY));
+        let high = if self.request.high(weight) == 0 {
+            255
+        } else {
+            mask
+        };
+        let issue = self.sequence.increase_high_by(register + 1, high)?;
+        self.written.push(issue);
         Ok(())
     }
 
@@ -235,7 +332,10 @@ impl Body<'_> {
             return Ok(());
         }
         self.before_value_changes();
-        let issue = self.sequence.number(value, weight)?;
+        let mut issue = self.sequence.number(value, weight)?;
+        if self.has_upper_halves() {
+            issue = self.sequence.number(value + 1, self.request.high(weight))?;
+        }
         self.memory_ready = issue + u32::from(REGISTER_LATENCY);
         Ok(())
     }
@@ -293,7 +393,7 @@ pub(super) fn slot(probed: &ProbedCode<'_>, counter: usize) -> Result<u32, Diagn
 }
 
 /// Returns the cycles that the block from `at` on takes at least: the sum of the distances that its control words ask for.
-fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
+pub(super) fn least_cycles_of_block(probed: &ProbedCode<'_>, at: OpIndex) -> u32 {
     let blocks = &probed.cfg.space.blocks;
     let Some(block) = blocks.starting_at(at).map(|index| blocks.get(index)) else {
         return 0;

@@ -10,8 +10,9 @@ use warpbound_isa::instr::Guard;
 use super::allocation::{Allocation, CounterHome};
 use super::body::slot;
 use super::sequence::{ProbeInstr, Sequence};
-use super::{ProbedCode, REGISTER_LATENCY, at_op};
+use super::{CounterRange, ProbeRequest, ProbedCode, REGISTER_LATENCY, SharedSlots, at_op};
 use crate::liveness::ALL_SCOREBOARDS;
+use warpbound_isa::{Axis, SpecialReg};
 
 /// Returns the operations at which threads exit.
 ///
@@ -43,89 +44,204 @@ pub(super) fn exits(
     Ok(exits)
 }
 
-/// Returns the instructions before the first of the kernel.
+/// Returns the instructions before the first of the kernel, and the cycles after them until the registers are ready.
 pub(super) fn prologue(
     probed: &ProbedCode<'_>,
+    request: &ProbeRequest,
     allocation: &Allocation,
-) -> Result<Vec<ProbeInstr>, Diagnostic> {
+) -> Result<(Vec<ProbeInstr>, u32), Diagnostic> {
     let mut sequence = Sequence::new(probed.program.arch(), Guard::ALWAYS);
     if let Some(below) = allocation.lanes_below {
         sequence.lanes_below(below, allocation.scoreboard)?;
     }
+    if let Some([slot, one]) = allocation.shared {
+        find_shared_slot(&mut sequence, request, allocation.scoreboard, [slot, one])?;
+    }
     let mut last = None;
     for home in &allocation.homes {
-        if let CounterHome::Register(register) = home {
-            last = Some(sequence.zero(*register)?);
+        match *home {
+            CounterHome::Register(register) => last = Some(sequence.zero(register)?),
+            CounterHome::Pair(register) => {
+                sequence.zero(register)?;
+                last = Some(sequence.zero(register + 1)?);
+            }
+            CounterHome::Memory => {}
         }
     }
     if let Some(address) = allocation.address {
         last = Some(sequence.address(address, probed.address_offset)?);
     }
     if let Some(value) = allocation.value {
-        sequence.number(value, allocation.constant_value.unwrap_or(0))?;
-        last = Some(sequence.zero(value + 1)?);
+        let constant = allocation.constant_value.unwrap_or(0);
+        sequence.number(value, constant)?;
+        last = Some(match allocation.constant_high {
+            0 => sequence.zero(value + 1)?,
+            high => sequence.number(value + 1, high)?,
+        });
+        // Probes in memory read the pairs at once.
+        sequence.until(sequence.length() + u32::from(REGISTER_LATENCY));
     }
-    if let Some(last) = last {
-        sequence.until(last + u32::from(REGISTER_LATENCY));
-    }
-    if allocation.lanes_below.is_some() && !allocation.is_scoreboard_own {
+    let ready = last.map_or(0, |last| last + u32::from(REGISTER_LATENCY));
+    let ready = ready.saturating_sub(sequence.length());
+    if (allocation.lanes_below.is_some() || allocation.shared.is_some())
+        && !allocation.is_scoreboard_own
+    {
         sequence.wait(1 << allocation.scoreboard);
     }
-    sequence.finish()
+    Ok((sequence.finish()?, ready))
+}
+
+/// Computes the address of the warp's words of shared memory, and the register that holds 1.
+fn find_shared_slot(
+    sequence: &mut Sequence,
+    request: &ProbeRequest,
+    scoreboard: u8,
+    [slot, one]: [u8; 2],
+) -> Result<(), Diagnostic> {
+    let Some(SharedSlots { first_byte, block }) = request.shared else {
+        return Err(Diagnostic::new("the probes have no shared memory"));
+    };
+    let too_large = |_| Diagnostic::new("a block has more threads than a GPU allows");
+    let latency = u32::from(REGISTER_LATENCY);
+    sequence.special(slot, SpecialReg::ThreadIndex(Axis::X), scoreboard)?;
+    let mut factor = block[0];
+    for (axis, size) in [Axis::Y, Axis::Z]
+        .map(SpecialReg::ThreadIndex)
+        .into_iter()
+        .zip([block[1], block[2]])
+    {
+        if size > 1 {
+            sequence.wait(1 << scoreboard);
+            sequence.special(one, axis, scoreboard)?;
+            sequence.wait(1 << scoreboard);
+            let issue = sequence.add_times(slot, one, u16::try_from(factor).map_err(too_large)?)?;
+            sequence.until(issue + latency);
+        }
+        factor = factor.saturating_mul(size);
+    }
+    sequence.wait(1 << scoreboard);
+    // Words of eight bytes for each warp of 32 lanes.
+    for bits in [-5, 3] {
+        let issue = sequence.shift(slot, bits)?;
+        sequence.until(issue + latency);
+    }
+    sequence.increase(slot, first_byte)?;
+    let issue = sequence.number(one, 1)?;
+    sequence.until(issue + latency);
+    Ok(())
 }
 
 /// Returns the instructions before an exit: under its guard, since only the lanes that exit have no more use for the
 /// registers that they write.
 pub(super) fn flush(
     probed: &ProbedCode<'_>,
+    request: &ProbeRequest,
     allocation: &Allocation,
     at: OpIndex,
 ) -> Result<Vec<ProbeInstr>, Diagnostic> {
-    let counters: Vec<(usize, u8)> = (0..allocation.homes.len())
-        .filter_map(|counter| Some((counter, allocation.register_of(counter)?)))
+    let homes = allocation.homes.iter().copied().enumerate();
+    let counters: Vec<(usize, CounterHome)> = homes
+        .filter(|(_, home)| *home != CounterHome::Memory)
         .collect();
     if counters.is_empty() {
         return Ok(Vec::new());
     }
-    let pairs = allocation.flush_pairs.get(&at).map(Vec::as_slice);
-    let (Some(op), Some([address, values @ ..])) = (probed.code.get(at), pairs) else {
+    let pairs = allocation.flush_pairs.get(&at);
+    let (Some(op), Some(pairs)) = (probed.code.get(at), pairs) else {
         return Err(at_op(probed, at, "the exit has no registers for counters"));
     };
-    if values.is_empty() {
-        return Err(at_op(probed, at, "the exit has no registers for counters"));
-    }
     let guard = Guard {
         pred: op.condition.guard.and_then(|cell| cell.predicate_number()),
         negated: op.condition.negated,
     };
-    let mut sequence = Sequence::new(probed.program.arch(), guard);
-    // Operations in flight may read or write the registers.
-    sequence.wait(ALL_SCOREBOARDS);
-    let mut ready = sequence.address(*address, probed.address_offset)?;
-    for &value in values {
-        ready = sequence.zero(value + 1)?;
+    let mut flush = Flush {
+        sequence: Sequence::new(probed.program.arch(), guard),
+        probed,
+        request,
+        address: pairs.address,
+        goes_on: !op.condition.is_always(),
+    };
+    if pairs.waits {
+        // Operations in flight may read or write the registers.
+        flush.sequence.wait(ALL_SCOREBOARDS);
     }
-    for (round, counters) in counters.chunks(values.len().max(1)).enumerate() {
-        for ((index, &(_, register)), &value) in counters.iter().enumerate().zip(values) {
-            if round > 0 {
-                sequence.wait(1 << index);
-            }
-            if round == 0 && index == 0 {
-                // A probe right before may just have written it.
-                sequence.until(u32::from(REGISTER_LATENCY));
-            }
-            ready = sequence.copy(value, register)?;
-        }
-        sequence.until(ready + u32::from(REGISTER_LATENCY));
-        for ((index, &(counter, _)), &value) in counters.iter().enumerate().zip(values) {
-            sequence.add_to_memory(*address, slot(probed, counter)?, value)?;
-            sequence.holds(None, Some(index as u8));
-        }
-    }
-    if !op.condition.is_always() {
+    flush.add_counters(&counters, &pairs.values)?;
+    if flush.goes_on {
         // The lanes that go on find the scoreboards as they were.
-        let used = values.len().min(counters.len());
-        sequence.wait((1_u8 << used) - 1);
+        let used = at_once(&pairs.values).min(counters.len());
+        flush.sequence.wait(((1_u32 << used) - 1) as u8);
     }
-    sequence.finish()
+    flush.sequence.finish()
+}
+
+/// Scoreboards of a warp.
+const SCOREBOARDS: usize = 6;
+
+/// Counters that are added at once, each with a scoreboard: those in pairs need no other registers.
+fn at_once(values: &[u8]) -> usize {
+    match values.len() {
+        0 => SCOREBOARDS,
+        pairs => pairs,
+    }
+}
+
+struct Flush<'a> {
+    sequence: Sequence,
+    probed: &'a ProbedCode<'a>,
+    request: &'a ProbeRequest,
+    /// Pair for the address of the variable.
+    address: u8,
+    /// Whether some lanes may go on.
+    goes_on: bool,
+}
+
+impl Flush<'_> {
+    /// Adds the counters to the variable: those in one register through pairs for values, as many at a time as there are.
+    fn add_counters(
+        &mut self,
+        counters: &[(usize, CounterHome)],
+        values: &[u8],
+    ) -> Result<(), Diagnostic> {
+        let mut ready = self
+            .sequence
+            .address(self.address, self.probed.address_offset)?;
+        if self.request.range == CounterRange::Count {
+            for &value in values {
+                ready = self.sequence.zero(value + 1)?;
+            }
+        }
+        // A probe right before may just have written the counters.
+        self.sequence.until(u32::from(REGISTER_LATENCY));
+        let at_once = at_once(values);
+        let several = counters.len() > at_once;
+        for (round, counters) in counters.chunks(at_once).enumerate() {
+            let mut sources = Vec::new();
+            for (index, &(counter, home)) in counters.iter().enumerate() {
+                let source = match (home, values.get(index)) {
+                    (CounterHome::Pair(pair), _) => pair,
+                    (CounterHome::Register(register), Some(&value)) => {
+                        if round > 0 {
+                            self.sequence.wait(1 << index);
+                        }
+                        ready = self.sequence.copy(value, register)?;
+                        if self.request.range == CounterRange::SignedWord {
+                            ready = self.sequence.sign(value + 1, register)?;
+                        }
+                        value
+                    }
+                    _ => return Err(Diagnostic::new("an exit has no registers for counters")),
+                };
+                sources.push((counter, source));
+            }
+            self.sequence.until(ready + u32::from(REGISTER_LATENCY));
+            for (index, (counter, source)) in sources.into_iter().enumerate() {
+                let offset = slot(self.probed, counter)?;
+                self.sequence.add_to_memory(self.address, offset, source)?;
+                if several || self.goes_on {
+                    self.sequence.holds(None, Some(index as u8));
+                }
+            }
+        }
+        Ok(())
+    }
 }

@@ -24,6 +24,33 @@ const PLAIN: ControlWord = ControlWord {
     coupled: false,
 };
 
+/// `NOP` without a condition.
+const NOP: u64 = 0x50b0_0000_0007_0f00;
+
+/// Cycles of the longest stall count.
+pub(super) const LONGEST_STALL: u32 = 15;
+
+/// Returns a control word with another stall count of 1 to 15 cycles; a hint to switch warps stays.
+pub(super) fn with_stall(control: ControlWord, stall: u32) -> ControlWord {
+    let stall = stall.clamp(1, LONGEST_STALL) as u8;
+    // Codes 17 to 27 are 1 to 11 cycles, 1 to 15 these numbers with a hint to switch warps.
+    let hints = control.usched < 16 || stall > 11;
+    let usched = if hints { stall } else { 16 + stall };
+    ControlWord { usched, ..control }
+}
+
+/// Adds instructions without effect that take this many cycles.
+pub(super) fn wait(list: &mut Vec<ProbeInstr>, mut cycles: u32) {
+    while cycles > 0 {
+        let stall = cycles.min(LONGEST_STALL);
+        list.push(ProbeInstr {
+            word: NOP,
+            control: with_stall(PLAIN, stall),
+        });
+        cycles -= stall;
+    }
+}
+
 /// Sequence of instructions under one guard.
 pub(super) struct Sequence {
     arch: Arch,
@@ -222,6 +249,49 @@ impl Sequence {
         self.add(Opcode::Iadd32i, &[], &operands)
     }
 
+    /// `to += number`, with the carry in the condition code.
+    pub(super) fn increase_low(&mut self, to: u8, number: u32) -> Result<u32, Diagnostic> {
+        let number = NewOperand::int(i64::from(number as i32));
+        let to = NewOperand::reg(to);
+        self.add(Opcode::Iadd32i, &[], &[to.setting_cc(), to, number])
+    }
+
+    /// `to += by`, with the carry in the condition code.
+    pub(super) fn increase_low_by(&mut self, to: u8, by: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to).setting_cc(),
+            NewOperand::reg(to),
+            NewOperand::reg(by),
+        ];
+        self.add(Opcode::Iadd, &[], &operands)
+    }
+
+    /// `to +=` the carry, and `by` (255 for zero).
+    pub(super) fn increase_high_by(&mut self, to: u8, by: u8) -> Result<u32, Diagnostic> {
+        let operands = [to, to, by].map(NewOperand::reg);
+        self.add(Opcode::Iadd, &[Modifier::X], &operands)
+    }
+
+    /// `to +=` the carry, minus one.
+    pub(super) fn decrease_high(&mut self, to: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(to),
+            NewOperand::int(-1),
+        ];
+        self.add(Opcode::Iadd, &[Modifier::X], &operands)
+    }
+
+    /// `to =` all bits those of the sign of `of`.
+    pub(super) fn sign(&mut self, to: u8, of: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(of),
+            NewOperand::int(31),
+        ];
+        self.add(Opcode::Shr, &[], &operands)
+    }
+
     /// `to += by`.
     pub(super) fn increase_by(&mut self, to: u8, by: u8) -> Result<u32, Diagnostic> {
         let operands = [to, to, by].map(NewOperand::reg);
@@ -233,6 +303,92 @@ impl Sequence {
         let issue = self.add(Opcode::Popc, &[], &[to, of].map(NewOperand::reg))?;
         self.holds(Some(scoreboard), None);
         Ok(issue)
+    }
+
+    /// `to += a * number`, of the low 16 bits of `a`.
+    pub(super) fn add_times(&mut self, to: u8, a: u8, number: u16) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(a),
+            NewOperand::int(i64::from(number)),
+            NewOperand::reg(to),
+        ];
+        self.add(Opcode::Xmad, &[], &operands)
+    }
+
+    /// `to =` a special register, released by a scoreboard.
+    pub(super) fn special(
+        &mut self,
+        to: u8,
+        special: SpecialReg,
+        scoreboard: u8,
+    ) -> Result<u32, Diagnostic> {
+        let operands = [NewOperand::reg(to), NewOperand::special(special)];
+        let issue = self.add(Opcode::S2r, &[], &operands)?;
+        self.holds(Some(scoreboard), None);
+        Ok(issue)
+    }
+
+    /// Shifts a register by a number of bits, to the right if it is negative.
+    pub(super) fn shift(&mut self, of: u8, bits: i32) -> Result<u32, Diagnostic> {
+        let number = NewOperand::int(i64::from(bits.unsigned_abs()));
+        let operands = [NewOperand::reg(of), NewOperand::reg(of), number];
+        match bits < 0 {
+            true => self.add(Opcode::Shr, &[Modifier::U32], &operands),
+            false => self.add(Opcode::Shl, &[], &operands),
+        }
+    }
+
+    /// Writes zero to shared memory.
+    pub(super) fn clear_shared(&mut self, base: u8, offset: i64) -> Result<u32, Diagnostic> {
+        let operands = [NewOperand::memory(base, offset), NewOperand::zero()];
+        self.add(Opcode::Sts, &[], &operands)
+    }
+
+    /// `to =` a word of shared memory, released by a scoreboard.
+    pub(super) fn load_shared(
+        &mut self,
+        to: u8,
+        base: u8,
+        scoreboard: u8,
+    ) -> Result<u32, Diagnostic> {
+        let operands = [NewOperand::reg(to), NewOperand::memory(base, 0)];
+        let issue = self.add(Opcode::Lds, &[], &operands)?;
+        self.holds(Some(scoreboard), None);
+        Ok(issue)
+    }
+
+    /// Adds a register to a word of shared memory.
+    pub(super) fn add_to_shared(&mut self, base: u8, value: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::zero(),
+            NewOperand::memory(base, 0),
+            NewOperand::reg(value),
+        ];
+        self.add(Opcode::Atoms, &[Modifier::Add], &operands)
+    }
+
+    /// `to =` a word of shared memory, which becomes `value`; released by a scoreboard.
+    pub(super) fn exchange_shared(
+        &mut self,
+        to: u8,
+        base: u8,
+        value: u8,
+        scoreboard: u8,
+    ) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::memory(base, 4),
+            NewOperand::reg(value),
+        ];
+        let issue = self.add(Opcode::Atoms, &[Modifier::Exch], &operands)?;
+        self.holds(Some(scoreboard), None);
+        Ok(issue)
+    }
+
+    /// Makes accesses before it visible to the block before those after it.
+    pub(super) fn fence(&mut self) -> Result<u32, Diagnostic> {
+        self.add(Opcode::Membar, &[Modifier::Cta], &[])
     }
 
     /// `to = a * number`, of the low 16 bits of `a`.

@@ -70,6 +70,7 @@ pub fn stamp_edits(probed: &ProbedCode<'_>, points: &[OpIndex]) -> Result<ProbeE
         insertions: Vec::new(),
         registers: probed.registers.max(own),
         homes: Vec::new(),
+        controls: std::collections::BTreeMap::new(),
     };
     edits.insert(ProbeInsertion {
         at: probed.code.entry,

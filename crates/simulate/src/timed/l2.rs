@@ -1,6 +1,8 @@
 //! L2 cache, which all SMs share: slices with a port each, sectored lines, atomic operations. DRAM and the L2 TLB are
 //! its fields.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use warpbound_machine::Parameter;
 
@@ -60,10 +62,47 @@ pub(super) struct L2Cache<'a> {
     slices: Tracked<Slices>,
     dram: Tracked<Dram>,
     pub(super) tlb: L2Tlb,
-    /// Atomic operations on each line: the arrival of the last one, and the completion of all.
-    atomics: FxHashMap<u64, (u64, u64)>,
+    /// Atomic operations on each line that a later read may wait for.
+    atomics: FxHashMap<u64, LineAtomics>,
     /// Outcomes on the paths to this cache, for listeners to them.
     pub(super) recorder: Recorder,
+}
+
+/// Atomic operations on a line: the arrival of each and its completion, both ascending. One that arrives no earlier and
+/// completes no later than another is left out: whoever waits for it waits for the other.
+#[derive(Clone, Debug, Default)]
+struct LineAtomics {
+    operations: VecDeque<(u64, u64)>,
+}
+
+impl LineAtomics {
+    /// Completion of all operations that arrived up to a cycle; 0 if none did.
+    fn settled(&self, arrival: u64) -> u64 {
+        let count = self.operations.partition_point(|&(own, _)| own <= arrival);
+        let last = count
+            .checked_sub(1)
+            .and_then(|last| self.operations.get(last));
+        last.map_or(0, |&(_, done)| done)
+    }
+
+    /// Adds an operation. Those that are complete in cycle `now` delay no later read.
+    fn add(&mut self, now: u64, arrival: u64, done: u64) {
+        while self
+            .operations
+            .front()
+            .is_some_and(|&(_, done)| done <= now)
+        {
+            self.operations.pop_front();
+        }
+        if self.settled(arrival) >= done {
+            return;
+        }
+        let first = self.operations.partition_point(|&(own, _)| own < arrival);
+        let rest = self.operations.range(first..);
+        let covered = rest.take_while(|&&(_, own)| own <= done).count();
+        self.operations.drain(first..first + covered);
+        self.operations.insert(first, (arrival, done));
+    }
 }
 
 /// Slices of the L2 cache, and the tags of all of them.
@@ -255,17 +294,15 @@ impl<'a> L2Cache<'a> {
     ) -> u64 {
         match kind {
             L2Access::Read if !self.atomics.is_empty() => {
-                if let Some(&(last_arrival, settled)) = self.atomics.get(&line)
-                    && last_arrival <= arrival
-                {
-                    done = done.max(settled);
+                if let Some(atomics) = self.atomics.get(&line) {
+                    done = done.max(atomics.settled(arrival));
                 }
             }
             L2Access::Read | L2Access::Write => {}
             L2Access::Atomic { .. } => {
                 done += latency;
                 let atomics = self.atomics.entry(line).or_default();
-                *atomics = (arrival, atomics.1.max(done));
+                atomics.add(self.now, arrival, done);
             }
         }
         done
@@ -370,6 +407,25 @@ mod tests {
             (1, 0, 0, 2, false),
         ];
         assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+    }
+
+    /// A read waits for the operations that arrived before it, in whatever order they were simulated.
+    #[test]
+    fn reads_wait_for_operations_that_have_arrived() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut atomics = LineAtomics::default();
+        let mut all: Vec<(u64, u64)> = Vec::new();
+        for now in 0..2000 {
+            let arrival = now + random.u64(0..100);
+            let done = arrival + random.u64(0..300);
+            atomics.add(now, arrival, done);
+            all.push((arrival, done));
+            let read = now + random.u64(0..200);
+            let before = all.iter().filter(|&&(arrival, _)| arrival <= read);
+            let expected = before.map(|&(_, done)| done).max().unwrap_or(0);
+            // What is complete already is no wait.
+            assert_eq!(atomics.settled(read).max(now), expected.max(now));
+        }
     }
 
     /// L1 lines of 64 bytes are halves of L2 lines of 128, and L1 lines of 256 bytes are two of them.

@@ -113,7 +113,13 @@ impl L2Tlb {
         let hit = at + parameters.get(Parameter::TlbL1Miss);
         // A hit marks no size; all runs but those with warm caches start with a miss.
         if let Some(ready) = self.translations.unmarked().request_line(address) {
-            return (ready.max(hit), TranslationLevel::Second);
+            let ready = match ready > hit {
+                // A translation in progress is present no later than one of its own would be: the request for it may have
+                // been simulated before, but arrive after this one.
+                true => ready.min(at + parameters.get(Parameter::TlbWalk)).max(hit),
+                false => hit,
+            };
+            return (ready, TranslationLevel::Second);
         }
         let cached_table = parameters.get(Parameter::TlbL2Miss);
         let (latency, found) = match self.page_tables.get_mut(parameters).request_line(address) {

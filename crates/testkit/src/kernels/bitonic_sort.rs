@@ -6,13 +6,7 @@ use super::{LaunchNumber, Row, TestLaunch};
 
 pub(super) const KERNELS: &[Row] = &[
     ("bitonic_sort", "void bitonic::block<int>(int*)", |number| {
-        block(
-            number,
-            "void bitonic::block<int>(int*)",
-            // Some launches have few distinct keys.
-            |rng, few| if few { rng.i32(-3..3) } else { rng.i32(..) },
-            i32::cmp,
-        )
+        block_int("void bitonic::block<int>(int*)", number)
     }),
     (
         "bitonic_sort",
@@ -30,8 +24,19 @@ pub(super) const KERNELS: &[Row] = &[
             )
         },
     ),
-    ("bitonic_sort", "bitonic::step(float*, int, int)", step),
+    (
+        "bitonic_sort",
+        "bitonic::step(float*, int, int)",
+        |number| step("bitonic::step(float*, int, int)", number),
+    ),
 ];
+
+/// Returns a launch of a kernel that sorts the integers of each block.
+pub(super) fn block_int(kernel: &str, number: u64) -> LaunchFile {
+    // Some launches have few distinct keys.
+    let key = |rng: &mut fastrand::Rng, few| if few { rng.i32(-3..3) } else { rng.i32(..) };
+    block(number, kernel, key, i32::cmp)
+}
 
 fn block<N: LaunchNumber>(
     number: u64,
@@ -56,7 +61,8 @@ fn block<N: LaunchNumber>(
 /// Keys with special comparisons: zeros, infinities, NaN, a subnormal number.
 const SPECIAL: [f32; 6] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40];
 
-fn step(number: u64) -> LaunchFile {
+/// Returns a launch of a kernel that compares and exchanges each key with its partner.
+pub(super) fn step(kernel: &str, number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let shape = [(2, 32, 3), (1, 1, 0), (3, 45, 7)].get(number as usize);
     let (blocks, threads, size_bit) =
@@ -79,13 +85,9 @@ fn step(number: u64) -> LaunchFile {
             keys.swap(t, t + stride);
         }
     }
-    TestLaunch::of(
-        "bitonic::step(float*, int, int)",
-        [blocks as u32, 1, 1],
-        [threads as u32, 1, 1],
-    )
-    .output("data", &start, &keys)
-    .value("size", size as i32)
-    .value("stride", stride as i32)
-    .finish()
+    TestLaunch::of(kernel, [blocks as u32, 1, 1], [threads as u32, 1, 1])
+        .output("data", &start, &keys)
+        .value("size", size as i32)
+        .value("stride", stride as i32)
+        .finish()
 }

@@ -10,6 +10,7 @@ mod grids;
 mod lanes;
 mod masks;
 mod memory;
+mod namespaces;
 mod programs;
 mod splits;
 mod widths;
@@ -213,6 +214,7 @@ pub fn gcn3_launches() -> Vec<KernelReference> {
         lanes::KERNELS,
         masks::KERNELS,
         memory::KERNELS,
+        namespaces::KERNELS,
         programs::KERNELS,
         splits::KERNELS,
         widths::KERNELS,

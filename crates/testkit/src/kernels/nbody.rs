@@ -8,13 +8,19 @@ use super::{Row, TestLaunch};
 pub(super) const KERNELS: &[Row] = &[(
     "nbody",
     "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
-    advance,
+    |number| {
+        advance(
+            "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
+            number,
+        )
+    },
 )];
 
 /// Number of bodies of a tile.
 const TILE: usize = 64;
 
-fn advance(number: u64) -> LaunchFile {
+/// Returns a launch of a kernel that moves the bodies one time step.
+pub(super) fn advance(kernel: &str, number: u64) -> LaunchFile {
     let mut rng = fastrand::Rng::with_seed(number);
     let tiles = match number {
         0 => 1,
@@ -57,16 +63,12 @@ fn advance(number: u64) -> LaunchFile {
     }
     // Velocity and position, below 2, are rounded twice.
     let error = error + 4.0 * 2.0 * f64::from(f32::EPSILON) / 2.0;
-    TestLaunch::of(
-        "nbody::advance(float4 const*, float4*, float4*, int, float, float)",
-        [tiles as u32, 1, 1],
-        [TILE as u32, 1, 1],
-    )
-    .input("before", &before)
-    .output_within("after", &vec![0.0; after.len()], &after, 0.0, error)
-    .output_within("velocity", &velocity, &faster, 0.0, error)
-    .value("count", count as i32)
-    .value("dt", dt)
-    .value("softening", softening)
-    .finish()
+    TestLaunch::of(kernel, [tiles as u32, 1, 1], [TILE as u32, 1, 1])
+        .input("before", &before)
+        .output_within("after", &vec![0.0; after.len()], &after, 0.0, error)
+        .output_within("velocity", &velocity, &faster, 0.0, error)
+        .value("count", count as i32)
+        .value("dt", dt)
+        .value("softening", softening)
+        .finish()
 }

@@ -8,11 +8,13 @@ use std::path::Path;
 use warpbound_analyse::blocks::Blocks;
 use warpbound_base::CodeAddr;
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
-use warpbound_driver::{GpuModel, Session, TimedOptions};
+use warpbound_driver::{COUNTERS, GpuModel, ProbeCounters, Session, TimedOptions};
 use warpbound_ir::{Code, lift};
 use warpbound_isa::Program;
 use warpbound_isa::amd::{Encoding, GcnModifiers, GcnOpcode, GcnProgram, GcnValue, GcnView};
-use warpbound_launch::{GlobalMemory, LOADED_FILE, PathOrder, compare_buffers};
+use warpbound_launch::{
+    GlobalMemory, LOADED_FILE, LaunchFile, PathOrder, compare_buffers, output_files,
+};
 use warpbound_load::{Image, Kernel};
 use warpbound_rewrite::gcn::{CodeObjectRewriter, NewGcnInstr, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
@@ -20,9 +22,11 @@ use warpbound_simulate::functional::{Counts, launch};
 use warpbound_simulate::timed::Silent;
 use warpbound_testkit::kernels::{self, KernelReference};
 
-/// Sources of the kernels of `efficient-instrumentation-2014` that exist for GCN3.
-const OF_THE_PAPER: [&str; 5] = [
+/// Sources of the seven kernels of `efficient-instrumentation-2014`.
+const OF_THE_PAPER: [&str; 7] = [
+    "bitonic_network",
     "lud_diagonal",
+    "nbody_tiles",
     "nearest_neighbour",
     "reduction",
     "transpose",
@@ -75,15 +79,19 @@ struct Ran {
 
 /// Runs a launch and compares its buffers with the reference.
 fn run(file: &[u8], reference: &KernelReference, number: u64) -> Result<Ran, String> {
+    run_launch(file, reference, &(reference.launch)(number))
+}
+
+/// Runs a launch of the kernel and compares its buffers with what it expects.
+fn run_launch(file: &[u8], reference: &KernelReference, grid: &LaunchFile) -> Result<Ran, String> {
     let image = Image::parse(file).map_err(|diagnostic| diagnostic.to_string())?;
     let kernel = kernel_of(&image, reference);
     let code = lifted(kernel);
-    let grid = (reference.launch)(number);
     let order = PathOrder::TakenFirst;
-    let bound = warpbound_launch::bind(&grid, &image, kernel, &code, order, 1 << 30);
+    let bound = warpbound_launch::bind(grid, &image, kernel, &code, order, 1 << 30);
     let (bound, mut memory) = bound.map_err(|diagnostic| diagnostic.to_string())?;
     let counts = launch(&code, &bound, &mut memory).map_err(|fault| format!("{fault:?}"))?;
-    if let Some(mismatch) = compare_buffers(&grid, &memory).mismatch {
+    if let Some(mismatch) = compare_buffers(grid, &memory).mismatch {
         return Err(mismatch.to_string());
     }
     let mut buffers = memory.buffers().iter();
@@ -114,6 +122,11 @@ fn with_everywhere(file: &[u8], reference: &KernelReference, instrs: &[NewGcnIns
 
 /// Cycles of a launch on gem5-apu.
 fn cycles(file: &[u8], reference: &KernelReference) -> u64 {
+    timed(file, reference, &(reference.launch)(0)).0
+}
+
+/// Cycles of a launch on gem5-apu, and the memory at the end.
+fn timed(file: &[u8], reference: &KernelReference, launch: &LaunchFile) -> (u64, GlobalMemory) {
     let session = Session::open("file.co", file).expect("it loads");
     let kernels = session.kernels(None).expect("it has kernels");
     let kernel = kernels
@@ -124,9 +137,9 @@ fn cycles(file: &[u8], reference: &KernelReference) -> u64 {
         .expect("it decodes");
     let machine = GpuModel::built_in("gem5-apu").expect("it comes with the tool");
     let options = TimedOptions::new(machine);
-    let launch = (reference.launch)(0);
-    let done = session.simulate_with(&prepared, &launch, &options, &mut Silent);
-    done.expect("it runs").cycles.0.0
+    let done = session.simulate_to_end(&prepared, launch, &options, &mut Silent);
+    let (result, memory) = done.expect("it runs");
+    (result.cycles.0.0, memory)
 }
 
 /// Kernels whose launches leave the contents of their references: not-a-numbers of `cc_branch` have other bits than
@@ -300,6 +313,106 @@ fn decoded_counts_of_plans_are_those_of_the_run() {
     }
     assert!(compared > 100, "{compared} blocks");
     assert!(probes < all, "{probes} probes of {all}");
+}
+
+/// Counters in the output of a launch.
+fn output_counters(launch: &LaunchFile, memory: &GlobalMemory) -> ProbeCounters {
+    let mut outputs = output_files(launch, memory);
+    let output = outputs.find(|(name, _)| *name == "counters.npy");
+    let (_, bytes) = output.expect("the variable is an output");
+    ProbeCounters::from_npy(&bytes).expect("an array of counters")
+}
+
+/// The variable of the counters, as a launch file names it, after runs with and without time: results are those of the
+/// original, and the counts that follow are those of the original's run.
+#[test]
+fn counters_of_launch_files_are_decoded() {
+    let (mut compared, mut rewritten) = (0, BTreeSet::new());
+    for reference in executed() {
+        if !OF_THE_PAPER.contains(&reference.source) {
+            continue;
+        }
+        let title = reference.kernel;
+        let file = code_object(&reference);
+        let session = Session::open("file.co", &file).expect("it loads");
+        let kernel = session.launched_kernel(Some(title), None);
+        let kernel = kernel.expect("the kernel");
+        for (rule, number) in [
+            (ProbedBlocks::Plan, 0),
+            (ProbedBlocks::Plan, 1),
+            (ProbedBlocks::All, 0),
+        ] {
+            let launch = (reference.launch)(number);
+            let plan = session.plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts]);
+            let plan = plan.unwrap_or_else(|error| panic!("{title}: {error}"));
+            let made = session.instrument_waves(&file, kernel, &plan);
+            let made = made.unwrap_or_else(|error| panic!("{title}: {error}"));
+            let original = run(&file, &reference, number).expect("it runs");
+            let probed = made.launch(&launch, Some("counters.npy".to_owned()));
+            let functional = run_launch(&made.bytes, &reference, &probed);
+            let functional = functional.unwrap_or_else(|error| panic!("{title}: {error}"));
+            let (_, memory) = timed(&made.bytes, &reference, &probed);
+            assert!(compare_buffers(&probed, &memory).mismatch.is_none());
+            for memory in [&functional.memory, &memory] {
+                let counters = output_counters(&probed, memory);
+                let decoded = session.decode_counters(kernel, &plan, &counters, Some(&launch));
+                let decoded = decoded.unwrap_or_else(|error| panic!("{title}: {error}"));
+                for (first, count) in &decoded.blocks.blocks {
+                    let at = first.index();
+                    let counts = (original.counts.issues[at], original.counts.active[at]);
+                    assert_eq!((count.issues, count.lanes), counts, "{title} {first:?}");
+                    compared += 1;
+                }
+            }
+        }
+        rewritten.insert(reference.source);
+    }
+    assert_eq!(rewritten.len(), OF_THE_PAPER.len());
+    assert!(compared > 400, "{compared} blocks");
+}
+
+/// Launch files name variables of code objects; those that are not there, or are smaller, are refused.
+#[test]
+fn variables_of_code_objects() {
+    let mut all = executed();
+    let reference = all.find(|reference| reference.source == "reduction");
+    let reference = reference.expect("a kernel of the paper");
+    let file = code_object(&reference);
+    let session = Session::open("file.co", &file).expect("it loads");
+    let kernel = session.launched_kernel(Some(reference.kernel), None);
+    let kernel = kernel.expect("the kernel");
+    let metrics = vec![ProbeMetric::Counts];
+    let plan = session.plan_for(kernel, None, ProbedBlocks::All, metrics);
+    let made = session.instrument_waves(&file, kernel, &plan.expect("a plan"));
+    let made = made.expect("it is rewritten");
+    let image = Image::parse(&made.bytes).expect("it loads");
+    let [variable] = image.variables() else {
+        panic!("{:?}", image.variables());
+    };
+    assert_eq!(&*variable.name, COUNTERS);
+    assert_eq!(variable.size as usize, 8 * (made.counters + 1));
+    let mut launch = made.launch(&(reference.launch)(0), None);
+    // What the launch gives the variable is there at the start: the counters grow from it.
+    let given = launch.variables.first_mut().expect("the counters");
+    given.buffer.bytes[8] = 200;
+    let output = Some("counters.npy".to_owned());
+    given.buffer.output.clone_from(&output);
+    let more = run_launch(&made.bytes, &reference, &launch).expect("it runs");
+    let more = output_counters(&launch, &more.memory);
+    let launch = made.launch(&(reference.launch)(0), output);
+    let counters = run_launch(&made.bytes, &reference, &launch).expect("it runs");
+    let counters = output_counters(&launch, &counters.memory);
+    assert_eq!(more.plan, counters.plan);
+    assert_eq!(more.values[0], counters.values[0] + 200);
+    assert_eq!(more.values[1..], counters.values[1..]);
+    let mut other = launch.clone();
+    other.variables[0].name = "other".to_owned();
+    let refused = run_launch(&made.bytes, &reference, &other).err();
+    assert!(refused.is_some_and(|text| text.contains("no variable other")));
+    let mut larger = launch;
+    larger.variables[0].buffer.bytes.push(0);
+    let refused = run_launch(&made.bytes, &reference, &larger).err();
+    assert!(refused.is_some_and(|text| text.contains("the launch gives it")));
 }
 
 /// A planted fault: instructions that write SCC where it is live change results.

@@ -25,6 +25,7 @@ mod ir_files;
 mod kernel_audit;
 mod kernel_runs;
 mod kernels;
+mod launch_bounds;
 mod launch_profiles;
 mod launch_sets;
 mod meanings;

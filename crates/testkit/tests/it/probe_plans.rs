@@ -81,7 +81,17 @@ fn values(
             ProbeQuantity::Lanes => count.lanes,
         }
     });
-    values.collect()
+    let values: Vec<u64> = values.collect();
+    if plan.sums.is_empty() {
+        return values;
+    }
+    let sum = |terms: &Vec<(usize, i64)>| {
+        let terms = terms
+            .iter()
+            .map(|&(probe, factor)| values[probe] as i64 * factor);
+        terms.sum::<i64>() as u64
+    };
+    plan.sums.iter().map(|of| sum(&of.probes)).collect()
 }
 
 const SAMPLE: [(&str, &str); 6] = [
@@ -176,6 +186,60 @@ fn sums_need_fewer_probes() {
     let issued = blocks.map(|(first, forms)| forms.instructions * counts.blocks[first].issues);
     let wanted = WantedCount::Instructions(ProbeQuantity::Issues);
     assert_eq!(decoded.values[&wanted], issued.sum::<u64>());
+}
+
+/// A plan whose counters are sums: forged factors are refused, as are counters and launches of another kind.
+#[test]
+fn sums_with_other_factors_are_refused() {
+    let contents = cubin("lud_diagonal.sm_61.cubin");
+    let session = Session::open("lud", &contents).unwrap();
+    let launch = launch_file("lud_diagonal.lud_diagonal.0");
+    let kernel = session.launched_kernel(None, None).unwrap();
+    let metrics = vec![ProbeMetric::Activity];
+    let plan = session.plan_for(kernel, Some(&launch), ProbedBlocks::Plan, metrics);
+    let plan = plan.unwrap();
+    assert_eq!(plan.sums.len(), 2);
+    assert!(plan.probes.len() > 2);
+    let decode = |plan: &ProbePlan, text: &str, launch: Option<&LaunchFile>| {
+        let counters = ProbeCounters::from_csv(text)?;
+        session.decode_counters(kernel, plan, &counters, launch)
+    };
+    let csv = ProbeCounters::to_csv(&plan, &[0, 0]);
+    decode(&plan, &csv, Some(&launch)).unwrap();
+    let refused =
+        |plan: &ProbePlan, text: &str, launch| decode(plan, text, launch).unwrap_err().to_string();
+    for sum in 0..2 {
+        for term in 0..plan.sums[sum].probes.len() {
+            let mut forged = plan.clone();
+            forged.sums[sum].probes[term].1 += 1;
+            let csv = ProbeCounters::to_csv(&forged, &[0, 0]);
+            let message = refused(&forged, &csv, None);
+            assert!(message.contains("is off by"), "{message}");
+            assert!(
+                refused(&forged, &ProbeCounters::to_csv(&plan, &[0, 0]), None).contains("of plan")
+            );
+        }
+    }
+    let mut forged = plan.clone();
+    forged.sums[0].probes[0].0 = forged.probes.len();
+    let csv_of_forged = ProbeCounters::to_csv(&forged, &[0, 0]);
+    assert!(refused(&forged, &csv_of_forged, None).contains("does not have"));
+    // Another launch of the same size, and counters that say so.
+    let other = launch_file("lud_diagonal.lud_diagonal.1");
+    assert_eq!((other.grid, other.block), (launch.grid, launch.block));
+    assert!(refused(&plan, &csv, Some(&other)).contains("the plan is for launch"));
+    let digest = plan.launch.clone().unwrap();
+    let of_other = csv.replace(&digest, "0123456789abcdef");
+    assert!(refused(&plan, &of_other, None).contains("the counters are of launch"));
+    // Negative sums are numbers, names of other counters are not.
+    let negative = ProbeCounters::to_csv(&plan, &[u64::MAX, 0]);
+    assert!(negative.contains("sum,0,-1"));
+    assert_eq!(
+        ProbeCounters::from_csv(&negative).unwrap().values,
+        [u64::MAX, 0]
+    );
+    let misnamed = csv.replace("sum,1", "sum,2");
+    assert!(refused(&plan, &misnamed, None).contains("no counter sum,2"));
 }
 
 #[test]

@@ -90,6 +90,101 @@ fn problems(
     found
 }
 
+/// Instruments the first kernel of a source with sums for the activity factor, runs a launch, and returns what is wrong:
+/// the counters, and the sums over all instructions of the run that are decoded from them.
+fn wrong_sums(
+    source: &str,
+    number: u64,
+    (rule, style, knows_launch): (ProbedBlocks, ProbeStyle, bool),
+    fault: Option<ProbeFault>,
+    with_time: bool,
+) -> Vec<String> {
+    let reference = reference(source);
+    let contents = contents(source);
+    let session = Session::open(source, &contents).expect("it loads");
+    let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
+    let original = session.prepare(kernel).expect("it decodes");
+    let launch = (reference.launch)(number);
+    let known = knows_launch.then_some(&launch);
+    let plan = session.plan_for(kernel, known, rule, vec![ProbeMetric::Activity]);
+    let plan = plan.expect("a plan");
+    let options = InstrumentOptions {
+        style,
+        launch: known.map(|launch| launch.clone().into()),
+        fault,
+        ..InstrumentOptions::default()
+    };
+    let instrumented = session
+        .instrument(&contents, kernel, &plan, &options)
+        .expect("it can be rewritten");
+    let probed = ProbedKernel {
+        original: &original,
+        plan: &plan,
+        counters: CounterKind::Probes,
+        instrumented: &instrumented,
+    };
+    let mut found = probed.split_pairs().expect("it decodes");
+    let timed = timed();
+    let time = match with_time {
+        true => ProbedTime::Timed(&timed),
+        false => ProbedTime::Functional,
+    };
+    match probed.run(&launch, time) {
+        Ok(run) => {
+            found.extend(run.problems());
+            let decoded = probed.wrong_totals(&session, &launch, &run);
+            found.extend(decoded.expect("it is decoded"));
+        }
+        Err(error) => found.push(error.to_string()),
+    }
+    found
+}
+
+/// Modes of sums: in one word where the launch bounds them, in two, in memory.
+const SUMS: [(ProbedBlocks, ProbeStyle, bool); 5] = [
+    (ProbedBlocks::All, ProbeStyle::Registers, true),
+    (ProbedBlocks::All, ProbeStyle::Registers, false),
+    (ProbedBlocks::Plan, ProbeStyle::Registers, true),
+    (ProbedBlocks::Plan, ProbeStyle::Registers, false),
+    (ProbedBlocks::Plan, ProbeStyle::Memory, false),
+];
+
+#[test]
+fn sums_decoded_are_those_of_the_same_run() {
+    for source in SOURCES {
+        for mode in SUMS {
+            for with_time in [false, true] {
+                let found = wrong_sums(source, 0, mode, None, with_time);
+                assert!(found.is_empty(), "{source} {mode:?}: {found:?}");
+            }
+        }
+    }
+}
+
+/// A factor that differs from the plan's, an exit without additions, a temporary that the block uses.
+#[test]
+fn faults_in_sums_are_found() {
+    let faults = [
+        (ProbeFault::WrongFactor, SUMS[0]),
+        (ProbeFault::WrongFactor, SUMS[3]),
+        (ProbeFault::MissesAnExit, SUMS[0]),
+        (ProbeFault::NamesIgnored, SUMS[0]),
+    ];
+    for (fault, mode) in faults {
+        let found = |source: &&str| !wrong_sums(source, 0, mode, Some(fault), false).is_empty();
+        let sources: Vec<&str> = SOURCES.into_iter().filter(found).collect();
+        assert!(!sources.is_empty(), "{fault:?} {mode:?}");
+    }
+}
+
+/// Probes in cycles in which the warp waited, after which the stall is shorter than it was.
+#[test]
+fn a_stall_that_is_not_kept_is_found() {
+    let fault = Some(ProbeFault::StallsLost);
+    let found = SOURCES.map(|source| linted(source, ProbeStyle::Registers, fault));
+    assert!(found.iter().any(|&findings| findings > 0), "{found:?}");
+}
+
 const REGISTERS: (ProbedBlocks, ProbeStyle, CounterKind) = (
     ProbedBlocks::All,
     ProbeStyle::Registers,

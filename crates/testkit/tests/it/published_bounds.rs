@@ -41,7 +41,7 @@ fn bound(session: &Session, launch: &LaunchFile, caches: CacheState) -> (u64, u6
         cycles: Some(CycleQuery {
             machine: Some(GpuModel::built_in("jetson-tx2").expect("it comes with the tool")),
             caches,
-            splitting: Default::default(),
+            ..CycleQuery::default()
         }),
         ..BoundOptions::default()
     };

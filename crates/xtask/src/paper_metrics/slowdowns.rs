@@ -89,8 +89,7 @@ fn instrumented(
     let options = InstrumentOptions {
         style,
         counters,
-        most_registers: None,
-        fault: None,
+        ..InstrumentOptions::default()
     };
     let made = session.instrument(&subject.own.contents, kernel, &plan, &options)?;
     Ok((plan, made))
@@ -197,8 +196,7 @@ fn stage_times(
         let options = InstrumentOptions {
             style,
             counters,
-            most_registers: None,
-            fault: None,
+            ..InstrumentOptions::default()
         };
         let made = session.instrument(&subject.own.contents, kernel, &plan, &options)?;
         end(&mut all[2]);

@@ -5,7 +5,7 @@ use warpbound_load::demangle;
 
 use super::super::{ElementType, LaunchBuffer, LaunchFile, LaunchVariable, PointerLocation};
 use super::{EndCondition, HostWrite, LaunchSet, SetLaunch};
-use crate::memory::{Buffer, GlobalMemory};
+use crate::memory::GlobalMemory;
 
 /// Removes the contents of buffers and variables; their types and shapes stay.
 pub(super) fn remove(launch: &mut LaunchFile) {
@@ -101,7 +101,7 @@ impl SetContents {
     /// # Errors
     ///
     /// Several variables of the module have one name, so that they cannot be distinguished; or a launch has changed what
-    /// the runtime owns: the module of an AMD GPU with its variables.
+    /// the runtime owns: the module of an AMD GPU, but for variables that the set names.
     pub fn keep(&mut self, memory: &GlobalMemory) -> Result<(), Diagnostic> {
         let (buffers, variables) = memory
             .buffers()
@@ -112,7 +112,17 @@ impl SetContents {
         }
         for (number, variable) in variables.iter().enumerate() {
             if let Some(start) = &variable.of_runtime {
-                if *start != variable.bytes {
+                let mut end = variable.bytes.clone();
+                let place = self.buffers.len().saturating_add(number);
+                let inner = memory.inner().filter(|(inner, _)| inner.buffer == place);
+                for (inner, bytes) in inner {
+                    self.keep_variable(&inner.name, bytes);
+                    let range = inner.range.clone();
+                    if let (Some(to), Some(from)) = (end.get_mut(range.clone()), start.get(range)) {
+                        to.copy_from_slice(from);
+                    }
+                }
+                if *start != end {
                     let message = format!(
                         "a launch changes {}, whose contents are not kept between launches",
                         variable.name
@@ -128,31 +138,30 @@ impl SetContents {
                     "several variables of the module are called {name}: their contents cannot be kept between launches"
                 )));
             }
-            self.keep_variable(variable);
+            self.keep_variable(&variable.name, &variable.bytes);
         }
         self.has_begun = true;
         Ok(())
     }
 
     /// Takes over the contents of a variable.
-    fn keep_variable(&mut self, found: &Buffer) {
+    fn keep_variable(&mut self, name: &str, bytes: &[u8]) {
         let mut named = self.variables.iter_mut().enumerate();
-        let named = named.find(|(_, variable)| {
-            variable.name == found.name || variable.name == demangle(&found.name)
-        });
+        let named =
+            named.find(|(_, variable)| variable.name == name || variable.name == demangle(name));
         match named {
             Some((number, variable)) => {
-                variable.buffer.bytes.clone_from(&found.bytes);
+                variable.buffer.bytes = bytes.to_vec();
                 if let Some(kept) = self.kept.get_mut(number) {
                     *kept = true;
                 }
             }
             None => self.variables.push(LaunchVariable {
-                name: found.name.clone(),
+                name: name.to_owned(),
                 buffer: LaunchBuffer {
                     element: ElementType::U8,
-                    shape: vec![found.bytes.len() as u64],
-                    bytes: found.bytes.clone(),
+                    shape: vec![bytes.len() as u64],
+                    bytes: bytes.to_vec(),
                     expect: None,
                     output: None,
                 },

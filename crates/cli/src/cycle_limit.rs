@@ -1,0 +1,73 @@
+//! Limits of bounds in cycles: `--limit`.
+
+use warpbound_base::Diagnostic;
+use warpbound_report::KernelBound;
+
+/// Limit of a bound in cycles.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum CycleLimit {
+    /// Cycles.
+    Cycles(u64),
+    /// Milliseconds at the least clock frequency of the machine.
+    Milliseconds(f64),
+}
+
+impl CycleLimit {
+    /// Parses a number of cycles, or a time in `ns`, `us`, `ms` or `s`.
+    pub(crate) fn parse(text: &str) -> Result<CycleLimit, String> {
+        let wrong =
+            || format!("{text:?} is neither a number of cycles nor a time as 2ms, 350us or 1.5s");
+        if let Ok(cycles) = text.parse() {
+            return Ok(CycleLimit::Cycles(cycles));
+        }
+        let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
+        let found = units
+            .into_iter()
+            .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)));
+        let (number, scale) = found.ok_or_else(wrong)?;
+        let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+        match number.is_finite() && number >= 0.0 {
+            true => Ok(CycleLimit::Milliseconds(number * scale)),
+            false => Err(wrong()),
+        }
+    }
+
+    /// Returns the message about a bound that exceeds the limit.
+    pub(crate) fn exceeded(self, kernel: &KernelBound) -> Option<Diagnostic> {
+        let cycles = kernel.cycles.as_ref()?;
+        let (bound, milliseconds) = (cycles.bound?, cycles.milliseconds?);
+        let message = match self {
+            CycleLimit::Cycles(limit) if bound > limit => {
+                format!("the bound of {bound} cycles is over the limit of {limit}")
+            }
+            CycleLimit::Milliseconds(limit) if milliseconds > limit => format!(
+                "the bound of {bound} cycles takes {milliseconds:.6} ms at the least clock frequency, over the limit of \
+                 {limit} ms"
+            ),
+            _ => return None,
+        };
+        Some(Diagnostic::new(message).in_kernel(kernel.name.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CycleLimit;
+
+    #[test]
+    fn limits_have_units() {
+        assert_eq!(CycleLimit::parse("5000"), Ok(CycleLimit::Cycles(5000)));
+        assert_eq!(CycleLimit::parse("2ms"), Ok(CycleLimit::Milliseconds(2.0)));
+        assert_eq!(
+            CycleLimit::parse("1.5s"),
+            Ok(CycleLimit::Milliseconds(1500.0))
+        );
+        assert_eq!(
+            CycleLimit::parse("350us"),
+            Ok(CycleLimit::Milliseconds(0.35))
+        );
+        for wrong in ["", "fast", "-1ms", "1e999s", "NaNms", "3 parsecs"] {
+            assert!(CycleLimit::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

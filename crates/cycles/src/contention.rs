@@ -1,0 +1,214 @@
+//! Times for which a warp takes what other warps need: its service by each shared resource (SOUNDNESS 20).
+//!
+//! A warp among others is delayed while a resource that it waits for serves them. So the sum of the services of all others,
+//! added to its time alone, is the most that it takes, whichever order they are served in.
+
+use warpbound_ir::OpIndex;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::nvidia::ExecUnit;
+use warpbound_machine::Parameter;
+use warpbound_timing::{Completion, UnitModel};
+
+use crate::memory::AccessDirection;
+use crate::numbers::{MILLI, MachineNumbers};
+use crate::outstanding::most_outstanding;
+use crate::potentials::Timing;
+use crate::rules::StepRules;
+use crate::step::Transfer;
+
+/// Resource that warps share, or a quantity that decides how long they wait for one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(usize)]
+pub enum Service {
+    /// Issue slots and execution units of a sub-partition.
+    Core,
+    /// Shared memory, barriers, tags and port of an SM.
+    Sm,
+    /// Slices of the L2 cache and DRAM, which the whole GPU shares.
+    Gpu,
+    /// Places in the window of outstanding loads: sectors times the time for which each is in flight.
+    Loads,
+    /// Places in the window of outstanding stores.
+    Stores,
+    /// Sectors of loads, without unit: a window that holds all of a launch delays none.
+    LoadSectors,
+    /// Sectors of stores, without unit.
+    StoreSectors,
+}
+
+impl Service {
+    /// All services.
+    pub const ALL: [Service; 7] = [
+        Service::Core,
+        Service::Sm,
+        Service::Gpu,
+        Service::Loads,
+        Service::Stores,
+        Service::LoadSectors,
+        Service::StoreSectors,
+    ];
+}
+
+/// Services that one execution of a node takes, in the order of [`Service::ALL`]: thousandths of cycles, of places in
+/// windows thousandths of cycles times sectors, of sectors their number.
+pub type NodeServices = [u64; Service::ALL.len()];
+
+/// Times for which the warps of a kernel take what others need.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contention {
+    /// Services by one execution of each node.
+    pub nodes: Vec<NodeServices>,
+    /// Cycles of the first requests of all lines and translations, each once: those of an SM, or of a path of which the
+    /// times have them as well.
+    pub first: u64,
+    /// Cycles by which first requests of other warps may delay a warp longer than its own would.
+    pub in_flight: u64,
+    /// Thousandths of cycles that the barriers of the SM may take when a warp ends.
+    pub warp_end: u64,
+    /// Thousandths of cycles for which instructions that wait in the queues of the units of a sub-partition occupy them at
+    /// most.
+    pub queued: u64,
+    /// Barriers that one execution of each node passes.
+    pub barriers: Vec<u64>,
+    /// Sectors of loads that a warp has in flight at most; `None` without a limit.
+    pub outstanding: Option<u64>,
+    /// Sectors that the windows of loads and of stores hold beside an access of the kernel.
+    pub windows: [u64; 2],
+}
+
+impl Contention {
+    pub(crate) fn of(timing: &Timing<'_>, numbers: &MachineNumbers) -> Option<Contention> {
+        let StepRules::Warps(transfer) = &timing.transfer else {
+            return None;
+        };
+        let node = |number: usize| {
+            let mut services = NodeServices::default();
+            let Some((first, last)) = timing.kernel.nodes.get(number).copied().flatten() else {
+                return services;
+            };
+            for op in (first.0..=last.0).map(OpIndex) {
+                let of_op = of_instruction(transfer, op);
+                for (sum, own) in services.iter_mut().zip(of_op) {
+                    *sum += u64::try_from(own).unwrap_or(0);
+                }
+            }
+            let waits = timing.waits.nodes.get(number).into_iter().flatten();
+            let lines = waits.flat_map(|waits| {
+                [
+                    waits.fetch,
+                    waits.fetch_last,
+                    waits.constants,
+                    waits.loaded_constants,
+                ]
+            });
+            let service = lines.map(|line| line.service.0 + line.service.1);
+            services[Service::Gpu as usize] += service.sum::<i64>().unsigned_abs();
+            services
+        };
+        let once = timing.waits.once.iter();
+        let once = once.map(|once| once.cycles.saturating_mul(once.most));
+        let arrives = transfer.facts.iter().any(|facts| facts.arrives);
+        let most = transfer.most_sectors;
+        let barriers = |number: usize| {
+            let ends = timing.kernel.nodes.get(number).copied().flatten();
+            let ops = ends.into_iter().flat_map(|(first, last)| first.0..=last.0);
+            let facts = ops.filter_map(|op| transfer.facts.get(OpIndex(op).index()));
+            facts.filter(|facts| facts.arrives).count() as u64
+        };
+        Some(Contention {
+            queued: queued(transfer, numbers),
+            outstanding: most_outstanding(timing.kernel, transfer),
+            barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
+            nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
+            first: once.fold(0, u64::saturating_add),
+            in_flight: whole_cycles(timing.waits.in_flight),
+            warp_end: match arrives {
+                true => transfer.times.barrier_count.unsigned_abs(),
+                false => 0,
+            },
+            windows: [false, true].map(|stores| {
+                let capacity = transfer.memory.window(stores);
+                let of_request = u64::from(most[usize::from(stores)]).min(SECTORS_OF_LINE);
+                capacity.saturating_sub(of_request)
+            }),
+        })
+    }
+}
+
+/// Whole cycles of a time.
+fn whole_cycles(milli: i64) -> u64 {
+    (milli.max(0) + MILLI - 1).div_euclid(MILLI).unsigned_abs()
+}
+
+/// Sectors of a line of the L1 cache, which are requested together (`memory-units` in SOUNDNESS 2).
+const SECTORS_OF_LINE: u64 = 4;
+
+/// Most time for which the instructions in the queues of a sub-partition's units occupy these, without waits for memory.
+fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
+    let (_, queue) = numbers.range(Parameter::OccupancyQueue);
+    let mut longest = [0; ExecUnit::COUNT];
+    for (at, facts) in transfer.facts.iter().enumerate() {
+        if facts.unit.is_queued() {
+            let known = &mut longest[facts.unit as usize];
+            *known = (*known).max(occupancy(transfer, OpIndex(at as u32)));
+        }
+    }
+    longest.iter().sum::<i64>().unsigned_abs() * queue
+}
+
+/// Time for which an instruction occupies its unit.
+fn occupancy(transfer: &Transfer<'_>, at: OpIndex) -> i64 {
+    let Some(facts) = transfer.facts.get(at.index()) else {
+        return 0;
+    };
+    let access = transfer.accesses.get(&at);
+    let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
+    transfer.occupancies[facts.unit as usize] * words
+}
+
+/// Services of an instruction.
+fn of_instruction(transfer: &Transfer<'_>, at: OpIndex) -> [i64; Service::ALL.len()] {
+    let mut services = [0; Service::ALL.len()];
+    let Some(facts) = transfer.facts.get(at.index()) else {
+        return services;
+    };
+    let access = transfer.accesses.get(&at);
+    let occupancy = occupancy(transfer, at);
+    services[Service::Core as usize] = match facts.unit {
+        ExecUnit::None => MILLI,
+        // The cycle of its issue, in which the unit may still serve others, and its own service.
+        unit if unit.is_queued() => MILLI + occupancy,
+        // A pipe is occupied from the cycle of the issue on.
+        _ => occupancy.max(MILLI),
+    };
+    let mut sm = 0;
+    if facts.completion == Completion::Latency(Parameter::LatencyShuffle) {
+        sm += transfer.times.shuffle;
+    }
+    if facts.arrives {
+        sm += transfer.times.barrier_count;
+    }
+    let Some(access) = access else {
+        services[Service::Sm as usize] = sm;
+        return services;
+    };
+    for space in &access.spaces {
+        if space.space == MemorySpace::Shared {
+            sm += transfer.memory.shared_service(access.direction, space);
+            continue;
+        }
+        let (own, gpu) = transfer.memory.services(access.direction, space);
+        sm += own;
+        services[Service::Gpu as usize] += gpu;
+        let sectors = i64::from(space.sectors);
+        let in_flight = transfer.memory.in_flight(access.direction, space);
+        let (held, count) = match access.direction {
+            AccessDirection::Store => (Service::Stores, Service::StoreSectors),
+            _ => (Service::Loads, Service::LoadSectors),
+        };
+        services[held as usize] += sectors * in_flight;
+        services[count as usize] += sectors;
+    }
+    services[Service::Sm as usize] = sm;
+    services
+}

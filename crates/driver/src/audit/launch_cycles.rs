@@ -1,0 +1,178 @@
+//! Whole launches: runs with time, compared with the bound of the launch in cycles.
+//!
+//! The launch is executed without time, which shows how often its threads run each loop. The bound for these loop counts
+//! is compared with runs with time, for several selections of the machine's numbers, all policies of the schedulers of
+//! the class that the bound is for, and each state of the caches.
+
+use warpbound_base::{Diagnostic, Named as _};
+use warpbound_bound::{Effort, LaunchTerm};
+use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_machine::{Parameter, SchedulerPolicy, Selection};
+use warpbound_simulate::timed::Silent;
+
+use super::Claims;
+use super::cycles::{loop_counts, set_text, states};
+use crate::bound::FlowFacts;
+use crate::prepared::Prepared;
+use crate::{
+    BoundOptions, CycleOptions, LaunchTime, Session, StatedLaunches, TimeScope, TimedOptions,
+};
+
+/// Runs of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchTimeRuns {
+    /// Machine, and the state of the caches that the bound is for.
+    pub cycles: CycleOptions,
+    /// Selections of the machine's numbers, each with the policy of its schedulers.
+    pub runs: Vec<(Selection, SchedulerPolicy)>,
+    /// Lanes that continue first after a divergent branch.
+    pub order: PathOrder,
+    /// Limit of the warp instructions of a run.
+    pub max_instructions: u64,
+}
+
+/// Comparison of the runs of a launch with its bound.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchTimeAudit {
+    /// Reason why the launch has no bound.
+    pub refused: Option<String>,
+    /// Runs that were compared.
+    pub runs: u64,
+    /// Runs that fault, or execute other instructions than without time.
+    pub skipped: u64,
+    /// Bound of the launch, without the overhead of the launch.
+    pub bound: u64,
+    /// Terms of the bound.
+    pub terms: Vec<(&'static str, u64)>,
+    /// Chain of warps, as in reports.
+    pub shape: String,
+    /// Longest run without the overhead of the launch, and its selection.
+    pub worst: Option<(u64, String)>,
+    /// Runs that exceed the bound.
+    pub exceeded: Vec<ExceededLaunch>,
+}
+
+/// Run of a launch that exceeds its bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExceededLaunch {
+    /// Selection, policy, caches and numbers as text.
+    pub text: String,
+}
+
+impl LaunchTimeAudit {
+    /// Bound divided by the cycles of the longest run, both without the overhead of the launch.
+    pub fn ratio(&self) -> Option<f64> {
+        let (worst, _) = self.worst.as_ref()?;
+        (*worst > 0).then(|| self.bound as f64 / *worst as f64)
+    }
+}
+
+impl Session {
+    /// Runs a launch with time and compares it with its bound.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn audit_launch_time(
+        &self,
+        prepared: &Prepared<'_>,
+        claims: &Claims<'_>,
+        launch: &LaunchFile,
+        runs: &LaunchTimeRuns,
+    ) -> Result<LaunchTimeAudit, Diagnostic> {
+        let refused = |why: Diagnostic| LaunchTimeAudit {
+            refused: Some(why.message),
+            ..LaunchTimeAudit::default()
+        };
+        let options = BoundOptions {
+            launches: StatedLaunches {
+                file: Some(launch.clone().into()),
+                ..StatedLaunches::default()
+            },
+            ..BoundOptions::default()
+        };
+        let knowledge = self.launch(prepared.kernel, &options)?;
+        let of_launch = (&options, &runs.cycles);
+        let flow = (prepared, &claims.flow);
+        let time = match LaunchTime::new(self, flow, &knowledge, of_launch, TimeScope::Grid) {
+            Ok(time) => time,
+            Err(why) => return Ok(refused(why)),
+        };
+        let (order, most) = (runs.order, runs.max_instructions);
+        let seen = self.monitor(prepared, claims, launch, order, most)?;
+        // Code that reads clocks has no run without time; its loops have the bounds that are derived.
+        let known = match seen.fault {
+            None => {
+                let (bounds, totals) = loop_counts(&seen);
+                FlowFacts {
+                    bounds,
+                    totals,
+                    never: Vec::new(),
+                }
+            }
+            Some(_) => self.flow_facts(prepared, &knowledge, &options, &claims.flow)?,
+        };
+        let expected = seen.fault.is_none().then(|| seen.observations.issued);
+        let bound = match time.bound(known.stated(), Effort::default()) {
+            Ok(bound) => bound,
+            Err(why) => return Ok(refused(why)),
+        };
+        let limit = bound.upper_bound().limit().0;
+        let terms = LaunchTerm::ALL
+            .iter()
+            .map(|&term| (term.name(), bound.term(term)));
+        let mut found = LaunchTimeAudit {
+            bound: limit - bound.term(LaunchTerm::Launch),
+            terms: terms.collect(),
+            shape: format!("{:?} {:?}", time.shape(), time.chain()),
+            ..LaunchTimeAudit::default()
+        };
+        for &caches in states(runs.cycles.caches) {
+            for &(selection, policy) in &runs.runs {
+                let options = TimedOptions {
+                    selection,
+                    order,
+                    caches: Some(caches),
+                    scheduler: Some(policy),
+                    max_instructions: Some(most),
+                    ..TimedOptions::new(runs.cycles.machine.clone())
+                };
+                let run = self.simulate_with(prepared, launch, &options, &mut Silent);
+                let is_same = |issued| expected.is_none_or(|expected| expected == issued);
+                match run.ok().filter(|run| is_same(run.counts.issued())) {
+                    Some(run) => found.compare(&options, run.cycles.0.0, limit),
+                    None => found.skipped += 1,
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl LaunchTimeAudit {
+    /// Compares the cycles of a run with the bound, with and without the overhead of the launch.
+    fn compare(&mut self, options: &TimedOptions, cycles: u64, limit: u64) {
+        self.runs += 1;
+        let machine = options.machine.select(options.selection);
+        let net = cycles.saturating_sub(machine[Parameter::LaunchKernel]);
+        let policy = options
+            .scheduler
+            .map_or(String::new(), |policy| policy.to_string());
+        let run = format!(
+            "{}{}, {policy}, {} caches",
+            options.selection,
+            set_text(&options.set),
+            options.caches.map_or("", |caches| caches.name())
+        );
+        if cycles > limit || net > self.bound {
+            let text = format!(
+                "{run}: {cycles} cycles, at most {limit}; without the launch overhead {net}, at most {}",
+                self.bound
+            );
+            self.exceeded.push(ExceededLaunch { text });
+        }
+        if self.worst.as_ref().is_none_or(|(worst, _)| net > *worst) {
+            self.worst = Some((net, run));
+        }
+    }
+}

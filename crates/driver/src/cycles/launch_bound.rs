@@ -1,0 +1,452 @@
+//! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
+//! (SOUNDNESS 20).
+
+use std::collections::BTreeMap;
+
+use warpbound_base::{Cycles, Diagnostic};
+use warpbound_bound::{
+    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, StatedCounts, WarpBound,
+};
+use warpbound_cycles::{
+    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
+    StepCost,
+};
+use warpbound_isa::Program;
+use warpbound_launch::Launch;
+use warpbound_machine::{BlockResources, GpuModel, Parameter, Selection};
+use warpbound_simt::counts::{CountSystem, RowFamily};
+
+use super::bound::{delays, solve};
+use super::launch_memory::{ResidentWarps, lanes};
+use super::{CycleInputs, CycleOptions, TimeScope};
+use crate::access::{AccessFindings, memory_units};
+use crate::prepared::Prepared;
+use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+
+mod barriers;
+
+/// Bounds of a launch for different flow facts.
+pub struct LaunchTime {
+    /// Count rows that hold for a chain of warps.
+    counts: CountSystem,
+    inputs: CycleInputs,
+    numbers: MachineNumbers,
+    shape: LaunchShape,
+    chain: BlockChain,
+}
+
+impl LaunchTime {
+    /// Collects what the time of a launch depends on besides flow facts. `options` have the launch.
+    ///
+    /// # Errors
+    ///
+    /// The reason why its time is not known: no launch, code of another family, or a block that fits on no SM.
+    pub fn new(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        knowledge: &LaunchKnowledge,
+        (options, cycles): (&BoundOptions, &CycleOptions),
+        scope: TimeScope,
+    ) -> Result<LaunchTime, Diagnostic> {
+        let Program::Nvidia(_) = prepared.program else {
+            return Err(Diagnostic::new(
+                "bounds of launches in cycles are for code of NVIDIA's GPUs",
+            ));
+        };
+        let Some(file) = options.launches.only_file() else {
+            let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
+            return Err(why.hint("state one with --launch"));
+        };
+        let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
+        let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
+        let shape = shape(prepared, &launch, &cycles.machine, scope)?;
+        let slots = numbers.range(Parameter::SmWarps);
+        if slots.0 != slots.1 {
+            return Err(Diagnostic::new(
+                "bounds of launches are for machines whose sm.warps is one number",
+            ));
+        }
+        let residents = ResidentWarps {
+            sms: match scope {
+                TimeScope::Grid => numbers.range(Parameter::SmCount).1.min(shape.blocks),
+                TimeScope::Warp | TimeScope::Block | TimeScope::Sm => 1,
+            },
+            slots: shape.resident.1.saturating_mul(shape.warps),
+            stride: slots.1,
+        };
+        let classes = match memory_units(&prepared.program) {
+            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            None => BTreeMap::new(),
+        };
+        let known = (&numbers, cycles.caches);
+        let launched = (Some(file), Some(residents));
+        let inputs = session.cycle_inputs(prepared, flow, &classes, known, launched)?;
+        let chain = match shape.warps {
+            1 => BlockChain::OneWarp,
+            _ => barriers::chain(prepared, flow, &inputs),
+        };
+        let counts = match chain {
+            BlockChain::Aligned { .. } => rows_of_chain(&flow.counts),
+            BlockChain::OneWarp | BlockChain::AllWarps => flow.counts.clone(),
+        };
+        Ok(LaunchTime {
+            counts,
+            inputs,
+            numbers,
+            shape,
+            chain,
+        })
+    }
+
+    /// Shape of the launch.
+    pub fn shape(&self) -> &LaunchShape {
+        &self.shape
+    }
+
+    /// Chain of warps in a block.
+    pub fn chain(&self) -> BlockChain {
+        self.chain
+    }
+
+    /// Computes the bound for stated facts.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub fn bound(
+        &self,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<LaunchBound, Diagnostic> {
+        let with = |others: OtherWarps| CycleInputs {
+            others,
+            ..self.inputs.clone()
+        };
+        let first;
+        let second;
+        if self.shape.blocks.saturating_mul(self.shape.warps) == 1 {
+            let alone = with(OtherWarps::Absent);
+            second = match alone.with_counted_sectors() {
+                Some(counted) => Some(self.bound_with(&counted, stated, effort)?),
+                None => None,
+            };
+            first = self.bound_with(&alone, stated, effort)?;
+        } else {
+            let of_path = with(OtherWarps::FirstOfPath);
+            second = Some(self.bound_with(&of_path, stated, effort)?);
+            first = self.bound_with(&with(OtherWarps::FirstOfSm), stated, effort)?;
+        }
+        let limit = |bound: &LaunchBound| bound.upper_bound().limit();
+        Ok(match second {
+            Some(second) if limit(&second) < limit(&first) => second,
+            _ => first,
+        })
+    }
+
+    /// Computes the bound with the first requests of lines and translations counted in one way.
+    fn bound_with(
+        &self,
+        inputs: &CycleInputs,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<LaunchBound, Diagnostic> {
+        let kernel = inputs.kernel();
+        let mut time = KernelTime::new(&kernel, &self.numbers);
+        let contention = time.contention(&self.numbers);
+        let contention =
+            contention.ok_or_else(|| Diagnostic::new("the code has no services of a warp"))?;
+        let program = ServiceProgram {
+            launch: self,
+            stated,
+            effort,
+        };
+        let is_alone = inputs.others == OtherWarps::Absent;
+        let is_single = self.chain == BlockChain::OneWarp;
+        let path = program.path(&mut time, is_single)?;
+        let first = match (inputs.others, is_single) {
+            (OtherWarps::Absent, _) => 0,
+            (OtherWarps::FirstOfPath, true) => contention.in_flight,
+            // Each warp of the block may be the one that makes a request first.
+            _ => contention.first.saturating_add(contention.in_flight),
+        };
+        let service = |service: Service| {
+            let of_node = |node| match is_alone {
+                true => 0,
+                false => whole_cycles(of_node(&contention, node)[service as usize]),
+            };
+            program.greatest(of_node, 0)
+        };
+        let sm = match is_alone {
+            true => service(Service::Sm)?,
+            false => program.sm(&contention)?,
+        };
+        let times = LaunchTimes {
+            path: &path,
+            chain: program.chain(&contention)?,
+            core: &service(Service::Core)?,
+            sm: &sm,
+            gpu: &service(Service::Gpu)?,
+            first: Cycles(first),
+            apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
+        };
+        let delays = delays(inputs, &self.numbers)?;
+        let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
+        bound.ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))
+    }
+}
+
+/// Integer programs over the counts of a warp, or of a chain of warps.
+struct ServiceProgram<'a> {
+    launch: &'a LaunchTime,
+    stated: StatedCounts<'a>,
+    effort: Effort,
+}
+
+/// Most solutions of the integer program of the path, each with vectors that suit the path of the one before.
+const MOST_ROUNDS: usize = 3;
+
+impl ServiceProgram<'_> {
+    /// Solves for the costs of steps.
+    fn solve(&self, costs: &PathTime) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let LaunchTime { counts, inputs, .. } = self.launch;
+        solve(counts, inputs, costs, self.stated, self.effort)
+    }
+
+    /// Greatest time of a warp among others, without its waits for them; with its first requests, if these are counted for
+    /// each warp.
+    fn path(
+        &self,
+        time: &mut KernelTime<'_>,
+        counts_first: bool,
+    ) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let costs = |time: &KernelTime<'_>| {
+            let mut costs = time.costs();
+            if !counts_first {
+                costs.once.clear();
+            }
+            costs
+        };
+        let mut best = self.solve(&costs(time))?;
+        for _ in 1..MOST_ROUNDS {
+            let Some(path) = best.worst_path() else { break };
+            let variables = self.launch.inputs.variables.iter();
+            let counts: Vec<u128> = variables.map(|&var| path.count(var)).collect();
+            if !time.improve(&counts) {
+                break;
+            }
+            let found = self.solve(&costs(time))?;
+            if found.upper_bound().limit() >= best.upper_bound().limit() {
+                break;
+            }
+            best = found;
+        }
+        Ok(best)
+    }
+
+    /// Chain of warps in a block, with what is left over at its barriers.
+    fn chain(&self, contention: &Contention) -> Result<BlockChain, Diagnostic> {
+        let BlockChain::Aligned { .. } = self.launch.chain else {
+            return Ok(self.launch.chain);
+        };
+        let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
+        let passed = self.greatest(count, 0)?.upper_bound().limit().0;
+        let left_over = whole_cycles(contention.queued).saturating_mul(passed);
+        Ok(BlockChain::Aligned {
+            left_over: Cycles(left_over),
+        })
+    }
+
+    /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.
+    fn greatest(
+        &self,
+        of_node: impl Fn(usize) -> u64,
+        of_warp: u64,
+    ) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let cost = |cycles: u64| StepCost {
+            cycles,
+            terms: Default::default(),
+        };
+        let steps = self.launch.inputs.steps.iter();
+        self.solve(&PathTime {
+            steps: steps.map(|step| Some(cost(of_node(step.from)))).collect(),
+            start: cost(of_warp),
+            once: Vec::new(),
+        })
+    }
+
+    /// Greatest service of a warp by what the warps of an SM share. A window of requests that holds all of the SM's
+    /// launch delays none.
+    fn sm(&self, contention: &Contention) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let shape = &self.launch.shape;
+        let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
+        let resident = match at_once {
+            true => shape.blocks.div_ceil(shape.sms.max(1)),
+            false => shape.resident.1,
+        };
+        let warps = u128::from(resident) * u128::from(shape.warps);
+        let binds = |sectors: Service, window: u64| -> Result<bool, Diagnostic> {
+            let window = u128::from(window);
+            let outstanding = contention
+                .outstanding
+                .filter(|_| sectors == Service::LoadSectors);
+            if outstanding.is_some_and(|sectors| warps * u128::from(sectors) <= window) {
+                return Ok(false);
+            }
+            let of_warp = self.greatest(|node| of_node(contention, node)[sectors as usize], 0)?;
+            let of_warp = u128::from(of_warp.upper_bound().limit().0);
+            Ok(!at_once || of_warp * warps > window)
+        };
+        let [loads, stores] = contention.windows;
+        let binding = [
+            (Service::Loads, Service::LoadSectors, loads),
+            (Service::Stores, Service::StoreSectors, stores),
+        ];
+        let mut windows = Vec::new();
+        for (held, sectors, window) in binding {
+            if binds(sectors, window)? {
+                windows.push((held, window + 1));
+            }
+        }
+        let of_node = |node| {
+            let services = of_node(contention, node);
+            let waits = windows
+                .iter()
+                .map(|&(held, places)| services[held as usize].div_ceil(places));
+            whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
+        };
+        self.greatest(of_node, whole_cycles(contention.warp_end))
+    }
+}
+
+/// Services of a node.
+fn of_node(contention: &Contention, node: usize) -> NodeServices {
+    contention.nodes.get(node).copied().unwrap_or_default()
+}
+
+/// Whole cycles of thousandths.
+fn whole_cycles(milli: u64) -> u64 {
+    milli.div_ceil(MILLI.unsigned_abs())
+}
+
+/// Returns the rows that hold for the segments between barriers of different warps, one after the other (SOUNDNESS
+/// 20.4): not those that limit the executions of one warp in its whole run.
+fn rows_of_chain(counts: &CountSystem) -> CountSystem {
+    let of_run = |family: RowFamily| {
+        matches!(
+            family,
+            RowFamily::TotalPerThread | RowFamily::TotalLockstep | RowFamily::GuardedLanes
+        )
+    };
+    let mut counts = counts.clone();
+    counts.rows.retain(|row| !of_run(row.family));
+    counts
+}
+
+/// Returns the shape of a launch on every machine within the ranges.
+fn shape(
+    prepared: &Prepared<'_>,
+    launch: &Launch,
+    machine: &GpuModel,
+    scope: TimeScope,
+) -> Result<LaunchShape, Diagnostic> {
+    let numbers = MachineNumbers::of_ranges(machine)?;
+    let product = |size: [u32; 3]| {
+        let sizes = size.iter().map(|&n| u64::from(n));
+        sizes.fold(1u64, u64::saturating_mul).max(1)
+    };
+    let threads = product(launch.block);
+    let needs = (
+        threads,
+        prepared.kernel.registers.into(),
+        launch.shared.into(),
+    );
+    let resident = resident_blocks(machine, needs)?;
+    let sms = numbers.range(Parameter::SmCount).0.max(1);
+    let shape = LaunchShape {
+        blocks: product(launch.grid),
+        warps: threads.div_ceil(lanes(&numbers)),
+        sms,
+        resident,
+        sub_partitions: numbers.range(Parameter::SmSchedulers).0.max(1),
+    };
+    Ok(match scope {
+        TimeScope::Grid => shape,
+        TimeScope::Warp | TimeScope::Block => LaunchShape {
+            blocks: 1,
+            sms: 1,
+            ..shape
+        },
+        TimeScope::Sm => LaunchShape {
+            blocks: resident.1,
+            sms: 1,
+            resident: (resident.1, resident.1),
+            ..shape
+        },
+    })
+}
+
+/// Most combinations of values of a machine for which the number of resident blocks is computed.
+const MOST_MACHINES: usize = 256;
+
+/// Returns the least and the greatest number of blocks that an SM holds, over all values of the machine.
+///
+/// # Errors
+///
+/// A block fits on no SM for some values, or there are too many values.
+fn resident_blocks(
+    machine: &GpuModel,
+    (threads, registers, shared): (u64, u64, u64),
+) -> Result<(u64, u64), Diagnostic> {
+    let mut machines = vec![machine.select(Selection::Typical)];
+    for &parameter in BlockResources::PARAMETERS {
+        let range = machine.range(parameter);
+        if range.least == range.most {
+            continue;
+        }
+        // Fewer blocks fit on an SM with less of a resource; steps act both ways.
+        let is_step = matches!(
+            parameter,
+            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
+        );
+        let values: Vec<u64> = match is_step {
+            true => (range.least..=range.most).take(MOST_MACHINES + 1).collect(),
+            false => vec![range.least, range.most],
+        };
+        if values.len() * machines.len() > MOST_MACHINES {
+            let name = parameter.name();
+            return Err(Diagnostic::new(format!("{name} has too many values")));
+        }
+        machines = values
+            .iter()
+            .flat_map(|&value| {
+                machines
+                    .iter()
+                    .map(move |own| own.clone().with(parameter, value))
+            })
+            .collect();
+    }
+    let mut range: Option<(u64, u64)> = None;
+    for machine in &machines {
+        let sm = BlockResources::of_sm(machine);
+        let block = BlockResources::of_block(machine, threads, registers, shared);
+        let blocks = blocks_on(sm, block);
+        if blocks == 0 {
+            return Err(Diagnostic::new("a block of the launch fits on no SM"));
+        }
+        range = Some(match range {
+            None => (blocks, blocks),
+            Some((least, most)) => (least.min(blocks), most.max(blocks)),
+        });
+    }
+    range.ok_or_else(|| Diagnostic::new("the machine has no values"))
+}
+
+/// Number of blocks that an SM holds.
+fn blocks_on(mut sm: BlockResources, block: BlockResources) -> u64 {
+    let mut blocks = 0;
+    while let Some(rest) = sm.without(&block) {
+        sm = rest;
+        blocks += 1;
+    }
+    blocks
+}

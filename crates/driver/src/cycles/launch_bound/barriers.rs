@@ -1,0 +1,118 @@
+//! Chain of warps in a block: whether all warps pass the same barriers in the same order (SOUNDNESS 20.4).
+
+use std::collections::BTreeSet;
+
+use warpbound_analyse::determinacy::Origins;
+use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
+use warpbound_base::Cycles;
+use warpbound_bound::BlockChain;
+use warpbound_ir::{BarrierArrival, Code, ControlEffect, Expr, Meaning, Op, OpIndex};
+
+use crate::KernelFlow;
+use crate::cycles::CycleInputs;
+use crate::divergence::determinacy_of;
+use crate::prepared::Prepared;
+
+/// Returns the chain of warps that the end of a block depends on.
+pub(super) fn chain(
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    inputs: &CycleInputs,
+) -> BlockChain {
+    let barriers: BTreeSet<usize> = inputs
+        .nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(node, ends)| {
+            let (first, last) = (*ends)?;
+            let mut ops = (first.0..=last.0).filter_map(|op| prepared.code.get(OpIndex(op)));
+            ops.any(|op| op.barrier).then_some(node)
+        })
+        .collect();
+    if barriers.is_empty() {
+        return BlockChain::OneWarp;
+    }
+    match are_aligned(&prepared.code, flow, inputs, &barriers) {
+        true => BlockChain::Aligned {
+            left_over: Cycles(0),
+        },
+        false => BlockChain::AllWarps,
+    }
+}
+
+/// Whether all warps of a block pass the same barriers, each with all its lanes together.
+fn are_aligned(
+    code: &Code,
+    flow: &KernelFlow,
+    inputs: &CycleInputs,
+    barriers: &BTreeSet<usize>,
+) -> bool {
+    let range = |node: usize| inputs.nodes.get(node).copied().flatten();
+    let ops = |node: usize| {
+        let ends = range(node).into_iter();
+        ends.flat_map(|(first, last)| (first.0..=last.0).map(OpIndex))
+    };
+    let plain = |op: &Op| !op.barrier || is_plain_barrier(op);
+    let mut all = barriers.iter().flat_map(|&node| ops(node));
+    if !all.all(|at| code.get(at).is_some_and(plain)) {
+        return false;
+    }
+    let dependence = flow.dependence();
+    if !find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence).is_empty() {
+        return false;
+    }
+    let determinacy = determinacy_of(code, flow);
+    let is_uniform = |node: usize| {
+        let origins = range(node).and_then(|(first, _)| determinacy.blocks.get(&first));
+        let of_block = Origins::PARAM.with(Origins::BLOCK);
+        origins.is_some_and(|&origins| of_block.has(origins))
+    };
+    if !barriers.iter().all(|&node| is_uniform(node)) {
+        return false;
+    }
+    // An entry that is on the stack at a barrier was pushed by all warps, or there is none.
+    let pushes = |node: usize| {
+        let mut effects = ops(node).filter_map(|at| Some(&code.get(at)?.control));
+        effects.any(|control| matches!(control, ControlEffect::Push(..) | ControlEffect::Call(_)))
+    };
+    let reaching = reaching(inputs, barriers);
+    let mut pushing = reaching.iter().filter(|&&node| pushes(node));
+    pushing.all(|&node| is_uniform(node))
+}
+
+/// Whether an operation is a barrier of all threads of the block, at which its warp waits.
+fn is_plain_barrier(op: &Op) -> bool {
+    let Some(Meaning::Barrier {
+        number,
+        threads,
+        arrival,
+    }) = &op.meaning
+    else {
+        return false;
+    };
+    let waits = !matches!(arrival, BarrierArrival::Arrive);
+    waits
+        && op.condition.is_always()
+        && matches!(number, Expr::Const(_))
+        && *threads == Expr::Const(0)
+}
+
+/// Nodes from which a barrier can be reached, those of the barriers among them.
+fn reaching(inputs: &CycleInputs, barriers: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut before = vec![Vec::new(); inputs.nodes.len()];
+    for step in &inputs.steps {
+        if let Some(list) = step.to.and_then(|to| before.get_mut(to)) {
+            list.push(step.from);
+        }
+    }
+    let mut found = barriers.clone();
+    let mut work: Vec<usize> = barriers.iter().copied().collect();
+    while let Some(node) = work.pop() {
+        for &from in &before[node] {
+            if found.insert(from) {
+                work.push(from);
+            }
+        }
+    }
+    found
+}

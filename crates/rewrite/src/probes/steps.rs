@@ -1,0 +1,194 @@
+//! Probe of a block whose counters are in registers, as steps that find their places in the block.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Cell, OpIndex};
+use warpbound_isa::instr::Guard;
+
+use super::allocation::{Allocation, is_carry_free};
+use super::schedule::{Placed, PrivateCells, Step, place};
+use super::sequence::Sequence;
+use super::{
+    CounterRange, Increment, PREDICATE_LATENCY, ProbeFault, ProbeRequest, ProbeStyle, ProbedCode,
+    ProbedQuantity, REGISTER_LATENCY,
+};
+
+/// Returns the instructions of the probe in their places; `None` if a counter is in memory, or if no predicate is free.
+/// The counters are ready `start` cycles after the block begins.
+pub(super) fn probe(
+    probed: &ProbedCode<'_>,
+    request: &ProbeRequest,
+    allocation: &Allocation,
+    at: OpIndex,
+    increments: &BTreeSet<Increment>,
+    start: u32,
+) -> Result<Option<Placed>, Diagnostic> {
+    let in_memory = |i: &Increment| allocation.register_of(i.counter).is_none();
+    if request.style != ProbeStyle::Registers || increments.iter().any(in_memory) {
+        return Ok(None);
+    }
+    let mut steps = Steps {
+        probed,
+        request,
+        allocation,
+        start,
+        steps: Vec::new(),
+        last_write: Vec::new(),
+        private: Vec::new(),
+    };
+    let of = |quantity| increments.iter().filter(move |i| i.quantity == quantity);
+    for increment in of(ProbedQuantity::Lanes) {
+        steps.count(increment, Guard::ALWAYS, None)?;
+    }
+    if of(ProbedQuantity::Issues).next().is_some() {
+        let temporary = allocation.temporaries.get(&at).map(|[ballot, _]| *ballot);
+        let predicate = allocation.predicates.get(&at).copied();
+        let (Some(ballot), Some(pred), Some(below)) =
+            (temporary, predicate, allocation.lanes_below)
+        else {
+            return Ok(None);
+        };
+        let tested = steps.find_leader(ballot, pred, below)?;
+        let guard = Guard {
+            pred: Some(pred),
+            negated: false,
+        };
+        for increment in of(ProbedQuantity::Issues) {
+            steps.count(
+                increment,
+                guard,
+                Some((tested, u32::from(PREDICATE_LATENCY))),
+            )?;
+        }
+    }
+    Ok(steps.place(at))
+}
+
+struct Steps<'a> {
+    probed: &'a ProbedCode<'a>,
+    request: &'a ProbeRequest,
+    allocation: &'a Allocation,
+    /// Cycle from which the counters can be read.
+    start: u32,
+    steps: Vec<Step>,
+    /// Counters with the steps that wrote them last.
+    last_write: Vec<(u8, usize)>,
+    /// Registers that do not live on.
+    private: Vec<Cell>,
+}
+
+impl Steps<'_> {
+    /// Adds an instruction; returns its number.
+    fn push(
+        &mut self,
+        guard: Guard,
+        after: Vec<(usize, u32)>,
+        build: impl FnOnce(&mut Sequence) -> Result<u32, Diagnostic>,
+    ) -> Result<usize, Diagnostic> {
+        let mut sequence = Sequence::new(self.probed.program.arch(), guard);
+        build(&mut sequence)?;
+        let instrs = sequence.finish()?;
+        let [instr] = instrs[..] else {
+            return Err(Diagnostic::new("a step of a probe is one instruction"));
+        };
+        self.steps.push(Step {
+            instr,
+            after,
+            not_before: 0,
+            writes_counter: false,
+        });
+        Ok(self.steps.len() - 1)
+    }
+
+    /// Finds the active lane below which no lane is active; the predicate holds in it.
+    fn find_leader(&mut self, ballot: u8, pred: u8, below: u8) -> Result<usize, Diagnostic> {
+        self.private.extend([Cell::gpr(ballot), Cell::pred(pred)]);
+        let voted = self.push(Guard::ALWAYS, Vec::new(), |s| s.ballot(ballot))?;
+        let after = vec![(voted, u32::from(REGISTER_LATENCY))];
+        let own = self.allocation.is_scoreboard_own;
+        let scoreboard = 1 << self.allocation.scoreboard;
+        self.push(Guard::ALWAYS, after, |s| {
+            if own {
+                // The mask of the lanes below may still be on its way.
+                s.wait(scoreboard);
+            }
+            s.test_disjoint(pred, ballot, below)
+        })
+    }
+
+    /// Adds the weight to a counter, in the lanes in which the guard holds.
+    fn count(
+        &mut self,
+        increment: &Increment,
+        guard: Guard,
+        tested: Option<(usize, u32)>,
+    ) -> Result<(), Diagnostic> {
+        let Some(register) = self.allocation.register_of(increment.counter) else {
+            return Err(Diagnostic::new("a counter in memory is no step"));
+        };
+        let weight = increment.weight;
+        let low = self.after(register, tested);
+        if self.request.range != CounterRange::Double {
+            let step = self.push(guard, low, |s| s.increase(register, weight))?;
+            self.wrote(register, step);
+            return Ok(());
+        }
+        self.private.push(Cell::CC);
+        let carry = self.push(guard, low, |s| s.increase_low(register, weight))?;
+        self.wrote(register, carry);
+        let mut high = self.after(register + 1, tested);
+        high.push((carry, u32::from(REGISTER_LATENCY)));
+        let negative = self.request.high(weight) != 0;
+        let step = self.push(guard, high, |s| match negative {
+            false => s.increase_high_by(register + 1, 255),
+            true => s.decrease_high(register + 1),
+        })?;
+        self.wrote(register + 1, step);
+        Ok(())
+    }
+
+    /// The results that a change of a register waits for.
+    fn after(&self, register: u8, tested: Option<(usize, u32)>) -> Vec<(usize, u32)> {
+        let writes = self.last_write.iter().rev();
+        let written = writes.filter(|(of, _)| *of == register).take(1);
+        let written = written.map(|(_, step)| (*step, u32::from(REGISTER_LATENCY)));
+        written.chain(tested).collect()
+    }
+
+    /// Notes that a step writes a register that lives on.
+    fn wrote(&mut self, register: u8, step: usize) {
+        self.last_write.push((register, step));
+        if let Some(step) = self.steps.get_mut(step) {
+            step.writes_counter = true;
+            step.not_before = self.start;
+        }
+    }
+
+    fn place(self, at: OpIndex) -> Option<Placed> {
+        let probed = self.probed;
+        let is_free = |at: OpIndex, cell: Cell| match cell {
+            Cell::CC => is_carry_free(probed, at),
+            cell if !probed.liveness.used().contains(cell) => true,
+            cell => probed.liveness.is_free(at, cell),
+        };
+        let is_named = |at: OpIndex, cell: Cell| {
+            if ProbeFault::NamesIgnored.is_in(probed.fault) {
+                return false;
+            }
+            let op = probed.code.get(at);
+            op.is_none_or(|op| {
+                let reads = op.reads.iter().copied().chain(op.condition.cells());
+                reads
+                    .chain(op.writes.iter().copied())
+                    .any(|named| named == cell)
+            })
+        };
+        let private = PrivateCells {
+            cells: &self.private,
+            is_free: &is_free,
+            is_named: &is_named,
+        };
+        place(probed, at, &self.steps, &private)
+    }
+}

@@ -1,0 +1,180 @@
+//! Bounds of whole launches in cycles: launches with time against their bounds, and launches in which one term of the sum
+//! is nearly everything, so that a bound without it is exceeded.
+
+use std::fs;
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_driver::{BoundOptions, CacheState, CycleOptions, LaunchFile, Session};
+use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_testkit::kernels;
+
+/// Sources of kernels with barriers, atomic operations, shared and local memory, loops and early ends.
+const SOURCES: [&str; 10] = [
+    "transpose",
+    "reduction",
+    "matmul_int",
+    "convolution",
+    "histogram",
+    "barrier_kinds",
+    "atomics",
+    "early_exit",
+    "hotspot",
+    "bitonic_sort",
+];
+
+/// Selections of numbers and policies of schedulers.
+const RUNS: [(Selection, SchedulerPolicy); 5] = [
+    (Selection::Slow, SchedulerPolicy::Gto),
+    (Selection::Slow, SchedulerPolicy::ContendedUnit),
+    (Selection::Typical, SchedulerPolicy::Youngest),
+    (Selection::Seed(3), SchedulerPolicy::Random(7)),
+    (Selection::Least, SchedulerPolicy::Lrr),
+];
+
+fn session(source: &str, chip: &str) -> Session {
+    let file = format!("{source}.{chip}.cubin");
+    let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+    let contents = fs::read(path).expect("the cubin is in the repository");
+    Session::open(&file, &contents).expect("it loads")
+}
+
+fn machine(name: &str, sms: u64) -> GpuModel {
+    let machine = GpuModel::built_in(name).expect("it comes with the tool");
+    machine.with(Parameter::SmCount, sms)
+}
+
+fn audit(
+    session: &Session,
+    launch: &LaunchFile,
+    machine: GpuModel,
+    caches: CacheState,
+) -> LaunchTimeAudit {
+    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+    let prepared = session.prepare(kernel.expect("its kernel"));
+    let prepared = prepared.expect("it decodes");
+    let options = BoundOptions {
+        block: Some(launch.block),
+        ..BoundOptions::default()
+    };
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let runs = LaunchTimeRuns {
+        cycles: CycleOptions {
+            machine,
+            caches,
+            splitting: Default::default(),
+        },
+        runs: RUNS.to_vec(),
+        order: PathOrder::TakenFirst,
+        max_instructions: 2_000_000,
+    };
+    let found = session.audit_launch_time(&prepared, &claims, launch, &runs);
+    found.expect("the launch suits the kernel")
+}
+
+/// No launch takes longer than its bound: any number of SMs, warm and cold caches, any policy.
+#[test]
+fn launches_keep_their_bounds() {
+    let (mut runs, mut refused) = (0, Vec::new());
+    let all = kernels::all();
+    let selected = all.iter().filter(|kernel| SOURCES.contains(&kernel.source));
+    for (number, kernel) in selected.enumerate() {
+        let session = session(kernel.source, "sm_61");
+        let mut launch = (kernel.launch)(number as u64 % 3);
+        launch.kernel = Some(kernel.kernel.to_owned());
+        let (name, caches) = match number % 2 {
+            0 => ("jetson-tx2", CacheState::Warm),
+            _ => ("gtx1080", CacheState::Cold),
+        };
+        for sms in [1, 3] {
+            let found = audit(&session, &launch, machine(name, sms), caches);
+            assert!(
+                found.exceeded.is_empty(),
+                "{} on {sms} SMs: {:?}",
+                kernel.kernel,
+                found.exceeded
+            );
+            runs += found.runs;
+            refused.extend(found.refused.map(|why| format!("{}: {why}", kernel.kernel)));
+        }
+    }
+    assert!(runs >= 150, "{runs} runs; without a bound: {refused:?}");
+}
+
+fn launch(text: &str) -> LaunchFile {
+    let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
+    LaunchFile::parse("launch", text, &no_files).expect("a launch")
+}
+
+/// Asserts that runs keep their bound, and that they exceed it without one of its terms.
+fn needs_term(found: &LaunchTimeAudit, term: &str) {
+    assert_eq!(found.refused, None);
+    assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+    let (worst, run) = found.worst.as_ref().expect("runs");
+    let own = found.terms.iter().find(|(name, _)| *name == term);
+    let (_, cycles) = own.expect("a term of the sum");
+    let without = found.bound - cycles;
+    assert!(
+        *worst > without,
+        "{worst} cycles ({run}) of {}, without {term} {without}: {:?}",
+        found.bound,
+        found.terms
+    );
+}
+
+/// 64 warps of double precision on one SM wait for the units of their sub-partitions.
+#[test]
+fn units_of_others_count() {
+    let text = "kernel = 'latency_dfma'\ngrid = [16]\nblock = [128]\n\
+                param = [{name = 'cycles', type = 'u32', shape = [32]}, {name = 'values', type = 'f64', shape = [1088]}]";
+    let session = session("microbenchmarks", "sm_61");
+    let found = audit(
+        &session,
+        &launch(text),
+        machine("gtx1080", 1),
+        CacheState::Warm,
+    );
+    needs_term(&found, "issue and units of others");
+}
+
+/// Conflicts of 32 words in one bank hold up all other warps of the SM.
+#[test]
+fn conflicts_of_others_count() {
+    let text = "kernel = 'bank_conflict'\ngrid = [32]\nblock = [32]\n\
+                param = [{name = 'cycles', type = 'u32', shape = [32]}, {name = 'last', type = 'u32', shape = [32]}, \
+                {name = 'stride', type = 'u32', value = 32}]";
+    let session = session("microbenchmarks", "sm_61");
+    let found = audit(
+        &session,
+        &launch(text),
+        machine("gtx1080", 1),
+        CacheState::Warm,
+    );
+    needs_term(&found, "memory of the SM");
+}
+
+/// Forty SMs share the DRAM of a small board.
+#[test]
+fn memory_of_all_sms_counts() {
+    let text = "kernel = 'stream_copy<double>'\ngrid = [80]\nblock = [1024]\n\
+                param = [{type = 'f64', shape = [81920]}, {type = 'f64', shape = [81920]}]";
+    let session = session("rates", "sm_62");
+    let machine = machine("jetson-tx2", 40).with(Parameter::DramRefresh, 0);
+    let found = audit(&session, &launch(text), machine, CacheState::Cold);
+    needs_term(&found, "L2 cache and DRAM");
+}
+
+/// Blocks of an SM start one after the other, and the places of ended blocks are taken again.
+#[test]
+fn blocks_start_one_after_the_other() {
+    let text = "kernel = 'latency_ffma'\ngrid = [200]\nblock = [32]\n\
+                param = [{name = 'cycles', type = 'u32', shape = [32]}, {name = 'values', type = 'f32', shape = [1088]}]";
+    let session = session("microbenchmarks", "sm_61");
+    let found = audit(
+        &session,
+        &launch(text),
+        machine("gtx1080", 1),
+        CacheState::Warm,
+    );
+    needs_term(&found, "starts of blocks");
+}
