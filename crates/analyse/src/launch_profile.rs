@@ -10,6 +10,7 @@ pub(crate) mod alternative;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
 mod loop_iterations;
+pub(crate) mod operation;
 pub(crate) mod row;
 pub(crate) mod run;
 

@@ -7,9 +7,8 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
-    GroupDomain, ImageSelection, Interlock, Isa, NumberRange, PathOrder, SchedulerPolicy,
-    Selection, SingleWarp, SplitOptions, SplitPipelines, StackDomain, StartCaches, StatedParam,
-    TimeScope, WarpModel,
+    GroupDomain, ImageSelection, Isa, NumberRange, SplitOptions, SplitPipelines, StackDomain,
+    StatedParam, TimeScope, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -17,9 +16,7 @@ use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
 use crate::cycle_limit::CycleLimit;
 use crate::input;
-use crate::values::{
-    Override, loop_default, named, param, parameter_override, seconds, single_warp, size,
-};
+use crate::values::{loop_default, named, param, seconds, size};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
@@ -30,36 +27,6 @@ use crate::values::{
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Arguments of `list`.
-#[derive(Args)]
-pub(crate) struct ListArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
-    #[arg(long, value_name = "K")]
-    pub(crate) kernel: Option<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
-}
-
-/// Arguments of `extract`.
-#[derive(Args)]
-pub(crate) struct ExtractArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Images with a kernel of this name only: mangled, demangled, demangled without namespaces and arguments, or a
-    /// prefix and `*`
-    #[arg(long, value_name = "K")]
-    pub(crate) kernel: Option<String>,
-    /// File for a single image, or directory for any number of images; a missing directory is created [default:
-    /// standard output, for a single image]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// Arguments of `disasm`.
@@ -104,22 +71,6 @@ pub(crate) struct CfgArguments {
     pub(crate) launch: LaunchArguments,
     #[command(flatten)]
     pub(crate) domains: DomainArguments,
-}
-
-/// Arguments of `cta`.
-#[derive(Args)]
-pub(crate) struct CtaArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) launch: LaunchInput,
-    #[command(flatten)]
-    pub(crate) facts: FactsArguments,
-    /// Output format; dot and svg draw the abstract warp
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: GraphFormat,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
 }
 
 /// Arguments of `audit`.
@@ -206,27 +157,6 @@ pub(crate) struct AccessArguments {
     pub(crate) launch: LaunchArguments,
     #[command(flatten)]
     pub(crate) domains: DomainArguments,
-}
-
-/// Arguments of `splits`.
-#[derive(Args)]
-pub(crate) struct SplitsArguments {
-    #[command(flatten)]
-    pub(crate) query: QueryArguments,
-    /// Most splits of a wave that live at once beside itself
-    #[arg(long, value_name = "S", default_value_t = 1, value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
-    pub(crate) splits: u32,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
-    #[arg(long, value_enum)]
-    pub(crate) merge: Option<SplitMerge>,
-    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
-    #[arg(long, value_name = "MACHINE")]
-    pub(crate) machine: Option<String>,
-    /// Also write the sites that the integer program chooses as a marks file, for `run --marks`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) write: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) launch: LaunchArguments,
 }
 
 /// Arguments of `facts`.
@@ -342,201 +272,6 @@ pub(crate) struct CycleArguments {
         help_heading = "Bounds in cycles"
     )]
     pub(crate) merge: Option<SplitMerge>,
-}
-
-/// Arguments of `sandwich`.
-#[derive(Args)]
-pub(crate) struct SandwichArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) launch: LaunchInput,
-    #[command(flatten)]
-    pub(crate) facts: FactsArguments,
-    /// L2 cache at the start that the bound is for: in any state, holding buffers, constants and code (warm), or empty
-    /// (cold)
-    #[arg(long, value_parser = named::<CacheState>(), default_value = "any")]
-    pub(crate) caches: CacheState,
-    /// Number of random selections of the machine's parameters, besides slow, typical, lo and hi
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
-    pub(crate) seeds: u64,
-    /// Number of contents of the buffers: those of the launch file, then random ones
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
-    pub(crate) contents: u64,
-    /// The warp that runs, such as 3.1: warp 1 of the block with linear index 3 [default: at most 16 warps, spread over
-    /// the launch, one after the other]
-    #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp)]
-    pub(crate) warp: Option<SingleWarp>,
-    /// Limit of the warp instructions of a run; longer ones are left out
-    #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-    pub(crate) max_instructions: u64,
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    /// Also draw the chain as a waterfall
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
-}
-
-/// Arguments of `run`.
-#[derive(Args)]
-pub(crate) struct RunArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) launch: LaunchInput,
-    /// Execute a GPU kernel without timing: results, faults and instruction counts
-    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "splits", "pipelines", "marks", "merge", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
-    pub(crate) functional: bool,
-    /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
-    /// line
-    #[arg(long, help_heading = "GPU kernels")]
-    pub(crate) stats: bool,
-    /// With --functional: write the executions of each instruction as CSV, which `audit --counts` reads
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "functional",
-        help_heading = "GPU kernels"
-    )]
-    pub(crate) counts: Option<PathBuf>,
-    /// With --functional, on AMD's GPUs: note reads of undefined registers, and instructions without the wait states that
-    /// they need
-    #[arg(long, help_heading = "GPU kernels")]
-    pub(crate) checks: bool,
-    /// Limit of the warp instructions [default: 1000000000]
-    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-    pub(crate) max_instructions: Option<u64>,
-    /// Number of host threads for --sensitivities and, with --functional, for blocks; it does not change the output
-    /// [default: 1]
-    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
-    pub(crate) threads: Option<u64>,
-    /// Lanes that continue first after a divergent branch: those that take it, as observed on GPUs, or those that fall
-    /// through [default: taken-first]
-    #[arg(long, value_parser = named::<PathOrder>(), help_heading = "GPU kernels")]
-    pub(crate) order: Option<PathOrder>,
-    /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
-    /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
-    /// same warp until it ends or waits at a barrier (run-to-barrier)
-    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) scheduler: Option<SchedulerPolicy>,
-    /// Selection of the machine's parameters, each within its range: typical, slow or fast (the slow or fast end of
-    /// each), lo or hi (the lower or upper end of each), or seed=N (random) [default: typical]. For parameters without
-    /// a slow end, such as cache sizes, slow and fast search the values if runs are short. lo and hi are not the
-    /// fastest and the slowest run: for some parameters more is faster
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection), help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) selection: Option<Selection>,
-    /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older
-    /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) set: Vec<Override>,
-    /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
-    /// file, else cold]
-    #[arg(long, value_parser = named::<StartCaches>(), help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) caches: Option<StartCaches>,
-    /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
-    /// [default: control-words]
-    #[arg(long, value_parser = named::<Interlock>(), help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) interlock: Option<Interlock>,
-    /// Run one warp alone, such as 3.1: warp 1 of the block with linear index 3. No other block starts, and the other
-    /// warps of the block have exited before it begins
-    #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp, help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) only_warp: Option<SingleWarp>,
-    /// Split waves of GCN3 at branches on EXEC: the most splits of a wave that live at once beside itself [default: 0]
-    #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Splitting of waves")]
-    pub(crate) splits: Option<u32>,
-    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
-    #[arg(long, value_parser = named::<SplitPipelines>(), help_heading = "Splitting of waves")]
-    pub(crate) pipelines: Option<SplitPipelines>,
-    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
-    /// file [default: mode if the code writes that bit, else all]
-    #[arg(
-        long,
-        value_name = "all|mode|FILE",
-        help_heading = "Splitting of waves"
-    )]
-    pub(crate) marks: Option<String>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
-    #[arg(long, value_enum, help_heading = "Splitting of waves")]
-    pub(crate) merge: Option<SplitMerge>,
-    /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
-    #[arg(long, help_heading = "Timed simulation of GPU kernels")]
-    pub(crate) sensitivities: bool,
-    /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Timed simulation of GPU kernels"
-    )]
-    pub(crate) timeline: Option<PathBuf>,
-    /// Write the events as JSON lines
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Timed simulation of GPU kernels"
-    )]
-    pub(crate) events: Option<PathBuf>,
-    /// Print a line per cycle: cycle number, address, instruction, lanes
-    #[arg(long, help_heading = "mini-SIMT kernels")]
-    pub(crate) trace: bool,
-    /// Limit of the cycles [default: 100000000]
-    #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-    pub(crate) max_cycles: Option<u64>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
-}
-
-/// Arguments of `hybrid`.
-#[derive(Args)]
-pub(crate) struct HybridArguments {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Launch file; the first one is estimated, further ones supply times; may be repeated
-    #[arg(long, value_name = "FILE", required = true)]
-    pub(crate) launch: Vec<PathBuf>,
-    /// Name of the kernel [default: that of the launch file, or the only one]
-    #[arg(long, value_name = "K")]
-    pub(crate) kernel: Option<String>,
-    /// Machine: a file, or the name of a built-in machine [default: that of the code]
-    #[arg(long, value_name = "M")]
-    pub(crate) machine: Option<String>,
-    #[command(flatten)]
-    pub(crate) facts: FactsArguments,
-    /// Numbers of reserve slots of a wave, each analysed apart
-    #[arg(long, value_name = "S,...", value_delimiter = ',', default_value = "0,1,2,3", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
-    pub(crate) splits: Vec<u32>,
-    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
-    /// file [default: mode if the code writes that bit, else all]
-    #[arg(long, value_name = "all|mode|FILE")]
-    pub(crate) marks: Option<String>,
-    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
-    #[arg(long, value_enum)]
-    pub(crate) merge: Option<SplitMerge>,
-    /// Random contents of the buffers of each launch that supply times as well
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
-    pub(crate) contents: u64,
-    /// Do not run with serialised pipelines
-    #[arg(long)]
-    pub(crate) parallel_only: bool,
-    /// Values of the machine's numbers within their ranges [default: typical]
-    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
-    pub(crate) selection: Option<Selection>,
-    /// Policy of the schedulers [default: that of the machine]
-    #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
-    pub(crate) scheduler: Option<SchedulerPolicy>,
-    /// Limit of the warp instructions of a run [default: 1000000000]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
-    pub(crate) max_instructions: Option<u64>,
-    /// Output format; dot and svg draw the instrumentation points
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: GraphFormat,
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
 }
 
 /// Place at which splits become one again.

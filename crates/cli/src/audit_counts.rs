@@ -53,8 +53,12 @@ pub(crate) fn audit_counts(
     };
     let name = arguments.kernel.as_deref();
     let name = name.or(launch.as_ref().and_then(|launch| launch.kernel.as_deref()));
-    let name = name.or(measured.kernel.as_deref());
     let images = library.select(&arguments.input.selection())?;
+    let bare = measured.bare_kernel();
+    let in_file = measured.kernel.as_deref();
+    let in_file = in_file.filter(|name| library.only_kernel(&images, name).is_ok());
+    // A name that is spelled otherwise is tried without arguments; instructions are compared in any case.
+    let name = name.or(in_file).or(bare.as_deref());
     let session = match name {
         Some(name) => library.only_kernel(&images, name)?.0,
         None => library.only_session(&arguments.input.selection())?.into(),

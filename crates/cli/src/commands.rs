@@ -3,14 +3,20 @@
 use clap::Subcommand;
 
 use crate::arguments::{
-    AccessArguments, AuditArguments, BoundArguments, CfgArguments, CtaArguments, DisasmArguments,
-    DivergenceArguments, ExtractArguments, HybridArguments, ListArguments, QueryArguments,
-    RunArguments, SandwichArguments, SplitsArguments, TemplateArguments,
+    AccessArguments, AuditArguments, BoundArguments, CfgArguments, DisasmArguments,
+    DivergenceArguments, QueryArguments, TemplateArguments,
 };
+use crate::cta::CtaArguments;
+use crate::extract::ExtractArguments;
+use crate::hybrid::HybridArguments;
 use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
+use crate::list::ListArguments;
 use crate::metrics::MetricsArguments;
 use crate::probes::{DecodeArguments, ProbesArguments};
+use crate::run::RunArguments;
+use crate::sandwich::SandwichArguments;
+use crate::splits::SplitsArguments;
 use crate::{
     CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, lint, list,
     metrics, predict, probes, run, sandwich, splits,

@@ -1,11 +1,28 @@
 //! `warpbound cta`.
 
+use clap::Args;
 use warpbound_base::Diagnostic;
 use warpbound_report::to_json;
 
-use crate::arguments::{CtaArguments, GraphFormat};
+use crate::arguments::{FactsArguments, GraphFormat, Input, LaunchInput, OutputArguments};
 use crate::output::Output;
 use crate::{CommandError, NO_BOUND, facts_options, input, print};
+
+/// Arguments of `cta`.
+#[derive(Args)]
+pub(crate) struct CtaArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: LaunchInput,
+    #[command(flatten)]
+    pub(crate) facts: FactsArguments,
+    /// Output format; dot and svg draw the abstract warp
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: GraphFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
 
 /// Estimates and bounds the cycles of a block; returns the exit code.
 pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {

@@ -4,12 +4,28 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{ExtractedImage, Library, NamePattern};
 
-use crate::arguments::ExtractArguments;
+use crate::arguments::Input;
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, input, print_diagnostic};
+
+/// Arguments of `extract`.
+#[derive(Args)]
+pub(crate) struct ExtractArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Images with a kernel of this name only: mangled, demangled, demangled without namespaces and arguments, or a
+    /// prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// File for a single image, or directory for any number of images; a missing directory is created [default:
+    /// standard output, for a single image]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+}
 
 /// Writes images as files; returns the exit code.
 pub(crate) fn extract(arguments: &ExtractArguments) -> Result<u8, CommandError> {

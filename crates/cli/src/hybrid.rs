@@ -1,14 +1,75 @@
 //! `warpbound hybrid`.
 
-use warpbound_base::Diagnostic;
-use warpbound_driver::{HybridOptions, Kernel, LaunchFile, Session, SplitOptions, TimedOptions};
-use warpbound_report::{HybridReport, to_json};
+use std::path::{Path, PathBuf};
 
-use crate::arguments::{GraphFormat, HybridArguments, SplitMerge};
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, value_parser};
+use warpbound_base::Diagnostic;
+use warpbound_driver::{
+    HybridOptions, Kernel, LaunchFile, Library, SchedulerPolicy, Selection, Session, SplitOptions,
+    StampPlan, StampTimes, TimedOptions,
+};
+use warpbound_report::{HybridReport, WarpHybridReport, to_json};
+
+use crate::arguments::{FactsArguments, GraphFormat, Input, OutputArguments, SplitMerge};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run::split_marks;
 use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
+
+/// Arguments of `hybrid`.
+#[derive(Args)]
+pub(crate) struct HybridArguments {
+    #[command(flatten)]
+    input: Input,
+    /// Launch file; the first one is estimated, further ones supply times; may be repeated
+    #[arg(long, value_name = "FILE", required_unless_present = "stamps")]
+    launch: Vec<PathBuf>,
+    /// Time stamps in the code that was measured, as `instrument --stamps` writes them: nothing is run
+    #[arg(long, value_name = "FILE", requires = "times")]
+    stamps: Option<PathBuf>,
+    /// Times that these stamps kept: .npy; may be repeated, the largest times count
+    #[arg(long, value_name = "FILE", requires = "stamps")]
+    times: Vec<PathBuf>,
+    /// Name of the kernel [default: that of the launch file, or the only one]
+    #[arg(long, value_name = "K")]
+    kernel: Option<String>,
+    /// Machine: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(long, value_name = "M")]
+    machine: Option<String>,
+    #[command(flatten)]
+    facts: FactsArguments,
+    /// Numbers of reserve slots of a wave, each analysed apart
+    #[arg(long, value_name = "S,...", value_delimiter = ',', default_value = "0,1,2,3", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
+    splits: Vec<u32>,
+    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
+    /// file [default: mode if the code writes that bit, else all]
+    #[arg(long, value_name = "all|mode|FILE")]
+    marks: Option<String>,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(long, value_enum)]
+    merge: Option<SplitMerge>,
+    /// Random contents of the buffers of each launch that supply times as well
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
+    contents: u64,
+    /// Do not run with serialised pipelines
+    #[arg(long)]
+    parallel_only: bool,
+    /// Values of the machine's numbers within their ranges [default: typical]
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection))]
+    selection: Option<Selection>,
+    /// Policy of the schedulers [default: that of the machine]
+    #[arg(long, value_name = "POLICY", value_parser = value_parser!(SchedulerPolicy))]
+    scheduler: Option<SchedulerPolicy>,
+    /// Limit of the warp instructions of a run [default: 1000000000]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    max_instructions: Option<u64>,
+    /// Output format; dot and svg draw the instrumentation points
+    #[arg(long, value_enum, default_value_t)]
+    format: GraphFormat,
+    #[command(flatten)]
+    output: OutputArguments,
+}
 
 /// Estimates the time of a kernel from observed times of its parts; returns the exit code.
 pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
@@ -28,6 +89,8 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
         max_instructions,
         format,
         output,
+        stamps,
+        times: _,
     } = arguments;
     let library = input::library(&input.file)?;
     if library.is_text() {
@@ -39,6 +102,9 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
         .iter()
         .map(|path| input::grid(path))
         .collect::<Result<Vec<_>, _>>()?;
+    if let Some(stamps) = stamps {
+        return of_stamps(arguments, &library, stamps, launches.first());
+    }
     let Some(target) = launches.first() else {
         return Err(CommandError::Usage("--launch is missing".to_owned()));
     };
@@ -110,9 +176,62 @@ fn of_warps(
     let report = session.hybrid_of_warps(kernel, launches, options, show);
     progress.clear();
     let report = report?;
+    write_estimate(arguments, session, out, &report)
+}
+
+/// Estimates the time of a thread from the times that stamps in the code kept; returns the exit code.
+fn of_stamps(
+    arguments: &HybridArguments,
+    library: &Library,
+    stamps: &Path,
+    launch: Option<&LaunchFile>,
+) -> Result<u8, CommandError> {
+    let in_file = |path: &Path| {
+        let name = path.display().to_string();
+        move |diagnostic: Diagnostic| diagnostic.in_file(name)
+    };
+    let plan = StampPlan::from_json(&input::text(stamps)?).map_err(Diagnostic::new);
+    let plan = plan.map_err(in_file(stamps))?;
+    let mut all: Option<StampTimes> = None;
+    for path in &arguments.times {
+        let times = StampTimes::from_npy(&input::contents(path)?, &plan);
+        let times = times.map_err(in_file(path))?;
+        match &mut all {
+            None => all = Some(times),
+            Some(all) => all.join(&times),
+        }
+    }
+    let Some(times) = all else {
+        return Err(CommandError::Usage("--times is missing".to_owned()));
+    };
+    let images = library.select(&arguments.input.selection())?;
+    let (session, _) = library.only_kernel(&images, &plan.kernel)?;
+    let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
+    let facts = facts_options(library, &arguments.facts)?;
+    let machine = match &arguments.machine {
+        Some(name) => input::gpu_model(name)?,
+        None => session.own_gpu_model()?,
+    };
+    let options = HybridOptions {
+        facts: facts.facts,
+        loop_default: facts.loop_default,
+        ..HybridOptions::new(TimedOptions::new(machine))
+    };
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let report = session.hybrid_of_stamps(kernel, (&plan, &times), launch, &options)?;
+    write_estimate(arguments, &session, out, &report)
+}
+
+/// Writes an estimate of warps or threads; returns the exit code.
+fn write_estimate(
+    arguments: &HybridArguments,
+    session: &Session,
+    out: Output,
+    report: &WarpHybridReport,
+) -> Result<u8, CommandError> {
     let text = match arguments.format {
         GraphFormat::Text => report.text(),
-        GraphFormat::Json => to_json(&report),
+        GraphFormat::Json => to_json(report),
         GraphFormat::Dot | GraphFormat::Svg => {
             let message = "dot and svg draw the points of waves of GCN3";
             return Err(Diagnostic::new(message).in_file(session.name()).into());

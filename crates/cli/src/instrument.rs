@@ -10,12 +10,13 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
     COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
-    Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
+    Kernel, Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
 };
 use warpbound_report::to_json;
 
 use crate::arguments::Input;
 use crate::output::Output;
+use crate::stages::Stages;
 use crate::{CommandError, input, print};
 
 /// Realisation of probes.
@@ -88,6 +89,9 @@ pub(crate) struct InstrumentArguments {
     /// Plan of the probes, as `probes --write` makes it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "metrics"])]
     plan: Option<PathBuf>,
+    /// Keep the largest times of the steps between the entries of blocks instead, for `hybrid --stamps`
+    #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "none"])]
+    stamps: bool,
     /// Blocks that get probes
     #[arg(long, value_enum, default_value = "plan")]
     blocks: BlockRule,
@@ -103,6 +107,9 @@ pub(crate) struct InstrumentArguments {
     /// Most registers of a thread, for counters
     #[arg(long, value_name = "N")]
     registers: Option<u16>,
+    /// Print the times of the stages to standard error
+    #[arg(long)]
+    timing: bool,
     /// Write the file again without probes
     #[arg(long, conflicts_with_all = ["plan", "blocks", "metrics", "probe", "registers", "launch"])]
     none: bool,
@@ -113,6 +120,7 @@ pub(crate) struct InstrumentArguments {
 
 /// Writes an instrumented cubin or code object; returns the exit code.
 pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandError> {
+    let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
     let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
     let named = launch.as_ref().and_then(|launch| launch.kernel.clone());
@@ -124,6 +132,10 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     }
     let session = Session::open(library.name(), &contents)?;
     let kernel = session.launched_kernel(kernel.as_deref(), None)?;
+    stages.end("parse");
+    if arguments.stamps {
+        return write_stamped(arguments, &session, &contents, kernel);
+    }
     let plan = match &arguments.plan {
         Some(path) => {
             let plan = ProbePlan::from_json(&input::text(path)?).map_err(Diagnostic::new);
@@ -146,6 +158,7 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
         Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
         Style::PaperLocal => (ProbeStyle::PaperLocal, CounterKind::Sums),
     };
+    stages.end("analyse");
     let made = match &kernel.code_object {
         Some(_) if arguments.probe != Style::Registers => {
             let message = "on GCN3 counters are in scalar registers: lanes change within blocks, so that sums are not exact";
@@ -181,6 +194,7 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
             }
         }
     };
+    stages.end("instrument");
     let stem = arguments.output.with_extension("");
     let plan = to_json(&plan).into_bytes();
     let mut files = vec![
@@ -194,6 +208,45 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     }
     write_all(&files)?;
     print(Output::open(None)?, &made.summary)?;
+    stages.print();
+    Ok(0)
+}
+
+/// Writes a kernel with time stamps, their places, and the launch with the variable of the times.
+fn write_stamped(
+    arguments: &InstrumentArguments,
+    session: &Session,
+    contents: &[u8],
+    kernel: &Kernel,
+) -> Result<u8, CommandError> {
+    let (plan, made) = session.instrument_stamps(contents, kernel)?;
+    let stem = arguments.output.with_extension("");
+    let mut files = vec![
+        (arguments.output.clone(), made.bytes.clone()),
+        (beside(&stem, "stamps.json"), to_json(&plan).into_bytes()),
+    ];
+    if let Some(path) = &arguments.launch {
+        let variable = Made {
+            bytes: Vec::new(),
+            header: String::new(),
+            summary: String::new(),
+            counters: made.counters,
+            digest: made.digest,
+            shared: 0,
+        };
+        let text = launch_text(path, &stem, &variable)?;
+        files.push((beside(&stem, "toml"), text.into_bytes()));
+    }
+    write_all(&files)?;
+    let [before, after] = made.registers;
+    let [instructions, inserted] = made.instructions;
+    let text = format!(
+        "{}: {} points, {} times; {inserted} instructions inserted into {instructions}; registers {before} -> {after}\n",
+        plan.kernel,
+        plan.points.len(),
+        made.counters
+    );
+    print(Output::open(None)?, &text)?;
     Ok(0)
 }
 

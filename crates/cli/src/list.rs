@@ -2,13 +2,29 @@
 
 use std::io::Write as _;
 
+use clap::Args;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Library, NamePattern};
 use warpbound_report::{FileReport, ListReport, ListedImage, to_json};
 
-use crate::arguments::{Format, ListArguments};
+use crate::arguments::{Format, Input, OutputArguments};
 use crate::output::Output;
 use crate::{CommandError, UNUSABLE, input, print_diagnostic};
+
+/// Arguments of `list`.
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
 
 /// Lists the kernels of images, or the images of a file; returns the exit code.
 pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {

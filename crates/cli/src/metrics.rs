@@ -90,8 +90,10 @@ fn measured(
     let run = session.execute(kernel, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;
     stages.end("execute");
-    let metrics = run.metrics(&prepared, grid)?;
+    let mut metrics = run.metrics(&prepared, grid)?;
     stages.end("analyse");
+    metrics.memory_divergence = session.memory_divergence(&prepared, grid, &options)?;
+    stages.end("execute");
     Ok(RunMetrics {
         launch: grid.file.clone(),
         metrics,

@@ -10,6 +10,7 @@ use warpbound_report::to_json;
 
 use crate::arguments::{Input, OutputArguments};
 use crate::output::Output;
+use crate::stages::Stages;
 use crate::values::{named, seconds};
 use crate::{CommandError, NO_BOUND, input, launched_session, print};
 
@@ -43,6 +44,9 @@ pub(crate) struct PredictArguments {
     /// Time limit; counts of a launch that exceeds it are unknown
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<std::time::Duration>,
+    /// Print the times of the stages to standard error
+    #[arg(long)]
+    timing: bool,
     /// Output format; dot draws the tree
     #[arg(long, value_enum, default_value_t)]
     format: PredictFormat,
@@ -69,6 +73,7 @@ enum PredictFormat {
 
 /// Predicts the counts of a launch, or prints the computation tree of a kernel; returns the exit code.
 pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> {
+    let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.input.file)?;
     if library.is_text() {
         let message = "predictions are for machine code, this is mini-SIMT";
@@ -103,6 +108,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         by_paper: arguments.rule == PredictRule::Paper,
     };
     let out = Output::open(arguments.output.output.as_deref())?;
+    stages.end("parse");
     let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {
         let tree = session.computation_tree(kernel, launch.as_ref(), &options)?;
         let text = match arguments.format {
@@ -110,15 +116,19 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
             PredictFormat::Json => to_json(&tree),
             PredictFormat::Dot => tree.dot(),
         };
+        stages.end("analyse");
         print(out, &text)?;
+        stages.print();
         return Ok(0);
     };
     let report = session.predict_report(kernel, launch, &options)?;
+    stages.end("analyse");
     let text = match arguments.format {
         PredictFormat::Json => to_json(&report),
         PredictFormat::Text | PredictFormat::Dot => report.text(),
     };
     print(out, &text)?;
+    stages.print();
     // Some counts may be unknown; without any, there is no answer.
     Ok(match report.lost {
         Some(_) => NO_BOUND,

@@ -13,6 +13,7 @@ use warpbound_report::to_json;
 use crate::arguments::{Format, Input, LaunchArguments, OutputArguments, QueryArguments};
 use crate::launches::launch_options;
 use crate::output::Output;
+use crate::stages::Stages;
 use crate::values::named;
 use crate::{CommandError, input, kernels, print};
 
@@ -76,6 +77,9 @@ pub(crate) struct ProbesArguments {
     /// write (as-given)
     #[arg(long, value_name = "C", value_parser = named::<Contents>(), requires = "launch")]
     contents: Option<Contents>,
+    /// Print the times of the stages to standard error
+    #[arg(long)]
+    timing: bool,
     /// Also write the plan of the only kernel, for `instrument` and `decode`
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -106,6 +110,7 @@ pub(crate) struct DecodeArguments {
 
 /// Reports plans of probes; returns the exit code.
 pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
+    let mut stages = Stages::new(arguments.timing);
     let library = input::library(&arguments.query.input.file)?;
     let bound = launch_options(&library, &arguments.launch, BoundOptions::default())?;
     let options = ProbeOptions {
@@ -120,6 +125,7 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
         },
     };
     let plans = RefCell::new(Vec::new());
+    stages.end("parse");
     let code = kernels::report(
         &library,
         &arguments.query,
@@ -132,6 +138,8 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
             Ok(plan)
         },
     )?;
+    stages.end("analyse");
+    stages.print();
     if let Some(path) = &arguments.write {
         let plans = plans.borrow();
         let [plan] = plans.as_slice() else {

@@ -4,20 +4,134 @@ use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, value_parser};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    LaunchFile, Library, MeasuredCounts, RunHooks, RunOptions, RunProgress, Session, SplitMarks,
-    SplitOptions, TimedOptions,
+    Interlock, LaunchFile, Library, MeasuredCounts, PathOrder, RunHooks, RunOptions, RunProgress,
+    SchedulerPolicy, Selection, Session, SingleWarp, SplitMarks, SplitOptions, SplitPipelines,
+    StartCaches, TimedOptions,
 };
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, RunArguments, SplitMerge};
+use crate::arguments::{Format, Input, LaunchInput, OutputArguments, SplitMerge};
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::run_set::run_set;
-use crate::values::Override;
+use crate::values::{Override, named, parameter_override, single_warp};
 use crate::{CommandError, launched_session, print};
+
+/// Arguments of `run`.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: LaunchInput,
+    /// Execute a GPU kernel without timing: results, faults and instruction counts
+    #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "splits", "pipelines", "marks", "merge", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
+    pub(crate) functional: bool,
+    /// Add tables: cycles by SM, line and instruction; with --functional, counts by class, opcode, branch, memory and
+    /// line
+    #[arg(long, help_heading = "GPU kernels")]
+    pub(crate) stats: bool,
+    /// With --functional: write the executions of each instruction as CSV, which `audit --counts` reads
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "functional",
+        help_heading = "GPU kernels"
+    )]
+    pub(crate) counts: Option<PathBuf>,
+    /// With --functional, on AMD's GPUs: note reads of undefined registers, and instructions without the wait states that
+    /// they need
+    #[arg(long, help_heading = "GPU kernels")]
+    pub(crate) checks: bool,
+    /// Limit of the warp instructions [default: 1000000000]
+    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_instructions: Option<u64>,
+    /// Number of host threads for --sensitivities and, with --functional, for blocks; it does not change the output
+    /// [default: 1]
+    #[arg(long, value_name = "N", help_heading = "GPU kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..=1024))]
+    pub(crate) threads: Option<u64>,
+    /// Lanes that continue first after a divergent branch: those that take it, as observed on GPUs, or those that fall
+    /// through [default: taken-first]
+    #[arg(long, value_parser = named::<PathOrder>(), help_heading = "GPU kernels")]
+    pub(crate) order: Option<PathOrder>,
+    /// Policy that selects among ready warps [default: that of the machine]: loose round robin (lrr), greedy then
+    /// oldest (gto), oldest, youngest, random:SEED, a warp whose unit most other warps need (contended-unit), or the
+    /// same warp until it ends or waits at a barrier (run-to-barrier)
+    #[arg(long, value_name = "SCHEDULER", value_parser = value_parser!(SchedulerPolicy), help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) scheduler: Option<SchedulerPolicy>,
+    /// Selection of the machine's parameters, each within its range: typical, slow or fast (the slow or fast end of
+    /// each), lo or hi (the lower or upper end of each), or seed=N (random) [default: typical]. For parameters without
+    /// a slow end, such as cache sizes, slow and fast search the values if runs are short. lo and hi are not the
+    /// fastest and the slowest run: for some parameters more is faster
+    #[arg(long = "select", visible_alias = "pick", value_name = "VALUES", value_parser = value_parser!(Selection), help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) selection: Option<Selection>,
+    /// Set a parameter of the machine, named as in machine files: shared.latency=30; may be repeated. A name of older
+    /// machine files that stands for a sum is accepted: dram.latency is l2.hit and dram.beyond_l2
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter_override, help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) set: Vec<Override>,
+    /// L2 cache at the start: empty (cold), or holding buffers, constants and code (warm) [default: that of the launch
+    /// file, else cold]
+    #[arg(long, value_parser = named::<StartCaches>(), help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) caches: Option<StartCaches>,
+    /// Mechanism that delays dependent instructions: control words, as on the GPU, or a scoreboard of all registers
+    /// [default: control-words]
+    #[arg(long, value_parser = named::<Interlock>(), help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) interlock: Option<Interlock>,
+    /// Run one warp alone, such as 3.1: warp 1 of the block with linear index 3. No other block starts, and the other
+    /// warps of the block have exited before it begins
+    #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp, help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) only_warp: Option<SingleWarp>,
+    /// Split waves of GCN3 at branches on EXEC: the most splits of a wave that live at once beside itself [default: 0]
+    #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS), help_heading = "Splitting of waves")]
+    pub(crate) splits: Option<u32>,
+    /// Pipelines of splits: one more for each (parallel), or those of all waves (serialised) [default: parallel]
+    #[arg(long, value_parser = named::<SplitPipelines>(), help_heading = "Splitting of waves")]
+    pub(crate) pipelines: Option<SplitPipelines>,
+    /// Branches at which waves split: all sites (all), those that find bit 21 of MODE set (mode), or those of a marks
+    /// file [default: mode if the code writes that bit, else all]
+    #[arg(
+        long,
+        value_name = "all|mode|FILE",
+        help_heading = "Splitting of waves"
+    )]
+    pub(crate) marks: Option<String>,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(long, value_enum, help_heading = "Splitting of waves")]
+    pub(crate) merge: Option<SplitMerge>,
+    /// Repeat the simulation with both ends of each parameter's range, and report the changes of the cycles
+    #[arg(long, help_heading = "Timed simulation of GPU kernels")]
+    pub(crate) sensitivities: bool,
+    /// Write a timeline for ui.perfetto.dev, in which one microsecond stands for one cycle
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Timed simulation of GPU kernels"
+    )]
+    pub(crate) timeline: Option<PathBuf>,
+    /// Write the events as JSON lines
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Timed simulation of GPU kernels"
+    )]
+    pub(crate) events: Option<PathBuf>,
+    /// Print a line per cycle: cycle number, address, instruction, lanes
+    #[arg(long, help_heading = "mini-SIMT kernels")]
+    pub(crate) trace: bool,
+    /// Limit of the cycles [default: 100000000]
+    #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_cycles: Option<u64>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
 
 /// Simulates or executes a launch; returns the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {

@@ -4,10 +4,10 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchSet, Library};
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, RunArguments};
+use crate::arguments::Format;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::run::{outputs, run_options, timed_options, write_outputs};
+use crate::run::{RunArguments, outputs, run_options, timed_options, write_outputs};
 use crate::{CommandError, print, session_of_set};
 
 /// Executes or simulates a launch set; returns the exit code.

@@ -1,13 +1,54 @@
 //! `warpbound sandwich`.
 
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CycleOptions, SandwichOptions};
+use warpbound_driver::{CacheState, CycleOptions, SandwichOptions, SingleWarp};
 use warpbound_report::{SandwichReport, to_json};
 
-use crate::arguments::{Format, SandwichArguments};
+use crate::arguments::{FactsArguments, Format, Input, LaunchInput, OutputArguments};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::values::{named, single_warp};
 use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, launched_session, print};
+
+/// Arguments of `sandwich`.
+#[derive(Args)]
+pub(crate) struct SandwichArguments {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) launch: LaunchInput,
+    #[command(flatten)]
+    pub(crate) facts: FactsArguments,
+    /// L2 cache at the start that the bound is for: in any state, holding buffers, constants and code (warm), or empty
+    /// (cold)
+    #[arg(long, value_parser = named::<CacheState>(), default_value = "any")]
+    pub(crate) caches: CacheState,
+    /// Number of random selections of the machine's parameters, besides slow, typical, lo and hi
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<u64>::new().range(0..=10_000))]
+    pub(crate) seeds: u64,
+    /// Number of contents of the buffers: those of the launch file, then random ones
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
+    pub(crate) contents: u64,
+    /// The warp that runs, such as 3.1: warp 1 of the block with linear index 3 [default: at most 16 warps, spread over
+    /// the launch, one after the other]
+    #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp)]
+    pub(crate) warp: Option<SingleWarp>,
+    /// Limit of the warp instructions of a run; longer ones are left out
+    #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub(crate) max_instructions: u64,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Also draw the chain as a waterfall
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
 
 /// Compares a bound in cycles with simulated runs; returns the exit code.
 pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError> {

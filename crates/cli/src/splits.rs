@@ -2,13 +2,36 @@
 
 use std::cell::RefCell;
 use std::io::Write as _;
+use std::path::PathBuf;
 
-use warpbound_driver::{BoundOptions, SplitsOptions, chosen_marks};
+use clap::{Args, value_parser};
+use warpbound_driver::{BoundOptions, SplitOptions, SplitsOptions, chosen_marks};
 
-use crate::arguments::{SplitMerge, SplitsArguments};
+use crate::arguments::{LaunchArguments, QueryArguments, SplitMerge};
 use crate::launches::launch_options;
 use crate::output::Output;
 use crate::{CommandError, input, kernels};
+
+/// Arguments of `splits`.
+#[derive(Args)]
+pub(crate) struct SplitsArguments {
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+    /// Most splits of a wave that live at once beside itself
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = value_parser!(u32).range(0..=SplitOptions::MAX_SPLITS))]
+    pub(crate) splits: u32,
+    /// Splits become one again: never (none), or at the join of their branch (join) [default: none]
+    #[arg(long, value_enum)]
+    pub(crate) merge: Option<SplitMerge>,
+    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Also write the sites that the integer program chooses as a marks file, for `run --marks`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArguments,
+}
 
 /// Reports the sites of kernels, and writes those that are chosen; returns the exit code.
 pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {

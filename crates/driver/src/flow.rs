@@ -82,6 +82,18 @@ impl KernelFlow {
         self
     }
 
+    /// Returns the count rows of one thread.
+    pub(crate) fn counts_of_thread(&self, launch: &LaunchContext) -> CountSystem {
+        let pending = |node| pending_entries(&self.warp, node);
+        CountSystem::of_thread(&count_input(
+            launch,
+            &self.thread,
+            &self.warp,
+            &self.loops,
+            &pending,
+        ))
+    }
+
     /// Returns the bound in warp instructions for these bounds of loops (one per element of [`Loops::sites`]), without
     /// functions outside the file; `None` if there is no bound.
     pub fn bound(&self, loops: &[Option<u64>]) -> Option<UpperBound<Instructions>> {

@@ -6,6 +6,8 @@ mod formulas;
 mod longest;
 mod paths;
 mod report;
+mod segments;
+mod threads;
 mod traces;
 mod warps;
 
@@ -95,16 +97,7 @@ impl Session {
                 format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");
             return Err(locate(Diagnostic::new(message)));
         }
-        let bound_options = BoundOptions {
-            block: Some(target.block),
-            launches: StatedLaunches {
-                file: Some(target.clone().into()),
-                ..StatedLaunches::default()
-            },
-            facts: options.facts.clone(),
-            loop_default: options.loop_default,
-            ..BoundOptions::default()
-        };
+        let bound_options = bound_options(Some(target), options);
         let knowledge = self.launch(kernel, &bound_options)?;
         let flow = self.flow(&prepared, &knowledge.context, &bound_options)?;
         let facts = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
@@ -152,6 +145,20 @@ impl Session {
             bound_options: &bound_options,
         };
         inputs.report(target, &splits, &observed, notes)
+    }
+}
+
+/// Returns the options under which loop bounds and facts of a launch are found.
+fn bound_options(launch: Option<&LaunchFile>, options: &HybridOptions) -> BoundOptions {
+    BoundOptions {
+        block: launch.map(|launch| launch.block),
+        launches: StatedLaunches {
+            file: launch.map(|launch| launch.clone().into()),
+            ..StatedLaunches::default()
+        },
+        facts: options.facts.clone(),
+        loop_default: options.loop_default,
+        ..BoundOptions::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Instrumentation: a cubin whose kernel counts executions of its blocks, and the counters of its runs.
 
 mod range;
+pub(crate) mod stamps;
 mod waves;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 use crate::probes::{ProbeMetric, ProbedBlocks};
 use crate::{Prepared, ProbeCounters, ProbeOptions, Session};
 
+pub use stamps::{StampPlan, StampTimes};
 pub use waves::InstrumentedWaves;
 
 /// Name of the variable with the counters.

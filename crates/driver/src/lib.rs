@@ -51,7 +51,8 @@ pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use hybrid::HybridOptions;
 pub use instrument::{
-    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
+    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves, StampPlan,
+    StampTimes,
 };
 pub use launch_knowledge::LaunchKnowledge;
 pub use library::{CodeKind, ImageSelection, Library, Unusable};

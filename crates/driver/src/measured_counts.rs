@@ -203,6 +203,24 @@ impl MeasuredCounts {
         })
     }
 
+    /// Returns the name of the kernel without return type, arguments of templates and parameters: Nsight Compute spells
+    /// these otherwise than other tools, as in `void f<(int)32>(T2 *)`.
+    pub fn bare_kernel(&self) -> Option<String> {
+        let (mut bare, mut depth) = (String::new(), 0_u32);
+        let name = self.kernel.as_deref()?;
+        for c in name.strip_prefix("void ").unwrap_or(name).chars() {
+            match c {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                '(' if depth == 0 => break,
+                c if depth == 0 => bare.push(c),
+                _ => {}
+            }
+        }
+        let bare = bare.trim();
+        (!bare.is_empty()).then(|| bare.to_owned())
+    }
+
     /// Returns a file of counts of a run.
     pub fn of_run(prepared: &Prepared<'_>, counts: &Counts) -> String {
         let mut out = format!(
@@ -337,5 +355,44 @@ pub(crate) struct MatchedCounts {
 impl MatchedCounts {
     fn at(&self, at: OpIndex) -> OpCounts {
         self.ops.get(at.index()).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The head is the begin of one that Nsight Compute wrote (`--page source --csv`), with a column that comes twice and
+    /// a comma after the name; the numbers are made up.
+    #[test]
+    fn columns_of_nsight_compute_are_read() {
+        let text = "\"Kernel Name\",\"void ns::f<(bool)1, (int)32>(T2 *, T3)\",\n\
+            \"Address\",\"Source\",\"Warp Stall Sampling (All Cycles)\",\"Instructions Executed\",\"# Samples\",\
+            \"Instructions Executed\",\"Thread Instructions Executed\",\"Predicated-On Thread Instructions Executed\",\
+            \"Avg. Threads Executed\"\n\
+            \"0x7fc400001000\",\"      MOV R1, c[0x0][0x28] \",\"42\",\"3632\",\"42\",\"3632\",\"116,224\",\"116,223\",\"32\"\n";
+        let counts = MeasuredCounts::parse("a.csv", text).expect("it is a table");
+        assert_eq!(counts.source, CountsSource::NsightCompute);
+        assert_eq!(counts.bare_kernel().as_deref(), Some("ns::f"));
+        let [row] = counts.rows.as_slice() else {
+            panic!("one row")
+        };
+        assert_eq!(row.address, 0x7fc4_0000_1000);
+        let read = (row.issues, row.lanes, row.executed);
+        assert_eq!(read, (Some(3632), Some(116_224), Some(116_223)));
+    }
+
+    /// The columns are those that TAU writes from CUPTI's records (`sass_instr_I.csv`); the numbers are made up.
+    #[test]
+    fn columns_of_cupti_are_read() {
+        let text = "timestamp,correlationId,executed,flags,functionId,kind,notPredOffThreadsExecuted,pcOffset,\
+            sourceLocatorId,threadsExecuted\n17,1,4,0,3,30,100,16,2,128\n";
+        let counts = MeasuredCounts::parse("a.csv", text).expect("it is a table");
+        assert_eq!(counts.source, CountsSource::Cupti);
+        let [row] = counts.rows.as_slice() else {
+            panic!("one row")
+        };
+        let read = (row.address, row.issues, row.lanes, row.executed);
+        assert_eq!(read, (16, Some(4), Some(128), Some(100)));
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};
+use crate::memory_metrics::MemoryDivergence;
 
 /// Metrics of a kernel over a launch, as far as they follow from the executions of its blocks
 /// (`efficient-instrumentation-2014` 4). A value that does not follow from them is absent.
@@ -32,6 +33,9 @@ pub struct MetricsReport {
     pub lines: Vec<NamedMetrics>,
     /// Metrics by block, in order of address; blocks that no thread reaches are left out.
     pub blocks: Vec<NamedMetrics>,
+    /// Memory divergence, where a run counted it: it does not follow from executions of blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_divergence: Option<MemoryDivergence>,
 }
 
 /// Metrics of a set of instructions. Each count is a sum over the warps of the launch.

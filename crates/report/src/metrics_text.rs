@@ -37,6 +37,9 @@ impl MetricsReport {
             line("branch divergence", format!("{value}  ({of})"));
         }
         self.write_unknown(&mut out);
+        if let Some(memory) = &self.memory_divergence {
+            memory.write(details, &mut out);
+        }
         if details {
             self.write_details(&mut out);
         }

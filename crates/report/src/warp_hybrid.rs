@@ -16,11 +16,15 @@ pub struct WarpHybridReport {
     pub kernel: String,
     /// Name of the machine.
     pub machine: String,
-    /// Runs with time.
+    /// Unit that is estimated: `warp`, from the start of its block to its end, or `thread`, from its first stamp to its exit.
+    pub unit: &'static str,
+    /// Effect of the stamps, for times from stamps in the code.
+    pub stamps: Option<StampEffect>,
+    /// Runs with time; 0 for times from stamps.
     pub runs: u64,
     /// Warps of these runs.
     pub warps: u64,
-    /// Longest observed time of a warp, from the start of its block to its end.
+    /// Longest observed time of a unit.
     pub observed: u64,
     /// The warp with this time.
     pub worst: Option<String>,
@@ -30,12 +34,21 @@ pub struct WarpHybridReport {
     pub with_unseen: Option<u64>,
     /// Reason why there is no estimate.
     pub reason: Option<String>,
-    /// Steps between blocks in the warp-level graph.
+    /// Steps between blocks in the graph.
     pub steps: usize,
     /// Observed steps, in order of address.
     pub segments: Vec<ObservedSegment>,
-    /// Steps that no run took; first those that raise the estimate most.
+    /// Steps that no run took; first those with the most passes, then those that raise the estimate most.
     pub missing: Vec<MissingSegment>,
+}
+
+/// Effect of time stamps in the code on the times that they keep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct StampEffect {
+    /// Cycles that a stamp takes at least, by its control words: each step contains one.
+    pub cycles: u32,
+    /// Estimate if each observed step takes that much less.
+    pub estimate_without: Option<u64>,
 }
 
 /// Observed step from the entry of a block to that of the next one.
@@ -45,8 +58,8 @@ pub struct ObservedSegment {
     pub segment: String,
     /// Source line of the first one.
     pub source: Option<String>,
-    /// Passes in all runs.
-    pub passes: u64,
+    /// Passes in all runs, if they were counted.
+    pub passes: Option<u64>,
     /// Largest time.
     pub most: u64,
 }
@@ -60,6 +73,9 @@ pub struct MissingSegment {
     pub source: Option<String>,
     /// Time at the slowest observed rate of instructions.
     pub assumed: u64,
+    /// Largest number of passes on any path: how much the estimate may grow for each cycle of this step. Absent if it has no
+    /// limit or was not computed.
+    pub most_passes: Option<u64>,
     /// Increase of the estimate if warps take this step as well, and no other new one; absent if it was not computed.
     pub raises: Option<u64>,
 }
@@ -76,17 +92,29 @@ impl WarpHybridReport {
 
     /// Returns the report as text.
     pub fn text(&self) -> String {
+        let origin = match self.stamps {
+            Some(_) => self.file.clone(),
+            None => format!("{}, machine {}", self.file, self.machine),
+        };
         let mut out = format!(
-            "kernel {}  ({}, machine {})\n  estimate from observed times: no bound\n",
-            self.kernel, self.file, self.machine
+            "kernel {}  ({origin})\n  estimate from observed times: no bound\n",
+            self.kernel
         );
-        let worst = self.worst.as_deref().unwrap_or("-");
-        out.push_str(&format!(
-            "  observed {} cycles ({worst}; {}, {})\n",
-            self.observed,
-            counted(self.warps as usize, "warp"),
-            counted(self.runs as usize, "run"),
-        ));
+        match self.stamps {
+            Some(_) => out.push_str(&format!(
+                "  observed {} cycles (a thread, from its first stamp to its exit)\n",
+                self.observed
+            )),
+            None => {
+                let worst = self.worst.as_deref().unwrap_or("-");
+                out.push_str(&format!(
+                    "  observed {} cycles ({worst}; {}, {})\n",
+                    self.observed,
+                    counted(self.warps as usize, "warp"),
+                    counted(self.runs as usize, "run"),
+                ));
+            }
+        }
         match (self.estimate, &self.reason) {
             (Some(estimate), _) => {
                 let ratio = estimate as f64 / self.observed.max(1) as f64;
@@ -99,6 +127,17 @@ impl WarpHybridReport {
         }
         if self.is_exceeded() {
             out.push_str("  a run exceeds the estimate: a number about a loop is wrong\n");
+        }
+        if let Some(StampEffect {
+            cycles,
+            estimate_without,
+        }) = self.stamps
+        {
+            let without = estimate_without.map_or("?".to_owned(), |cycles| cycles.to_string());
+            let text = format!(
+                "each step contains a stamp of at least {cycles} cycles; without them the estimate is {without} cycles"
+            );
+            out.push_str(&wrapped(2, &text));
         }
         let seen = self.segments.len();
         out.push_str(&format!("  steps seen: {seen} of {}\n", self.steps));
@@ -113,19 +152,30 @@ impl WarpHybridReport {
             vec![
                 missing.segment.clone(),
                 missing.source.clone().unwrap_or_default(),
+                missing
+                    .most_passes
+                    .map_or("?".to_owned(), |passes| passes.to_string()),
                 missing.assumed.to_string(),
                 missing
                     .raises
                     .map_or("?".to_owned(), |raises| raises.to_string()),
             ]
         });
-        let head = vec!["step that no run took", "line", "assumed", "raises by"];
-        section(&mut out, &[left, left, right, right], head, rows);
+        let head = vec![
+            "step that no run took",
+            "line",
+            "most passes",
+            "assumed",
+            "raises by",
+        ];
+        section(&mut out, &[left, left, right, right, right], head, rows);
         let rows = self.segments.iter().map(|segment| {
             vec![
                 segment.segment.clone(),
                 segment.source.clone().unwrap_or_default(),
-                segment.passes.to_string(),
+                segment
+                    .passes
+                    .map_or("-".to_owned(), |passes| passes.to_string()),
                 segment.most.to_string(),
             ]
         });

@@ -10,6 +10,7 @@ mod body;
 mod flush;
 mod schedule;
 mod sequence;
+pub mod stamps;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};

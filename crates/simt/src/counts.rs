@@ -154,6 +154,28 @@ impl CountSystem {
         builder.system
     }
 
+    /// Builds the system of one thread: flow, returns from shared contexts, and loop bounds per entry (SOUNDNESS 13).
+    pub fn of_thread(input: &CountInput<'_>) -> CountSystem {
+        let mut builder = Builder {
+            input,
+            system: CountSystem::default(),
+        };
+        let threads =
+            builder.add_level(input.thread, CountKind::ThreadStart, CountKind::ThreadStep);
+        builder.add_start_row(threads.start, RowRelation::Exactly, 1, "thread");
+        builder.add_flow_rows(&threads, "thread");
+        for (id, _) in input.entries.iter() {
+            if input.shared_returns.contains(&id) {
+                builder.add_pop_row(&threads, id);
+            }
+        }
+        for counted in input.loops {
+            builder.add_loop_bound_row(counted, &threads, RowFamily::LoopPerThread);
+        }
+        builder.system.executions = threads.arriving;
+        builder.system
+    }
+
     /// Number of variables.
     pub fn len(&self) -> usize {
         self.variables.len()
@@ -317,26 +339,29 @@ impl Builder<'_, '_> {
     /// Adds `pops ≤ pushes` for each entry: of the warp, and of lanes for returns from shared contexts, which could
     /// otherwise return to callers that never called (SOUNDNESS 5.3, 5.10).
     fn add_pop_rows(&mut self, threads: &LevelVariables, warps: &LevelVariables) {
-        for (id, entry) in self.input.entries.iter() {
-            let shared = self.input.shared_returns.contains(&id);
-            for level in [Some(warps), shared.then_some(threads)]
-                .into_iter()
-                .flatten()
-            {
-                let Some(pops) = level.pops.get(&id) else {
-                    continue;
-                };
-                let mut terms: Vec<_> = pops.iter().map(|&(_, v)| (v, Factor::Number(1))).collect();
-                terms.extend(sum(level.pushes.get(&id).map_or(&[], Vec::as_slice), -1));
-                self.add_row(
-                    RowFamily::Pops,
-                    format!("{} to {}", entry.tag.name(), entry.resume.0),
-                    terms,
-                    RowRelation::AtMost,
-                    0,
-                );
+        for (id, _) in self.input.entries.iter() {
+            self.add_pop_row(warps, id);
+            if self.input.shared_returns.contains(&id) {
+                self.add_pop_row(threads, id);
             }
         }
+    }
+
+    /// Adds `pops ≤ pushes` of an entry for one level, if it is ever resumed there.
+    fn add_pop_row(&mut self, level: &LevelVariables, id: EntryId) {
+        let Some(pops) = level.pops.get(&id) else {
+            return;
+        };
+        let entry = self.input.entries.get(id);
+        let mut terms: Vec<_> = pops.iter().map(|&(_, v)| (v, Factor::Number(1))).collect();
+        terms.extend(sum(level.pushes.get(&id).map_or(&[], Vec::as_slice), -1));
+        self.add_row(
+            RowFamily::Pops,
+            format!("{} to {}", entry.tag.name(), entry.resume.0),
+            terms,
+            RowRelation::AtMost,
+            0,
+        );
     }
 
     /// Adds `Σ headers ≤ B · entries of the loop` for one level (SOUNDNESS 5.4).

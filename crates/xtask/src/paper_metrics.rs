@@ -1,4 +1,6 @@
-//! `cargo xtask paper-metrics`: activity factor and memory intensity of the seven kernels of the paper.
+//! `cargo xtask paper-metrics`: activity factor, memory intensity, slowdowns and stages of the seven kernels of the paper.
+
+mod slowdowns;
 
 use anyhow::{Context, bail};
 use warpbound_driver::{RunOptions, Session};
@@ -8,12 +10,14 @@ use warpbound_testkit::kernels;
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask paper-metrics [--svg FILE]
+usage: cargo xtask paper-metrics [--svg FILE] [--slowdowns FILE] [--stages FILE]
 
 Prints activity factor and memory intensity of our versions of the seven kernels of efficient-instrumentation-2014
 (Figures 5 and 6) for sm_61, as a table in Markdown.
 
-  --svg FILE   draw them as bars";
+  --svg FILE         draw them as bars
+  --slowdowns FILE   measure slowdowns by instrumentation, in simulated cycles, and draw them (Figure 7)
+  --stages FILE      measure the time of the stages on this machine, and draw their shares (Figure 8)";
 
 /// Kernel of the paper's Table 1 in our version.
 struct PaperKernel {
@@ -102,11 +106,33 @@ const KERNELS: &[PaperKernel] = &[
 ];
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let svg = match arguments {
-        [] => None,
-        [option, file] if option == "--svg" => Some(file),
-        _ => bail!("usage: see --help"),
+    let (mut svg, mut slowdowns, mut stages) = (None, None, None);
+    for pair in arguments.chunks(2) {
+        let [option, file] = pair else {
+            bail!("usage: see --help");
+        };
+        *match option.as_str() {
+            "--svg" => &mut svg,
+            "--slowdowns" => &mut slowdowns,
+            "--stages" => &mut stages,
+            _ => bail!("usage: see --help"),
+        } = Some(file);
+    }
+    print_metrics(repository, svg)?;
+    let write = |file: &String, text: String| {
+        std::fs::write(file, text).with_context(|| format!("cannot write {file}"))
     };
+    if let Some(file) = slowdowns {
+        write(file, slowdowns::draw_slowdowns(repository)?)?;
+    }
+    if let Some(file) = stages {
+        write(file, slowdowns::draw_stages(repository)?)?;
+    }
+    Ok(())
+}
+
+/// Prints the table of metrics, and draws it.
+fn print_metrics(repository: &Repository, svg: Option<&String>) -> anyhow::Result<()> {
     let mut runs = Vec::new();
     println!(
         "| kernel of the paper | ours, launch | warp instructions | activity factor | of lanes with a thread | memory intensity | branch divergence |"

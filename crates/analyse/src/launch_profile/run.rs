@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{
-    Cell, ControlEffect, ControlTarget, Expr, Op, OpIndex, OpScope, ValueDependence, cc_test, eval,
-};
+use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 
 use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
-use super::decisive_cells::{DecisiveCells, may_write_memory};
-use super::effects::{self, OpLanes, RowDomain};
+use super::decisive_cells::DecisiveCells;
+use super::effects::OpLanes;
 use super::loop_iterations::LoopIterations;
+use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
 use super::{LaunchValues, LoopBits, NoProfile, NoProfileReason, WarpIssues};
 
@@ -41,10 +40,9 @@ pub(crate) struct ShapedWarp {
 /// One warp under execution.
 pub(super) struct WarpRun<'r, 'a> {
     values: &'r LaunchValues<'a>,
-    cells: &'r DecisiveCells,
+    inputs: WarpInputs<'r, 'a>,
     /// For each operation, its stated loops.
     loops_of: &'r [LoopBits],
-    warp: ShapedWarp,
     order: DivergenceOrder,
     steps_left: &'r mut u64,
     /// Number of the last step that moved.
@@ -78,9 +76,12 @@ impl<'r, 'a> WarpRun<'r, 'a> {
     ) -> WarpRun<'r, 'a> {
         WarpRun {
             values,
-            cells,
+            inputs: WarpInputs {
+                values,
+                cells,
+                warp,
+            },
             loops_of,
-            warp,
             // Counts are the same in both orders (SOUNDNESS 6.5).
             order: DivergenceOrder::TakenFirst,
             steps_left,
@@ -99,8 +100,12 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let entry = self.values.code.entry.0;
         let mut open = Alternatives::default();
         let first = Alternative {
-            stack: ActivationStack::new(self.point(entry), self.warp.lanes.into(), self.order),
-            rows: vec![LaneRow::UNKNOWN; self.cells.count()],
+            stack: ActivationStack::new(
+                self.point(entry),
+                self.inputs.warp.lanes.into(),
+                self.order,
+            ),
+            rows: self.inputs.unknown_rows(),
             iterations: LoopIterations::new(self.values.loops.len()),
             is_certain: true,
             waits: false,
@@ -163,9 +168,11 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(fail(NoProfileReason::Unsupported));
         }
-        let (lanes, origin) = self.condition(one, op, active);
+        let presence = (active, one.is_certain);
+        let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
         if lanes.any() {
-            self.apply_effect(one, op, lanes, origin);
+            let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
+            self.decided = self.decided.with(decided);
         }
         if op.control == ControlEffect::Next {
             let next = self.point(at.next().0);
@@ -199,106 +206,6 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             return active & !over;
         }
         active
-    }
-
-    /// The lanes in which the condition of an operation holds, and from what that follows.
-    fn condition(&self, one: &Alternative, op: &Op, active: u32) -> (OpLanes, ValueOrigin) {
-        let condition = op.condition;
-        let mut lanes = OpLanes {
-            certain: if condition.is_never() { 0 } else { active },
-            possible: 0,
-            active,
-            are_certain: one.is_certain,
-        };
-        let mut origin = ValueOrigin::NONE;
-        let mut restrict = |row: &LaneRow, negated: bool| {
-            let (holds, fails) = match negated {
-                false => (row.known_true(), row.known_false()),
-                true => (row.known_false(), row.known_true()),
-            };
-            lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
-            lanes.certain &= holds;
-            origin = origin.with(row.origin);
-        };
-        if let Some(guard) = condition.guard {
-            restrict(&self.row(one, guard), condition.negated);
-        }
-        if condition.tests_cc() {
-            let row = match cc_test(condition.cc_test) {
-                Some(test) => self.evaluate(one, &test),
-                None => LaneRow::UNKNOWN,
-            };
-            restrict(&row, false);
-        }
-        (lanes, origin)
-    }
-
-    fn row(&self, one: &Alternative, cell: Cell) -> LaneRow {
-        let row = self.cells.position(cell).and_then(|at| one.rows.get(at));
-        row.copied().unwrap_or(LaneRow::UNKNOWN)
-    }
-
-    fn evaluate(&self, one: &Alternative, expr: &Expr) -> LaneRow {
-        let mut domain = RowDomain {
-            values: self.values,
-            cells: self.cells,
-            warp: &self.warp,
-            rows: &one.rows,
-        };
-        eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
-    }
-
-    /// Executes the effect of an operation on the followed cells, and reports its writes of global memory.
-    fn apply_effect(
-        &mut self,
-        one: &mut Alternative,
-        op: &Op,
-        lanes: OpLanes,
-        origin: ValueOrigin,
-    ) {
-        if let Some(contents) = self.values.contents
-            && may_write_memory(op)
-        {
-            let access = effects::written_addresses(op, |expr| self.evaluate(one, expr));
-            // Which addresses are written decides what may be read, so it counts as a decision.
-            self.decided = self.decided.with(origin);
-            match access {
-                None => contents.write(None, 0),
-                Some(access) => {
-                    self.decided = self.decided.with(access.origin);
-                    for lane in lanes_of((lanes.certain | lanes.possible).into()) {
-                        contents.write(access.address(lane), access.bytes);
-                    }
-                }
-            }
-        }
-        if !self.cells.are_written_by(op) {
-            return;
-        }
-        let evaluate = |expr: &Expr| self.evaluate(one, expr);
-        let results = match (&op.meaning, op.value) {
-            (Some(meaning), _) => effects::results(meaning, lanes, self.values.contents, evaluate),
-            (None, ValueDependence::Special(register)) => {
-                let row = evaluate(&Expr::Special(register));
-                op.writes.iter().map(|&cell| (cell, row)).collect()
-            }
-            _ => effects::Results::new(),
-        };
-        for &cell in &op.writes {
-            // Of two results for one cell the later one stays.
-            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
-            let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
-            let position = self.cells.position(cell);
-            let Some(old) = position.and_then(|at| one.rows.get_mut(at)) else {
-                continue;
-            };
-            let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
-                true => ValueOrigin::NONE,
-                false => old.origin,
-            };
-            old.overwrite(&row, lanes.certain, lanes.possible);
-            old.origin = row.origin.with(kept).with(origin);
-        }
     }
 
     /// Applies a control transfer.
@@ -405,7 +312,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         lanes: OpLanes,
     ) -> Result<RunStep, NoProfileReason> {
         let row = match base {
-            Some(cell) => self.row(one, cell),
+            Some(cell) => self.inputs.row(&one.rows, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);

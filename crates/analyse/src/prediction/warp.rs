@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{
-    Cell, ControlEffect, ControlTarget, Expr, Op, OpIndex, OpScope, ValueDependence, cc_test, eval,
-};
+use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
 use warpbound_simt::{Tag, lanes_of};
 
 use super::region::{Region, RegionSearch, RegionStart};
@@ -14,8 +12,8 @@ use super::slice::Slice;
 use super::stack::LaneStack;
 use super::{BlockTally, WarpTally};
 use crate::launch_profile::alternative::tag_of;
-use crate::launch_profile::decisive_cells::{DecisiveCells, may_write_memory};
-use crate::launch_profile::effects::{self, OpLanes, RowDomain};
+use crate::launch_profile::decisive_cells::DecisiveCells;
+use crate::launch_profile::operation::WarpInputs;
 use crate::launch_profile::row::{LaneRow, ValueOrigin};
 use crate::launch_profile::run::ShapedWarp;
 use crate::launch_profile::{LaunchValues, NoProfile, NoProfileReason};
@@ -26,9 +24,8 @@ const MAX_HEIGHT: usize = 1 << 12;
 /// One warp under execution.
 pub(super) struct PredictedWarp<'r, 'a> {
     values: &'r LaunchValues<'a>,
-    cells: &'r DecisiveCells,
+    inputs: WarpInputs<'r, 'a>,
     slice: &'r Slice,
-    warp: ShapedWarp,
     steps_left: &'r mut u64,
     regions: &'r mut HashMap<RegionStart, Rc<Region>>,
     rows: Vec<LaneRow>,
@@ -67,16 +64,21 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         steps_left: &'r mut u64,
         regions: &'r mut HashMap<RegionStart, Rc<Region>>,
     ) -> PredictedWarp<'r, 'a> {
+        let lanes = warp.lanes;
+        let inputs = WarpInputs {
+            values,
+            cells,
+            warp,
+        };
         PredictedWarp {
-            rows: vec![LaneRow::UNKNOWN; cells.count()],
-            stack: LaneStack::new(0, warp.lanes),
+            rows: inputs.unknown_rows(),
+            stack: LaneStack::new(0, lanes),
             tallies: vec![BlockTally::default(); slice.len()],
             uncertain_by: BTreeSet::new(),
             decided: ValueOrigin::NONE,
             values,
-            cells,
+            inputs,
             slice,
-            warp,
             steps_left,
             regions,
         }
@@ -146,105 +148,13 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             let op = self.values.code.get(at);
             let op = op.filter(|op| op.scope == OpScope::Lane);
             let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
-            let (lanes, origin) = self.condition(op, active);
+            let (lanes, origin) = self.inputs.condition(&self.rows, op, (active, true));
             if lanes.any() {
-                self.apply_effect(op, lanes, origin);
+                let decided = self.inputs.apply_effect(&mut self.rows, op, lanes, origin);
+                self.decided = self.decided.with(decided);
             }
         }
         Ok(())
-    }
-
-    /// The lanes in which the condition of an operation holds, and from what that follows.
-    fn condition(&self, op: &Op, active: u32) -> (OpLanes, ValueOrigin) {
-        let condition = op.condition;
-        let mut lanes = OpLanes {
-            certain: if condition.is_never() { 0 } else { active },
-            possible: 0,
-            active,
-            are_certain: true,
-        };
-        let mut origin = ValueOrigin::NONE;
-        let mut restrict = |row: &LaneRow, negated: bool| {
-            let (holds, fails) = match negated {
-                false => (row.known_true(), row.known_false()),
-                true => (row.known_false(), row.known_true()),
-            };
-            lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
-            lanes.certain &= holds;
-            origin = origin.with(row.origin);
-        };
-        if let Some(guard) = condition.guard {
-            restrict(&self.row(guard), condition.negated);
-        }
-        if condition.tests_cc() {
-            let row = match cc_test(condition.cc_test) {
-                Some(test) => self.evaluate(&test),
-                None => LaneRow::UNKNOWN,
-            };
-            restrict(&row, false);
-        }
-        (lanes, origin)
-    }
-
-    fn row(&self, cell: Cell) -> LaneRow {
-        let row = self.cells.position(cell).and_then(|at| self.rows.get(at));
-        row.copied().unwrap_or(LaneRow::UNKNOWN)
-    }
-
-    fn evaluate(&self, expr: &Expr) -> LaneRow {
-        let mut domain = RowDomain {
-            values: self.values,
-            cells: self.cells,
-            warp: &self.warp,
-            rows: &self.rows,
-        };
-        eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
-    }
-
-    /// Executes the effect of an operation on the followed cells, and reports its writes of global memory.
-    fn apply_effect(&mut self, op: &Op, lanes: OpLanes, origin: ValueOrigin) {
-        if let Some(contents) = self.values.contents
-            && may_write_memory(op)
-        {
-            // Which addresses are written decides what may be read, so it counts as a decision.
-            self.decided = self.decided.with(origin);
-            match effects::written_addresses(op, |expr| self.evaluate(expr)) {
-                None => contents.write(None, 0),
-                Some(access) => {
-                    self.decided = self.decided.with(access.origin);
-                    for lane in lanes_of(lanes.all().into()) {
-                        contents.write(access.address(lane), access.bytes);
-                    }
-                }
-            }
-        }
-        if !self.cells.are_written_by(op) {
-            return;
-        }
-        let evaluate = |expr: &Expr| self.evaluate(expr);
-        let results = match (&op.meaning, op.value) {
-            (Some(meaning), _) => effects::results(meaning, lanes, self.values.contents, evaluate),
-            (None, ValueDependence::Special(register)) => {
-                let row = evaluate(&Expr::Special(register));
-                op.writes.iter().map(|&cell| (cell, row)).collect()
-            }
-            _ => effects::Results::new(),
-        };
-        for &cell in &op.writes {
-            // Of two results for one cell the later one stays.
-            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
-            let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
-            let position = self.cells.position(cell);
-            let Some(old) = position.and_then(|at| self.rows.get_mut(at)) else {
-                continue;
-            };
-            let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
-                true => ValueOrigin::NONE,
-                false => old.origin,
-            };
-            old.overwrite(&row, lanes.certain, lanes.possible);
-            old.origin = row.origin.with(kept).with(origin);
-        }
     }
 
     /// Applies the transfer at the end of a block that `active` lanes have executed.
@@ -260,7 +170,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         if op.scope != OpScope::Lane {
             return Err(NoProfileReason::Unsupported);
         }
-        let (lanes, origin) = self.condition(op, active);
+        let (lanes, origin) = self.inputs.condition(&self.rows, op, (active, true));
         self.decided = self.decided.with(origin);
         if lanes.possible != 0 {
             return self.cut_region(RegionStart::After(block), active);
@@ -334,7 +244,7 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
         taken: u32,
     ) -> Result<Transfer, NoProfileReason> {
         let row = match base {
-            Some(cell) => self.row(cell),
+            Some(cell) => self.inputs.row(&self.rows, cell),
             None => LaneRow::splat(0, ValueOrigin::NONE),
         };
         self.decided = self.decided.with(row.origin);

@@ -332,7 +332,7 @@ pub(super) fn is_carry_free(probed: &ProbedCode<'_>, at: OpIndex) -> bool {
 }
 
 /// Returns a scoreboard that no instruction of the program sets, if there is one, or else the last.
-fn choose_scoreboard(program: &SassProgram) -> (u8, bool) {
+pub(super) fn choose_scoreboard(program: &SassProgram) -> (u8, bool) {
     let set = program.instrs.iter().fold(0_u8, |set, instr| {
         let named = [instr.control.write_sb, instr.control.read_sb];
         let named = named.into_iter().flatten().filter(|&number| number < 6);
@@ -345,14 +345,14 @@ fn choose_scoreboard(program: &SassProgram) -> (u8, bool) {
 }
 
 /// Registers that no instruction of the program names.
-struct Unused {
+pub(super) struct Unused {
     used: RegisterSet,
     taken: RegisterSet,
     greatest: Option<u8>,
 }
 
 impl Unused {
-    fn new(probed: &ProbedCode<'_>) -> Unused {
+    pub(super) fn new(probed: &ProbedCode<'_>) -> Unused {
         let mut used = probed.liveness.used();
         used.insert(Cell::gpr(1));
         Unused {
@@ -360,6 +360,11 @@ impl Unused {
             taken: RegisterSet::default(),
             greatest: None,
         }
+    }
+
+    /// The greatest register that was taken.
+    pub(super) fn greatest(&self) -> Option<u8> {
+        self.greatest
     }
 
     fn is_taken(&self, register: u8) -> bool {
@@ -383,7 +388,7 @@ impl Unused {
         self.greatest = self.greatest.max(Some(register));
     }
 
-    fn one(&mut self, limit: u16) -> Result<u8, Diagnostic> {
+    pub(super) fn one(&mut self, limit: u16) -> Result<u8, Diagnostic> {
         let top = limit.min(255) as u8;
         let found = (0..top).find(|&register| self.is_unused(register));
         let register = found.ok_or_else(none_left)?;
@@ -392,7 +397,7 @@ impl Unused {
     }
 
     /// Two consecutive registers, the first of even number.
-    fn pair(&mut self) -> Result<u8, Diagnostic> {
+    pub(super) fn pair(&mut self) -> Result<u8, Diagnostic> {
         self.pair_below(254).ok_or_else(none_left)
     }
 

@@ -402,6 +402,66 @@ impl Sequence {
         self.add(Opcode::Xmad, &[], &operands)
     }
 
+    /// `to =` the low word of the clock.
+    pub(super) fn clock(&mut self, to: u8) -> Result<u32, Diagnostic> {
+        let special = NewOperand::special(SpecialReg::ClockLow);
+        self.add(Opcode::Cs2r, &[], &[NewOperand::reg(to), special])
+    }
+
+    /// `to = a - b`.
+    pub(super) fn difference(&mut self, to: u8, a: u8, b: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(a),
+            NewOperand::reg(b).negated(),
+        ];
+        self.add(Opcode::Iadd, &[], &operands)
+    }
+
+    /// `to =` the word at an offset of constant bank 4, plus or minus `by`.
+    pub(super) fn add_constant(
+        &mut self,
+        to: u8,
+        by: u8,
+        offset: u32,
+        is_subtracted: bool,
+    ) -> Result<u32, Diagnostic> {
+        let offset = i32::try_from(offset)
+            .map_err(|_| Diagnostic::new("the constants of the module are too large"))?;
+        let by = match is_subtracted {
+            true => NewOperand::reg(by).negated(),
+            false => NewOperand::reg(by),
+        };
+        let operands = [NewOperand::reg(to), by, NewOperand::constant(4, offset)];
+        self.add(Opcode::Iadd, &[], &operands)
+    }
+
+    /// `to = a < b ? all bits : 0`, of numbers without sign.
+    pub(super) fn mask_if_below(&mut self, to: u8, a: u8, b: u8) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::reg(to),
+            NewOperand::reg(a),
+            NewOperand::reg(b),
+            NewOperand::pred(None),
+        ];
+        let modifiers = [Modifier::Lt, Modifier::U32, Modifier::And];
+        self.add(Opcode::Iset, &modifiers, &operands)
+    }
+
+    /// Raises the 32 bits of global memory at `base, base + 1` plus an offset in bytes to `value`, if they are less.
+    pub(super) fn raise_memory(
+        &mut self,
+        base: u8,
+        offset: u32,
+        value: u8,
+    ) -> Result<u32, Diagnostic> {
+        let operands = [
+            NewOperand::memory(base, i64::from(offset)),
+            NewOperand::reg(value),
+        ];
+        self.add(Opcode::Red, &[Modifier::E, Modifier::Max], &operands)
+    }
+
     /// Adds the 64 bits of `value, value + 1` to global memory at `base, base + 1` plus an offset in bytes.
     pub(super) fn add_to_memory(
         &mut self,

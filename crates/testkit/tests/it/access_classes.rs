@@ -9,7 +9,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_driver::audit::count_access;
-use warpbound_driver::{Session, TimedOptions};
+use warpbound_driver::{RunOptions, Session, TimedOptions};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Image;
@@ -603,6 +603,60 @@ impl EventListener for TimedAccesses {
             _ => {}
         }
     }
+}
+
+/// The memory divergence that `metrics` reports is the sum of the events of a run with time, and within its limits.
+#[test]
+fn memory_divergence_is_that_of_timed_runs() {
+    let (mut compared, mut limited) = (0, 0);
+    // How often these try again depends on the other warps.
+    let retrying = ["cas_loop", "spin_lock"];
+    let all = kernels::all().into_iter();
+    let all = all.filter(|reference| !retrying.contains(&reference.kernel));
+    for reference in all.step_by(5) {
+        let (_, timed) = counted_twice(&reference, 0);
+        let file = format!("{}.sm_61.cubin", reference.source);
+        let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+        let contents = std::fs::read(path).expect("the cubin is in the repository");
+        let session = Session::open(&file, &contents).expect("it loads");
+        let launch = (reference.launch)(0);
+        let kernel = session
+            .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
+            .expect("the kernel is there");
+        let prepared = session.prepare(kernel).expect("it lifts");
+        let found = session
+            .memory_divergence(&prepared, &launch, &RunOptions::default())
+            .expect("it runs")
+            .expect("it is code of NVIDIA");
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((_, space), numbers) in timed {
+            *sums.entry(space).or_default() += numbers[1];
+        }
+        for space in &found.spaces {
+            let counted = space.conflicts.or(space.sectors).expect("one is counted");
+            assert_eq!(
+                sums.get(space.space),
+                Some(&counted),
+                "{}",
+                reference.kernel
+            );
+            compared += 1;
+        }
+        for access in &found.accesses {
+            for (counted, most) in [
+                (Some(access.transactions), access.most_transactions),
+                (access.sectors, access.most_sectors),
+                (access.conflicts, access.most_conflicts),
+            ] {
+                let Some((counted, most)) = counted.zip(most) else {
+                    continue;
+                };
+                assert!(counted <= most, "{} {access:?}", reference.kernel);
+                limited += 1;
+            }
+        }
+    }
+    assert!(compared > 30 && limited > 100, "{compared} {limited}");
 }
 
 /// Counts the accesses of a launch without time and with it.

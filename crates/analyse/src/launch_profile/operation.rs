@@ -1,0 +1,145 @@
+//! Execution of single operations of a warp with values that are known or unknown: conditions, results, writes.
+
+use warpbound_ir::{Cell, Expr, Op, ValueDependence, cc_test, eval};
+use warpbound_simt::lanes_of;
+
+use super::LaunchValues;
+use super::decisive_cells::{DecisiveCells, may_write_memory};
+use super::effects::{self, OpLanes, RowDomain};
+use super::row::{LaneRow, ValueOrigin};
+use super::run::ShapedWarp;
+
+/// Inputs of the operations of one warp, beside the rows of its followed cells.
+pub(crate) struct WarpInputs<'r, 'a> {
+    pub(crate) values: &'r LaunchValues<'a>,
+    pub(crate) cells: &'r DecisiveCells,
+    pub(crate) warp: ShapedWarp,
+}
+
+impl WarpInputs<'_, '_> {
+    /// Rows of which nothing is known.
+    pub(crate) fn unknown_rows(&self) -> Vec<LaneRow> {
+        vec![LaneRow::UNKNOWN; self.cells.count()]
+    }
+
+    /// The value of a cell; unknown if the cell is not followed.
+    pub(crate) fn row(&self, rows: &[LaneRow], cell: Cell) -> LaneRow {
+        let row = self.cells.position(cell).and_then(|at| rows.get(at));
+        row.copied().unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    /// The value of an expression over the rows.
+    pub(crate) fn evaluate(&self, rows: &[LaneRow], expr: &Expr) -> LaneRow {
+        let mut domain = RowDomain {
+            values: self.values,
+            cells: self.cells,
+            warp: &self.warp,
+            rows,
+        };
+        eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
+    }
+
+    /// The lanes in which the condition of an operation holds, and from what that follows. `are_certain`: whether the
+    /// `active` lanes are certainly there.
+    pub(crate) fn condition(
+        &self,
+        rows: &[LaneRow],
+        op: &Op,
+        (active, are_certain): (u32, bool),
+    ) -> (OpLanes, ValueOrigin) {
+        let condition = op.condition;
+        let mut lanes = OpLanes {
+            certain: if condition.is_never() { 0 } else { active },
+            possible: 0,
+            active,
+            are_certain,
+        };
+        let mut origin = ValueOrigin::NONE;
+        let mut restrict = |row: &LaneRow, negated: bool| {
+            let (holds, fails) = match negated {
+                false => (row.known_true(), row.known_false()),
+                true => (row.known_false(), row.known_true()),
+            };
+            lanes.possible = (lanes.possible | lanes.certain) & !fails & !(lanes.certain & holds);
+            lanes.certain &= holds;
+            origin = origin.with(row.origin);
+        };
+        if let Some(guard) = condition.guard {
+            restrict(&self.row(rows, guard), condition.negated);
+        }
+        if condition.tests_cc() {
+            let row = match cc_test(condition.cc_test) {
+                Some(test) => self.evaluate(rows, &test),
+                None => LaneRow::UNKNOWN,
+            };
+            restrict(&row, false);
+        }
+        (lanes, origin)
+    }
+
+    /// Executes the effect of an operation on the followed cells, and reports its writes of global memory. Returns the
+    /// properties of the launch that decide which addresses are written.
+    pub(crate) fn apply_effect(
+        &self,
+        rows: &mut [LaneRow],
+        op: &Op,
+        lanes: OpLanes,
+        origin: ValueOrigin,
+    ) -> ValueOrigin {
+        let decided = self.write_memory(rows, op, lanes, origin);
+        if !self.cells.are_written_by(op) {
+            return decided;
+        }
+        let evaluate = |expr: &Expr| self.evaluate(rows, expr);
+        let results = match (&op.meaning, op.value) {
+            (Some(meaning), _) => effects::results(meaning, lanes, self.values.contents, evaluate),
+            (None, ValueDependence::Special(register)) => {
+                let row = evaluate(&Expr::Special(register));
+                op.writes.iter().map(|&cell| (cell, row)).collect()
+            }
+            _ => effects::Results::new(),
+        };
+        for &cell in &op.writes {
+            // Of two results for one cell the later one stays.
+            let result = results.iter().rev().find(|(dest, _)| *dest == cell);
+            let row = result.map_or(LaneRow::UNKNOWN, |(_, row)| *row);
+            let position = self.cells.position(cell);
+            let Some(old) = position.and_then(|at| rows.get_mut(at)) else {
+                continue;
+            };
+            let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
+                true => ValueOrigin::NONE,
+                false => old.origin,
+            };
+            old.overwrite(&row, lanes.certain, lanes.possible);
+            old.origin = row.origin.with(kept).with(origin);
+        }
+        decided
+    }
+
+    /// Reports the writes of an operation to global memory, if its contents are followed. Returns the properties of the
+    /// launch that decide which addresses are written: they decide what may be read later.
+    fn write_memory(
+        &self,
+        rows: &[LaneRow],
+        op: &Op,
+        lanes: OpLanes,
+        origin: ValueOrigin,
+    ) -> ValueOrigin {
+        let Some(contents) = self.values.contents.filter(|_| may_write_memory(op)) else {
+            return ValueOrigin::NONE;
+        };
+        match effects::written_addresses(op, |expr| self.evaluate(rows, expr)) {
+            None => {
+                contents.write(None, 0);
+                origin
+            }
+            Some(access) => {
+                for lane in lanes_of(lanes.all().into()) {
+                    contents.write(access.address(lane), access.bytes);
+                }
+                origin.with(access.origin)
+            }
+        }
+    }
+}
