@@ -16,6 +16,8 @@ pub struct LaunchShape {
     pub warps: u64,
     /// SMs at least.
     pub sms: u64,
+    /// SMs at most.
+    pub most_sms: u64,
     /// Blocks that an SM holds at least and at most.
     pub resident: (u64, u64),
     /// Sub-partitions of an SM at least, over which the warps of a block are spread evenly.
@@ -51,6 +53,10 @@ pub struct LaunchTimes<'a> {
     pub gpu: &'a WarpBound<Cycles>,
     /// First requests of lines and translations, of one SM.
     pub first: Cycles,
+    /// Services of all lines that an SM requests, each once, by the memory that all SMs share.
+    pub lines: Cycles,
+    /// Time for which accesses of blocks that have ended take what an SM has.
+    pub ended: Cycles,
     /// Time between the starts of two blocks on an SM.
     pub apart: Cycles,
 }
@@ -131,6 +137,8 @@ impl LaunchBound {
         let core = core.checked_add(weights.left_over.of(left_over)?)?;
         let sm = weights.sm.checked_mul(limit(times.sm))?;
         let gpu = weights.gpu.checked_mul(limit(times.gpu))?;
+        let gpu = gpu.checked_add(weights.lines.checked_mul(times.lines.0.into())?)?;
+        let sm = sm.checked_add(weights.ended.checked_mul(times.ended.0.into())?)?;
         let first = weights.first.checked_mul(times.first.0.into())?;
         let starts = weights.starts.checked_mul(times.apart.0.into())?;
         let sum = [path, core, sm, gpu, first, starts];
@@ -195,6 +203,9 @@ struct Weights {
     gpu: u128,
     first: u128,
     starts: u128,
+    /// SMs that request lines.
+    lines: u128,
+    ended: u128,
 }
 
 impl Weights {
@@ -206,12 +217,13 @@ impl Weights {
         let (least, most) = (least.max(1), most.max(least).max(1));
         let all = blocks.checked_mul(warps)?;
         let in_part = warps.div_ceil(parts);
+        let lines = blocks.min(u128::from(shape.most_sms.max(shape.sms)).max(1));
         if blocks <= sms.checked_mul(least)? {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
             let (paths, core, left_over) = match chain {
-                BlockChain::OneWarp => (1, resident.div_ceil(parts) - 1, 0),
+                BlockChain::OneWarp => (1, resident.div_ceil(parts), 0),
                 BlockChain::Aligned { .. } => (1, in_part + (own - 1).checked_mul(warps)?, 1),
                 BlockChain::AllWarps => (warps, resident, 0),
             };
@@ -223,6 +235,8 @@ impl Weights {
                 gpu: all,
                 first: 1,
                 starts: own - 1,
+                lines,
+                ended: 0,
             });
         }
         // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
@@ -256,6 +270,8 @@ impl Weights {
             gpu: all,
             first: 2,
             starts: on_sm,
+            lines,
+            ended: 1,
         })
     }
 }

@@ -20,14 +20,19 @@ impl CycleLimit {
         if let Ok(cycles) = text.parse() {
             return Ok(CycleLimit::Cycles(cycles));
         }
-        let units = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
+        let units = [
+            ("ns", (1.0, 1e6)),
+            ("us", (1.0, 1e3)),
+            ("ms", (1.0, 1.0)),
+            ("s", (1e3, 1.0)),
+        ];
         let found = units
             .into_iter()
             .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)));
-        let (number, scale) = found.ok_or_else(wrong)?;
+        let (number, (times, parts)) = found.ok_or_else(wrong)?;
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         match number.is_finite() && number >= 0.0 {
-            true => Ok(CycleLimit::Milliseconds(number * scale)),
+            true => Ok(CycleLimit::Milliseconds(number * times / parts)),
             false => Err(wrong()),
         }
     }

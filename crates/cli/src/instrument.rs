@@ -10,7 +10,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
 use warpbound_driver::{
     COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
-    Kernel, Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
+    Kernel, LaunchFile, Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
 };
 use warpbound_report::to_json;
 
@@ -152,48 +152,9 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
             session.probe_plan(kernel, &options)?
         }
     };
-    let (style, counters) = match arguments.probe {
-        Style::Registers => (ProbeStyle::Registers, CounterKind::Probes),
-        Style::Memory => (ProbeStyle::Memory, CounterKind::Probes),
-        Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
-        Style::PaperLocal => (ProbeStyle::PaperLocal, CounterKind::Sums),
-    };
     stages.end("analyse");
-    let made = match &kernel.code_object {
-        Some(_) if arguments.probe != Style::Registers => {
-            let message = "on GCN3 counters are in scalar registers: lanes change within blocks, so that sums are not exact";
-            return Err(Diagnostic::new(message).hint("leave out --probe").into());
-        }
-        Some(_) => {
-            let made = session.instrument_waves(&contents, kernel, &plan)?;
-            Made {
-                header: header::of_waves(&plan, &made),
-                summary: waves_summary(&plan, &made),
-                bytes: made.bytes,
-                counters: made.counters,
-                digest: made.digest,
-                shared: 0,
-            }
-        }
-        None => {
-            let options = InstrumentOptions {
-                style,
-                counters,
-                launch: launch.clone().map(Into::into),
-                most_registers: arguments.registers,
-                ..InstrumentOptions::default()
-            };
-            let made = session.instrument(&contents, kernel, &plan, &options)?;
-            Made {
-                header: header::of_warps(&plan, &made, counters),
-                summary: summary(&plan, &made),
-                bytes: made.bytes,
-                counters: made.counters,
-                digest: made.digest,
-                shared: made.shared,
-            }
-        }
-    };
+    let target = (&session, &*contents, kernel);
+    let made = probed(arguments, target, &plan, launch.as_ref())?;
     stages.end("instrument");
     let stem = arguments.output.with_extension("");
     let plan = to_json(&plan).into_bytes();
@@ -210,6 +171,56 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     print(Output::open(None)?, &made.summary)?;
     stages.print();
     Ok(0)
+}
+
+/// Returns the kernel with the probes of a plan.
+fn probed(
+    arguments: &InstrumentArguments,
+    (session, contents, kernel): (&Session, &[u8], &Kernel),
+    plan: &ProbePlan,
+    launch: Option<&LaunchFile>,
+) -> Result<Made, CommandError> {
+    let (style, counters) = match arguments.probe {
+        Style::Registers => (ProbeStyle::Registers, CounterKind::Probes),
+        Style::Memory => (ProbeStyle::Memory, CounterKind::Probes),
+        Style::Paper => (ProbeStyle::Paper, CounterKind::Sums),
+        Style::PaperLocal => (ProbeStyle::PaperLocal, CounterKind::Sums),
+    };
+    Ok(match &kernel.code_object {
+        Some(_) if arguments.probe != Style::Registers => {
+            let message = "on GCN3 counters are in scalar registers: lanes change within blocks, so that sums are not exact";
+            return Err(Diagnostic::new(message).hint("leave out --probe").into());
+        }
+        Some(_) => {
+            let made = session.instrument_waves(contents, kernel, plan)?;
+            Made {
+                header: header::of_waves(plan, &made),
+                summary: waves_summary(plan, &made),
+                bytes: made.bytes,
+                counters: made.counters,
+                digest: made.digest,
+                shared: 0,
+            }
+        }
+        None => {
+            let options = InstrumentOptions {
+                style,
+                counters,
+                launch: launch.cloned().map(Into::into),
+                most_registers: arguments.registers,
+                ..InstrumentOptions::default()
+            };
+            let made = session.instrument(contents, kernel, plan, &options)?;
+            Made {
+                header: header::of_warps(plan, &made, counters),
+                summary: summary(plan, &made),
+                bytes: made.bytes,
+                counters: made.counters,
+                digest: made.digest,
+                shared: made.shared,
+            }
+        }
+    })
 }
 
 /// Writes a kernel with time stamps, their places, and the launch with the variable of the times.

@@ -9,7 +9,7 @@ use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
 use warpbound_timing::{Completion, UnitModel};
 
-use crate::memory::AccessDirection;
+use crate::memory::{AccessDirection, AccessLimits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outstanding::most_outstanding;
 use crate::potentials::Timing;
@@ -70,6 +70,10 @@ pub struct Contention {
     pub queued: u64,
     /// Barriers that one execution of each node passes.
     pub barriers: Vec<u64>,
+    /// Cycles for which accesses of blocks that have ended may still take what an SM has.
+    pub ended: u64,
+    /// Cycles for which all lines of code and constants, each once, take the memory that all SMs share: for each SM.
+    pub lines: u64,
     /// Sectors of loads that a warp has in flight at most; `None` without a limit.
     pub outstanding: Option<u64>,
     /// Sectors that the windows of loads and of stores hold beside an access of the kernel.
@@ -117,6 +121,8 @@ impl Contention {
         };
         Some(Contention {
             queued: queued(transfer, numbers),
+            ended: whole_cycles_of(ended(transfer, numbers, queued(transfer, numbers))),
+            lines: whole_cycles(timing.waits.lines),
             outstanding: most_outstanding(timing.kernel, transfer),
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
@@ -140,6 +146,11 @@ fn whole_cycles(milli: i64) -> u64 {
     (milli.max(0) + MILLI - 1).div_euclid(MILLI).unsigned_abs()
 }
 
+/// Whole cycles of thousandths.
+fn whole_cycles_of(milli: u64) -> u64 {
+    milli.div_ceil(MILLI.unsigned_abs())
+}
+
 /// Sectors of a line of the L1 cache, which are requested together (`memory-units` in SOUNDNESS 2).
 const SECTORS_OF_LINE: u64 = 4;
 
@@ -156,14 +167,43 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
     longest.iter().sum::<i64>().unsigned_abs() * queue
 }
 
+/// Most time for which accesses of blocks that have ended may still take what an SM has: those in the queues of its
+/// sub-partitions, and those in front of its port.
+fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 {
+    let (_, queue) = numbers.range(Parameter::OccupancyQueue);
+    let (_, parts) = numbers.range(Parameter::SmSchedulers);
+    let ops = (0..transfer.facts.len()).map(|at| of_instruction(transfer, OpIndex(at as u32)));
+    let services = ops.map(|services| services[Service::Sm as usize]);
+    let of_access = services.max().unwrap_or(0).unsigned_abs();
+    let windows = [Parameter::L1Misses, Parameter::L1Stores].map(|window| numbers.range(window).1);
+    let port = transfer.memory.port().unsigned_abs();
+    let accesses = transfer.accesses.values();
+    let in_flight = accesses.flat_map(|access| {
+        let spaces = access.spaces.iter();
+        spaces.map(|space| transfer.memory.in_flight(access.direction, space))
+    });
+    let in_flight = in_flight.max().unwrap_or(0).unsigned_abs();
+    parts * (queued + queue * of_access) + windows.iter().sum::<u64>() * port + 2 * in_flight
+}
+
 /// Time for which an instruction occupies its unit.
-fn occupancy(transfer: &Transfer<'_>, at: OpIndex) -> i64 {
+pub(crate) fn occupancy(transfer: &Transfer<'_>, at: OpIndex) -> i64 {
     let Some(facts) = transfer.facts.get(at.index()) else {
         return 0;
     };
     let access = transfer.accesses.get(&at);
     let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
-    transfer.occupancies[facts.unit as usize] * words
+    let is_atomic = |access: &&AccessLimits| {
+        let mut spaces = access.spaces.iter();
+        access.direction == AccessDirection::Atomic
+            && spaces.any(|space| space.space == MemorySpace::Shared)
+    };
+    // The next access of the warp to shared memory holds the unit until the operation is complete.
+    let atomic = match access.filter(is_atomic) {
+        Some(_) => transfer.memory.shared_atomic(),
+        None => 0,
+    };
+    transfer.occupancies[facts.unit as usize] * words + atomic
 }
 
 /// Services of an instruction.

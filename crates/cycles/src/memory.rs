@@ -242,7 +242,9 @@ impl MemoryTimes {
             Some(others) => others.longest_load,
             None => 0,
         };
-        (latency + atomic + walk).max(load)
+        // A request in front may be one that is simulated before it begins.
+        let lead = others.map_or(0, |others| others.lead);
+        (latency + atomic + walk).max(load) + lead
     }
 
     /// Sectors of loads, or of stores, that may be in flight.
@@ -283,6 +285,17 @@ impl MemoryTimes {
         };
         let conflicts = i64::from(space.conflicts) * times.conflict;
         conflicts + i64::from(space.requests) * times.transaction + serial
+    }
+
+    /// Time for which later accesses of its warp to shared memory hold their unit after an atomic operation on it, beyond
+    /// its service.
+    pub(crate) fn shared_atomic(&self) -> i64 {
+        self.shared.atomic
+    }
+
+    /// Service of a sector at the port of an SM.
+    pub(crate) fn port(&self) -> i64 {
+        self.port.max(MILLI)
     }
 
     /// Time for which an access occupies the tags: each request for at least a cycle.

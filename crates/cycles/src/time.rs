@@ -171,10 +171,27 @@ impl<'a> KernelTime<'a> {
 const MOST_CHOICES: usize = 12;
 
 impl Timing<'_> {
+    /// Wait of a warp for the lines of its first instruction. A launch loads them for its first warps; among others, the first
+    /// cache may have lost them.
+    fn first_fetch(&self) -> i64 {
+        if self.kernel.others == OtherWarps::Absent {
+            return 0;
+        }
+        let first = self.waits.nodes.get(self.kernel.entry);
+        let Some(first) = first.and_then(|waits| waits.first()) else {
+            return 0;
+        };
+        let waits = [first.fetch, first.fetch_last].into_iter();
+        let waits = waits.filter(|wait| wait.waits);
+        waits
+            .map(|wait| wait.latency + wait.backlog + wait.service.0 + wait.service.1)
+            .sum()
+    }
+
     /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
         // A wave starts at any time of a turn.
-        let milli = self.start_excess(times) + self.transfer.turn() - MILLI;
+        let milli = self.start_excess(times) + self.transfer.turn() - MILLI + self.first_fetch();
         let cycles = (milli + MILLI - 1).div_euclid(MILLI);
         let mut terms: TermCycles = [0; Term::ALL.len()];
         terms[Term::Issue as usize] = cycles * MILLI;

@@ -13,7 +13,7 @@ use crate::account::Term;
 use crate::code::TimedCode;
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::lines::{CacheShape, FirstMisses, LineCaches, LineLatencies, LineWait, all, transfer};
-use crate::memory::{AccessLimits, AccessWaits, MemoryTimes};
+use crate::memory::{AccessDirection, AccessLimits, AccessWaits, MemoryTimes};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::OpWaits;
@@ -58,6 +58,8 @@ pub(crate) struct KernelWaits {
     pub(crate) once: Vec<OnceCost>,
     /// Time by which lines and translations that other warps have requested may be later than those of the warp.
     pub(crate) in_flight: i64,
+    /// Service of all lines of code and constants, each once, by the memory that all SMs share.
+    pub(crate) lines: i64,
     /// Bytes of a line of code.
     pub(crate) line: u64,
 }
@@ -153,6 +155,7 @@ impl KernelWaits {
             nodes,
             once,
             in_flight: builder.in_flight(),
+            lines: builder.line_services(ahead.1, memory),
             line: builder.code.line[0],
         }
     }
@@ -298,6 +301,19 @@ impl<'a> Builder<'a> {
                 (nodes.into_iter().collect(), service.0 + service.1 + evicted)
             })
             .collect()
+    }
+
+    /// Service of all lines of code and constants that an SM may request, each once.
+    fn line_services(&self, ahead: u64, memory: &MemoryTimes) -> i64 {
+        // Without lines that are prefetched, those of the code itself.
+        let code = self.prefetches(ahead.max(1), memory);
+        let code: i64 = code.iter().map(|(_, service)| service).sum();
+        let size = self.constants.line[1];
+        let ranges = constant_ranges(self.kernel);
+        let lines = ranges.iter().filter(|(first, end)| first < end);
+        let lines = lines.flat_map(|(first, end)| first / size..=(end - 1) / size);
+        let lines: BTreeSet<u64> = lines.collect();
+        code + lines.len() as i64 * (self.in_bank.0 + self.in_bank.1)
     }
 
     /// Time by which first requests of other warps may delay a warp longer than its own would: each line and translation
@@ -674,11 +690,22 @@ impl Leads {
             return Leads::default();
         };
         let (_, queue) = numbers.range(Parameter::OccupancyQueue);
+        let mut atomics = kernel.accesses.values().filter(|access| {
+            let mut spaces = access.spaces.iter();
+            access.direction == AccessDirection::Atomic
+                && spaces.any(|space| space.space == MemorySpace::Shared)
+        });
+        let atomic = match atomics.next() {
+            Some(_) => numbers.milli(Parameter::SharedAtomic),
+            None => 0,
+        };
         let queued = |at: usize| {
             let access = kernel.accesses.get(&OpIndex(at as u32));
             let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
             let occupancy = facts.get(at).and_then(|facts| facts.unit.occupancy());
-            occupancy.map_or(0, |occupancy| numbers.milli(occupancy) * words) * queue as i64
+            // Each may wait for atomic operations of its warp on shared memory.
+            let own = occupancy.map_or(0, |occupancy| numbers.milli(occupancy) * words + atomic);
+            own * queue as i64
         };
         // All instructions of a unit may be in its queue.
         let longest = |unit: ExecUnit| {

@@ -84,7 +84,7 @@ pub struct PredictedBlockReport {
     pub lanes_range: Option<CountRange>,
     /// Addresses of the operations that make the count unknown; see [`PredictReport::reasons`].
     pub unknown_at: Vec<String>,
-    /// What the rule of `efficient-instrumentation-2014` says, where it was asked for.
+    /// Verdict of the rule of `efficient-instrumentation-2014`, where it was asked for.
     pub paper: Option<PaperCountReport>,
 }
 
@@ -151,7 +151,7 @@ impl TotalRanges {
     }
 }
 
-/// What the rule of `efficient-instrumentation-2014` says of a block.
+/// Verdict of the rule of `efficient-instrumentation-2014` on a block.
 #[derive(Clone, Debug, Serialize)]
 pub struct PaperCountReport {
     /// `measured`: after a branch on the thread index; `undecided`: loaded data decides, which the rule does not foresee;

@@ -125,6 +125,21 @@ impl WarpHybridReport {
                 out.push_str(&wrapped(2, &format!("no estimate: {reason}")));
             }
         }
+        self.write_effect(&mut out);
+        let seen = self.segments.len();
+        out.push_str(&format!("  steps seen: {seen} of {}\n", self.steps));
+        if let (Some(with), false) = (self.with_unseen, self.missing.is_empty()) {
+            out.push_str(&wrapped(
+                2,
+                &format!("with the other steps, at the slowest observed rate: {with} cycles"),
+            ));
+        }
+        self.write_steps(&mut out);
+        out
+    }
+
+    /// Appends a wrong number about a loop, and the effect of stamps.
+    fn write_effect(&self, out: &mut String) {
         if self.is_exceeded() {
             out.push_str("  a run exceeds the estimate: a number about a loop is wrong\n");
         }
@@ -139,14 +154,10 @@ impl WarpHybridReport {
             );
             out.push_str(&wrapped(2, &text));
         }
-        let seen = self.segments.len();
-        out.push_str(&format!("  steps seen: {seen} of {}\n", self.steps));
-        if let (Some(with), false) = (self.with_unseen, self.missing.is_empty()) {
-            out.push_str(&wrapped(
-                2,
-                &format!("with the other steps, at the slowest observed rate: {with} cycles"),
-            ));
-        }
+    }
+
+    /// Appends the steps that no run took, and those that runs took.
+    fn write_steps(&self, out: &mut String) {
         let (left, right) = (Align::Left, Align::Right);
         let rows = self.missing.iter().map(|missing| {
             vec![
@@ -168,7 +179,7 @@ impl WarpHybridReport {
             "assumed",
             "raises by",
         ];
-        section(&mut out, &[left, left, right, right, right], head, rows);
+        section(out, &[left, left, right, right, right], head, rows);
         let rows = self.segments.iter().map(|segment| {
             vec![
                 segment.segment.clone(),
@@ -180,7 +191,6 @@ impl WarpHybridReport {
             ]
         });
         let head = vec!["step", "line", "passes", "most cycles"];
-        section(&mut out, &[left, left, right, right], head, rows);
-        out
+        section(out, &[left, left, right, right], head, rows);
     }
 }

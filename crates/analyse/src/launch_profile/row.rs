@@ -98,7 +98,7 @@ impl LaneRow {
         }
     }
 
-    /// What is known of the word of a lane below [`LANES`].
+    /// Knowledge of the word of a lane below [`LANES`].
     fn bits(&self, lane: usize) -> KnownBits {
         let word = self.words[lane];
         match self.known >> lane & 1 {

@@ -112,7 +112,7 @@ impl Session {
             }
             Some(_) => self.flow_facts(prepared, &knowledge, &options, &claims.flow)?,
         };
-        let expected = seen.fault.is_none().then(|| seen.observations.issued);
+        let expected = seen.fault.is_none().then_some(seen.observations.issued);
         let bound = match time.bound(known.stated(), Effort::default()) {
             Ok(bound) => bound,
             Err(why) => return Ok(refused(why)),

@@ -80,7 +80,18 @@ impl LaunchTime {
         };
         let known = (&numbers, cycles.caches);
         let launched = (Some(file), Some(residents));
-        let inputs = session.cycle_inputs(prepared, flow, &classes, known, launched)?;
+        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, launched)?;
+        if residents.sms > 1 {
+            // Each page of the first level may wait for a walk that another SM has begun.
+            for pages in inputs
+                .translations
+                .iter_mut()
+                .filter(|pages| pages.walks > 0)
+            {
+                pages.walks += pages.first_level;
+                pages.first_level = 0;
+            }
+        }
         let chain = match shape.warps {
             1 => BlockChain::OneWarp,
             _ => barriers::chain(prepared, flow, &inputs),
@@ -187,6 +198,8 @@ impl LaunchTime {
             sm: &sm,
             gpu: &service(Service::Gpu)?,
             first: Cycles(first),
+            lines: Cycles(if is_alone { 0 } else { contention.lines }),
+            ended: Cycles(if is_alone { 0 } else { contention.ended }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let delays = delays(inputs, &self.numbers)?;
@@ -366,6 +379,7 @@ fn shape(
         blocks: product(launch.grid),
         warps: threads.div_ceil(lanes(&numbers)),
         sms,
+        most_sms: numbers.range(Parameter::SmCount).1.max(1),
         resident,
         sub_partitions: numbers.range(Parameter::SmSchedulers).0.max(1),
     };
@@ -374,11 +388,13 @@ fn shape(
         TimeScope::Warp | TimeScope::Block => LaunchShape {
             blocks: 1,
             sms: 1,
+            most_sms: 1,
             ..shape
         },
         TimeScope::Sm => LaunchShape {
             blocks: resident.1,
             sms: 1,
+            most_sms: 1,
             resident: (resident.1, resident.1),
             ..shape
         },

@@ -251,7 +251,7 @@ impl SegmentEstimate<'_> {
         let names = crate::prepared::loop_names(&self.flow.loops);
         let known = |fact: usize| {
             let of = |numbers: &[Option<u64>]| numbers.get(fact).copied().flatten();
-            of(&self.facts.bounds).is_some() || of(&self.facts.totals).is_some()
+            of(self.facts.bounds).is_some() || of(self.facts.totals).is_some()
         };
         let missing = names.iter().enumerate().filter(|(fact, _)| !known(*fact));
         let missing: Vec<String> = missing

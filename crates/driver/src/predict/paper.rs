@@ -11,7 +11,7 @@ use warpbound_launch::LaunchFile;
 use super::{PredictOptions, Prediction, blocks_and_targets};
 use crate::{Prepared, Session};
 
-/// What the rule says of a block.
+/// Verdict of the rule on a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RuleCount {
     /// The block follows a branch on the thread index: it is measured.
@@ -30,7 +30,7 @@ pub enum RuleCount {
 /// Counts by the rule of the paper.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PaperPrediction {
-    /// What the rule says of each block, by its first operation.
+    /// Verdict of the rule on each block, by its first operation.
     pub blocks: BTreeMap<OpIndex, RuleCount>,
 }
 

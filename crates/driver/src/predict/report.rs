@@ -146,7 +146,7 @@ impl PredictionWriter<'_> {
         }
     }
 
-    /// What the rule of the paper says of a block.
+    /// Verdict of the paper's rule on a block.
     fn paper_count(&self, first: OpIndex) -> Option<PaperCountReport> {
         let paper = self.paper.as_ref()?;
         let (rule, stated) = match *paper.blocks.get(&first)? {

@@ -59,6 +59,9 @@ const ALL: &[(&str, Body)] = &[
     ("waits in a loop", waits_in_loop),
     ("atomics one after the other", atomics_one_by_one),
     ("full queue before a load", full_queue_before_load),
+    ("shared atomics in a row", shared_atomics_in_a_row),
+    ("lines in one set", lines_in_one_set),
+    ("two lines", two_lines),
 ];
 
 /// Returns the programs.
@@ -550,4 +553,36 @@ fn queues(l: &mut Listing) {
         l.wait(2);
         l.wait(12);
     });
+}
+
+/// Each access holds its unit until the atomic operation before it is complete.
+fn shared_atomics_in_a_row(l: &mut Listing) {
+    l.shared_and_local(2, 2);
+    l.repeat(12, |l| {
+        for _ in 0..88 {
+            l.op(words::shared_atomic(0, 20, SHARED, 0, 40));
+        }
+    });
+}
+
+/// Jumps over lines of code that are in one set of the first cache.
+fn lines_in_one_set(l: &mut Listing) {
+    let places: Vec<_> = (0..5).map(|_| l.place()).collect();
+    let end = l.place();
+    for (number, &place) in places.iter().enumerate() {
+        while !l.len().is_multiple_of(16 * 12) {
+            l.op(words::NOP);
+        }
+        l.bind(place);
+        l.op_to(
+            words::BRANCH,
+            places.get(number + 1).copied().unwrap_or(end),
+        );
+    }
+    l.bind(end);
+}
+
+/// Nothing but the fetch of a second line.
+fn two_lines(l: &mut Listing) {
+    l.chain(13, 1);
 }

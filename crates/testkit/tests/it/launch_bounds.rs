@@ -4,9 +4,10 @@
 use std::fs;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_driver::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_driver::{BoundOptions, CacheState, CycleOptions, LaunchFile, Session};
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_testkit::control_words::{ControlWordProgram, fixtures, program};
 use warpbound_testkit::kernels;
 
 /// Sources of kernels with barriers, atomic operations, shared and local memory, loops and early ends.
@@ -99,6 +100,65 @@ fn launches_keep_their_bounds() {
         }
     }
     assert!(runs >= 150, "{runs} runs; without a bound: {refused:?}");
+}
+
+/// Programs of machine code for one warp, as launches of many blocks and warps, on machines whose numbers leave little
+/// slack: no prefetches, no time between blocks, short queues, one, three or very many SMs.
+fn compare_program(program: &ControlWordProgram, seed: u64, found: &mut (u64, Vec<String>)) {
+    let session = program.session(60);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let shapes = [(1, 96), (5, 64), (40, 32), (200, 1), (33, 3)];
+    for (blocks, threads) in shapes {
+        let mut launch = program.launch(seed);
+        launch.grid = [blocks, 1, 1];
+        launch.block = [threads, 1, 1];
+        let sms = [1, 3, 56, 256][random.usize(..4)];
+        let mut machine = machine("p100", sms).with(Parameter::LaunchBlock, 0);
+        if random.bool() {
+            machine = machine
+                .with(Parameter::InstructionAhead, random.u64(0..3))
+                .with(Parameter::OccupancyQueue, 2);
+        }
+        let caches = match random.bool() {
+            true => CacheState::Warm,
+            false => CacheState::Cold,
+        };
+        let own = audit(&session, &launch, machine, caches);
+        found.0 += own.runs;
+        let text = |exceeded: &ExceededLaunch| {
+            format!(
+                "{blocks} x {threads}, {sms} SMs: {}; {:?}",
+                exceeded.text, own.terms
+            )
+        };
+        found.1.extend(own.exceeded.iter().map(text));
+    }
+}
+
+/// Programs in which a bound is easily too small keep it as launches.
+#[test]
+fn fixtures_keep_their_bounds() {
+    let mut found = (0, Vec::new());
+    for (number, fixture) in fixtures::all().iter().enumerate() {
+        let before = found.1.len();
+        compare_program(&fixture.program, number as u64, &mut found);
+        if found.1.len() > before {
+            found.1.insert(before, fixture.name.to_owned());
+        }
+    }
+    assert!(found.1.is_empty(), "{}", found.1.join("\n"));
+    assert!(found.0 >= 300, "{} runs", found.0);
+}
+
+/// Random programs with random control words keep their bounds as launches.
+#[test]
+fn random_programs_keep_their_bounds() {
+    let mut found = (0, Vec::new());
+    for seed in 0..30 {
+        compare_program(&program(seed), seed, &mut found);
+    }
+    assert!(found.1.is_empty(), "{}", found.1.join("\n"));
+    assert!(found.0 >= 200, "{} runs", found.0);
 }
 
 fn launch(text: &str) -> LaunchFile {

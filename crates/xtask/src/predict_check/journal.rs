@@ -31,7 +31,7 @@ pub(super) struct CheckedRound {
     pub(super) running: Duration,
 }
 
-/// What a campaign has done.
+/// Progress of a campaign.
 pub(super) struct Journal {
     seed: u64,
     rows: BTreeMap<(String, u64), CheckedRound>,
