@@ -107,7 +107,7 @@ fn launches_keep_their_bounds() {
 fn compare_program(program: &ControlWordProgram, seed: u64, found: &mut (u64, Vec<String>)) {
     let session = program.session(60);
     let mut random = fastrand::Rng::with_seed(seed);
-    let shapes = [(1, 96), (5, 64), (40, 32), (200, 1), (33, 3)];
+    let shapes = [(1, 96), (5, 64), (40, 32), (200, 1), (32, 1), (33, 3)];
     for (blocks, threads) in shapes {
         let mut launch = program.launch(seed);
         launch.grid = [blocks, 1, 1];
