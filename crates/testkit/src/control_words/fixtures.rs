@@ -560,7 +560,7 @@ fn shared_atomics_in_a_row(l: &mut Listing) {
     l.shared_and_local(2, 2);
     l.repeat(12, |l| {
         for _ in 0..88 {
-            l.op(words::shared_atomic(0, 20, SHARED, 0, 40));
+            l.op(words::shared_atomic(0, 20, words::RZ, 0, 40));
         }
     });
 }

@@ -25,7 +25,8 @@ const SOURCES: [&str; 10] = [
 ];
 
 /// Selections of numbers and policies of schedulers.
-const RUNS: [(Selection, SchedulerPolicy); 5] = [
+const RUNS: [(Selection, SchedulerPolicy); 6] = [
+    (Selection::Slow, SchedulerPolicy::Oldest),
     (Selection::Slow, SchedulerPolicy::Gto),
     (Selection::Slow, SchedulerPolicy::ContendedUnit),
     (Selection::Typical, SchedulerPolicy::Youngest),
@@ -159,6 +160,46 @@ fn random_programs_keep_their_bounds() {
     }
     assert!(found.1.is_empty(), "{}", found.1.join("\n"));
     assert!(found.0 >= 200, "{} runs", found.0);
+}
+
+/// Compares a fixture as a launch of blocks of one thread, with warm caches, short queues, no prefetches, and no time
+/// between the starts of blocks.
+fn compare_fixture(name: &str, blocks: u32, sms: u64, dynamic_shared: u32) {
+    let program = fixtures::named(name);
+    let session = program.session(60);
+    let mut launch = program.launch(0);
+    (launch.grid, launch.block) = ([blocks, 1, 1], [1; 3]);
+    launch.dynamic_shared = dynamic_shared;
+    let machine = machine("p100", sms)
+        .with(Parameter::LaunchBlock, 0)
+        .with(Parameter::InstructionAhead, 0)
+        .with(Parameter::OccupancyQueue, 2);
+    let found = audit(&session, &launch, machine, CacheState::Warm);
+    let limit = found.bound;
+    assert!(
+        found.runs > 0 && found.exceeded.is_empty(),
+        "{:?}",
+        found.exceeded
+    );
+    println!("{name}: {:?} of {limit}: {:?}", found.worst, found.terms);
+}
+
+/// An access to shared memory holds its unit until the atomic operations of its warp before it are complete.
+#[test]
+fn units_held_by_atomic_operations_count() {
+    compare_fixture("shared atomics in a row", 32, 1, 0);
+}
+
+/// All SMs request the same line of the L2 cache in the same cycle.
+#[test]
+fn lines_of_each_sm_count() {
+    compare_fixture("two lines", 256, 256, 0);
+}
+
+/// The first line of the code is lost when the next block of an SM starts.
+#[test]
+fn first_fetches_of_later_blocks_count() {
+    compare_fixture("lines in one set", 200, 1, 40960);
 }
 
 fn launch(text: &str) -> LaunchFile {
