@@ -16,7 +16,7 @@ use crate::disasm_compare::{Slotted, SplitMix, instruction_words, random_words};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask encode-check [--show COUNT] [--random COUNT [--seed NUMBER]] [FILE|DIRECTORY...]
+usage: cargo xtask encode-check [--show COUNT] [--random COUNT [--seed NUMBER]] [--figures] [FILE|DIRECTORY...]
 
 Takes instruction words of Maxwell and Pascal apart into the fields of their rows and puts them together again: the
 word must be the same. Of each distinct word the builder makes a word from opcode, guard, modifiers and operands: it
@@ -26,10 +26,15 @@ must decode to the same ones. Without arguments: every instruction of kernels/bu
   DIRECTORY        the same for the files below it
   --random COUNT   instead: COUNT words that decode, over all architectures together: uniform ones, words of our
                    kernels with a few bits changed, and words of every encoding form with random fields
+  --figures        all three: kernels/built, the files, and 40,000,000 random words or as many as COUNT says; prints a line
+                   for each with words, instructions, those built anew from operands, forms and differences
   --seed NUMBER    start of the random sequence (1)
   --show COUNT     number of differences and of rows to print (20)
 
 Of the words of files, the bits that no field names are counted by row.";
+
+/// Random words that decode, for the figures.
+const RANDOM: u64 = 40_000_000;
 
 /// Random words that are drawn at a time.
 const BATCH: usize = 1 << 16;
@@ -37,6 +42,9 @@ const BATCH: usize = 1 << 16;
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let options = parse(arguments)?;
     let started = Instant::now();
+    if options.figures {
+        return figures(repository, &options);
+    }
     let mut check = EncodeCheck::default();
     match options.random {
         Some(count) => check.random(repository, count, options.seed)?,
@@ -55,8 +63,39 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
 }
 
+/// Checks our own kernels, the files and random words; prints a line for each.
+fn figures(repository: &Repository, options: &Options) -> anyhow::Result<()> {
+    let mut differences = 0;
+    let mut part = |title: &str, run: &dyn Fn(&mut EncodeCheck) -> anyhow::Result<()>| {
+        let started = Instant::now();
+        let mut check = EncodeCheck::default();
+        run(&mut check)?;
+        check.print_line(title, started.elapsed().as_secs_f64());
+        for difference in check.differences.iter().take(options.show) {
+            println!("  {difference}");
+        }
+        differences += check.differences.len();
+        anyhow::Ok(())
+    };
+    part("own kernels", &|check| {
+        check.path(&repository.built_kernels())
+    })?;
+    for path in &options.paths {
+        part(&path.display().to_string(), &|check| check.path(path))?;
+    }
+    let count = options.random.unwrap_or(RANDOM);
+    part("random words", &|check| {
+        check.random(repository, count, options.seed)
+    })?;
+    match differences {
+        0 => Ok(()),
+        count => bail!("{count} words are encoded otherwise"),
+    }
+}
+
 struct Options {
     random: Option<u64>,
+    figures: bool,
     seed: u64,
     show: usize,
     paths: Vec<PathBuf>,
@@ -65,6 +104,7 @@ struct Options {
 fn parse(arguments: &[String]) -> anyhow::Result<Options> {
     let mut options = Options {
         random: None,
+        figures: false,
         seed: 1,
         show: 20,
         paths: Vec::new(),
@@ -77,6 +117,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             Ok(text.parse()?)
         };
         match argument.as_str() {
+            "--figures" => options.figures = true,
             "--random" => options.random = Some(number()?),
             "--seed" => options.seed = number()?,
             "--show" => options.show = usize::try_from(number()?)?,
@@ -84,7 +125,7 @@ fn parse(arguments: &[String]) -> anyhow::Result<Options> {
             path => options.paths.push(PathBuf::from(path)),
         }
     }
-    if options.random.is_some() && !options.paths.is_empty() {
+    if options.random.is_some() && !options.figures && !options.paths.is_empty() {
         bail!("--random excludes files");
     }
     Ok(options)
@@ -217,6 +258,19 @@ impl EncodeCheck {
             self.differences.push(difference);
         }
         true
+    }
+
+    fn print_line(&self, title: &str, seconds: f64) {
+        let instructions: u64 = self.by_arch.values().map(|(all, _)| all).sum();
+        let built: u64 = self.by_arch.values().map(|(_, built)| built).sum();
+        println!(
+            "{title}: {} cubins, {} words, {instructions} instructions of {} of {} forms, {built} built anew from operands, {} differences, {seconds:.0} s",
+            self.cubins,
+            self.words,
+            self.forms.len(),
+            table().forms().count(),
+            self.differences.len()
+        );
     }
 
     fn print(&self, show: usize) {
