@@ -40,7 +40,9 @@ mod warp_bound;
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
-pub use composition::{BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes};
+pub use composition::{
+    BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
+};
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use longest_path::{

@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic};
+use warpbound_analyse::access::AccessPattern;
 use warpbound_bound::{
-    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, StatedCounts, WarpBound,
+    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
+    StatedCounts, WarpBound,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
@@ -24,6 +26,27 @@ use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
+mod shares;
+
+use shares::Shares;
+
+/// Part of a launch, and the schedulers, that a bound in cycles is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LaunchExtent {
+    /// Part of the launch.
+    pub scope: TimeScope,
+    /// Schedulers.
+    pub schedulers: SchedulerClass,
+}
+
+/// Bound of a launch in cycles.
+#[derive(Clone, Debug)]
+pub struct LaunchCycles {
+    /// Bound with its sum.
+    pub bound: LaunchBound,
+    /// Cycles of the bound that each operation accounts for, on the worst path.
+    pub instructions: Vec<f64>,
+}
 
 /// Bounds of a launch for different flow facts.
 pub struct LaunchTime {
@@ -33,6 +56,8 @@ pub struct LaunchTime {
     numbers: MachineNumbers,
     shape: LaunchShape,
     chain: BlockChain,
+    schedulers: SchedulerClass,
+    unknown_addresses: usize,
 }
 
 impl LaunchTime {
@@ -46,8 +71,9 @@ impl LaunchTime {
         (prepared, flow): (&Prepared<'_>, &KernelFlow),
         knowledge: &LaunchKnowledge,
         (options, cycles): (&BoundOptions, &CycleOptions),
-        scope: TimeScope,
+        extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
+        let LaunchExtent { scope, schedulers } = extent;
         let Program::Nvidia(_) = prepared.program else {
             return Err(Diagnostic::new(
                 "bounds of launches in cycles are for code of NVIDIA's GPUs",
@@ -97,16 +123,25 @@ impl LaunchTime {
             _ => barriers::chain(prepared, flow, &inputs),
         };
         let counts = match chain {
-            BlockChain::Aligned { .. } => rows_of_chain(&flow.counts),
+            BlockChain::Aligned => rows_of_chain(&flow.counts),
             BlockChain::OneWarp | BlockChain::AllWarps => flow.counts.clone(),
         };
+        let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
+        let unknown = classes.values().filter(|class| unknown(class.pattern));
         Ok(LaunchTime {
             counts,
             inputs,
             numbers,
             shape,
             chain,
+            schedulers,
+            unknown_addresses: unknown.count(),
         })
+    }
+
+    /// Accesses of which nothing is known but that they access memory.
+    pub fn unknown_addresses(&self) -> usize {
+        self.unknown_addresses
     }
 
     /// Shape of the launch.
@@ -128,7 +163,7 @@ impl LaunchTime {
         &self,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<LaunchBound, Diagnostic> {
+    ) -> Result<LaunchCycles, Diagnostic> {
         let with = |others: OtherWarps| CycleInputs {
             others,
             ..self.inputs.clone()
@@ -147,7 +182,7 @@ impl LaunchTime {
             second = Some(self.bound_with(&of_path, stated, effort)?);
             first = self.bound_with(&with(OtherWarps::FirstOfSm), stated, effort)?;
         }
-        let limit = |bound: &LaunchBound| bound.upper_bound().limit();
+        let limit = |found: &LaunchCycles| found.bound.upper_bound().limit();
         Ok(match second {
             Some(second) if limit(&second) < limit(&first) => second,
             _ => first,
@@ -160,7 +195,7 @@ impl LaunchTime {
         inputs: &CycleInputs,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<LaunchBound, Diagnostic> {
+    ) -> Result<LaunchCycles, Diagnostic> {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = time.contention(&self.numbers);
@@ -172,12 +207,16 @@ impl LaunchTime {
             effort,
         };
         let is_alone = inputs.others == OtherWarps::Absent;
-        let is_single = self.chain == BlockChain::OneWarp;
+        // Of warps one after the other, each would wait for first requests that another one has made.
+        let is_single = self.chain != BlockChain::AllWarps;
         let path = program.path(&mut time, is_single)?;
+        let followed = match self.needs_followed() {
+            true => program.solve(&program.costs(&time, is_single).followed())?,
+            false => path.clone(),
+        };
         let first = match (inputs.others, is_single) {
             (OtherWarps::Absent, _) => 0,
             (OtherWarps::FirstOfPath, true) => contention.in_flight,
-            // Each warp of the block may be the one that makes a request first.
             _ => contention.first.saturating_add(contention.in_flight),
         };
         let service = |service: Service| {
@@ -191,12 +230,18 @@ impl LaunchTime {
             true => service(Service::Sm)?,
             false => program.sm(&contention)?,
         };
+        let core = service(Service::Core)?;
+        let gpu = service(Service::Gpu)?;
         let times = LaunchTimes {
             path: &path,
-            chain: program.chain(&contention)?,
-            core: &service(Service::Core)?,
+            followed: &followed,
+            chain: self.chain,
+            schedulers: self.schedulers,
+            queued: Cycles(whole_cycles(contention.queued)),
+            barriers: program.barriers(&contention)?,
+            core: &core,
             sm: &sm,
-            gpu: &service(Service::Gpu)?,
+            gpu: &gpu,
             first: Cycles(first),
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
@@ -204,7 +249,31 @@ impl LaunchTime {
         };
         let delays = delays(inputs, &self.numbers)?;
         let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
-        bound.ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))
+        let bound = bound.ok_or_else(|| {
+            Diagnostic::new("the bound of the launch has more than 64 bits")
+        })?;
+        let mut shares = Shares::new(inputs, &contention);
+        shares.add_path(&mut time, &path, bound.term(LaunchTerm::Path));
+        shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
+        shares.add_service(Service::Sm, &sm, bound.term(LaunchTerm::Sm));
+        shares.add_service(Service::Gpu, &gpu, bound.term(LaunchTerm::Gpu));
+        Ok(LaunchCycles {
+            bound,
+            instructions: shares.instructions,
+        })
+    }
+
+    /// Whether warps of the launch may follow each other, on their SM or for the bound.
+    fn needs_followed(&self) -> bool {
+        let LaunchShape {
+            blocks,
+            sms,
+            resident,
+            ..
+        } = self.shape;
+        blocks > sms.saturating_mul(resident.0)
+            || self.chain == BlockChain::AllWarps
+            || self.schedulers == SchedulerClass::Any
     }
 }
 
@@ -232,14 +301,7 @@ impl ServiceProgram<'_> {
         time: &mut KernelTime<'_>,
         counts_first: bool,
     ) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let costs = |time: &KernelTime<'_>| {
-            let mut costs = time.costs();
-            if !counts_first {
-                costs.once.clear();
-            }
-            costs
-        };
-        let mut best = self.solve(&costs(time))?;
+        let mut best = self.solve(&self.costs(time, counts_first))?;
         for _ in 1..MOST_ROUNDS {
             let Some(path) = best.worst_path() else { break };
             let variables = self.launch.inputs.variables.iter();
@@ -247,7 +309,7 @@ impl ServiceProgram<'_> {
             if !time.improve(&counts) {
                 break;
             }
-            let found = self.solve(&costs(time))?;
+            let found = self.solve(&self.costs(time, counts_first))?;
             if found.upper_bound().limit() >= best.upper_bound().limit() {
                 break;
             }
@@ -256,17 +318,22 @@ impl ServiceProgram<'_> {
         Ok(best)
     }
 
-    /// Chain of warps in a block, with what is left over at its barriers.
-    fn chain(&self, contention: &Contention) -> Result<BlockChain, Diagnostic> {
-        let BlockChain::Aligned { .. } = self.launch.chain else {
-            return Ok(self.launch.chain);
-        };
+    /// Costs of a warp among others; with its first requests, if these are counted for each warp.
+    fn costs(&self, time: &KernelTime<'_>, counts_first: bool) -> PathTime {
+        let mut costs = time.costs();
+        if !counts_first {
+            costs.once.clear();
+        }
+        costs
+    }
+
+    /// Most barriers that a warp passes, if it matters.
+    fn barriers(&self, contention: &Contention) -> Result<u64, Diagnostic> {
+        if self.launch.chain != BlockChain::Aligned {
+            return Ok(0);
+        }
         let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
-        let passed = self.greatest(count, 0)?.upper_bound().limit().0;
-        let left_over = whole_cycles(contention.queued).saturating_mul(passed);
-        Ok(BlockChain::Aligned {
-            left_over: Cycles(left_over),
-        })
+        Ok(self.greatest(count, 0)?.upper_bound().limit().0)
     }
 
     /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.
@@ -281,6 +348,7 @@ impl ServiceProgram<'_> {
         };
         let steps = self.launch.inputs.steps.iter();
         self.solve(&PathTime {
+            exits: Vec::new(),
             steps: steps.map(|step| Some(cost(of_node(step.from)))).collect(),
             start: cost(of_warp),
             once: Vec::new(),
