@@ -27,6 +27,7 @@ mod graph_text;
 pub mod hybrid;
 mod hybrid_dot;
 pub mod launch_set;
+pub mod set_bound;
 pub mod lint;
 pub mod list;
 pub mod listing;
