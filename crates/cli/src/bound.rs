@@ -2,8 +2,8 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks, SplitOptions,
-    Unusable,
+    BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
+    SplitOptions, Unusable,
 };
 use warpbound_report::{BoundWriter, KernelBound};
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::{Cycles, Diagnostic};
 use warpbound_analyse::access::AccessPattern;
+use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{
     BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
     StatedCounts, WarpBound,
@@ -249,9 +249,8 @@ impl LaunchTime {
         };
         let delays = delays(inputs, &self.numbers)?;
         let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
-        let bound = bound.ok_or_else(|| {
-            Diagnostic::new("the bound of the launch has more than 64 bits")
-        })?;
+        let bound = bound
+            .ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))?;
         let mut shares = Shares::new(inputs, &contention);
         shares.add_path(&mut time, &path, bound.term(LaunchTerm::Path));
         shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
