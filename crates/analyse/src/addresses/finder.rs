@@ -218,21 +218,30 @@ impl<'a> AddressFinder<'a> {
         number
     }
 
-    /// The number of a word at a header that changes by a constant step and does not wrap.
+    /// The number of a word at a header that changes by a step and does not wrap: its limits show it, or those of the
+    /// number that it would be if it did not.
     fn number_progression(&mut self, id: NumberId) -> Option<Integer> {
         let (word, reading) = self.solver.number(id).clone();
         let progression = self.solver.progression(word.as_unknown()?)?;
-        let step = i128::from(progression.step.as_constant()? as i32);
         let span = self.solver.symbolic.atoms.span(&word);
         let (least, most) = span.as_numbers(reading);
-        if i128::from(most - least) + step.abs() >= 1 << 32 {
-            return None;
-        }
         let iteration = self.solver.iteration(progression.index);
+        let plain = Facts::default();
         let (atoms, integers) = self.solver.numbers();
-        let first = integers.read(atoms, &progression.first, reading, &Facts::default());
+        let first = integers.read(atoms, &progression.first, reading, &plain);
         let iteration = integers.as_number(atoms, &iteration);
-        first.plus(&iteration, step)
+        let step = integers.read(atoms, &progression.step, Reading::Signed, &plain);
+        let number = first.plus(&iteration.times(&step)?, 1)?;
+        let is_within = step
+            .as_constant()
+            .is_some_and(|step| i128::from(most - least) + step.abs() < 1 << 32);
+        if is_within {
+            return Some(number);
+        }
+        // The number is the word modulo 2³²: it is the word in its reading if it is within the limits of that.
+        let (least, most) = integers.limits(atoms, &number, &plain)?;
+        let (low, high) = reading.limits();
+        (least >= low.into() && most <= high.into()).then_some(number)
     }
 
     /// The number of a pair of words at a header, which grows by the same in each iteration.

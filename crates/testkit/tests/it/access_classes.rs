@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessShape, BankRule, MemoryUnits,
+    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape, BankRule, MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_base::Diagnostic;
 use warpbound_driver::audit::count_access;
-use warpbound_driver::{RunOptions, Session, TimedOptions};
+use warpbound_driver::{BoundOptions, LaunchFile, RunOptions, Session, TimedOptions};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Image;
@@ -704,4 +705,46 @@ fn the_audit_counts_as_the_timing_model() {
     assert!(compared > 1000, "{compared}");
     // How often these try again depends on the other warps.
     assert_eq!(different, ["cas_loop", "spin_lock"]);
+}
+
+/// Class of the first load of `transpose` in blocks of 32 x 8: `in[row * width + column]`, for the 64 rows of two blocks,
+/// whose index is a word that grows by 8 rows in each iteration.
+fn class_of_rows(width: u32) -> AccessPattern {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../kernels/built/transpose.sm_62.cubin"
+    );
+    let session = Session::open("transpose", &std::fs::read(file).expect("it is there"));
+    let session = session.expect("it loads");
+    let text = format!(
+        "kernel = 'transpose'\ngrid = [3, 2]\nblock = [32, 8]\n\
+         param = [{{type = 'f32', shape = [32]}}, {{type = 'f32', shape = [32]}}, {{type = 's32', value = {width}}},\
+         {{type = 's32', value = 64}}]"
+    );
+    let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
+    let launch = LaunchFile::parse("launch", &text, &no_files).expect("a launch");
+    let kernel = session
+        .launched_kernel(None, Some("transpose"))
+        .expect("it");
+    let prepared = session.prepare(kernel).expect("it decodes");
+    let options = BoundOptions {
+        block: Some(launch.block),
+        ..BoundOptions::default()
+    };
+    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let classes = session.access_classes(&prepared, &claims.flow, &launch);
+    let classes = classes.expect("it suits the kernel");
+    let (_, class) = classes.first_key_value().expect("it loads");
+    class.pattern
+}
+
+/// An index that grows from iteration to iteration is a linear function of the lane as long as it does not wrap: 63 rows
+/// and 96 columns stay below 2³¹, one column more of each row does not.
+#[test]
+fn indices_that_may_wrap_have_no_class() {
+    assert_eq!(class_of_rows(96), AccessPattern::Coalesced);
+    let most = ((1 << 31) - 1 - 95) / 63;
+    assert_eq!(class_of_rows(most), AccessPattern::Coalesced);
+    assert_eq!(class_of_rows(most + 1), AccessPattern::Unknown(None));
+    assert_eq!(class_of_rows(1 << 29), AccessPattern::Unknown(None));
 }
