@@ -174,7 +174,10 @@ impl Target<'_> {
             bytes: written.bytes,
             map,
             counters: request.counters,
-            digest: plan.digest(),
+            digest: match options.counters {
+                CounterKind::Probes => plan.digest(),
+                CounterKind::Sums => plan.digest_of_paper_sums(),
+            },
             homes: edits.homes.clone(),
             shared,
             registers: [kernel.registers, edits.registers],
