@@ -143,9 +143,15 @@ fn registers_of_probes_are_stated() {
         let kernel = kernel.expect("the kernel");
         let metrics = vec![ProbeMetric::Counts];
         let plan = session.plan_for(kernel, None, ProbedBlocks::All, metrics);
-        let made = session.instrument_waves(&file, kernel, &plan.expect("a plan"));
+        // Kernels with indirect jumps have none.
+        let Ok(plan) = plan else { continue };
+        let made = session.instrument_waves(&file, kernel, &plan);
         let made = made.expect("it is rewritten");
-        let (scalar, vector) = named_registers(&made.bytes, reference.kernel);
+        // What probes name beyond the original's: its own operands may stand for registers that it does not use.
+        let before = named_registers(&file, reference.kernel);
+        let after = named_registers(&made.bytes, reference.kernel);
+        let added = |before: u16, after: u16| if after > before { after } else { 0 };
+        let (scalar, vector) = (added(before.0, after.0), added(before.1, after.1));
         let registers = |file: &[u8]| {
             let image = Image::parse(file).expect("it loads");
             let object = kernel_of(&image, &reference).code_object.as_ref();
@@ -153,7 +159,12 @@ fn registers_of_probes_are_stated() {
             (descriptor.scalar_registers(), descriptor.vector_registers())
         };
         let (old, new) = (registers(&file), registers(&made.bytes));
-        assert!(new.0 >= scalar && new.1 >= vector, "{}", reference.kernel);
+        let least = (scalar, vector);
+        assert!(
+            new.0 >= scalar && new.1 >= vector,
+            "{} {old:?} {new:?} {least:?}",
+            reference.kernel
+        );
         in_descriptors += usize::from(old.0 < scalar) + usize::from(old.1 < vector);
         for (key, least) in [(".sgpr_count", scalar), (".vgpr_count", vector)] {
             let (old, new) = (stated(&file, key), stated(&made.bytes, key));
