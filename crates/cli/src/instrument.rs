@@ -134,7 +134,10 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
     let kernel = session.launched_kernel(kernel.as_deref(), None)?;
     stages.end("parse");
     if arguments.stamps {
-        return write_stamped(arguments, &session, &contents, kernel);
+        let code = write_stamped(arguments, &session, &contents, kernel)?;
+        stages.end("instrument");
+        stages.print();
+        return Ok(code);
     }
     let plan = match &arguments.plan {
         Some(path) => {

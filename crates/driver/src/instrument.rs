@@ -153,7 +153,7 @@ impl Target<'_> {
         let mut rewriter = CubinRewriter::open(file)?;
         // The digest of the plan is the first word.
         let words = request.counters as u64 + 1;
-        let variable = rewriter.add_variable(COUNTERS, 8 * words)?;
+        rewriter.add_variable(COUNTERS, 8 * words)?;
         let code = &self.prepared.code;
         let liveness = Liveness::with_fault(code, self.program, self.cfg, options.fault);
         let probed = ProbedCode {
@@ -162,7 +162,7 @@ impl Target<'_> {
             cfg: self.cfg,
             liveness: &liveness,
             registers: kernel.registers,
-            address_offset: variable.offset,
+            address_offset: 0,
             first_byte: 8,
             fault: options.fault,
         };
@@ -174,7 +174,10 @@ impl Target<'_> {
             bytes: written.bytes,
             map,
             counters: request.counters,
-            digest: plan.digest(),
+            digest: match options.counters {
+                CounterKind::Probes => plan.digest(),
+                CounterKind::Sums => plan.digest_of_paper_sums(),
+            },
             homes: edits.homes.clone(),
             shared,
             registers: [kernel.registers, edits.registers],
@@ -196,7 +199,8 @@ impl Target<'_> {
                 ProbeEntry::FallThrough => Entry::FallThrough,
             };
             let instrs = insertion.instrs.iter();
-            let instrs = instrs.map(|instr| NewInstr::new(instr.word, instr.control));
+            let instrs = instrs
+                .map(|instr| NewInstr::new(instr.word, instr.control).with_address(instr.address));
             code.insert_before(self.prepared.addr(insertion.at), entry, instrs.collect())?;
         }
         for (&at, &control) in &edits.controls {

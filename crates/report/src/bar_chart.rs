@@ -33,6 +33,7 @@ const STYLE: &str = "text { font-family: sans-serif; font-size: 12px; fill: #333
 .title { font-size: 14px; font-weight: bold; }
 .faint { fill: #666; }
 .value { text-anchor: middle; font-size: 11px; }
+.turned { text-anchor: start; font-size: 11px; }
 .name { text-anchor: middle; }
 .tick { text-anchor: end; fill: #666; }
 .grid { stroke: #e4e4e0; }
@@ -106,6 +107,11 @@ impl BarPanel {
         LEFT + self.plot().max(title).max(legend) + RIGHT
     }
 
+    /// Whether bars are narrower than their values: these are turned then, and lack the unit, which the axis has.
+    fn is_narrow(&self) -> bool {
+        self.arrangement == BarArrangement::Beside && self.series.len() > 1
+    }
+
     /// Returns the upper end of the axis.
     fn top(&self) -> f64 {
         let heights = self.groups.iter().flat_map(|(_, values)| {
@@ -118,6 +124,7 @@ impl BarPanel {
         let most = heights.fold(0.0, f64::max);
         match self.unit {
             BarUnit::Share => 1.0,
+            _ if most > 0.0 && self.is_narrow() => most * 1.2,
             _ if most > 0.0 => most * 1.08,
             _ => 1.0,
         }
@@ -216,7 +223,10 @@ impl BarPanel {
                 );
             }
             let text = known.map_or("?".to_owned(), |value| self.shown(value, 0.0));
-            if !is_stacked {
+            if self.is_narrow() {
+                let number = text.split(' ').next().unwrap_or_default();
+                turned_label(x + width / 2.0 + 3.5, y - 4.0, number, out);
+            } else if !is_stacked {
                 label(x + width / 2.0, y - 4.0, &text, out);
             }
             base += if is_stacked {
@@ -228,6 +238,8 @@ impl BarPanel {
         if is_stacked {
             let is_known = values.iter().all(Option::is_some);
             let text = match is_known {
+                // A whole needs no number.
+                true if self.unit == BarUnit::Share && base > 0.9995 => return,
                 true => self.shown(base, 0.0),
                 false => "?".to_owned(),
             };
@@ -240,6 +252,8 @@ impl BarPanel {
         match self.unit {
             BarUnit::Share if step > 0.0 => format!("{:.0} %", value * 100.0),
             BarUnit::Share => format!("{:.1} %", value * 100.0),
+            BarUnit::Factor if step >= 1.0 => format!("{value:.0} ×"),
+            BarUnit::Factor if step >= 0.1 => format!("{value:.1} ×"),
             BarUnit::Factor => format!("{value:.2} ×"),
             BarUnit::Number(unit) if value >= 100.0 || step >= 1.0 => format!("{value:.0} {unit}"),
             BarUnit::Number(unit) => format!("{value:.2} {unit}"),
@@ -252,6 +266,15 @@ fn label(x: f64, y: f64, text: &str, out: &mut String) {
     let _ = writeln!(
         out,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"value\">{text}</text>"
+    );
+}
+
+/// Writes a label from below to above.
+fn turned_label(x: f64, y: f64, text: &str, out: &mut String) {
+    let text = escaped(text);
+    let _ = writeln!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"turned\" transform=\"rotate(-90 {x:.1} {y:.1})\">{text}</text>"
     );
 }
 
@@ -321,6 +344,25 @@ mod tests {
         assert!(
             long.iter()
                 .all(|line| line.chars().count() <= NAME_CHARACTERS + 1)
+        );
+    }
+
+    #[test]
+    fn values_of_narrow_bars_are_turned() {
+        let panel = |arrangement, unit| BarPanel {
+            title: "two".to_owned(),
+            unit,
+            arrangement,
+            series: vec!["one".to_owned(), "other".to_owned()],
+            groups: vec![("k".to_owned(), vec![Some(0.25), Some(0.75)])],
+        };
+        let beside = bar_charts(&[panel(BarArrangement::Beside, BarUnit::Factor)]);
+        assert_eq!(beside.matches("rotate(-90").count(), 2);
+        assert!(beside.contains(">0.25<") && beside.contains(">0.75<"));
+        let stacked = bar_charts(&[panel(BarArrangement::Stacked, BarUnit::Share)]);
+        assert!(
+            !stacked.contains("rotate") && !stacked.contains("100.0 %"),
+            "{stacked}"
         );
     }
 

@@ -229,6 +229,12 @@ impl ProbePlan {
         }
     }
 
+    /// Digest that stands before the paper's two sums (instructions times active lanes, and times lanes of a warp): with
+    /// another one than counters have, nothing takes them for counters of the plan.
+    pub fn digest_of_paper_sums(&self) -> u64 {
+        !self.digest()
+    }
+
     /// Digest of what the counters depend on: code, rule, launch, probes and sums in their order (64-bit FNV-1a, as
     /// digests of code).
     pub fn digest(&self) -> u64 {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_isa::ControlWord;
 use warpbound_isa::nvidia::{Arch, LatencyKind, Opcode, SassProgram};
+use warpbound_load::AddressHalf;
 
 pub(crate) use assemble::Assembled;
 pub use map::CodeMap;
@@ -49,6 +50,8 @@ pub struct NewInstr {
     pub control: ControlWord,
     /// Target, of an instruction with a relative one.
     pub target: Option<NewTarget>,
+    /// Half of the address of the added variable that the loader writes into the 32-bit immediate.
+    pub address: Option<AddressHalf>,
 }
 
 impl NewInstr {
@@ -58,7 +61,14 @@ impl NewInstr {
             word,
             control,
             target: None,
+            address: None,
         }
+    }
+
+    /// The same instruction with a half of the variable's address for its immediate.
+    #[must_use]
+    pub fn with_address(self, address: Option<AddressHalf>) -> NewInstr {
+        NewInstr { address, ..self }
     }
 }
 

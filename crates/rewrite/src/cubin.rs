@@ -34,6 +34,8 @@ pub struct CubinRewriter<'a> {
     codes: BTreeMap<usize, EditedCode>,
     /// New register counts, by the symbol index of the kernel.
     registers: BTreeMap<usize, u8>,
+    /// Symbol of the variable that was added.
+    variable: Option<u32>,
 }
 
 impl<'a> CubinRewriter<'a> {
@@ -63,6 +65,7 @@ impl<'a> CubinRewriter<'a> {
             symbols,
             codes: BTreeMap::new(),
             registers: BTreeMap::new(),
+            variable: None,
         })
     }
 

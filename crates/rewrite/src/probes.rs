@@ -122,7 +122,7 @@ pub struct ProbedCode<'a> {
     pub liveness: &'a Liveness,
     /// Registers of a thread.
     pub registers: u16,
-    /// Byte offset in constant bank 4 of the address of the variable.
+    /// Byte offset in constant bank 4 of the address of the variable, which stamps add to in one instruction.
     pub address_offset: u32,
     /// Bytes in the variable before the counters of this kernel, which have eight each.
     pub first_byte: u32,

@@ -22,6 +22,7 @@ const NOP: NewInstr = NewInstr {
         coupled: false,
     },
     target: None,
+    address: None,
 };
 
 /// A cubin with NOPs.

@@ -15,6 +15,7 @@ mod facts_update;
 mod files;
 mod functional;
 mod instrument;
+mod instrument_options;
 mod kernels;
 mod launch_sets;
 mod launches;

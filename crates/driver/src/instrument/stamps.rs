@@ -129,8 +129,8 @@ impl Target<'_> {
         let counters = stamp_counters(points.len());
         let mut rewriter = CubinRewriter::open(file)?;
         // The digest of the plan is the first word.
-        let variable = rewriter.add_variable(COUNTERS, 8 * (counters as u64 + 1))?;
-        probed.address_offset = variable.offset;
+        rewriter.add_variable(COUNTERS, 8 * (counters as u64 + 1))?;
+        probed.address_offset = rewriter.address_in_bank()?.offset;
         let edits = stamp_edits(&probed, &points)?;
         self.apply(&mut rewriter, &edits)?;
         let mut written = rewriter.finish_with_maps()?;

@@ -138,6 +138,11 @@ impl ProbeCounters {
             );
             return Err(Diagnostic::new(message));
         }
+        if self.plan == Some(plan.digest_of_paper_sums()) {
+            let message = "these are the paper's two sums, which no plan decodes";
+            let hint = "the activity factor is the first sum divided by the second";
+            return Err(Diagnostic::new(message).hint(hint));
+        }
         if let Some(of) = self.plan.filter(|of| *of != digest) {
             let message = format!("the counters are of plan {of:016x}, this is {digest:016x}");
             return Err(Diagnostic::new(message));

@@ -1,6 +1,7 @@
 //! Layout of edited code: positions, then words with the new targets.
 
 use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_load::AddressHalf;
 
 use super::map::{CodeMap, address, target_address};
 use super::references::{self, Listed, Reference};
@@ -36,6 +37,8 @@ pub(crate) struct Assembled {
     /// Addresses of inserted instructions that end threads, and that read the index of the block.
     pub(crate) exits: Vec<CodeAddr>,
     pub(crate) block_indices: Vec<CodeAddr>,
+    /// Addresses of inserted instructions into which the loader writes a half of the variable's address.
+    pub(crate) addresses: Vec<(CodeAddr, AddressHalf)>,
 }
 
 impl EditedCode {
@@ -48,6 +51,7 @@ impl EditedCode {
         let (list, map, stubs) = self.layout()?;
         let mut words = Vec::with_capacity(list.len());
         let (mut exits, mut block_indices) = (Vec::new(), Vec::new());
+        let mut addresses = Vec::new();
         for (position, emitted) in list.iter().enumerate() {
             // The offset is relative to the next word.
             let next = address(position as u32) + 8;
@@ -64,6 +68,7 @@ impl EditedCode {
                         Some(Listed::BlockIndex) => block_indices.push(here),
                         None => {}
                     }
+                    addresses.extend(new.address.map(|half| (here, half)));
                     (
                         self.placed(new, *start, next, &map)?,
                         slot_bits(new.control),
@@ -86,6 +91,7 @@ impl EditedCode {
             map,
             exits,
             block_indices,
+            addresses,
         })
     }
 

@@ -48,6 +48,7 @@ impl CubinRewriter<'_> {
     pub fn finish_with_maps(mut self) -> Result<RewrittenCubin, Diagnostic> {
         let mut maps = Maps::new();
         let mut named = BTreeMap::new();
+        let mut addresses = Vec::new();
         for (section, code) in std::mem::take(&mut self.codes) {
             if !code.is_edited() {
                 continue;
@@ -67,6 +68,7 @@ impl CubinRewriter<'_> {
                 .map_err(in_kernel)?;
             named.insert(name.to_owned(), assembled.map.clone());
             maps.insert(section, assembled.map);
+            addresses.push((section, assembled.addresses));
             if let Some(section) = self.elf.sections.get_mut(section) {
                 section.data = assembled.bytes;
             }
@@ -78,6 +80,10 @@ impl CubinRewriter<'_> {
             self.move_addends(&maps)?;
             self.move_symbols(&maps)?;
             emptied = self.move_debug_sections(&maps, &old_values);
+        }
+        // Only now: their places are those of the new code.
+        for (section, addresses) in addresses {
+            self.relocate(section, &addresses)?;
         }
         self.write_registers()?;
         Ok(RewrittenCubin {

@@ -1,6 +1,8 @@
-//! A variable added to a cubin: zeros in global memory, its address in constant bank 4.
+//! A variable added to a cubin: zeros in global memory. Its address is in immediates of inserted instructions, where
+//! reading it takes no time, or in constant bank 4.
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_load::AddressHalf;
 
 use super::CubinRewriter;
 use crate::elf::{
@@ -17,6 +19,10 @@ const ADDRESSES: &str = ".nv.constant4";
 
 /// `R_CUDA_64`: the address of the symbol in 64 bits.
 const R_CUDA_64: u32 = 2;
+
+/// `R_CUDA_ABS32_LO_20` and `R_CUDA_ABS32_HI_20`: half of the address of the symbol in bits 51:20 of an instruction.
+const R_CUDA_ABS32_LO_20: u32 = 43;
+const R_CUDA_ABS32_HI_20: u32 = 44;
 
 /// Global binding, type object.
 const GLOBAL_OBJECT: u8 = 0x11;
@@ -37,12 +43,16 @@ pub struct VariableSlot {
 }
 
 impl CubinRewriter<'_> {
-    /// Adds a variable of `bytes` bytes in global memory, zero at the start, which a host program finds by its name.
+    /// Adds a variable of `bytes` bytes in global memory, zero at the start, which a host program finds by its name. There
+    /// is one at most.
     ///
     /// # Errors
     ///
-    /// If the name is taken, or if constant bank 4 has no room for the address.
-    pub fn add_variable(&mut self, name: &str, bytes: u64) -> Result<VariableSlot, Diagnostic> {
+    /// If there is one already, or if the name is taken.
+    pub fn add_variable(&mut self, name: &str, bytes: u64) -> Result<(), Diagnostic> {
+        if self.variable.is_some() {
+            return Err(Diagnostic::new("the file has an added variable already"));
+        }
         if self.symbols.iter().any(|symbol| symbol.name == name) {
             return Err(Diagnostic::new(format!(
                 "the file has a symbol {name:?} already"
@@ -65,11 +75,64 @@ impl CubinRewriter<'_> {
             size: bytes,
         });
         self.elf.set_symbols(&self.symbols)?;
-        let offset = self.place_address(symbol, table)?;
+        self.variable = Some(symbol);
+        Ok(())
+    }
+
+    /// Puts the address of the added variable into constant bank 4 as well.
+    ///
+    /// # Errors
+    ///
+    /// If there is no variable, or if constant bank 4 has no room for the address.
+    pub fn address_in_bank(&mut self) -> Result<VariableSlot, Diagnostic> {
+        let symbol = self.added_variable()?;
+        let offset = self.place_address(symbol)?;
         Ok(VariableSlot {
             bank: ADDRESS_BANK,
             offset,
         })
+    }
+
+    /// Symbol of the added variable.
+    fn added_variable(&self) -> Result<u32, Diagnostic> {
+        self.variable
+            .ok_or_else(|| Diagnostic::new("an instruction needs a variable, and none was added"))
+    }
+
+    /// Adds relocations that write halves of the variable's address into instructions of a section.
+    pub(super) fn relocate(
+        &mut self,
+        section: usize,
+        addresses: &[(CodeAddr, AddressHalf)],
+    ) -> Result<(), Diagnostic> {
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        let symbol = self.added_variable()?;
+        let table = self.relocation_table(section)?;
+        let mut entries = self.elf.relocations(table);
+        entries.extend(addresses.iter().map(|(at, half)| ElfRelocation {
+            at: at.0.into(),
+            number: match half {
+                AddressHalf::Low => R_CUDA_ABS32_LO_20,
+                AddressHalf::High => R_CUDA_ABS32_HI_20,
+            },
+            symbol,
+            addend: Some(0),
+        }));
+        self.elf.set_relocations(table, &entries);
+        Ok(())
+    }
+
+    /// Relocation table of a section; one is added if there is none.
+    fn relocation_table(&mut self, section: usize) -> Result<usize, Diagnostic> {
+        match self.elf.relocation_tables(section).first() {
+            Some(&table) => Ok(table),
+            None => {
+                let symbols = self.elf.symbol_table()?;
+                Ok(self.add_relocations(section, symbols))
+            }
+        }
     }
 
     /// Makes room in `.nv.global`: the section and the offset in it.
@@ -116,7 +179,7 @@ impl CubinRewriter<'_> {
     }
 
     /// Adds an entry to constant bank 4 that receives the address of a symbol; returns its offset.
-    fn place_address(&mut self, symbol: u32, symbols: usize) -> Result<u32, Diagnostic> {
+    fn place_address(&mut self, symbol: u32) -> Result<u32, Diagnostic> {
         let bank = match self.elf.section_named(ADDRESSES) {
             Some(index) => index,
             None => self.add_bank(),
@@ -129,11 +192,7 @@ impl CubinRewriter<'_> {
         }
         section.data.resize(offset + 8, 0);
         section.align = section.align.max(8);
-        let table = self.elf.relocation_tables(bank);
-        let table = match table.first() {
-            Some(&table) => table,
-            None => self.add_relocations(bank, symbols),
-        };
+        let table = self.relocation_table(bank)?;
         let mut entries = self.elf.relocations(table);
         entries.push(ElfRelocation {
             at: offset as u64,
@@ -170,9 +229,11 @@ impl CubinRewriter<'_> {
     /// Adds the relocation table of a section.
     fn add_relocations(&mut self, changed: usize, symbols: usize) -> usize {
         let before = self.last_before_memory();
+        let of = self.elf.sections.get(changed);
+        let name = of.map_or(String::new(), |section| format!(".rel{}", section.name));
         self.elf.add_section(
             ElfSection {
-                name: format!(".rel{ADDRESSES}"),
+                name,
                 name_at: 0,
                 kind: SHT_REL,
                 flags: SHF_INFO_LINK,

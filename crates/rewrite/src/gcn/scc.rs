@@ -74,3 +74,39 @@ impl SccStep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SCC before each of these instructions, given as dwords.
+    fn live(words: &[u32]) -> Vec<bool> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        live_before(&GcnProgram::decode(&bytes).expect("whole dwords"))
+    }
+
+    #[test]
+    fn reads_and_writes_decide() {
+        const NOP: u32 = 0xbf80_0000;
+        const END: u32 = 0xbf81_0000;
+        // s_cmp_eq_u32 s0, s1; s_cbranch_scc1 to the end.
+        assert_eq!(
+            live(&[NOP, 0xbf06_0100, NOP, 0xbf85_0000, END]),
+            [false, false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn unknown_code_may_read() {
+        const NOP: u32 = 0xbf80_0000;
+        const END: u32 = 0xbf81_0000;
+        // s_setpc_b64 s[0:1], s_swappc_b64 s[2:3], s[0:1], and a jump beyond the code.
+        for unknown in [0xbe80_1d00, 0xbe82_1e00, 0xbf82_0100] {
+            assert_eq!(
+                live(&[NOP, unknown, END]),
+                [true, true, false],
+                "{unknown:x}"
+            );
+        }
+    }
+}

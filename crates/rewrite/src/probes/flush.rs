@@ -69,7 +69,7 @@ pub(super) fn prologue(
         }
     }
     if let Some(address) = allocation.address {
-        last = Some(sequence.address(address, probed.address_offset)?);
+        last = Some(sequence.address(address)?);
     }
     if let Some(value) = allocation.value {
         let constant = allocation.constant_value.unwrap_or(0);
@@ -202,9 +202,7 @@ impl Flush<'_> {
         counters: &[(usize, CounterHome)],
         values: &[u8],
     ) -> Result<(), Diagnostic> {
-        let mut ready = self
-            .sequence
-            .address(self.address, self.probed.address_offset)?;
+        let mut ready = self.sequence.address(self.address)?;
         if self.request.range == CounterRange::Count {
             for &value in values {
                 ready = self.sequence.zero(value + 1)?;

@@ -4,6 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::Guard;
 use warpbound_isa::nvidia::{Arch, ControlWord, Modifier, NewOperand, Opcode, WordBuilder};
+use warpbound_load::AddressHalf;
 
 /// Instruction to insert.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +13,8 @@ pub struct ProbeInstr {
     pub word: u64,
     /// Control word.
     pub control: ControlWord,
+    /// Half of the variable's address that the loader writes into the immediate.
+    pub address: Option<AddressHalf>,
 }
 
 /// Control word without scoreboards that lets the next instruction issue after one cycle.
@@ -46,6 +49,7 @@ pub(super) fn wait(list: &mut Vec<ProbeInstr>, mut cycles: u32) {
         list.push(ProbeInstr {
             word: NOP,
             control: with_stall(PLAIN, stall),
+            address: None,
         });
         cycles -= stall;
     }
@@ -132,7 +136,11 @@ impl Sequence {
             wait_mask: std::mem::take(&mut self.waits),
             ..PLAIN
         };
-        self.instrs.push(ProbeInstr { word, control });
+        self.instrs.push(ProbeInstr {
+            word,
+            control,
+            address: None,
+        });
         self.issue.push(issue);
         Ok(issue)
     }
@@ -176,15 +184,14 @@ impl Sequence {
         self.add(Opcode::Mov32i, &[], &[NewOperand::reg(to), number])
     }
 
-    /// `to, to + 1 =` the 64 bits at an offset of constant bank 4.
-    pub(super) fn address(&mut self, to: u8, offset: u32) -> Result<u32, Diagnostic> {
-        let offset = i32::try_from(offset)
-            .map_err(|_| Diagnostic::new("the constants of the module are too large"))?;
+    /// `to, to + 1 =` the address of the variable.
+    pub(super) fn address(&mut self, to: u8) -> Result<u32, Diagnostic> {
         let mut last = 0;
-        for half in 0..2 {
-            let word = NewOperand::constant(4, offset.saturating_add(4 * half));
-            let to = NewOperand::reg(to + half as u8);
-            last = self.add(Opcode::Mov, &[], &[to, word])?;
+        for (register, half) in [(to, AddressHalf::Low), (to + 1, AddressHalf::High)] {
+            last = self.number(register, 0)?;
+            if let Some(instr) = self.instrs.last_mut() {
+                instr.address = Some(half);
+            }
         }
         Ok(last)
     }

@@ -179,8 +179,7 @@ impl<'a> Stamps<'a> {
         sequence.wait(ALL_SCOREBOARDS);
         self.add_step(&mut sequence, None)?;
         sequence.wait(1 << self.scoreboard);
-        let offset = self.probed.address_offset;
-        let ready = sequence.address(self.address, offset)?;
+        let ready = sequence.address(self.address)?;
         let whole = sequence.difference(self.time, self.clock, self.begin)?;
         sequence.until(ready.max(whole) + u32::from(REGISTER_LATENCY));
         sequence.raise_memory(self.address, slot(self.probed, 0)?, self.time)?;

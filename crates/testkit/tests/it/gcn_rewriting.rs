@@ -2,6 +2,8 @@
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
+mod changed_files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -10,8 +12,8 @@ use warpbound_base::CodeAddr;
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{COUNTERS, GpuModel, ProbeCounters, Session, TimedOptions};
 use warpbound_ir::{Code, lift};
-use warpbound_isa::Program;
 use warpbound_isa::amd::{Encoding, GcnModifiers, GcnOpcode, GcnProgram, GcnValue, GcnView};
+use warpbound_isa::{Program, RegisterKind};
 use warpbound_launch::{
     GlobalMemory, LOADED_FILE, LaunchFile, PathOrder, compare_buffers, output_files,
 };

@@ -4,6 +4,7 @@
 use warpbound_base::CodeAddr;
 use warpbound_driver::{Session, rewritten};
 use warpbound_isa::ControlWord;
+use warpbound_load::AddressHalf;
 use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::rewriting::{built_file, difference, with_nops};
@@ -202,6 +203,52 @@ fn source_lines_move_with_the_code() {
 }
 
 /// A variable that is added has an address of its own in constant bank 4.
+/// Halves of the variable's address that the loader writes into inserted instructions, beside the relocations that
+/// compilers made.
+#[test]
+fn addresses_are_written_into_instructions() {
+    /// `MOV32I R0, 0` and `MOV32I R1, 0`, not executed.
+    const HALVES: [u64; 2] = [0x0100_0000_000f_f000, 0x0100_0000_000f_f001];
+    for (file, kernel, others) in [
+        ("walsh_transform.sm_61", "walsh_block", 0),
+        ("module_variables.nvrtc11.sm_61", "module_variables", 2),
+    ] {
+        let path = format!(
+            "{}/../../kernels/built/{file}.cubin",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let file = std::fs::read(path).expect("a cubin");
+        let mut rewriter = CubinRewriter::open(&file).expect("it opens");
+        let control = ControlWord::of_slot(0x7e1, 0);
+        let halves = [AddressHalf::Low, AddressHalf::High];
+        let new = HALVES.into_iter().zip(halves);
+        let new = new.map(|(word, half)| NewInstr::new(word, control).with_address(Some(half)));
+        let code = rewriter.code(kernel).expect("the kernel");
+        let added = code.insert_before(CodeAddr(8), Entry::All, new.collect());
+        added.expect("an instruction");
+        assert!(rewriter.clone().finish().is_err(), "there is no variable");
+        let added = rewriter.add_variable("counters", 64);
+        added.expect("the name is free");
+        let written = rewriter.finish().expect("it is written");
+        let image = warpbound_load::Image::parse(&written).expect("it loads");
+        let mut kernels = image.kernels().expect("a supported chip").iter();
+        let kernel = kernels.find(|found| *found.name == *kernel);
+        let relocations = kernel.expect("the kernel").relocations.iter();
+        let own = relocations.filter(|relocation| &*relocation.symbol.name == "counters");
+        let own = own.map(|relocation| {
+            assert!(relocation.symbol.is_global && relocation.symbol.is_defined);
+            (relocation.offset, relocation.word_immediate())
+        });
+        let own: Vec<_> = own.collect();
+        assert_eq!(own, [(8, Some(halves[0])), (16, Some(halves[1]))]);
+        let relocations = kernel.expect("the kernel").relocations.iter();
+        let others_left = relocations
+            .filter(|of| &*of.symbol.name != "counters")
+            .count();
+        assert!(others_left >= others, "{others_left}");
+    }
+}
+
 #[test]
 fn a_variable_is_added() {
     for (source, others) in [
@@ -215,9 +262,11 @@ fn a_variable_is_added() {
         );
         let file = std::fs::read(path).expect("a cubin");
         let mut rewriter = CubinRewriter::open(&file).expect("it opens");
-        let slot = rewriter
+        assert!(rewriter.address_in_bank().is_err());
+        rewriter
             .add_variable("counters", 4096)
             .expect("it is added");
+        let slot = rewriter.address_in_bank().expect("it has room");
         assert_eq!((slot.bank, slot.offset), (4, others * 8));
         assert!(rewriter.add_variable("counters", 8).is_err());
         let written = rewriter.finish().expect("it is written");
