@@ -22,6 +22,24 @@ pub struct LaunchShape {
     pub resident: (u64, u64),
     /// Sub-partitions of an SM at least, over which the warps of a block are spread evenly.
     pub sub_partitions: u64,
+    /// How uneven the blocks of an SM may be spread over its sub-partitions.
+    pub spread: Spread,
+}
+
+/// Spread of the warps of an SM over its sub-partitions, while blocks end and others take their places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Spread {
+    /// Each block is spread evenly.
+    #[default]
+    EachBlock,
+    /// Warps take any free slot. Of the places for blocks of an SM at most this part, as a fraction, has a warp in one
+    /// sub-partition, and at most `most` warps are in it.
+    Slots {
+        /// Numerator and denominator.
+        part: (u64, u64),
+        /// Warps of a sub-partition at most.
+        most: u64,
+    },
 }
 
 /// Chain of warps that the end of a block depends on.
@@ -59,6 +77,8 @@ pub struct LaunchTimes<'a> {
     pub ended: Cycles,
     /// Time between the starts of two blocks on an SM.
     pub apart: Cycles,
+    /// Time of the end of a launch that the path lacks.
+    pub end: Cycles,
 }
 
 /// Summand of the bound of a launch.
@@ -129,6 +149,7 @@ impl LaunchBound {
         let weights = Weights::of(shape, times.chain)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
         let path = weights.paths.of(limit(times.path))?;
+        let path = path.checked_add(times.end.0.into())?;
         let left_over = match times.chain {
             BlockChain::Aligned { left_over } => left_over.0.into(),
             _ => 0,
@@ -248,23 +269,32 @@ impl Weights {
             BlockChain::AllWarps => chained.checked_mul(warps)?,
             _ => chained,
         };
-        let core = match chain {
-            BlockChain::OneWarp => {
+        let core = match (chain, shape.spread) {
+            (BlockChain::OneWarp, Spread::Slots { part, most: slots }) => {
+                let (part, of) = (u128::from(part.0), u128::from(part.1).max(1));
+                let last = of_sm.min(slots.into()).checked_mul(of)?;
+                let earlier = before.checked_mul(warps)?.checked_mul(part.min(of))?;
+                Weight {
+                    numerator: earlier.checked_add(last)?,
+                    denominator: of,
+                }
+            }
+            (BlockChain::OneWarp, Spread::EachBlock) => {
                 // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition.
                 let twice = before
                     .checked_mul(2)?
                     .checked_add(most)?
                     .checked_mul(in_part)?;
-                twice.min(of_sm)
+                Weight::whole(twice.min(of_sm))
             }
-            _ => of_sm,
+            _ => Weight::whole(of_sm),
         };
         Some(Weights {
             paths: Weight {
                 numerator: paths,
                 denominator: least,
             },
-            core: Weight::whole(core),
+            core,
             left_over: Weight::whole(0),
             sm: of_sm,
             gpu: all,

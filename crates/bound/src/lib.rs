@@ -40,7 +40,7 @@ mod warp_bound;
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
-pub use composition::{BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes};
+pub use composition::{BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, Spread};
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use longest_path::{

@@ -89,7 +89,9 @@ impl<'a> StepRules<'a> {
         if let Some(until) = wait.arrival(vector) {
             account.wait(vector, until, Term::Fetch);
         }
-        if let StepRules::Waves(transfer) = self {
+        if let StepRules::Waves(transfer) = self
+            && (wait.waits || !transfer.is_among_others())
+        {
             transfer.miss_turn(vector, account);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::code::TimedCode;
 use crate::account::{Account, Term, TermCycles};
 use crate::contention::Contention;
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
@@ -191,7 +192,13 @@ impl Timing<'_> {
     /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
         // A wave starts at any time of a turn.
-        let milli = self.start_excess(times) + self.transfer.turn() - MILLI + self.first_fetch();
+        let late = match (self.kernel.facts, self.kernel.others) {
+            (TimedCode::Warps(_), _) | (_, OtherWarps::Absent) => 0,
+            // It starts in a turn after the group does.
+            _ => MILLI,
+        };
+        let missed = self.transfer.turn() - MILLI + late;
+        let milli = self.start_excess(times) + missed + self.first_fetch();
         let cycles = (milli + MILLI - 1).div_euclid(MILLI);
         let mut terms: TermCycles = [0; Term::ALL.len()];
         terms[Term::Issue as usize] = cycles * MILLI;

@@ -19,7 +19,7 @@ use warpbound_driver::{
 };
 use warpbound_launch::LaunchFile;
 
-use crate::audit_cycles::{MACHINES, launches, quantiles};
+use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches, quantiles};
 use crate::repository::Repository;
 
 /// Policies of the class that the bounds are for.
@@ -32,6 +32,9 @@ const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::Random(1),
     SchedulerPolicy::Random(2),
 ];
+
+/// Policies of waves.
+const WAVE_POLICIES: [SchedulerPolicy; 2] = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
 
 /// Numbers of SMs, beside that of the machine.
 const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
@@ -52,6 +55,8 @@ struct Extent {
     seed: u64,
     /// Part of the launches: every n-th, from a first one.
     part: (usize, usize),
+    /// Whether kernels for GCN3 are audited.
+    is_gcn3: bool,
 }
 
 /// Launch on a machine with a number of SMs.
@@ -71,6 +76,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         contents: 1,
         seed: 1,
         part: (0, 1),
+        is_gcn3: false,
     };
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
@@ -79,6 +85,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
         match argument.as_str() {
+            "--gfx803" => extent.is_gcn3 = true,
             "--runs" => extent.runs = number()?,
             "--sms" => extent.sms = number()?,
             "--contents" => extent.contents = number()?.max(1),
@@ -89,7 +96,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
-    let launches = launches(repository, repository.cuda_launches()?, &names)?;
+    let files = match extent.is_gcn3 {
+        true => repository.gcn3_launches()?,
+        false => repository.cuda_launches()?,
+    };
+    let launches = launches(repository, files, &names)?;
     let tasks = tasks(&launches, extent)?;
     let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
@@ -116,8 +127,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Vec<Task<'_>>> {
     let mut tasks = Vec::new();
     let (first, step) = extent.part;
+    let (machines, count): (&[(&str, &'static str)], Parameter) = match extent.is_gcn3 {
+        true => (&WAVE_MACHINES, Parameter::CuCount),
+        false => (&MACHINES, Parameter::SmCount),
+    };
     for (number, (name, launch)) in launches.iter().enumerate().skip(first).step_by(step) {
-        for (machine, &(model, chip)) in MACHINES.iter().enumerate() {
+        for (machine, &(model, chip)) in machines.iter().enumerate() {
             let model = GpuModel::built_in(model).map_err(|d| anyhow::anyhow!("{d}"))?;
             for nth in 0..extent.sms {
                 let seed = extent.seed + nth + 100 * (machine as u64 + 10 * number as u64);
@@ -125,7 +140,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                 let sms = SMS[random.usize(..SMS.len())];
                 let machine = match nth {
                     0 => model.clone(),
-                    _ => model.clone().with(Parameter::SmCount, sms),
+                    _ => model.clone().with(count, sms),
                 };
                 tasks.extend((0..extent.contents).map(|content| Task {
                     name,
@@ -147,13 +162,15 @@ fn audit(
     extent: Extent,
 ) -> anyhow::Result<Option<LaunchTimeAudit>> {
     let source = task.name.split('.').next().unwrap_or_default();
-    let builds = [task.chip.to_string(), format!("nvrtc11.{}", task.chip)];
-    let cubin = |build| {
-        repository
-            .built_kernels()
-            .join(format!("{source}.{build}.cubin"))
+    let builds = match extent.is_gcn3 {
+        true => vec![format!("{}.co", task.chip)],
+        false => vec![
+            format!("{}.cubin", task.chip),
+            format!("nvrtc11.{}.cubin", task.chip),
+        ],
     };
-    let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
+    let built = |build| repository.built_kernels().join(format!("{source}.{build}"));
+    let Some(path) = builds.into_iter().map(built).find(|path| path.exists()) else {
         return Ok(None);
     };
     let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
@@ -183,7 +200,11 @@ fn audit(
         }
     };
     let mut random = fastrand::Rng::with_seed(task.seed);
-    let mut runs = vec![(Selection::Slow, SchedulerPolicy::Gto)];
+    let policies: &[SchedulerPolicy] = match extent.is_gcn3 {
+        true => &WAVE_POLICIES,
+        false => &POLICIES,
+    };
+    let mut runs = vec![(Selection::Slow, policies[policies.len().min(2) - 1])];
     while (runs.len() as u64) < extent.runs {
         let selection = match random.u32(..6) {
             0 | 1 => Selection::Slow,
@@ -192,7 +213,7 @@ fn audit(
             4 => Selection::Most,
             _ => Selection::Seed(random.u64(1..1 << 32)),
         };
-        runs.push((selection, POLICIES[random.usize(..POLICIES.len())]));
+        runs.push((selection, policies[random.usize(..policies.len())]));
     }
     let caches = match random.bool() {
         true => CacheState::Warm,
@@ -246,7 +267,11 @@ impl Total {
         self.runs += found.runs;
         self.skipped += found.skipped;
         self.violations += found.exceeded.len();
-        let sms = task.machine.range(Parameter::SmCount).least;
+        let sms = match task.chip {
+            "gfx803" => Parameter::CuCount,
+            _ => Parameter::SmCount,
+        };
+        let sms = task.machine.range(sms).least;
         let subject = format!("{} on {} with {sms} SMs", task.name, task.machine.name);
         for exceeded in &found.exceeded {
             self.lines

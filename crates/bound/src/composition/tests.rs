@@ -25,6 +25,7 @@ fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBo
         first: Cycles(numbers.first),
         lines: Cycles(numbers.lines),
         ended: Cycles(numbers.ended),
+        end: Cycles(0),
         apart: Cycles(numbers.apart),
     };
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
@@ -46,6 +47,7 @@ fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape
         most_sms: sms,
         resident,
         sub_partitions: 4,
+        spread: Spread::EachBlock,
     }
 }
 
@@ -193,10 +195,29 @@ fn large_grids() {
         first: Cycles(0),
         lines: Cycles(0),
         ended: Cycles(0),
+        end: Cycles(0),
         apart: Cycles(0),
     };
     assert_eq!(
         LaunchBound::compose(&large, &times, Delays::default()),
         None
     );
+}
+
+/// Warps that take any free slot: of eight places for blocks of one warp two are in a sub-partition at a time, so that each
+/// instruction of earlier blocks delays two of eight chains, and two warps at most run beside the last.
+#[test]
+fn warps_in_free_slots_share_the_sub_partitions() {
+    let numbers = Numbers {
+        core: 100,
+        ..Numbers::default()
+    };
+    let slots = |part, most| LaunchShape {
+        spread: Spread::Slots { part, most },
+        ..shape(17, 1, 1, (8, 8))
+    };
+    let found = |shape| composed(shape, BlockChain::OneWarp, numbers).term(LaunchTerm::Core);
+    assert_eq!(found(slots((2, 8), 2)), (16 * 100) / 4 + 2 * 100);
+    assert_eq!(found(slots((1, 1), 2)), 16 * 100 + 2 * 100);
+    assert_eq!(found(shape(17, 1, 1, (8, 8))), (16 + 8) * 100);
 }

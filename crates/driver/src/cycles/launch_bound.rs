@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{
-    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, StatedCounts, WarpBound,
+    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, Spread, StatedCounts, WarpBound,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
@@ -13,7 +13,7 @@ use warpbound_cycles::{
 };
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
-use warpbound_machine::{BlockResources, GpuModel, Parameter, Selection};
+use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
 use warpbound_simt::counts::{CountSystem, RowFamily};
 
 use super::bound::{delays, solve};
@@ -24,6 +24,7 @@ use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
+mod wave_launch;
 
 /// Bounds of a launch for different flow facts.
 pub struct LaunchTime {
@@ -48,31 +49,26 @@ impl LaunchTime {
         (options, cycles): (&BoundOptions, &CycleOptions),
         scope: TimeScope,
     ) -> Result<LaunchTime, Diagnostic> {
-        let Program::Nvidia(_) = prepared.program else {
+        if let Program::Mini(_) = prepared.program {
             return Err(Diagnostic::new(
-                "bounds of launches in cycles are for code of NVIDIA's GPUs",
+                "mini-SIMT programs have blocks in cycles, no launches",
             ));
-        };
+        }
         let Some(file) = options.launches.only_file() else {
             let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
             return Err(why.hint("state one with --launch"));
         };
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
-        let shape = shape(prepared, &launch, &cycles.machine, scope)?;
-        let slots = numbers.range(Parameter::SmWarps);
-        if slots.0 != slots.1 {
-            return Err(Diagnostic::new(
-                "bounds of launches are for machines whose sm.warps is one number",
-            ));
-        }
+        let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
+        let shape = shape(&launch, &numbers, &machine, scope)?;
         let residents = ResidentWarps {
             sms: match scope {
-                TimeScope::Grid => numbers.range(Parameter::SmCount).1.min(shape.blocks),
+                TimeScope::Grid => machine.sms.1.min(shape.blocks),
                 TimeScope::Warp | TimeScope::Block | TimeScope::Sm => 1,
             },
             slots: shape.resident.1.saturating_mul(shape.warps),
-            stride: slots.1,
+            stride: machine.stride,
         };
         let classes = match memory_units(&prepared.program) {
             Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
@@ -154,6 +150,15 @@ impl LaunchTime {
         })
     }
 
+    /// Time of the end of the launch that the times of its waves lack.
+    fn end(&self, is_alone: bool) -> Cycles {
+        let of_waves = !self.inputs.wave_facts.is_empty() && !is_alone;
+        match of_waves {
+            true => Cycles(self.numbers.slow(Parameter::LaunchEnd)),
+            false => Cycles(0),
+        }
+    }
+
     /// Computes the bound with the first requests of lines and translations counted in one way.
     fn bound_with(
         &self,
@@ -201,6 +206,7 @@ impl LaunchTime {
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
+            end: self.end(is_alone),
         };
         let delays = delays(inputs, &self.numbers)?;
         let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
@@ -357,31 +363,21 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
 
 /// Returns the shape of a launch on every machine within the ranges.
 fn shape(
-    prepared: &Prepared<'_>,
     launch: &Launch,
-    machine: &GpuModel,
+    numbers: &MachineNumbers,
+    machine: &LaunchMachine,
     scope: TimeScope,
 ) -> Result<LaunchShape, Diagnostic> {
-    let numbers = MachineNumbers::of_ranges(machine)?;
-    let product = |size: [u32; 3]| {
-        let sizes = size.iter().map(|&n| u64::from(n));
-        sizes.fold(1u64, u64::saturating_mul).max(1)
-    };
     let threads = product(launch.block);
-    let needs = (
-        threads,
-        prepared.kernel.registers.into(),
-        launch.shared.into(),
-    );
-    let resident = resident_blocks(machine, needs)?;
-    let sms = numbers.range(Parameter::SmCount).0.max(1);
+    let resident = machine.resident;
     let shape = LaunchShape {
         blocks: product(launch.grid),
-        warps: threads.div_ceil(lanes(&numbers)),
-        sms,
-        most_sms: numbers.range(Parameter::SmCount).1.max(1),
+        warps: threads.div_ceil(lanes(numbers)),
+        sms: machine.sms.0.max(1),
+        most_sms: machine.sms.1.max(1),
         resident,
-        sub_partitions: numbers.range(Parameter::SmSchedulers).0.max(1),
+        sub_partitions: machine.parts.max(1),
+        spread: machine.spread,
     };
     Ok(match scope {
         TimeScope::Grid => shape,
@@ -401,6 +397,57 @@ fn shape(
     })
 }
 
+/// Numbers of threads or blocks of a size.
+fn product(size: [u32; 3]) -> u64 {
+    let sizes = size.iter().map(|&n| u64::from(n));
+    sizes.fold(1u64, u64::saturating_mul).max(1)
+}
+
+/// Machine as far as the shape of a launch depends on it.
+struct LaunchMachine {
+    /// SMs, or compute units, at least and at most.
+    sms: (u64, u64),
+    /// Sub-partitions of an SM at least.
+    parts: u64,
+    /// Blocks that an SM holds at least and at most.
+    resident: (u64, u64),
+    /// Distance of the local memories of two SMs, in warps.
+    stride: u64,
+    /// Spread of warps over sub-partitions.
+    spread: Spread,
+}
+
+impl LaunchMachine {
+    fn new(
+        prepared: &Prepared<'_>,
+        launch: &Launch,
+        numbers: &MachineNumbers,
+        cycles: &CycleOptions,
+    ) -> Result<LaunchMachine, Diagnostic> {
+        if let Program::Amd(_) = prepared.program {
+            return wave_launch::machine_of(prepared, launch, numbers, cycles);
+        }
+        let slots = numbers.range(Parameter::SmWarps);
+        if slots.0 != slots.1 {
+            return Err(Diagnostic::new(
+                "bounds of launches are for machines whose sm.warps is one number",
+            ));
+        }
+        let needs = (
+            product(launch.block),
+            prepared.kernel.registers.into(),
+            launch.shared.into(),
+        );
+        Ok(LaunchMachine {
+            sms: numbers.range(Parameter::SmCount),
+            parts: numbers.range(Parameter::SmSchedulers).0,
+            resident: resident_blocks(&cycles.machine, needs)?,
+            stride: slots.1,
+            spread: Spread::EachBlock,
+        })
+    }
+}
+
 /// Most combinations of values of a machine for which the number of resident blocks is computed.
 const MOST_MACHINES: usize = 256;
 
@@ -413,18 +460,42 @@ fn resident_blocks(
     machine: &GpuModel,
     (threads, registers, shared): (u64, u64, u64),
 ) -> Result<(u64, u64), Diagnostic> {
+    // Fewer blocks fit on an SM with less of a resource; steps act both ways.
+    let is_step = |parameter| {
+        matches!(
+            parameter,
+            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
+        )
+    };
+    resident_range(
+        machine,
+        (BlockResources::PARAMETERS, &is_step),
+        |machine| {
+            let sm = BlockResources::of_sm(machine);
+            let block = BlockResources::of_block(machine, threads, registers, shared);
+            blocks_on(sm, block)
+        },
+    )
+}
+
+/// Returns the least and the greatest of a number of blocks over all values of some parameters of a machine: both ends of
+/// those in which it is monotone, and each value of the others.
+///
+/// # Errors
+///
+/// The number is 0 for some values, or there are too many values.
+fn resident_range(
+    machine: &GpuModel,
+    (parameters, is_step): (&[Parameter], &dyn Fn(Parameter) -> bool),
+    blocks_of: impl Fn(&MachineConfig) -> u64,
+) -> Result<(u64, u64), Diagnostic> {
     let mut machines = vec![machine.select(Selection::Typical)];
-    for &parameter in BlockResources::PARAMETERS {
+    for &parameter in parameters {
         let range = machine.range(parameter);
         if range.least == range.most {
             continue;
         }
-        // Fewer blocks fit on an SM with less of a resource; steps act both ways.
-        let is_step = matches!(
-            parameter,
-            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
-        );
-        let values: Vec<u64> = match is_step {
+        let values: Vec<u64> = match is_step(parameter) {
             true => (range.least..=range.most).take(MOST_MACHINES + 1).collect(),
             false => vec![range.least, range.most],
         };
@@ -443,9 +514,7 @@ fn resident_blocks(
     }
     let mut range: Option<(u64, u64)> = None;
     for machine in &machines {
-        let sm = BlockResources::of_sm(machine);
-        let block = BlockResources::of_block(machine, threads, registers, shared);
-        let blocks = blocks_on(sm, block);
+        let blocks = blocks_of(machine);
         if blocks == 0 {
             return Err(Diagnostic::new("a block of the launch fits on no SM"));
         }
