@@ -79,6 +79,9 @@ pub struct LaunchTimes<'a> {
     pub apart: Cycles,
     /// Time of the end of a launch that the path lacks.
     pub end: Cycles,
+    /// Whether the services of a warp may delay its own chain beside those in the path: in its sub-partition, in the SM, and
+    /// in the memory that all SMs share. Only a chain of one warp may go without.
+    pub own: [bool; 3],
 }
 
 /// Summand of the bound of a launch.
@@ -146,7 +149,7 @@ impl LaunchBound {
         times: &LaunchTimes<'_>,
         delays: Delays,
     ) -> Option<LaunchBound> {
-        let weights = Weights::of(shape, times.chain)?;
+        let weights = Weights::of(shape, times.chain, times.own)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
         let path = weights.paths.of(limit(times.path))?;
         let path = path.checked_add(times.end.0.into())?;
@@ -230,7 +233,9 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(shape: &LaunchShape, chain: BlockChain) -> Option<Weights> {
+    fn of(shape: &LaunchShape, chain: BlockChain, own: [bool; 3]) -> Option<Weights> {
+        // Services of others only: all but those of the one warp of the chain.
+        let of_others = own.map(|own| u128::from(!own && chain == BlockChain::OneWarp));
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
@@ -244,7 +249,7 @@ impl Weights {
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
             let (paths, core, left_over) = match chain {
-                BlockChain::OneWarp => (1, resident.div_ceil(parts), 0),
+                BlockChain::OneWarp => (1, resident.div_ceil(parts) - of_others[0], 0),
                 BlockChain::Aligned { .. } => (1, in_part + (own - 1).checked_mul(warps)?, 1),
                 BlockChain::AllWarps => (warps, resident, 0),
             };
@@ -252,8 +257,8 @@ impl Weights {
                 paths: Weight::whole(paths),
                 core: Weight::whole(core),
                 left_over: Weight::whole(left_over),
-                sm: resident,
-                gpu: all,
+                sm: resident - of_others[1],
+                gpu: all - of_others[2],
                 first: 1,
                 starts: own - 1,
                 lines,

@@ -26,6 +26,7 @@ fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBo
         lines: Cycles(numbers.lines),
         ended: Cycles(numbers.ended),
         end: Cycles(0),
+        own: [true; 3],
         apart: Cycles(numbers.apart),
     };
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
@@ -196,6 +197,7 @@ fn large_grids() {
         lines: Cycles(0),
         ended: Cycles(0),
         end: Cycles(0),
+        own: [true; 3],
         apart: Cycles(0),
     };
     assert_eq!(
@@ -220,4 +222,31 @@ fn warps_in_free_slots_share_the_sub_partitions() {
     assert_eq!(found(slots((2, 8), 2)), (16 * 100) / 4 + 2 * 100);
     assert_eq!(found(slots((1, 1), 2)), 16 * 100 + 2 * 100);
     assert_eq!(found(shape(17, 1, 1, (8, 8))), (16 + 8) * 100);
+}
+
+/// A warp whose own services are in its path waits for those of others only.
+#[test]
+fn own_services_are_in_the_path() {
+    let one = WarpBound::from_profile(Cycles(100));
+    let times = |own| LaunchTimes {
+        path: &one,
+        chain: BlockChain::OneWarp,
+        core: &one,
+        sm: &one,
+        gpu: &one,
+        first: Cycles(0),
+        lines: Cycles(0),
+        ended: Cycles(0),
+        apart: Cycles(0),
+        end: Cycles(7),
+        own,
+    };
+    let compose = |shape, own| {
+        let found = LaunchBound::compose(&shape, &times(own), Delays::default());
+        found.expect("it fits").upper_bound().limit().0
+    };
+    assert_eq!(compose(shape(1, 1, 1, (1, 1)), [true; 3]), 407);
+    assert_eq!(compose(shape(1, 1, 1, (1, 1)), [false; 3]), 107);
+    // Five warps on one SM: one more in the sub-partition, four more beside it.
+    assert_eq!(compose(shape(1, 5, 1, (1, 1)), [false; 3]), 100 + 100 + 400 + 400 + 7);
 }

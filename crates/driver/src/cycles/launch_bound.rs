@@ -192,9 +192,14 @@ impl LaunchTime {
             };
             program.greatest(of_node, 0)
         };
-        let sm = match is_alone {
-            true => service(Service::Sm)?,
+        let (sm, windows_bind) = match is_alone {
+            true => (service(Service::Sm)?, false),
             false => program.sm(&contention)?,
+        };
+        // Units of waves have no queues whose places others take; a window that others fill delays requests of any wave.
+        let own = match self.inputs.wave_facts.is_empty() {
+            true => [true; 3],
+            false => [false, windows_bind, false],
         };
         let times = LaunchTimes {
             path: &path,
@@ -207,6 +212,7 @@ impl LaunchTime {
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
             end: self.end(is_alone),
+            own,
         };
         let delays = delays(inputs, &self.numbers)?;
         let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
@@ -293,9 +299,9 @@ impl ServiceProgram<'_> {
         })
     }
 
-    /// Greatest service of a warp by what the warps of an SM share. A window of requests that holds all of the SM's
-    /// launch delays none.
-    fn sm(&self, contention: &Contention) -> Result<WarpBound<Cycles>, Diagnostic> {
+    /// Greatest service of a warp by what the warps of an SM share, and whether windows of requests are a part of it. A window
+    /// that holds all of the SM's launch delays none.
+    fn sm(&self, contention: &Contention) -> Result<(WarpBound<Cycles>, bool), Diagnostic> {
         let shape = &self.launch.shape;
         let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
         let resident = match at_once {
@@ -333,7 +339,8 @@ impl ServiceProgram<'_> {
                 .map(|&(held, places)| services[held as usize].div_ceil(places));
             whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
         };
-        self.greatest(of_node, whole_cycles(contention.warp_end))
+        let found = self.greatest(of_node, whole_cycles(contention.warp_end))?;
+        Ok((found, !windows.is_empty()))
     }
 }
 
