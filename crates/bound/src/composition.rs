@@ -3,7 +3,7 @@
 //! The time of a chain of warps, each of which runs as if alone, and the services that all resources on its way give to
 //! others. Whichever warp is served first, the sum is the same.
 
-use warpbound_base::{Cycles, UpperBound};
+use warpbound_base::{Cycles, Named, UpperBound};
 
 use crate::warp_bound::{Delays, WarpBound};
 
@@ -22,24 +22,6 @@ pub struct LaunchShape {
     pub resident: (u64, u64),
     /// Sub-partitions of an SM at least, over which the warps of a block are spread evenly.
     pub sub_partitions: u64,
-    /// How uneven the blocks of an SM may be spread over its sub-partitions.
-    pub spread: Spread,
-}
-
-/// Spread of the warps of an SM over its sub-partitions, while blocks end and others take their places.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Spread {
-    /// Each block is spread evenly.
-    #[default]
-    EachBlock,
-    /// Warps take any free slot. Of the places for blocks of an SM at most this part, as a fraction, has a warp in one
-    /// sub-partition, and at most `most` warps are in it.
-    Slots {
-        /// Numerator and denominator.
-        part: (u64, u64),
-        /// Warps of a sub-partition at most.
-        most: u64,
-    },
 }
 
 /// Chain of warps that the end of a block depends on.
@@ -48,21 +30,43 @@ pub enum BlockChain {
     /// One warp: none waits for another one.
     OneWarp,
     /// Segments between barriers, each of the warp that arrives last: all warps pass the same barriers.
-    Aligned {
-        /// Cycles by which instructions in the queues of a sub-partition, issued before a barrier, delay those after it.
-        left_over: Cycles,
-    },
+    Aligned,
     /// All warps of the block, one after the other.
     AllWarps,
+}
+
+/// Schedulers that a bound holds for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SchedulerClass {
+    /// Those that issue an instruction in every cycle in which one of their warps is ready.
+    #[default]
+    WorkConserving,
+    /// Those, and those that follow one warp until it ends or waits at a barrier, while others are ready.
+    Any,
+}
+
+impl Named for SchedulerClass {
+    const ALL: &'static [(SchedulerClass, &'static str)] = &[
+        (SchedulerClass::WorkConserving, "work-conserving"),
+        (SchedulerClass::Any, "any"),
+    ];
 }
 
 /// Times of which the bound of a launch is composed.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchTimes<'a> {
-    /// Time of a warp among others, without its waits for them.
+    /// Time of a warp among others, without its waits for them, until all that it has stored is there.
     pub path: &'a WarpBound<Cycles>,
+    /// The same until its last instruction: then another warp, or another block, follows it.
+    pub followed: &'a WarpBound<Cycles>,
     /// Chain of warps in a block.
     pub chain: BlockChain,
+    /// Schedulers.
+    pub schedulers: SchedulerClass,
+    /// Time for which instructions in the queues of a sub-partition occupy its units.
+    pub queued: Cycles,
+    /// Barriers that a warp passes.
+    pub barriers: u64,
     /// Services that a warp takes: of its sub-partition, of the SM, and of the memory that all SMs share.
     pub core: &'a WarpBound<Cycles>,
     /// See [`LaunchTimes::core`].
@@ -77,11 +81,6 @@ pub struct LaunchTimes<'a> {
     pub ended: Cycles,
     /// Time between the starts of two blocks on an SM.
     pub apart: Cycles,
-    /// Time of the end of a launch that the path lacks.
-    pub end: Cycles,
-    /// Whether the services of a warp may delay its own chain beside those in the path: in its sub-partition, in the SM, and
-    /// in the memory that all SMs share. Only a chain of one warp may go without.
-    pub own: [bool; 3],
 }
 
 /// Summand of the bound of a launch.
@@ -149,24 +148,31 @@ impl LaunchBound {
         times: &LaunchTimes<'_>,
         delays: Delays,
     ) -> Option<LaunchBound> {
-        let weights = Weights::of(shape, times.chain, times.own)?;
+        let weights = Weights::of(shape, times.chain, times.schedulers)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
-        let path = weights.paths.of(limit(times.path))?;
-        let path = path.checked_add(times.end.0.into())?;
-        let left_over = match times.chain {
-            BlockChain::Aligned { left_over } => left_over.0.into(),
-            _ => 0,
-        };
-        let core = weights.core.of(limit(times.core))?;
-        let core = core.checked_add(weights.left_over.of(left_over)?)?;
+        let followed = weights.followed.of(limit(times.followed))?;
+        let path = followed.checked_add(limit(times.path))?;
+        let left_over = u128::from(times.queued.0).checked_mul(
+            weights
+                .ends
+                .checked_add(weights.segments.checked_mul(times.barriers.into())?)?,
+        )?;
+        let core = weights.core.checked_mul(limit(times.core))?;
+        let core = core.checked_add(left_over)?;
         let sm = weights.sm.checked_mul(limit(times.sm))?;
         let gpu = weights.gpu.checked_mul(limit(times.gpu))?;
         let gpu = gpu.checked_add(weights.lines.checked_mul(times.lines.0.into())?)?;
         let sm = sm.checked_add(weights.ended.checked_mul(times.ended.0.into())?)?;
         let first = weights.first.checked_mul(times.first.0.into())?;
         let starts = weights.starts.checked_mul(times.apart.0.into())?;
-        let sum = [path, core, sm, gpu, first, starts];
-        let sum = sum
+        LaunchBound::of_terms([path, core, sm, gpu, first, starts], delays)
+    }
+
+    /// Adds the terms between that of the launch and that of refreshes, and these two. `None` if the sum has more than 64
+    /// bits.
+    pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
+        let [path, core, sm, gpu, first, starts] = terms;
+        let sum = terms
             .iter()
             .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
         let sum = sum.checked_add(delays.once)?;
@@ -220,9 +226,13 @@ impl Weight {
 /// Numbers of times that the times of a launch count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Weights {
-    paths: Weight,
-    core: Weight,
-    left_over: Weight,
+    /// Warps that are followed by others, before the last one.
+    followed: Weight,
+    core: u128,
+    /// Blocks of the chain whose barriers change the sub-partition's warp.
+    segments: u128,
+    /// Blocks of the chain that end before another one starts in their place.
+    ends: u128,
     sm: u128,
     gpu: u128,
     first: u128,
@@ -233,32 +243,40 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(shape: &LaunchShape, chain: BlockChain, own: [bool; 3]) -> Option<Weights> {
-        // Services of others only: all but those of the one warp of the chain.
-        let of_others = own.map(|own| u128::from(!own && chain == BlockChain::OneWarp));
+    fn of(
+        shape: &LaunchShape,
+        chain: BlockChain,
+        schedulers: SchedulerClass,
+    ) -> Option<Weights> {
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
-        let (least, most) = (u128::from(shape.resident.0), u128::from(shape.resident.1));
-        let (least, most) = (least.max(1), most.max(least).max(1));
-        let all = blocks.checked_mul(warps)?;
-        let in_part = warps.div_ceil(parts);
+        let least = u128::from(shape.resident.0).max(1);
         let lines = blocks.min(u128::from(shape.most_sms.max(shape.sms)).max(1));
-        if blocks <= sms.checked_mul(least)? {
+        let gpu = blocks.checked_mul(warps)?;
+        let is_at_once = blocks <= sms.checked_mul(least)?;
+        if is_at_once {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
-            let (paths, core, left_over) = match chain {
-                BlockChain::OneWarp => (1, resident.div_ceil(parts) - of_others[0], 0),
-                BlockChain::Aligned { .. } => (1, in_part + (own - 1).checked_mul(warps)?, 1),
-                BlockChain::AllWarps => (warps, resident, 0),
+            let core = Core::at_once((own, warps, parts), chain)?;
+            let in_part = warps.div_ceil(parts);
+            let others = (own - 1).checked_mul(warps)?;
+            let followed = match (schedulers, chain) {
+                (SchedulerClass::WorkConserving, BlockChain::AllWarps) => warps - 1,
+                (SchedulerClass::WorkConserving, _) => 0,
+                // One after the other in each sub-partition, between barriers.
+                (SchedulerClass::Any, BlockChain::OneWarp) => resident.div_ceil(parts) - 1,
+                (SchedulerClass::Any, BlockChain::Aligned) => in_part - 1 + others,
+                (SchedulerClass::Any, BlockChain::AllWarps) => resident - 1,
             };
             return Some(Weights {
-                paths: Weight::whole(paths),
-                core: Weight::whole(core),
-                left_over: Weight::whole(left_over),
-                sm: resident - of_others[1],
-                gpu: all - of_others[2],
+                followed: Weight::whole(followed),
+                core: core.warps,
+                segments: core.segments,
+                ends: 0,
+                sm: resident,
+                gpu,
                 first: 1,
                 starts: own - 1,
                 lines,
@@ -267,47 +285,106 @@ impl Weights {
         }
         // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
         let before = (blocks - 1) / sms;
+        let most = u128::from(shape.resident.1).max(least);
         let on_sm = before.checked_add(most)?;
         let of_sm = on_sm.checked_mul(warps)?;
-        let chained = before.checked_add(least)?;
-        let paths = match chain {
-            BlockChain::AllWarps => chained.checked_mul(warps)?,
-            _ => chained,
-        };
-        let core = match (chain, shape.spread) {
-            (BlockChain::OneWarp, Spread::Slots { part, most: slots }) => {
-                let (part, of) = (u128::from(part.0), u128::from(part.1).max(1));
-                let last = of_sm.min(slots.into()).checked_mul(of)?;
-                let earlier = before.checked_mul(warps)?.checked_mul(part.min(of))?;
-                Weight {
-                    numerator: earlier.checked_add(last)?,
-                    denominator: of,
-                }
-            }
-            (BlockChain::OneWarp, Spread::EachBlock) => {
-                // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition.
-                let twice = before
-                    .checked_mul(2)?
-                    .checked_add(most)?
-                    .checked_mul(in_part)?;
-                Weight::whole(twice.min(of_sm))
-            }
-            _ => Weight::whole(of_sm),
-        };
-        Some(Weights {
-            paths: Weight {
-                numerator: paths,
+        let followed = match (schedulers, chain) {
+            (SchedulerClass::Any, _) => Weight::whole(of_sm - 1),
+            (_, BlockChain::OneWarp | BlockChain::Aligned) => Weight {
+                numerator: before,
                 denominator: least,
             },
-            core,
-            left_over: Weight::whole(0),
+            (_, BlockChain::AllWarps) => Weight {
+                numerator: before.checked_add(least)?.checked_mul(warps)? - least,
+                denominator: least,
+            },
+        };
+        let core = match (schedulers, most) {
+            (SchedulerClass::Any, _) => Core::of_warps(of_sm),
+            (_, 1) => Core::one_by_one((before, warps, parts), chain)?,
+            _ => Core::queue((before, most, warps, parts), chain)?,
+        };
+        Some(Weights {
+            followed,
+            core: core.warps,
+            segments: core.segments,
+            ends: core.ends,
             sm: of_sm,
-            gpu: all,
+            gpu,
             first: 2,
             starts: on_sm,
             lines,
             ended: 1,
         })
+    }
+}
+
+/// Warps whose services of a sub-partition a chain waits for, and times that it finds full queues (SOUNDNESS 20.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Core {
+    warps: u128,
+    segments: u128,
+    ends: u128,
+}
+
+impl Core {
+    fn of_warps(warps: u128) -> Core {
+        Core {
+            warps,
+            segments: 0,
+            ends: 0,
+        }
+    }
+
+    /// `own` blocks on an SM, which all start at once.
+    fn at_once(
+        (own, warps, parts): (u128, u128, u128),
+        chain: BlockChain,
+    ) -> Option<Core> {
+        let resident = own.checked_mul(warps)?;
+        let in_part = warps.div_ceil(parts);
+        Some(match chain {
+            BlockChain::AllWarps => Core::of_warps(resident),
+            // Each warp has a sub-partition for itself.
+            _ if resident <= parts => Core::of_warps(0),
+            BlockChain::OneWarp => Core::of_warps(resident.div_ceil(parts)),
+            BlockChain::Aligned => Core {
+                warps: in_part.checked_add((own - 1).checked_mul(warps)?)?,
+                segments: 1,
+                ends: 0,
+            },
+        })
+    }
+
+    /// Blocks on an SM that holds one, `before` of them before the last one is dispatched.
+    fn one_by_one(
+        (before, warps, parts): (u128, u128, u128),
+        chain: BlockChain,
+    ) -> Option<Core> {
+        let chained = before.checked_add(1)?;
+        let of_block = Core::at_once((1, warps, parts), chain)?;
+        Some(Core {
+            warps: chained.checked_mul(of_block.warps)?,
+            segments: chained.checked_mul(of_block.segments)?,
+            // The queues hold instructions of the block that has ended.
+            ends: chained,
+        })
+    }
+
+    /// Blocks on an SM that holds up to `most`, `before` of them before the last one is dispatched.
+    fn queue(
+        (before, most, warps, parts): (u128, u128, u128, u128),
+        chain: BlockChain,
+    ) -> Option<Core> {
+        let of_sm = before.checked_add(most)?.checked_mul(warps)?;
+        Some(Core::of_warps(match chain {
+            BlockChain::OneWarp => {
+                // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition.
+                let twice = before.checked_mul(2)?.checked_add(most)?;
+                twice.checked_mul(warps.div_ceil(parts))?.min(of_sm)
+            }
+            BlockChain::Aligned | BlockChain::AllWarps => of_sm,
+        }))
     }
 }
 

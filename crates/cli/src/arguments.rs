@@ -8,7 +8,7 @@ use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
     GroupDomain, ImageSelection, Isa, NumberRange, SplitOptions, SplitPipelines, StackDomain,
-    StatedParam, TimeScope, WarpModel,
+    SchedulerClass, StatedParam, TimeScope, WarpModel,
 };
 use warpbound_report::BoundFormat;
 
@@ -251,9 +251,14 @@ pub(crate) struct CycleArguments {
     #[arg(long, value_parser = named::<CacheState>(), help_heading = "Bounds in cycles")]
     pub(crate) caches: Option<CacheState>,
     /// Part of the launch whose cycles are bounded: a warp that runs alone, a block alone, as many blocks as an SM holds, or
-    /// the whole grid, with any order of blocks and warps [default: warp]
+    /// the whole grid, with any order of blocks and warps [default: grid with --launch for NVIDIA's code, else warp]
     #[arg(long, value_parser = named::<TimeScope>(), help_heading = "Bounds in cycles")]
     pub(crate) scope: Option<TimeScope>,
+    /// Schedulers that the bound of a launch holds for: those that issue whenever one of their warps is ready
+    /// (work-conserving), or also those that follow one warp until it ends or waits at a barrier (any) [default:
+    /// work-conserving]
+    #[arg(long, value_parser = named::<SchedulerClass>(), help_heading = "Bounds in cycles")]
+    pub(crate) schedulers: Option<SchedulerClass>,
     /// Limit of each bound in cycles: cycles, or a time as 2ms at the least clock frequency; exit code 1 if a bound is over it
     #[arg(long, value_name = "TIME", value_parser = CycleLimit::parse, help_heading = "Bounds in cycles")]
     pub(crate) limit: Option<CycleLimit>,

@@ -26,6 +26,7 @@ fn cycle_query(
         machine,
         caches,
         scope,
+        schedulers,
         limit,
         splits,
         pipelines,
@@ -36,6 +37,7 @@ fn cycle_query(
             ("--machine", machine.is_some()),
             ("--caches", caches.is_some()),
             ("--scope", scope.is_some()),
+            ("--schedulers", schedulers.is_some()),
             ("--limit", limit.is_some()),
             ("--splits", splits.is_some()),
             ("--pipelines", pipelines.is_some()),
@@ -63,7 +65,8 @@ fn cycle_query(
             marks: SplitMarks::All,
             merge: matches!(merge, Some(SplitMerge::Join)),
         },
-        scope: scope.unwrap_or_default(),
+        scope: *scope,
+        schedulers: schedulers.unwrap_or_default(),
     }))
 }
 

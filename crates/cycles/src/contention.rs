@@ -50,7 +50,7 @@ impl Service {
     ];
 }
 
-/// Services that one execution of a node takes, in the order of [`Service::ALL`]: thousandths of cycles, of places in
+/// Services that one execution of a node, or of an operation, takes, in the order of [`Service::ALL`]: thousandths of cycles, of places in
 /// windows thousandths of cycles times sectors, of sectors their number.
 pub type NodeServices = [u64; Service::ALL.len()];
 
@@ -59,6 +59,8 @@ pub type NodeServices = [u64; Service::ALL.len()];
 pub struct Contention {
     /// Services by one execution of each node.
     pub nodes: Vec<NodeServices>,
+    /// Services by one execution of each operation; those of lines of code and constants are of their nodes only.
+    pub ops: Vec<NodeServices>,
     /// Cycles of the first requests of all lines and translations, each once: those of an SM, or of a path of which the
     /// times have them as well.
     pub first: u64,
@@ -87,15 +89,18 @@ impl Contention {
             StepRules::Warps(transfer) => transfer,
             StepRules::Waves(transfer) => return Some(of_waves(timing, transfer, numbers)),
         };
+        let ops = (0..transfer.facts.len()).map(|at| {
+            of_instruction(transfer, OpIndex(at as u32)).map(|own| u64::try_from(own).unwrap_or(0))
+        });
+        let ops: Vec<NodeServices> = ops.collect();
         let node = |number: usize| {
             let mut services = NodeServices::default();
             let Some((first, last)) = timing.kernel.nodes.get(number).copied().flatten() else {
                 return services;
             };
-            for op in (first.0..=last.0).map(OpIndex) {
-                let of_op = of_instruction(transfer, op);
+            for of_op in ops.get(first.index()..=last.index()).into_iter().flatten() {
                 for (sum, own) in services.iter_mut().zip(of_op) {
-                    *sum += u64::try_from(own).unwrap_or(0);
+                    *sum += own;
                 }
             }
             let waits = timing.waits.nodes.get(number).into_iter().flatten();
@@ -128,6 +133,7 @@ impl Contention {
             outstanding: most_outstanding(timing.kernel, transfer),
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
+            ops,
             first: once.fold(0, u64::saturating_add),
             in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {

@@ -272,6 +272,22 @@ impl<'a> Timing<'a> {
         costs
     }
 
+    /// Costs of the steps that end a warp, by number, if others follow it: they do not wait for what it has stored.
+    pub(crate) fn exits(&self, times: &[Option<NodeTimes>]) -> Vec<(usize, StepCost)> {
+        let mut exits = Vec::new();
+        for (number, step) in self.kernel.steps.iter().enumerate() {
+            let before = times.get(step.from).and_then(Option::as_ref);
+            if let (None, Some(before)) = (step.to, before) {
+                let mut account = Account::new(before.raised_by);
+                let mut vector = self.execute(step.from, before, &mut account);
+                self.advance(*step, &mut vector, &mut account);
+                let exit = self.transfer.exit(&vector);
+                exits.push((number, rounded(account, exit, MILLI)));
+            }
+        }
+        exits
+    }
+
     /// Cost of a step between nodes with vectors; `after` has the times after its source.
     fn cost(
         &self,

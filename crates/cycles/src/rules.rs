@@ -8,7 +8,7 @@ use crate::kernel::{OtherWarps, TimedKernel};
 use crate::lines::LineWait;
 use crate::memory::MemoryTimes;
 use crate::numbers::{MILLI, MachineNumbers};
-use crate::state::{Layout, TimeVector};
+use crate::state::{Layout, Part, TimeVector};
 use crate::step::{OpWaits, Transfer};
 use crate::waits::Leads;
 use crate::wave_step::WaveTransfer;
@@ -114,6 +114,17 @@ impl<'a> StepRules<'a> {
     pub(crate) fn end(&self, vector: &TimeVector) -> i64 {
         match self {
             StepRules::Warps(transfer) => transfer.end(vector),
+            StepRules::Waves(transfer) => transfer.end(vector),
+        }
+    }
+
+    /// Time at which a warp has exited: others may have its place, whatever it has stored.
+    pub(crate) fn exit(&self, vector: &TimeVector) -> i64 {
+        match self {
+            StepRules::Warps(_) => vector.get(Part::LastIssue) + MILLI,
+            StepRules::Waves(transfer) if transfer.is_among_others() => {
+                vector.get(Part::LastIssue) + MILLI
+            }
             StepRules::Waves(transfer) => transfer.end(vector),
         }
     }

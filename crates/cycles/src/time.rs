@@ -36,10 +36,24 @@ pub struct NodeVectors {
 pub struct PathTime {
     /// Cost of each step, in the order of [`TimedKernel::steps`]; `None` for steps that are never taken.
     pub steps: Vec<Option<StepCost>>,
+    /// Costs of the steps that end a warp, by number, if it ends when it has exited.
+    pub exits: Vec<(usize, StepCost)>,
     /// Cost of the start.
     pub start: StepCost,
     /// Costs that are paid a limited number of times.
     pub once: Vec<OnceCost>,
+}
+
+impl PathTime {
+    /// Returns the costs for a warp that others follow: it ends when it has exited, whatever it has stored.
+    pub fn followed(mut self) -> PathTime {
+        for (number, cost) in self.exits.drain(..) {
+            if let Some(step) = self.steps.get_mut(number) {
+                *step = Some(cost);
+            }
+        }
+        self
+    }
 }
 
 impl<'a> KernelTime<'a> {
@@ -98,6 +112,7 @@ impl<'a> KernelTime<'a> {
     pub fn costs(&self) -> PathTime {
         PathTime {
             steps: self.timing.costs(&self.times, |_| true),
+            exits: self.timing.exits(&self.times),
             start: self.timing.start_cost(&self.times),
             once: match self.timing.kernel.others {
                 OtherWarps::FirstOfSm => Vec::new(),

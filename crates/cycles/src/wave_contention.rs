@@ -27,11 +27,16 @@ pub(crate) fn of_waves(
     numbers: &MachineNumbers,
 ) -> Contention {
     let rules = WaveServices::new(timing, transfer, numbers);
+    let ops = (0..transfer.facts.len()).map(|at| {
+        let services = rules.of_op(OpIndex(at as u32));
+        services.map(|own| own.max(0).unsigned_abs())
+    });
+    let ops: Vec<NodeServices> = ops.collect();
     let node = |number: usize| {
         let mut sums = NodeServices::default();
-        for op in ops_of(timing, number) {
-            for (sum, own) in sums.iter_mut().zip(rules.of_op(op)) {
-                *sum += own.max(0).unsigned_abs();
+        for own in ops_of(timing, number).filter_map(|op| ops.get(op.index())) {
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum += own;
             }
         }
         let waits = timing.waits.nodes.get(number).into_iter().flatten();
@@ -49,6 +54,7 @@ pub(crate) fn of_waves(
     let nodes = 0..timing.kernel.nodes.len();
     Contention {
         nodes: nodes.clone().map(node).collect(),
+        ops: ops.clone(),
         first: once.fold(0, u64::saturating_add),
         in_flight: cycles(timing.waits.in_flight),
         // Ends of waves take nothing: barriers have no counter that could be busy.

@@ -11,13 +11,14 @@ mod wave_inputs;
 
 use crate::SplitOptions;
 use warpbound_base::{Diagnostic, Named};
+use warpbound_bound::SchedulerClass;
 use warpbound_machine::GpuModel;
 
 use crate::Session;
 
 pub use bound::{CycleBound, LoneWarp};
 pub use inputs::CycleInputs;
-pub use launch_bound::LaunchTime;
+pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchTime};
 
 /// Initial contents of the second-level cache that a bound holds for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -82,8 +83,11 @@ pub struct CycleQuery {
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
     pub splitting: SplitOptions,
-    /// Part of the launch.
-    pub scope: TimeScope,
+    /// Part of the launch; `None` is the whole launch, if one is stated for code whose launches have bounds, and otherwise a
+    /// warp that runs alone.
+    pub scope: Option<TimeScope>,
+    /// Schedulers.
+    pub schedulers: SchedulerClass,
 }
 
 impl CycleQuery {
@@ -111,7 +115,8 @@ impl From<CycleOptions> for CycleQuery {
             machine: Some(options.machine),
             caches: options.caches,
             splitting: options.splitting,
-            scope: TimeScope::Warp,
+            scope: Some(TimeScope::Warp),
+            schedulers: SchedulerClass::default(),
         }
     }
 }

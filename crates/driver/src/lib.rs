@@ -43,7 +43,8 @@ mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use cycles::{
-    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchTime, LoneWarp, TimeScope,
+    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchCycles, LaunchExtent,
+    LaunchTime, LoneWarp, TimeScope,
 };
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;
@@ -77,7 +78,7 @@ pub use warpbound_analyse::launch_profile::{
 };
 pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
-pub use warpbound_bound::FactsFile;
+pub use warpbound_bound::{FactsFile, SchedulerClass};
 pub use warpbound_launch::{
     LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
 };

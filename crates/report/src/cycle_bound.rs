@@ -196,6 +196,7 @@ impl CycleBoundReport {
             launch.write(out);
         }
         self.write_terms(out, bound);
+        self.write_limit(out, bound);
         self.write_lines(out, bound);
     }
 
@@ -214,6 +215,26 @@ impl CycleBoundReport {
         rows.extend(terms.map(|term| row(term.name, term.cycles)));
         rows.push(row("sum", bound));
         out.push_str(&table(4, &[Align::Left, Align::Right, Align::Right], &rows));
+    }
+
+    /// Appends what limits a launch: the largest term, and what would make it smaller.
+    fn write_limit(&self, out: &mut String, bound: u64) {
+        let largest = self.terms.iter().max_by_key(|term| term.cycles);
+        let Some(term) = largest.filter(|_| self.launch.is_some()) else {
+            return;
+        };
+        let limit = match term.name {
+            "launch overhead" => "the overhead of the launch",
+            "warps one after the other" => "latency: of instructions and accesses that a warp waits for",
+            "issue and units of others" => "issue slots and units of a sub-partition",
+            "memory of the SM" => "shared memory, and the path of an SM to memory",
+            "L2 cache and DRAM" => "bandwidth of the L2 cache and DRAM",
+            "first requests" => "first requests of code, constants and translations",
+            "starts of blocks" => "starts of blocks",
+            _ => "refreshes of DRAM",
+        };
+        let share = share(term.cycles.into(), bound.into());
+        out.push_str(&format!("  limited most by {limit} ({share})\n"));
     }
 
     /// Appends the lines with the most cycles.

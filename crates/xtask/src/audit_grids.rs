@@ -1,11 +1,13 @@
 //! `cargo xtask audit-kernels --cycles --grids`: timed runs of whole launches, compared with the bounds of launches.
 //!
 //! Each launch runs on four machines, with numbers of SMs between 1 and 40, all policies of the schedulers that the
-//! bound is for, several selections of the machine's numbers, and warm or cold caches. Which of these are combined is
-//! drawn by the seed of a launch, so that a part of the audit can be repeated.
+//! bound is for, several selections of the machine's numbers, warm or cold caches, and with other numbers of blocks and
+//! threads. Which of these are combined is drawn by the seed of a launch, so that a part of the audit can be repeated. A
+//! journal has a line for each launch that is done, from which a later run goes on.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,16 +16,20 @@ use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder, variation};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, Parameter, SchedulerPolicy, Selection,
-    Session,
+    BoundOptions, CacheState, CycleOptions, GpuModel, Parameter, SchedulerClass, SchedulerPolicy,
+    Selection, Session,
 };
 use warpbound_launch::LaunchFile;
 
-use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches, quantiles};
+use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
 use crate::repository::Repository;
 
-/// Policies of the class that the bounds are for.
-const POLICIES: [SchedulerPolicy; 7] = [
+mod totals;
+
+use totals::{AuditedGrid, GridTotals};
+
+/// Policies of work-conserving schedulers, and the one of the others.
+const POLICIES: [SchedulerPolicy; 8] = [
     SchedulerPolicy::Lrr,
     SchedulerPolicy::Gto,
     SchedulerPolicy::Oldest,
@@ -31,16 +37,21 @@ const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::ContendedUnit,
     SchedulerPolicy::Random(1),
     SchedulerPolicy::Random(2),
+    SchedulerPolicy::RunToBarrier,
 ];
 
 /// Policies of waves.
-const WAVE_POLICIES: [SchedulerPolicy; 2] = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
+const WAVE_POLICIES: [SchedulerPolicy; 2] = [SchedulerPolicy::Lrr, SchedulerPolicy::Oldest];
+
+/// Threads of a block, where they are not those of the launch.
+const THREADS: [u32; 5] = [1, 3, 5, 33, 993];
+
+/// Blocks of a grid, where they are not those of the launch.
+const BLOCKS: [u32; 7] = [1, 2, 32, 33, 128, 600, 2048];
 
 /// Numbers of SMs, beside that of the machine.
 const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
 
-/// Time between two progress lines.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Extent of the audit.
 #[derive(Clone, Copy)]
@@ -51,13 +62,25 @@ struct Extent {
     sms: u64,
     /// Contents of the buffers: the given ones, and random ones.
     contents: u64,
+    /// Other shapes of each launch on each machine.
+    shapes: u64,
     /// First seed.
     seed: u64,
     /// Part of the launches: every n-th, from a first one.
     part: (usize, usize),
+    /// Time after which no launch is begun.
+    limit: Option<Duration>,
     /// Whether kernels for GCN3 are audited.
     is_gcn3: bool,
 }
+
+pub(crate) const HELP: &str = "\
+cargo xtask audit-kernels --cycles --grids [--runs N] [--sms N] [--contents N] [--shapes N] [--seed N]
+    [--part N --of N] [--journal FILE] [--minutes N] [--gfx803] [NAME...]
+
+Compares timed runs of whole launches with their bounds: N runs of each launch on four machines, N numbers of SMs each,
+N contents of the buffers, and N other numbers of blocks and threads. With --gfx803 those of waves on two machines.
+";
 
 /// Launch on a machine with a number of SMs.
 struct Task<'a> {
@@ -67,6 +90,17 @@ struct Task<'a> {
     chip: &'static str,
     seed: u64,
     content: u64,
+    /// Whether blocks and threads are drawn.
+    is_reshaped: bool,
+    is_gcn3: bool,
+}
+
+/// Parameter that is the number of SMs, or of compute units.
+fn units_of(is_gcn3: bool) -> Parameter {
+    match is_gcn3 {
+        true => Parameter::CuCount,
+        false => Parameter::SmCount,
+    }
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -74,13 +108,20 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         runs: 6,
         sms: 3,
         contents: 1,
+        shapes: 0,
         seed: 1,
         part: (0, 1),
+        limit: None,
         is_gcn3: false,
     };
+    let mut journal: Option<PathBuf> = None;
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        if argument == "--journal" {
+            journal = Some(rest.next().context("--journal has no file")?.into());
+            continue;
+        }
         let mut number = || -> anyhow::Result<u64> {
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
@@ -89,6 +130,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--runs" => extent.runs = number()?,
             "--sms" => extent.sms = number()?,
             "--contents" => extent.contents = number()?.max(1),
+            "--shapes" => extent.shapes = number()?,
+            "--minutes" => extent.limit = Some(Duration::from_secs(60 * number()?)),
             "--seed" => extent.seed = number()?,
             "--part" => extent.part.0 = number()? as usize,
             "--of" => extent.part.1 = number()?.max(1) as usize,
@@ -102,18 +145,29 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     };
     let launches = launches(repository, files, &names)?;
     let tasks = tasks(&launches, extent)?;
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
+    let total = GridTotals::open(journal.as_deref(), extent.seed, tasks.len())?;
+    let done: BTreeSet<String> = total.done().collect();
+    let (next, total) = (AtomicUsize::new(0), Mutex::new(total));
     let begin = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let done = audit(repository, task, extent);
+                    if done.contains(&task.key()) {
+                        continue;
+                    }
+                    if extent.limit.is_some_and(|limit| begin.elapsed() > limit) {
+                        break;
+                    }
+                    let found = match audit(repository, task, extent) {
+                        Ok(found) => found,
+                        Err(error) => AuditedGrid::problem(task.key(), format!("{error:#}")),
+                    };
                     let total = total.lock();
                     let mut total = total.unwrap_or_else(std::sync::PoisonError::into_inner);
-                    total.add(task, done);
-                    total.print_progress(tasks.len(), begin);
+                    total.add(found);
+                    total.print_progress(begin);
                 }
             });
         }
@@ -127,10 +181,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Vec<Task<'_>>> {
     let mut tasks = Vec::new();
     let (first, step) = extent.part;
-    let (machines, count): (&[(&str, &'static str)], Parameter) = match extent.is_gcn3 {
-        true => (&WAVE_MACHINES, Parameter::CuCount),
-        false => (&MACHINES, Parameter::SmCount),
+    let machines: &[(&str, &'static str)] = match extent.is_gcn3 {
+        true => &WAVE_MACHINES,
+        false => &MACHINES,
     };
+    let count = units_of(extent.is_gcn3);
     for (number, (name, launch)) in launches.iter().enumerate().skip(first).step_by(step) {
         for (machine, &(model, chip)) in machines.iter().enumerate() {
             let model = GpuModel::built_in(model).map_err(|d| anyhow::anyhow!("{d}"))?;
@@ -142,13 +197,17 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                     0 => model.clone(),
                     _ => model.clone().with(count, sms),
                 };
-                tasks.extend((0..extent.contents).map(|content| Task {
+                let variants = (0..extent.contents).map(|content| (content, false));
+                let variants = variants.chain((1..=extent.shapes).map(|shape| (shape, true)));
+                tasks.extend(variants.map(|(content, is_reshaped)| Task {
                     name,
                     launch,
                     machine: machine.clone(),
                     chip,
-                    seed,
+                    seed: seed + 1_000_000 * content,
                     content,
+                    is_reshaped,
+                    is_gcn3: extent.is_gcn3,
                 }));
             }
         }
@@ -156,11 +215,51 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
     Ok(tasks)
 }
 
+impl Task<'_> {
+    /// Number of SMs.
+    fn sms(&self) -> u64 {
+        self.machine.range(units_of(self.is_gcn3)).least
+    }
+
+    /// Name in the journal and in lines.
+    fn key(&self) -> String {
+        let (name, machine, sms) = (self.name, &self.machine.name, self.sms());
+        let kind = if self.is_reshaped { "shape" } else { "content" };
+        let seed = self.seed;
+        format!("{name} on {machine} with {sms} SMs, {kind} {}, seed {seed}", self.content)
+    }
+
+    /// Returns the launch, with contents or a shape that are drawn.
+    fn launch(&self) -> (LaunchFile, PathOrder) {
+        if self.is_reshaped {
+            let mut launch = self.launch.clone();
+            let mut random = fastrand::Rng::with_seed(self.seed);
+            if random.bool() {
+                launch.block = [THREADS[random.usize(..THREADS.len())], 1, 1];
+            }
+            // One block more than a number that is the same for each SM, or a fixed number.
+            let blocks = match random.bool() {
+                true => self.sms() as u32 * random.u32(1..9) + 1,
+                false => BLOCKS[random.usize(..BLOCKS.len())],
+            };
+            launch.grid = [blocks, 1, 1];
+            return (launch, PathOrder::TakenFirst);
+        }
+        match self.content {
+            0 => (self.launch.clone(), PathOrder::TakenFirst),
+            content => {
+                let varied = variation(self.launch, content);
+                (varied.launch, varied.order)
+            }
+        }
+    }
+}
+
 fn audit(
     repository: &Repository,
     task: &Task<'_>,
     extent: Extent,
-) -> anyhow::Result<Option<LaunchTimeAudit>> {
+) -> anyhow::Result<AuditedGrid> {
     let source = task.name.split('.').next().unwrap_or_default();
     let builds = match extent.is_gcn3 {
         true => vec![format!("{}.co", task.chip)],
@@ -171,43 +270,44 @@ fn audit(
     };
     let built = |build| repository.built_kernels().join(format!("{source}.{build}"));
     let Some(path) = builds.into_iter().map(built).find(|path| path.exists()) else {
-        return Ok(None);
+        return Ok(AuditedGrid::refused(task.key(), "without code for the chip"));
     };
     let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
     let session = Session::open(task.name, &fs::read(&path)?).map_err(to_error)?;
     let kernel = session.launched_kernel(None, task.launch.kernel.as_deref());
     let kernel = match kernel {
         // A launch of CUDA may be of an instance of a template that the source for GCN3 lacks.
-        Err(_) if extent.is_gcn3 => return Ok(None),
+        Err(_) if extent.is_gcn3 => {
+            return Ok(AuditedGrid::refused(task.key(), "without code for the chip"));
+        }
         found => found.map_err(to_error)?,
     };
     let prepared = session.prepare(kernel).map_err(to_error)?;
-    let (launch, order) = match task.content {
-        0 => (task.launch.clone(), PathOrder::TakenFirst),
-        content => {
-            let varied = variation(task.launch, content);
-            (varied.launch, varied.order)
-        }
-    };
+    let (launch, order) = task.launch();
     let options = BoundOptions {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
     let claims = match session.claims(&prepared, &options) {
         Ok(claims) => claims,
-        Err(why) => {
-            return Ok(Some(LaunchTimeAudit {
-                refused: Some(why.message),
-                ..LaunchTimeAudit::default()
-            }));
-        }
+        Err(why) => return Ok(AuditedGrid::refused(task.key(), &why.message)),
     };
     let mut random = fastrand::Rng::with_seed(task.seed);
-    let policies: &[SchedulerPolicy] = match extent.is_gcn3 {
-        true => &WAVE_POLICIES,
-        false => &POLICIES,
+    let schedulers = match random.u32(..5) {
+        0 if !extent.is_gcn3 => SchedulerClass::Any,
+        _ => SchedulerClass::WorkConserving,
     };
-    let mut runs = vec![(Selection::Slow, policies[policies.len().min(2) - 1])];
+    let policies = match schedulers {
+        _ if extent.is_gcn3 => &WAVE_POLICIES[..],
+        SchedulerClass::Any => &POLICIES[..],
+        SchedulerClass::WorkConserving => &POLICIES[..POLICIES.len() - 1],
+    };
+    let first = match schedulers {
+        _ if extent.is_gcn3 => SchedulerPolicy::Lrr,
+        SchedulerClass::Any => SchedulerPolicy::RunToBarrier,
+        SchedulerClass::WorkConserving => SchedulerPolicy::Gto,
+    };
+    let mut runs = vec![(Selection::Slow, first)];
     while (runs.len() as u64) < extent.runs {
         let selection = match random.u32(..6) {
             0 | 1 => Selection::Slow,
@@ -231,114 +331,61 @@ fn audit(
         runs,
         order,
         max_instructions: 3_000_000,
+        schedulers,
+        searches: true,
     };
     let found = session.audit_launch_time(&prepared, &claims, &launch, &runs);
-    found.map(Some).map_err(to_error)
+    let found = match found {
+        Ok(found) => found,
+        // A shape that is drawn may not suit the kernel.
+        Err(why) if task.is_reshaped => return Ok(AuditedGrid::refused(task.key(), &why.message)),
+        Err(why) => return Err(to_error(why)),
+    };
+    let factors = factors(task, &runs);
+    Ok(AuditedGrid::new(task.key(), kind(task, &launch, &found), factors, found))
 }
 
-/// Totals of the audit.
-#[derive(Default)]
-struct Total {
-    done: usize,
-    reported: Duration,
-    runs: u64,
-    skipped: u64,
-    violations: usize,
-    without_code: usize,
-    /// Ratios of launches of one block, of several blocks at once, and of more than the SMs hold.
-    ratios: BTreeMap<String, Vec<f64>>,
-    refused: BTreeMap<String, usize>,
-    lines: Vec<String>,
-    problems: Vec<String>,
+/// Kind of a launch, for which the ratios of bounds and runs are collected.
+fn kind(task: &Task<'_>, launch: &LaunchFile, found: &LaunchTimeAudit) -> String {
+    let blocks: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
+    let kind = match blocks {
+        1 => "one block",
+        _ if blocks <= task.sms() => "at most a block for each SM",
+        _ => "several blocks for an SM",
+    };
+    let addresses = match found.unknown_addresses {
+        0 => "",
+        _ => ", with unknown addresses",
+    };
+    let class = match found.schedulers {
+        SchedulerClass::Any => ", any scheduler",
+        SchedulerClass::WorkConserving => "",
+    };
+    format!("{kind}{addresses}{class}")
 }
 
-impl Total {
-    fn add(&mut self, task: &Task<'_>, done: anyhow::Result<Option<LaunchTimeAudit>>) {
-        self.done += 1;
-        let found = match done {
-            Err(error) => return self.problems.push(format!("{}: {error:#}", task.name)),
-            Ok(None) => {
-                self.without_code += 1;
-                return;
-            }
-            Ok(Some(found)) => found,
+/// Factors of the runs of a launch: each pair of them is counted once.
+fn factors(task: &Task<'_>, runs: &LaunchTimeRuns) -> Vec<Vec<String>> {
+    let of_run = |(selection, policy): &(Selection, SchedulerPolicy)| {
+        let selection = match selection {
+            Selection::Seed(_) => "seed".to_owned(),
+            selection => selection.to_string(),
         };
-        if let Some(why) = found.refused {
-            *self.refused.entry(why).or_default() += 1;
-            return;
-        }
-        self.runs += found.runs;
-        self.skipped += found.skipped;
-        self.violations += found.exceeded.len();
-        let sms = match task.chip {
-            "gfx803" => Parameter::CuCount,
-            _ => Parameter::SmCount,
+        let shape = match (task.is_reshaped, task.content) {
+            (true, _) => "other shape",
+            (false, 0) => "contents as given",
+            (false, _) => "other contents",
         };
-        let sms = task.machine.range(sms).least;
-        let subject = format!("{} on {} with {sms} SMs", task.name, task.machine.name);
-        for exceeded in &found.exceeded {
-            self.lines
-                .push(format!("VIOLATION {subject}: {}\n", exceeded.text));
-        }
-        let (Some(ratio), Some((worst, run))) = (found.ratio(), &found.worst) else {
-            return;
-        };
-        let blocks: u64 = task.launch.grid.iter().map(|&n| u64::from(n)).product();
-        let kind = match blocks {
-            1 => "one block",
-            _ if blocks <= sms => "at most a block for each SM",
-            _ => "several blocks for an SM",
-        };
-        self.ratios.entry(kind.to_owned()).or_default().push(ratio);
-        let terms = found.terms.iter().filter(|(_, cycles)| *cycles > 0);
-        let terms: Vec<String> = terms
-            .map(|(name, cycles)| format!("{name} {cycles}"))
-            .collect();
-        self.lines.push(format!(
-            "{ratio:8.3} {subject}: {worst} of {} ({run}); {}; {}\n",
-            found.bound,
-            terms.join(", "),
-            found.shape
-        ));
-    }
-
-    /// Prints the progress on standard error.
-    fn print_progress(&mut self, all: usize, begin: Instant) {
-        let now = begin.elapsed();
-        if now >= self.reported + PROGRESS_INTERVAL {
-            self.reported = now;
-            eprintln!(
-                "{} of {all}, {} runs, {} violations",
-                self.done, self.runs, self.violations
-            );
-        }
-    }
-
-    /// Prints all lines and the totals.
-    fn print(mut self, launches: usize) -> anyhow::Result<()> {
-        self.lines.sort();
-        print!("{}", self.lines.join(""));
-        println!(
-            "{launches} launches: {} runs, {} above their bound, {} left out",
-            self.runs, self.violations, self.skipped
-        );
-        for (kind, ratios) in &mut self.ratios {
-            println!(
-                "bound / worst simulated, net of launch overhead, {kind}: {}",
-                quantiles(ratios)
-            );
-        }
-        println!("without code for the chip: {}", self.without_code);
-        for (reason, count) in &self.refused {
-            println!("no bound: {count} {reason}");
-        }
-        if self.violations > 0 || !self.problems.is_empty() {
-            bail!(
-                "{} runs exceeded their bound; {}",
-                self.violations,
-                self.problems.join("; ")
-            );
-        }
-        Ok(())
-    }
+        vec![
+            format!("machine {}", task.machine.name),
+            format!("SMs {}", task.sms()),
+            format!("selection {selection}"),
+            format!("policy {policy}"),
+            format!("caches {:?}", runs.cycles.caches),
+            format!("schedulers {:?}", runs.schedulers),
+            shape.to_owned(),
+        ]
+    };
+    runs.runs.iter().map(of_run).collect()
 }
+

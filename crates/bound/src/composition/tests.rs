@@ -11,22 +11,36 @@ struct Numbers {
     apart: u64,
     lines: u64,
     ended: u64,
+    stores: u64,
+    queued: u64,
+    barriers: u64,
 }
 
 fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBound {
+    composed_for(shape, (chain, SchedulerClass::WorkConserving), numbers)
+}
+
+fn composed_for(
+    shape: LaunchShape,
+    (chain, schedulers): (BlockChain, SchedulerClass),
+    numbers: Numbers,
+) -> LaunchBound {
     let bound = |cycles| WarpBound::from_profile(Cycles(cycles));
     let [path, core, sm, gpu] = [numbers.path, numbers.core, numbers.sm, numbers.gpu].map(bound);
+    let last = bound(numbers.path + numbers.stores);
     let times = LaunchTimes {
-        path: &path,
+        path: &last,
+        followed: &path,
         chain,
+        schedulers,
+        queued: Cycles(numbers.queued),
+        barriers: numbers.barriers,
         core: &core,
         sm: &sm,
         gpu: &gpu,
         first: Cycles(numbers.first),
         lines: Cycles(numbers.lines),
         ended: Cycles(numbers.ended),
-        end: Cycles(0),
-        own: [true; 3],
         apart: Cycles(numbers.apart),
     };
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
@@ -36,9 +50,7 @@ fn limit(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> u64 {
     composed(shape, chain, numbers).upper_bound().limit().0
 }
 
-const ALIGNED: BlockChain = BlockChain::Aligned {
-    left_over: Cycles(0),
-};
+const ALIGNED: BlockChain = BlockChain::Aligned;
 
 fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape {
     LaunchShape {
@@ -48,7 +60,6 @@ fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape
         most_sms: sms,
         resident,
         sub_partitions: 4,
-        spread: Spread::EachBlock,
     }
 }
 
@@ -61,7 +72,7 @@ fn warps_wait_for_those_of_their_sub_partition() {
         ..Numbers::default()
     };
     let of = |warps| limit(shape(1, warps, 1, (8, 8)), BlockChain::OneWarp, numbers);
-    assert_eq!([1, 4, 5, 8, 9].map(of), [1100, 1100, 1200, 1200, 1300]);
+    assert_eq!([1, 4, 5, 8, 9].map(of), [1000, 1000, 1200, 1200, 1300]);
 }
 
 /// Two blocks of four warps whose chains change the sub-partition with each of their barriers: the run of 8,212 cycles of
@@ -168,10 +179,70 @@ fn warps_with_different_barriers_add_up() {
     let one = shape(1, 6, 1, (1, 1));
     assert_eq!(limit(one, BlockChain::AllWarps, numbers), 6000 + 60);
     assert_eq!(limit(one, ALIGNED, numbers), 1000 + 20);
-    let left = BlockChain::Aligned {
-        left_over: Cycles(5),
+    let numbers = Numbers {
+        queued: 5,
+        barriers: 3,
+        ..numbers
     };
-    assert_eq!(limit(one, left, numbers), 1000 + 20 + 5);
+    assert_eq!(limit(one, ALIGNED, numbers), 1000 + 20 + 3 * 5);
+    // Each warp has a sub-partition and its queues for itself.
+    let four = shape(1, 4, 1, (1, 1));
+    assert_eq!(limit(four, ALIGNED, numbers), 1000);
+}
+
+/// What a warp has stored delays the end of the launch, but no block that follows.
+#[test]
+fn stores_count_at_the_end_of_the_launch() {
+    let numbers = Numbers {
+        path: 1000,
+        stores: 300,
+        ..Numbers::default()
+    };
+    let of = |blocks, chain| limit(shape(blocks, 3, 1, (2, 2)), chain, numbers);
+    assert_eq!(of(2, BlockChain::OneWarp), 1300);
+    // Four blocks before the last one, in two places.
+    assert_eq!(of(5, BlockChain::OneWarp), 2 * 1000 + 1300);
+    assert_eq!(of(1, BlockChain::AllWarps), 2 * 1000 + 1300);
+    assert_eq!(of(5, BlockChain::AllWarps), (2 * 3 + 2) * 1000 + 1300);
+}
+
+/// On an SM that holds one block, a block waits for no other one, but for what the one before has left in the queues.
+#[test]
+fn blocks_one_by_one_leave_full_queues() {
+    let numbers = Numbers {
+        path: 1000,
+        core: 100,
+        queued: 30,
+        barriers: 2,
+        ..Numbers::default()
+    };
+    let of = |warps, chain| limit(shape(4, warps, 1, (1, 1)), chain, numbers);
+    assert_eq!(of(4, BlockChain::OneWarp), 4 * 1000 + 4 * 30);
+    assert_eq!(of(8, BlockChain::OneWarp), 4 * 1000 + 4 * 200 + 4 * 30);
+    assert_eq!(of(4, ALIGNED), 4 * 1000 + 4 * 30);
+    assert_eq!(of(8, ALIGNED), 4 * 1000 + 4 * 200 + 4 * 2 * 30 + 4 * 30);
+    assert_eq!(of(2, BlockChain::AllWarps), 4 * 2 * 1000 + 4 * 200 + 4 * 30);
+}
+
+/// A scheduler that follows one warp until it ends executes the warps of a sub-partition one after the other; blocks in a
+/// queue have all sub-partitions of their SM.
+#[test]
+fn any_scheduler_follows_one_warp_at_a_time() {
+    let numbers = Numbers {
+        path: 1000,
+        ..Numbers::default()
+    };
+    let of = |shape, chain| {
+        let found = composed_for(shape, (chain, SchedulerClass::Any), numbers);
+        found.upper_bound().limit().0
+    };
+    assert_eq!(of(shape(1, 8, 1, (1, 1)), BlockChain::OneWarp), 2000);
+    assert_eq!(of(shape(1, 8, 1, (1, 1)), ALIGNED), 2000);
+    assert_eq!(of(shape(1, 8, 1, (1, 1)), BlockChain::AllWarps), 8000);
+    assert_eq!(of(shape(2, 8, 1, (2, 2)), BlockChain::OneWarp), 4000);
+    assert_eq!(of(shape(2, 8, 1, (2, 2)), ALIGNED), 10_000);
+    // Two before the last one, and two that run with it.
+    assert_eq!(of(shape(3, 8, 1, (2, 2)), BlockChain::OneWarp), 32_000);
 }
 
 /// A grid of a billion blocks costs no more to bound than one of ten; what has more than 64 bits has no bound.
@@ -189,64 +260,21 @@ fn large_grids() {
     let none = WarpBound::from_profile(Cycles(0));
     let times = LaunchTimes {
         path: &path,
+        followed: &path,
         chain: BlockChain::AllWarps,
+        schedulers: SchedulerClass::WorkConserving,
+        queued: Cycles(0),
+        barriers: 0,
         core: &none,
         sm: &none,
         gpu: &none,
         first: Cycles(0),
         lines: Cycles(0),
         ended: Cycles(0),
-        end: Cycles(0),
-        own: [true; 3],
         apart: Cycles(0),
     };
     assert_eq!(
         LaunchBound::compose(&large, &times, Delays::default()),
         None
     );
-}
-
-/// Warps that take any free slot: of eight places for blocks of one warp two are in a sub-partition at a time, so that each
-/// instruction of earlier blocks delays two of eight chains, and two warps at most run beside the last.
-#[test]
-fn warps_in_free_slots_share_the_sub_partitions() {
-    let numbers = Numbers {
-        core: 100,
-        ..Numbers::default()
-    };
-    let slots = |part, most| LaunchShape {
-        spread: Spread::Slots { part, most },
-        ..shape(17, 1, 1, (8, 8))
-    };
-    let found = |shape| composed(shape, BlockChain::OneWarp, numbers).term(LaunchTerm::Core);
-    assert_eq!(found(slots((2, 8), 2)), (16 * 100) / 4 + 2 * 100);
-    assert_eq!(found(slots((1, 1), 2)), 16 * 100 + 2 * 100);
-    assert_eq!(found(shape(17, 1, 1, (8, 8))), (16 + 8) * 100);
-}
-
-/// A warp whose own services are in its path waits for those of others only.
-#[test]
-fn own_services_are_in_the_path() {
-    let one = WarpBound::from_profile(Cycles(100));
-    let times = |own| LaunchTimes {
-        path: &one,
-        chain: BlockChain::OneWarp,
-        core: &one,
-        sm: &one,
-        gpu: &one,
-        first: Cycles(0),
-        lines: Cycles(0),
-        ended: Cycles(0),
-        apart: Cycles(0),
-        end: Cycles(7),
-        own,
-    };
-    let compose = |shape, own| {
-        let found = LaunchBound::compose(&shape, &times(own), Delays::default());
-        found.expect("it fits").upper_bound().limit().0
-    };
-    assert_eq!(compose(shape(1, 1, 1, (1, 1)), [true; 3]), 407);
-    assert_eq!(compose(shape(1, 1, 1, (1, 1)), [false; 3]), 107);
-    // Five warps on one SM: one more in the sub-partition, four more beside it.
-    assert_eq!(compose(shape(1, 5, 1, (1, 1)), [false; 3]), 100 + 100 + 400 + 400 + 7);
 }

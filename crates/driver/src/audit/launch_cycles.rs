@@ -5,8 +5,8 @@
 //! the class that the bound is for, and each state of the caches.
 
 use warpbound_base::{Diagnostic, Named as _};
-use warpbound_bound::{Effort, LaunchTerm};
-use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_bound::{Effort, LaunchTerm, SchedulerClass};
+use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, SchedulerPolicy, Selection};
 use warpbound_simulate::timed::Silent;
 
@@ -15,7 +15,8 @@ use super::cycles::{loop_counts, set_text, states};
 use crate::bound::FlowFacts;
 use crate::prepared::Prepared;
 use crate::{
-    BoundOptions, CycleOptions, LaunchTime, Session, StatedLaunches, TimeScope, TimedOptions,
+    BoundOptions, CycleOptions, LaunchExtent, LaunchTime, RunHooks, Session, StatedLaunches,
+    TimeScope, TimedOptions,
 };
 
 /// Runs of a launch.
@@ -29,6 +30,10 @@ pub struct LaunchTimeRuns {
     pub order: PathOrder,
     /// Limit of the warp instructions of a run.
     pub max_instructions: u64,
+    /// Schedulers that the bound is for.
+    pub schedulers: SchedulerClass,
+    /// Whether the slowest values of numbers without a slow end are searched, for the slow selection.
+    pub searches: bool,
 }
 
 /// Comparison of the runs of a launch with its bound.
@@ -46,6 +51,10 @@ pub struct LaunchTimeAudit {
     pub terms: Vec<(&'static str, u64)>,
     /// Chain of warps, as in reports.
     pub shape: String,
+    /// Accesses of which nothing is known but that they access memory.
+    pub unknown_addresses: usize,
+    /// Schedulers that the bound is for.
+    pub schedulers: SchedulerClass,
     /// Longest run without the overhead of the launch, and its selection.
     pub worst: Option<(u64, String)>,
     /// Runs that exceed the bound.
@@ -94,7 +103,11 @@ impl Session {
         let knowledge = self.launch(prepared.kernel, &options)?;
         let of_launch = (&options, &runs.cycles);
         let flow = (prepared, &claims.flow);
-        let time = match LaunchTime::new(self, flow, &knowledge, of_launch, TimeScope::Grid) {
+        let extent = LaunchExtent {
+            scope: TimeScope::Grid,
+            schedulers: runs.schedulers,
+        };
+        let time = match LaunchTime::new(self, flow, &knowledge, of_launch, extent) {
             Ok(time) => time,
             Err(why) => return Ok(refused(why)),
         };
@@ -114,7 +127,7 @@ impl Session {
         };
         let expected = seen.fault.is_none().then_some(seen.observations.issued);
         let bound = match time.bound(known.stated(), Effort::default()) {
-            Ok(bound) => bound,
+            Ok(found) => found.bound,
             Err(why) => return Ok(refused(why)),
         };
         let limit = bound.upper_bound().limit().0;
@@ -125,12 +138,22 @@ impl Session {
             bound: limit - bound.term(LaunchTerm::Launch),
             terms: terms.collect(),
             shape: format!("{:?} {:?}", time.shape(), time.chain()),
+            unknown_addresses: time.unknown_addresses(),
+            schedulers: runs.schedulers,
             ..LaunchTimeAudit::default()
         };
         for &caches in states(runs.cycles.caches) {
+            let slow = match runs.searches {
+                true => self.slowest_numbers(prepared, launch, (runs, caches)),
+                false => Vec::new(),
+            };
             for &(selection, policy) in &runs.runs {
                 let options = TimedOptions {
                     selection,
+                    set: match selection {
+                        Selection::Slow => slow.clone(),
+                        _ => Vec::new(),
+                    },
                     order,
                     caches: Some(caches),
                     scheduler: Some(policy),
@@ -146,6 +169,35 @@ impl Session {
             }
         }
         Ok(found)
+    }
+
+    /// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
+    fn slowest_numbers(
+        &self,
+        prepared: &Prepared<'_>,
+        launch: &LaunchFile,
+        (runs, caches): (&LaunchTimeRuns, StartCaches),
+    ) -> Vec<(Parameter, u64)> {
+        let options = TimedOptions {
+            selection: Selection::Slow,
+            order: runs.order,
+            caches: Some(caches),
+            max_instructions: Some(runs.max_instructions),
+            ..TimedOptions::new(runs.cycles.machine.clone())
+        };
+        let hooks = RunHooks {
+            events: None,
+            timeline: None,
+            progress: &mut |_| {},
+        };
+        let run = self.simulate(prepared.kernel, launch, &options, hooks);
+        let search = run.ok().and_then(|run| run.report.selection_search);
+        let numbers = search.map_or(Vec::new(), |search| search.numbers);
+        let known = numbers.iter().filter_map(|number| {
+            let parameter = Parameter::named(&number.name).ok()?;
+            Some((parameter, number.value))
+        });
+        known.collect()
     }
 }
 

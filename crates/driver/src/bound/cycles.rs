@@ -2,13 +2,14 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::{Effort, StatedCounts};
+use warpbound_isa::Program;
 use warpbound_report::CycleBoundReport;
 
 use super::{BoundQuery, past_time_limit};
 use crate::LoneWarp;
 use crate::cycles::bound::{CycleBound, report, report_without_machine};
 use crate::cycles::launch_report::{BoundedLaunch, launch_report};
-use crate::cycles::{CycleOptions, LaunchTime, TimeScope};
+use crate::cycles::{CycleOptions, LaunchExtent, LaunchTime, TimeScope};
 
 impl BoundQuery<'_> {
     /// Computes the bound in cycles, if one is asked for.
@@ -18,15 +19,27 @@ impl BoundQuery<'_> {
             Ok(options) => options,
             Err(why) => return Some(report_without_machine(query.caches, &why)),
         };
-        if query.scope != TimeScope::Warp {
-            let bound = self.launch_bound(&options, query.scope, stated);
+        let scope = query.scope.unwrap_or_else(|| self.default_scope());
+        if scope != TimeScope::Warp {
+            let schedulers = query.schedulers;
+            let extent = LaunchExtent { scope, schedulers };
+            let bound = self.launch_bound(&options, extent, stated);
             let (prepared, bound_options) = (self.prepared, self.options);
-            let machine = (self.session, &options, query.scope);
+            let machine = (self.session, &options, extent);
             return Some(launch_report(prepared, machine, bound_options, bound));
         }
         let bound = self.cycle_bound(&options, stated);
         let assumptions = options.assumptions(self.session, self.options);
         Some(report(self.prepared, &options, bound.as_ref(), assumptions))
+    }
+
+    /// Part of the launch whose cycles are bounded if none is stated.
+    fn default_scope(&self) -> TimeScope {
+        let is_for_launches = matches!(self.prepared.program, Program::Nvidia(_));
+        match self.options.launches.only_file() {
+            Some(_) if is_for_launches => TimeScope::Grid,
+            _ => TimeScope::Warp,
+        }
     }
 
     /// Computes the bound in cycles; the error is the reason why there is none.
@@ -56,7 +69,7 @@ impl BoundQuery<'_> {
     fn launch_bound(
         &self,
         options: &CycleOptions,
-        scope: TimeScope,
+        extent: LaunchExtent,
         stated: StatedCounts<'_>,
     ) -> Result<BoundedLaunch, Diagnostic> {
         let effort = Effort {
@@ -68,7 +81,7 @@ impl BoundQuery<'_> {
             (self.prepared, self.flow),
             self.knowledge,
             (self.options, options),
-            scope,
+            extent,
         )?;
         let bound = time.bound(stated, effort);
         let bound = bound.map_err(|why| match self.deadline.is_past() {
@@ -76,7 +89,7 @@ impl BoundQuery<'_> {
             false => why,
         })?;
         Ok(BoundedLaunch {
-            bound,
+            cycles: bound,
             shape: *time.shape(),
             chain: time.chain(),
         })

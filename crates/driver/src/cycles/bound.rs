@@ -363,7 +363,10 @@ pub(crate) fn report(
         launch: None,
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
-        lines: bound.map_or(Vec::new(), |bound| lines(prepared, bound)),
+        lines: bound.map_or(Vec::new(), |bound| {
+            let milli = bound.instructions.iter();
+            lines(prepared, milli.map(|milli| milli / MILLI as f64))
+        }),
         assumptions,
     }
 }
@@ -414,14 +417,17 @@ fn terms(bound: &CycleBound) -> Vec<CycleTerm> {
         .collect()
 }
 
-/// Returns the parts of the bound by source line, most first.
-fn lines(prepared: &Prepared<'_>, bound: &CycleBound) -> Vec<LineCycles> {
+/// Returns the parts of the bound by source line, most first, of the cycles of each operation.
+pub(super) fn lines(
+    prepared: &Prepared<'_>,
+    instructions: impl Iterator<Item = f64>,
+) -> Vec<LineCycles> {
     let mut by_line: BTreeMap<String, f64> = BTreeMap::new();
-    for (op, milli) in prepared.code.ops.iter().zip(&bound.instructions) {
-        if *milli > 0.0 {
+    for (op, cycles) in prepared.code.ops.iter().zip(instructions) {
+        if cycles > 0.0 {
             let line = prepared.source(op.addr);
             let line = line.unwrap_or_else(|| op.addr.to_string());
-            *by_line.entry(line).or_default() += milli / MILLI as f64;
+            *by_line.entry(line).or_default() += cycles;
         }
     }
     let mut lines: Vec<LineCycles> = by_line

@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::{Cycles, Diagnostic};
+use warpbound_analyse::access::AccessPattern;
 use warpbound_bound::{
-    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTimes, Spread, StatedCounts, WarpBound,
+    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
+    StatedCounts, WarpBound, WaveSpread,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
@@ -24,7 +26,28 @@ use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
+mod shares;
 mod wave_launch;
+
+use shares::Shares;
+
+/// Part of a launch, and the schedulers, that a bound in cycles is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LaunchExtent {
+    /// Part of the launch.
+    pub scope: TimeScope,
+    /// Schedulers.
+    pub schedulers: SchedulerClass,
+}
+
+/// Bound of a launch in cycles.
+#[derive(Clone, Debug)]
+pub struct LaunchCycles {
+    /// Bound with its sum.
+    pub bound: LaunchBound,
+    /// Cycles of the bound that each operation accounts for, on the worst path.
+    pub instructions: Vec<f64>,
+}
 
 /// Bounds of a launch for different flow facts.
 pub struct LaunchTime {
@@ -34,6 +57,10 @@ pub struct LaunchTime {
     numbers: MachineNumbers,
     shape: LaunchShape,
     chain: BlockChain,
+    schedulers: SchedulerClass,
+    /// Spread of waves over SIMDs; `None` for warps.
+    spread: Option<WaveSpread>,
+    unknown_addresses: usize,
 }
 
 impl LaunchTime {
@@ -47,8 +74,9 @@ impl LaunchTime {
         (prepared, flow): (&Prepared<'_>, &KernelFlow),
         knowledge: &LaunchKnowledge,
         (options, cycles): (&BoundOptions, &CycleOptions),
-        scope: TimeScope,
+        extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
+        let LaunchExtent { scope, schedulers } = extent;
         if let Program::Mini(_) = prepared.program {
             return Err(Diagnostic::new(
                 "mini-SIMT programs have blocks in cycles, no launches",
@@ -61,7 +89,12 @@ impl LaunchTime {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
         let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
-        let shape = shape(&launch, &numbers, &machine, scope)?;
+        if machine.spread.is_some() && schedulers == SchedulerClass::Any {
+            return Err(Diagnostic::new(
+                "waves are scheduled by no policy but those that issue whenever a wave is ready",
+            ));
+        }
+        let shape = shape(&launch, &numbers, &machine, scope);
         let residents = ResidentWarps {
             sms: match scope {
                 TimeScope::Grid => machine.sms.1.min(shape.blocks),
@@ -93,16 +126,26 @@ impl LaunchTime {
             _ => barriers::chain(prepared, flow, &inputs),
         };
         let counts = match chain {
-            BlockChain::Aligned { .. } => rows_of_chain(&flow.counts),
+            BlockChain::Aligned => rows_of_chain(&flow.counts),
             BlockChain::OneWarp | BlockChain::AllWarps => flow.counts.clone(),
         };
+        let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
+        let unknown = classes.values().filter(|class| unknown(class.pattern));
         Ok(LaunchTime {
             counts,
             inputs,
             numbers,
             shape,
             chain,
+            schedulers,
+            spread: machine.spread,
+            unknown_addresses: unknown.count(),
         })
+    }
+
+    /// Accesses of which nothing is known but that they access memory.
+    pub fn unknown_addresses(&self) -> usize {
+        self.unknown_addresses
     }
 
     /// Shape of the launch.
@@ -124,7 +167,7 @@ impl LaunchTime {
         &self,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<LaunchBound, Diagnostic> {
+    ) -> Result<LaunchCycles, Diagnostic> {
         let with = |others: OtherWarps| CycleInputs {
             others,
             ..self.inputs.clone()
@@ -143,20 +186,11 @@ impl LaunchTime {
             second = Some(self.bound_with(&of_path, stated, effort)?);
             first = self.bound_with(&with(OtherWarps::FirstOfSm), stated, effort)?;
         }
-        let limit = |bound: &LaunchBound| bound.upper_bound().limit();
+        let limit = |found: &LaunchCycles| found.bound.upper_bound().limit();
         Ok(match second {
             Some(second) if limit(&second) < limit(&first) => second,
             _ => first,
         })
-    }
-
-    /// Time of the end of the launch that the times of its waves lack.
-    fn end(&self, is_alone: bool) -> Cycles {
-        let of_waves = !self.inputs.wave_facts.is_empty() && !is_alone;
-        match of_waves {
-            true => Cycles(self.numbers.slow(Parameter::LaunchEnd)),
-            false => Cycles(0),
-        }
     }
 
     /// Computes the bound with the first requests of lines and translations counted in one way.
@@ -165,7 +199,7 @@ impl LaunchTime {
         inputs: &CycleInputs,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<LaunchBound, Diagnostic> {
+    ) -> Result<LaunchCycles, Diagnostic> {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = time.contention(&self.numbers);
@@ -177,12 +211,16 @@ impl LaunchTime {
             effort,
         };
         let is_alone = inputs.others == OtherWarps::Absent;
-        let is_single = self.chain == BlockChain::OneWarp;
+        // Of warps one after the other, each would wait for first requests that another one has made.
+        let is_single = self.chain != BlockChain::AllWarps;
         let path = program.path(&mut time, is_single)?;
+        let followed = match self.needs_followed() {
+            true => program.solve(&program.costs(&time, is_single).followed())?,
+            false => path.clone(),
+        };
         let first = match (inputs.others, is_single) {
             (OtherWarps::Absent, _) => 0,
             (OtherWarps::FirstOfPath, true) => contention.in_flight,
-            // Each warp of the block may be the one that makes a request first.
             _ => contention.first.saturating_add(contention.in_flight),
         };
         let service = |service: Service| {
@@ -196,27 +234,64 @@ impl LaunchTime {
             true => (service(Service::Sm)?, false),
             false => program.sm(&contention)?,
         };
-        // Units of waves have no queues whose places others take; a window that others fill delays requests of any wave.
-        let own = match self.inputs.wave_facts.is_empty() {
-            true => [true; 3],
-            false => [false, windows_bind, false],
-        };
+        let core = service(Service::Core)?;
+        let gpu = service(Service::Gpu)?;
         let times = LaunchTimes {
             path: &path,
-            chain: program.chain(&contention)?,
-            core: &service(Service::Core)?,
+            followed: &followed,
+            chain: self.chain,
+            schedulers: self.schedulers,
+            queued: Cycles(whole_cycles(contention.queued)),
+            barriers: program.barriers(&contention)?,
+            core: &core,
             sm: &sm,
-            gpu: &service(Service::Gpu)?,
+            gpu: &gpu,
             first: Cycles(first),
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
-            end: self.end(is_alone),
-            own,
         };
-        let delays = delays(inputs, &self.numbers)?;
-        let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
-        bound.ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))
+        let delays = Delays {
+            once: 0,
+            ..delays(inputs, &self.numbers)?
+        };
+        let bound = match self.spread {
+            None => LaunchBound::compose(&self.shape, &times, delays),
+            Some(spread) => {
+                let end = match is_alone {
+                    // The path of a wave alone has it.
+                    true => 0,
+                    false => self.numbers.slow(Parameter::LaunchEnd),
+                };
+                let times = wave_launch::times_of(&times, windows_bind, end);
+                LaunchBound::of_waves(&self.shape, spread, &times, delays)
+            }
+        };
+        let bound = bound.ok_or_else(|| {
+            Diagnostic::new("the bound of the launch has more than 64 bits")
+        })?;
+        let mut shares = Shares::new(inputs, &contention);
+        shares.add_path(&mut time, &path, bound.term(LaunchTerm::Path));
+        shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
+        shares.add_service(Service::Sm, &sm, bound.term(LaunchTerm::Sm));
+        shares.add_service(Service::Gpu, &gpu, bound.term(LaunchTerm::Gpu));
+        Ok(LaunchCycles {
+            bound,
+            instructions: shares.instructions,
+        })
+    }
+
+    /// Whether warps of the launch may follow each other, on their SM or for the bound.
+    fn needs_followed(&self) -> bool {
+        let LaunchShape {
+            blocks,
+            sms,
+            resident,
+            ..
+        } = self.shape;
+        blocks > sms.saturating_mul(resident.0)
+            || self.chain == BlockChain::AllWarps
+            || self.schedulers == SchedulerClass::Any
     }
 }
 
@@ -244,14 +319,7 @@ impl ServiceProgram<'_> {
         time: &mut KernelTime<'_>,
         counts_first: bool,
     ) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let costs = |time: &KernelTime<'_>| {
-            let mut costs = time.costs();
-            if !counts_first {
-                costs.once.clear();
-            }
-            costs
-        };
-        let mut best = self.solve(&costs(time))?;
+        let mut best = self.solve(&self.costs(time, counts_first))?;
         for _ in 1..MOST_ROUNDS {
             let Some(path) = best.worst_path() else { break };
             let variables = self.launch.inputs.variables.iter();
@@ -259,7 +327,7 @@ impl ServiceProgram<'_> {
             if !time.improve(&counts) {
                 break;
             }
-            let found = self.solve(&costs(time))?;
+            let found = self.solve(&self.costs(time, counts_first))?;
             if found.upper_bound().limit() >= best.upper_bound().limit() {
                 break;
             }
@@ -268,17 +336,22 @@ impl ServiceProgram<'_> {
         Ok(best)
     }
 
-    /// Chain of warps in a block, with what is left over at its barriers.
-    fn chain(&self, contention: &Contention) -> Result<BlockChain, Diagnostic> {
-        let BlockChain::Aligned { .. } = self.launch.chain else {
-            return Ok(self.launch.chain);
-        };
+    /// Costs of a warp among others; with its first requests, if these are counted for each warp.
+    fn costs(&self, time: &KernelTime<'_>, counts_first: bool) -> PathTime {
+        let mut costs = time.costs();
+        if !counts_first {
+            costs.once.clear();
+        }
+        costs
+    }
+
+    /// Most barriers that a warp passes, if it matters.
+    fn barriers(&self, contention: &Contention) -> Result<u64, Diagnostic> {
+        if self.launch.chain != BlockChain::Aligned {
+            return Ok(0);
+        }
         let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
-        let passed = self.greatest(count, 0)?.upper_bound().limit().0;
-        let left_over = whole_cycles(contention.queued).saturating_mul(passed);
-        Ok(BlockChain::Aligned {
-            left_over: Cycles(left_over),
-        })
+        Ok(self.greatest(count, 0)?.upper_bound().limit().0)
     }
 
     /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.
@@ -293,6 +366,7 @@ impl ServiceProgram<'_> {
         };
         let steps = self.launch.inputs.steps.iter();
         self.solve(&PathTime {
+            exits: Vec::new(),
             steps: steps.map(|step| Some(cost(of_node(step.from)))).collect(),
             start: cost(of_warp),
             once: Vec::new(),
@@ -374,19 +448,17 @@ fn shape(
     numbers: &MachineNumbers,
     machine: &LaunchMachine,
     scope: TimeScope,
-) -> Result<LaunchShape, Diagnostic> {
-    let threads = product(launch.block);
+) -> LaunchShape {
     let resident = machine.resident;
     let shape = LaunchShape {
         blocks: product(launch.grid),
-        warps: threads.div_ceil(lanes(numbers)),
+        warps: product(launch.block).div_ceil(lanes(numbers)),
         sms: machine.sms.0.max(1),
         most_sms: machine.sms.1.max(1),
         resident,
         sub_partitions: machine.parts.max(1),
-        spread: machine.spread,
     };
-    Ok(match scope {
+    match scope {
         TimeScope::Grid => shape,
         TimeScope::Warp | TimeScope::Block => LaunchShape {
             blocks: 1,
@@ -401,10 +473,10 @@ fn shape(
             resident: (resident.1, resident.1),
             ..shape
         },
-    })
+    }
 }
 
-/// Numbers of threads or blocks of a size.
+/// Number of threads or blocks of a size.
 fn product(size: [u32; 3]) -> u64 {
     let sizes = size.iter().map(|&n| u64::from(n));
     sizes.fold(1u64, u64::saturating_mul).max(1)
@@ -420,8 +492,8 @@ struct LaunchMachine {
     resident: (u64, u64),
     /// Distance of the local memories of two SMs, in warps.
     stride: u64,
-    /// Spread of warps over sub-partitions.
-    spread: Spread,
+    /// Spread of waves over SIMDs; `None` for warps.
+    spread: Option<WaveSpread>,
 }
 
 impl LaunchMachine {
@@ -434,23 +506,24 @@ impl LaunchMachine {
         if let Program::Amd(_) = prepared.program {
             return wave_launch::machine_of(prepared, launch, numbers, cycles);
         }
+        let needs = (
+            product(launch.block),
+            prepared.kernel.registers.into(),
+            launch.shared.into(),
+        );
+        let resident = resident_blocks(&cycles.machine, needs)?;
         let slots = numbers.range(Parameter::SmWarps);
         if slots.0 != slots.1 {
             return Err(Diagnostic::new(
                 "bounds of launches are for machines whose sm.warps is one number",
             ));
         }
-        let needs = (
-            product(launch.block),
-            prepared.kernel.registers.into(),
-            launch.shared.into(),
-        );
         Ok(LaunchMachine {
             sms: numbers.range(Parameter::SmCount),
             parts: numbers.range(Parameter::SmSchedulers).0,
-            resident: resident_blocks(&cycles.machine, needs)?,
+            resident,
             stride: slots.1,
-            spread: Spread::EachBlock,
+            spread: None,
         })
     }
 }

@@ -1,33 +1,33 @@
 //! Report of the bound of a launch.
 
 use warpbound_base::{Diagnostic, Named};
-use warpbound_bound::{BlockChain, LaunchBound, LaunchShape, LaunchTerm};
+use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LaunchShapeReport};
 
-use super::bound::reason;
-use super::{CycleOptions, TimeScope};
+use super::bound::{lines, reason};
+use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
 
 /// Bound of a launch, and what it is of.
 pub(crate) struct BoundedLaunch {
-    pub(crate) bound: LaunchBound,
+    pub(crate) cycles: LaunchCycles,
     pub(crate) shape: LaunchShape,
     pub(crate) chain: BlockChain,
 }
 
 /// Returns the report of the bound of a launch, or of the reason why it has none.
 pub(crate) fn launch_report(
-    _prepared: &Prepared<'_>,
-    (session, options, scope): (&Session, &CycleOptions, TimeScope),
+    prepared: &Prepared<'_>,
+    (session, options, extent): (&Session, &CycleOptions, LaunchExtent),
     bound_options: &BoundOptions,
     found: Result<BoundedLaunch, Diagnostic>,
 ) -> CycleBoundReport {
     let clock = options.machine.range(Parameter::Clock).least;
     let limit = found.as_ref().ok();
-    let limit = limit.map(|found| found.bound.upper_bound().limit().0);
+    let limit = limit.map(|found| found.cycles.bound.upper_bound().limit().0);
     let of_launch = |found: &BoundedLaunch| LaunchShapeReport {
         blocks: found.shape.blocks,
         warps: found.shape.warps,
@@ -35,39 +35,42 @@ pub(crate) fn launch_report(
         resident: found.shape.resident.into(),
         chain: match found.chain {
             BlockChain::OneWarp => "one-warp",
-            BlockChain::Aligned { .. } => "aligned-barriers",
+            BlockChain::Aligned => "aligned-barriers",
             BlockChain::AllWarps => "all-warps",
         },
     };
     let terms = |found: &BoundedLaunch| {
         let term = |&term: &LaunchTerm| CycleTerm {
             name: term.name(),
-            cycles: found.bound.term(term),
+            cycles: found.cycles.bound.term(term),
         };
         LaunchTerm::ALL.iter().map(term).collect()
     };
     let mut assumptions = options.assumptions(session, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
-    assumptions.splice(0..0, of_launches(scope));
+    assumptions.splice(0..0, of_launches(extent));
     CycleBoundReport {
-        scope: scope.name(),
+        scope: extent.scope.name(),
         bound: limit,
         reason: found.as_ref().err().map(reason),
         milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
         machine: Some(options.machine.name.clone()),
-        schedulers: "work-conserving",
+        schedulers: extent.schedulers.name(),
         caches: options.caches.name(),
         launch: found.as_ref().ok().map(of_launch),
         terms: found.as_ref().map_or(Vec::new(), terms),
-        lines: Vec::new(),
+        lines: found.as_ref().map_or(Vec::new(), |found| {
+            let cycles = found.cycles.instructions.iter();
+            lines(prepared, cycles.copied())
+        }),
         numbers: options.unpublished(),
         assumptions,
     }
 }
 
 /// Returns what the bound of a launch rests on, besides what that of a lone warp does.
-fn of_launches(scope: TimeScope) -> Vec<BoundAssumption> {
-    let scope = match scope {
+fn of_launches(extent: LaunchExtent) -> Vec<BoundAssumption> {
+    let scope = match extent.scope {
         TimeScope::Grid => "no other kernel runs on the GPU",
         TimeScope::Sm => "no other kernel and no other SM uses the GPU",
         TimeScope::Warp | TimeScope::Block => "no other block and no other kernel runs on the GPU",
@@ -76,8 +79,16 @@ fn of_launches(scope: TimeScope) -> Vec<BoundAssumption> {
         ("no-other-kernel", scope),
         (
             "scheduler-class",
-            "each scheduler issues an instruction in every cycle in which one of its warps is ready: any policy but \
-             run-to-barrier",
+            match extent.schedulers {
+                SchedulerClass::WorkConserving => {
+                    "each scheduler issues an instruction in every cycle in which one of its warps is ready: any policy \
+                     but run-to-barrier"
+                }
+                SchedulerClass::Any => {
+                    "each scheduler issues an instruction in every cycle in which one of its warps is ready, or in which \
+                     the one that it follows until it ends or waits at a barrier is"
+                }
+            },
         ),
         (
             "gap-free",

@@ -142,6 +142,7 @@ impl SplitProgram<'_> {
             })
         };
         let costs = PathTime {
+            exits: Vec::new(),
             steps: self.inputs.steps.iter().map(|own| step(own.from)).collect(),
             start: StepCost {
                 cycles: 0,

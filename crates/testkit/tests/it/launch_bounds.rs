@@ -5,7 +5,9 @@ use std::fs;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{BoundOptions, CacheState, CycleOptions, LaunchFile, Session};
+use warpbound_driver::{
+    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session,
+};
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_testkit::control_words::{ControlWordProgram, fixtures, program};
 use warpbound_testkit::kernels;
@@ -34,6 +36,13 @@ const RUNS: [(Selection, SchedulerPolicy); 6] = [
     (Selection::Least, SchedulerPolicy::Lrr),
 ];
 
+/// Runs of schedulers that follow one warp, and of one that does not.
+const ANY_RUNS: [(Selection, SchedulerPolicy); 3] = [
+    (Selection::Slow, SchedulerPolicy::RunToBarrier),
+    (Selection::Typical, SchedulerPolicy::RunToBarrier),
+    (Selection::Slow, SchedulerPolicy::Gto),
+];
+
 fn session(source: &str, chip: &str) -> Session {
     let file = format!("{source}.{chip}.cubin");
     let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -52,6 +61,25 @@ fn audit(
     machine: GpuModel,
     caches: CacheState,
 ) -> LaunchTimeAudit {
+    audit_for(session, launch, (machine, caches), SchedulerClass::WorkConserving)
+}
+
+/// Compares runs of one warp at a time, and others, with the bound for any scheduler.
+fn audit_for_any_scheduler(
+    session: &Session,
+    launch: &LaunchFile,
+    machine: GpuModel,
+    caches: CacheState,
+) -> LaunchTimeAudit {
+    audit_for(session, launch, (machine, caches), SchedulerClass::Any)
+}
+
+fn audit_for(
+    session: &Session,
+    launch: &LaunchFile,
+    (machine, caches): (GpuModel, CacheState),
+    schedulers: SchedulerClass,
+) -> LaunchTimeAudit {
     let kernel = session.launched_kernel(None, launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("its kernel"));
     let prepared = prepared.expect("it decodes");
@@ -66,9 +94,14 @@ fn audit(
             caches,
             splitting: Default::default(),
         },
-        runs: RUNS.to_vec(),
+        runs: match schedulers {
+            SchedulerClass::WorkConserving => RUNS.to_vec(),
+            SchedulerClass::Any => ANY_RUNS.to_vec(),
+        },
         order: PathOrder::TakenFirst,
         max_instructions: 2_000_000,
+        schedulers,
+        searches: false,
     };
     let found = session.audit_launch_time(&prepared, &claims, launch, &runs);
     found.expect("the launch suits the kernel")
@@ -89,6 +122,13 @@ fn launches_keep_their_bounds() {
             _ => ("gtx1080", CacheState::Cold),
         };
         for sms in [1, 3] {
+            let of_any = audit_for_any_scheduler(&session, &launch, machine(name, sms), caches);
+            assert!(
+                of_any.exceeded.is_empty(),
+                "{} on {sms} SMs, any scheduler: {:?}",
+                kernel.kernel,
+                of_any.exceeded
+            );
             let found = audit(&session, &launch, machine(name, sms), caches);
             assert!(
                 found.exceeded.is_empty(),
@@ -124,7 +164,10 @@ fn compare_program(program: &ControlWordProgram, seed: u64, found: &mut (u64, Ve
             true => CacheState::Warm,
             false => CacheState::Cold,
         };
-        let own = audit(&session, &launch, machine, caches);
+        let own = match random.u32(..4) {
+            0 => audit_for_any_scheduler(&session, &launch, machine, caches),
+            _ => audit(&session, &launch, machine, caches),
+        };
         found.0 += own.runs;
         let text = |exceeded: &ExceededLaunch| {
             format!(
@@ -244,6 +287,22 @@ fn units_of_others_count() {
         CacheState::Warm,
     );
     needs_term(&found, "issue and units of others");
+}
+
+/// A scheduler that follows one warp until it ends leaves the others waiting: the bound for work-conserving schedulers is
+/// not for it.
+#[test]
+fn followed_warps_need_the_bound_for_any_scheduler() {
+    let text = "kernel = 'chase_shared'\ngrid = [32]\nblock = [32]\n\
+                param = [{name = 'cycles', type = 'u32', shape = [32]}, {name = 'values', type = 'u32', shape = [1088]}]";
+    let session = session("microbenchmarks", "sm_61");
+    let machine = || machine("gtx1080", 1).with(Parameter::LaunchBlock, 0);
+    let any = audit_for_any_scheduler(&session, &launch(text), machine(), CacheState::Warm);
+    assert!(any.exceeded.is_empty(), "{:?}", any.exceeded);
+    let (followed, run) = any.worst.expect("it runs");
+    assert!(run.contains("run-to-barrier"), "{run}");
+    let conserving = audit(&session, &launch(text), machine(), CacheState::Warm);
+    assert!(followed > conserving.bound, "{followed} of {}", conserving.bound);
 }
 
 /// Conflicts of 32 words in one bank hold up all other warps of the SM.

@@ -4,7 +4,9 @@
 use std::fs;
 
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{BoundOptions, CacheState, CycleOptions, LaunchFile, Session};
+use warpbound_driver::{
+    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session,
+};
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_testkit::kernels;
 use warpbound_testkit::wave_programs::{WaveProgram, wave_program};
@@ -76,6 +78,8 @@ fn audit(
         runs: RUNS.to_vec(),
         order: PathOrder::TakenFirst,
         max_instructions: 2_000_000,
+        schedulers: SchedulerClass::WorkConserving,
+        searches: false,
     };
     let found = session.audit_launch_time(&prepared, &claims, launch, &runs);
     found.expect("the launch suits the kernel")

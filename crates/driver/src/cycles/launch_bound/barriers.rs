@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
-use warpbound_base::Cycles;
 use warpbound_bound::BlockChain;
 use warpbound_isa::Program;
 use warpbound_ir::{BarrierArrival, Code, ControlEffect, Expr, Meaning, Op, OpIndex};
@@ -37,9 +36,7 @@ pub(super) fn chain(
         return BlockChain::AllWarps;
     }
     match are_aligned(&prepared.code, flow, inputs, &barriers) {
-        true => BlockChain::Aligned {
-            left_over: Cycles(0),
-        },
+        true => BlockChain::Aligned,
         false => BlockChain::AllWarps,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use warpbound_base::Diagnostic;
-use warpbound_bound::Spread;
+use warpbound_base::{Cycles, Diagnostic};
+use warpbound_bound::{LaunchTimes, WaveSpread, WaveTimes};
 use warpbound_cycles::MachineNumbers;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
@@ -80,9 +80,32 @@ pub(super) fn machine_of(
         sms: numbers.range(Parameter::CuCount),
         parts: simds,
         resident,
-        spread: Spread::Slots { part, most },
+        spread: Some(WaveSpread { part, most }),
         stride: (simds * slots).saturating_mul(waves),
     })
+}
+
+/// Returns the times of which the bound of a launch of waves is composed: those of warps, whether windows are a part of the
+/// service of a compute unit, and the cycles of the end of the launch.
+pub(super) fn times_of<'a>(
+    times: &LaunchTimes<'a>,
+    windows_bind: bool,
+    end: u64,
+) -> WaveTimes<'a> {
+    WaveTimes {
+        path: times.path,
+        followed: times.followed,
+        chain: times.chain,
+        core: times.core,
+        sm: times.sm,
+        gpu: times.gpu,
+        windows_bind,
+        first: times.first,
+        lines: times.lines,
+        ended: times.ended,
+        apart: times.apart,
+        end: Cycles(end),
+    }
 }
 
 /// Most steps that are tried one by one.

@@ -1,0 +1,237 @@
+//! Totals of the audit of grids, and the journal from which they are read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use warpbound_driver::audit::LaunchTimeAudit;
+
+use crate::audit_cycles::quantiles;
+
+/// Time between two progress lines.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Result of one launch on one machine: a line of the journal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct AuditedGrid {
+    key: String,
+    /// Kind of launch, for the ratios.
+    kind: String,
+    refused: Option<String>,
+    problem: Option<String>,
+    runs: u64,
+    skipped: u64,
+    violations: Vec<String>,
+    ratio: Option<f64>,
+    /// Bound, terms and worst run as text.
+    line: String,
+    /// Pairs of factors.
+    pairs: BTreeSet<(String, String)>,
+}
+
+impl AuditedGrid {
+    pub(super) fn refused(key: String, why: &str) -> AuditedGrid {
+        AuditedGrid {
+            key,
+            refused: Some(why.to_owned()),
+            ..AuditedGrid::default()
+        }
+    }
+
+    pub(super) fn problem(key: String, why: String) -> AuditedGrid {
+        AuditedGrid {
+            key,
+            problem: Some(why),
+            ..AuditedGrid::default()
+        }
+    }
+
+    /// Takes over a comparison; `factors` are those of each run.
+    pub(super) fn new(
+        key: String,
+        kind: String,
+        factors: Vec<Vec<String>>,
+        found: LaunchTimeAudit,
+    ) -> AuditedGrid {
+        if let Some(why) = found.refused {
+            return AuditedGrid::refused(key, &why);
+        }
+        let ratio = found.ratio();
+        let terms = found.terms.iter().filter(|(_, cycles)| *cycles > 0);
+        let terms: Vec<String> = terms
+            .map(|(name, cycles)| format!("{name} {cycles}"))
+            .collect();
+        let line = found.worst.as_ref().map_or(String::new(), |(worst, run)| {
+            let (bound, terms, shape) = (found.bound, terms.join(", "), &found.shape);
+            format!("{worst} of {bound} ({run}); {terms}; {shape}")
+        });
+        let mut pairs = BTreeSet::new();
+        for factors in factors.iter().filter(|_| found.runs > 0) {
+            for (number, first) in factors.iter().enumerate() {
+                let others = factors.iter().skip(number + 1);
+                pairs.extend(others.map(|other| (first.clone(), other.clone())));
+            }
+        }
+        AuditedGrid {
+            key,
+            kind,
+            runs: found.runs,
+            skipped: found.skipped,
+            violations: found.exceeded.into_iter().map(|run| run.text).collect(),
+            ratio,
+            line,
+            pairs,
+            ..AuditedGrid::default()
+        }
+    }
+}
+
+/// Totals of the audit.
+pub(super) struct GridTotals {
+    seed: u64,
+    all: usize,
+    grids: BTreeMap<String, AuditedGrid>,
+    reported: Duration,
+    journal: Option<File>,
+    problems: Vec<String>,
+}
+
+/// First line of a journal.
+#[derive(Serialize, Deserialize)]
+struct JournalHead {
+    seed: u64,
+}
+
+impl GridTotals {
+    /// Opens a journal, whose lines count as done. Without a path nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or written, or is a journal of another seed.
+    pub(super) fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridTotals> {
+        let mut totals = GridTotals {
+            seed,
+            all,
+            grids: BTreeMap::new(),
+            reported: Duration::ZERO,
+            journal: None,
+            problems: Vec::new(),
+        };
+        let Some(path) = path else {
+            return Ok(totals);
+        };
+        let text = match path.exists() {
+            true => fs::read_to_string(path)?,
+            false => String::new(),
+        };
+        // The last line may be incomplete.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = text.get(..whole).unwrap_or_default().lines();
+        if let Some(head) = lines.next() {
+            let head: JournalHead = serde_json::from_str(head).context("no journal of grids")?;
+            if head.seed != seed {
+                bail!("the journal is of seed {}", head.seed);
+            }
+        }
+        for line in lines {
+            let grid: AuditedGrid = serde_json::from_str(line)?;
+            totals.grids.insert(grid.key.clone(), grid);
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.set_len(whole as u64)?;
+        if whole == 0 {
+            writeln!(file, "{}", serde_json::to_string(&JournalHead { seed })?)?;
+        }
+        totals.journal = Some(file);
+        Ok(totals)
+    }
+
+    /// Launches that are done.
+    pub(super) fn done(&self) -> impl Iterator<Item = String> + '_ {
+        self.grids.keys().cloned()
+    }
+
+    /// Adds a result.
+    pub(super) fn add(&mut self, grid: AuditedGrid) {
+        if let Some(file) = &mut self.journal {
+            let line = serde_json::to_string(&grid).map_err(anyhow::Error::from);
+            let written = line.and_then(|line| Ok(writeln!(file, "{line}")?));
+            if let Err(error) = written {
+                self.problems.push(format!("the journal: {error:#}"));
+            }
+        }
+        self.grids.insert(grid.key.clone(), grid);
+    }
+
+    /// Prints the progress on standard error.
+    pub(super) fn print_progress(&mut self, begin: Instant) {
+        let now = begin.elapsed();
+        if now >= self.reported + PROGRESS_INTERVAL {
+            self.reported = now;
+            let runs: u64 = self.grids.values().map(|grid| grid.runs).sum();
+            let violations: usize = self.grids.values().map(|grid| grid.violations.len()).sum();
+            let (done, all) = (self.grids.len(), self.all);
+            eprintln!("{done} of {all}, {runs} runs, {violations} violations");
+        }
+    }
+
+    /// Prints all lines and the totals.
+    ///
+    /// # Errors
+    ///
+    /// A run exceeded its bound, or a launch could not be compared.
+    pub(super) fn print(self, launches: usize) -> anyhow::Result<()> {
+        let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut problems = self.problems;
+        let mut pairs = BTreeSet::new();
+        let mut lines = Vec::new();
+        let (mut runs, mut skipped, mut violations, mut grids) = (0, 0, 0, 0);
+        for grid in self.grids.values() {
+            runs += grid.runs;
+            skipped += grid.skipped;
+            violations += grid.violations.len();
+            grids += usize::from(grid.runs > 0);
+            for violation in &grid.violations {
+                lines.push(format!("VIOLATION {}: {violation}", grid.key));
+            }
+            if let Some(problem) = &grid.problem {
+                problems.push(format!("{}: {problem}", grid.key));
+            }
+            if let Some(why) = &grid.refused {
+                *refused.entry(why).or_default() += 1;
+            }
+            if let Some(ratio) = grid.ratio {
+                ratios.entry(&grid.kind).or_default().push(ratio);
+                lines.push(format!("{ratio:8.3} {}: {}", grid.key, grid.line));
+            }
+            pairs.extend(&grid.pairs);
+        }
+        lines.sort();
+        for line in &lines {
+            println!("{line}");
+        }
+        println!(
+            "{launches} launches, {grids} of {} with runs: {runs} runs, {violations} above their bound, {skipped} left out",
+            self.all
+        );
+        println!("{} pairs of factors occur, seed {}", pairs.len(), self.seed);
+        for (kind, ratios) in &mut ratios {
+            println!(
+                "bound / worst simulated, net of launch overhead, {kind}: {}",
+                quantiles(ratios)
+            );
+        }
+        for (reason, count) in &refused {
+            println!("no bound: {count} {reason}");
+        }
+        if violations > 0 || !problems.is_empty() {
+            bail!("{violations} runs exceeded their bound; {}", problems.join("; "));
+        }
+        Ok(())
+    }
+}
