@@ -207,10 +207,10 @@ impl Timing<'_> {
     /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
         // A wave starts at any time of a turn.
-        let late = match (self.kernel.facts, self.kernel.others) {
-            (TimedCode::Warps(_), _) | (_, OtherWarps::Absent) => 0,
-            // It starts in a turn after the group does.
-            _ => MILLI,
+        let late = match self.kernel.facts {
+            TimedCode::Warps(_) => 0,
+            // It starts in a turn after its group does, not in the same cycle.
+            TimedCode::Waves(_) => MILLI,
         };
         let missed = self.transfer.turn() - MILLI + late;
         let milli = self.start_excess(times) + missed + self.first_fetch();

@@ -420,6 +420,11 @@ impl<'a> WaveTransfer<'a> {
             // A read waits for the atomic operations of others on its line.
             latency += self.memory.atomics_of_others();
             done = floor(served) + latency;
+            if !limits.stores {
+                // A read waits for the atomic operations of its wave on its line as well.
+                let beyond = times.scalar_hit + times.scalar_beyond - self.memory.l2_hit();
+                done = done.max(vector.get(Part::Atomic) + beyond);
+            }
             if limits.stores {
                 vector.raise(Part::Stored, done);
             }

@@ -5,7 +5,7 @@ use std::fs;
 
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session,
+    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session, SplitOptions,
 };
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_testkit::kernels;
@@ -38,6 +38,8 @@ const ENDPGM: u32 = 0xbf81_0000;
 const BARRIER: u32 = 0xbf8a_0000;
 /// s_waitcnt vmcnt(0) & lgkmcnt(0).
 const WAIT: u32 = 0xbf8c_0070;
+/// s_sleep 10: 640 cycles.
+const SLEEP: u32 = 0xbf8e_000a;
 /// v_mul_lo_u32 v8, v8, v9.
 const MUL: [u32; 2] = [0xd285_0008, 0x0002_1308];
 /// v_and_b32 v2, 63, v0; v_lshlrev_b32 v3, 6, v2: lanes of a wave in one bank; ds_read_b32 v8, v3.
@@ -61,6 +63,15 @@ fn audit(
     machine: GpuModel,
     caches: CacheState,
 ) -> LaunchTimeAudit {
+    audit_with(session, launch, (machine, caches), SplitOptions::default())
+}
+
+fn audit_with(
+    session: &Session,
+    launch: &LaunchFile,
+    (machine, caches): (GpuModel, CacheState),
+    splitting: SplitOptions,
+) -> LaunchTimeAudit {
     let kernel = session.launched_kernel(None, launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("its kernel"));
     let prepared = prepared.expect("it decodes");
@@ -73,7 +84,7 @@ fn audit(
         cycles: CycleOptions {
             machine,
             caches,
-            splitting: Default::default(),
+            splitting,
         },
         runs: RUNS.to_vec(),
         order: PathOrder::TakenFirst,
@@ -214,18 +225,18 @@ fn memory_of_all_units_counts() {
     needs_term(&found, "L2 cache and DRAM");
 }
 
-/// More groups of one wave than fit at once.
+/// More groups of one wave than fit at once, which take no units.
 #[test]
 fn groups_follow_each_other() {
-    let mut words = [LOAD.as_slice(), &[WAIT]].concat().repeat(20);
-    words.extend(MUL.repeat(20));
-    let found = audit_words(&words, (64, 64), 1);
+    let found = audit_words(&[SLEEP; 20], (64, 64), 1);
     needs_term(&found, "warps one after the other");
 }
 
-/// Waves of a group wait for each other at barriers.
+/// Waves of a group wait for each other at barriers, where others compute and access LDS.
 #[test]
 fn barriers_count() {
+    let found = audit_words(&[SLEEP, BARRIER].repeat(12), (3, 320), 1);
+    needs_term(&found, "warps one after the other");
     let mut words = ONE_BANK.to_vec();
     for _ in 0..12 {
         words.extend(LDS_READ.repeat(2));
@@ -233,6 +244,38 @@ fn barriers_count() {
         words.extend(MUL.repeat(3));
     }
     let found = audit_words(&words, (3, 320), 1);
-    needs_term(&found, "memory of the SM");
-    needs_term(&found, "issue and units of others");
+    assert_eq!(found.refused, None);
+    assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+}
+
+/// Loads with the scratch and LDS of other groups in between: groups that end leave their places at different times.
+#[test]
+fn groups_of_loads_keep_their_bounds() {
+    let mut words = [LOAD.as_slice(), &[WAIT]].concat().repeat(20);
+    words.extend(MUL.repeat(20));
+    for (groups, units) in [(64, 1), (65, 3), (9, 1)] {
+        let found = audit_words(&words, (groups, 64), units);
+        assert_eq!(found.refused, None);
+        assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+    }
+}
+
+/// Launches of waves that may split, and any scheduler, have no bound: the reasons are stated.
+#[test]
+fn splits_are_refused() {
+    let program = WaveProgram::with_prologue(&[ENDPGM]);
+    let session = program.session();
+    let launch = launch_of(&program, 2, 64);
+    let splitting = SplitOptions {
+        splits: 1,
+        ..SplitOptions::default()
+    };
+    let found = audit_with(
+        &session,
+        &launch,
+        (machine("gem5-apu", 1), CacheState::Warm),
+        splitting,
+    );
+    let why = found.refused.expect("it is refused");
+    assert!(why.contains("split"), "{why}");
 }
