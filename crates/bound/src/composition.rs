@@ -243,11 +243,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(
-        shape: &LaunchShape,
-        chain: BlockChain,
-        schedulers: SchedulerClass,
-    ) -> Option<Weights> {
+    fn of(shape: &LaunchShape, chain: BlockChain, schedulers: SchedulerClass) -> Option<Weights> {
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
@@ -337,10 +333,7 @@ impl Core {
     }
 
     /// `own` blocks on an SM, which all start at once.
-    fn at_once(
-        (own, warps, parts): (u128, u128, u128),
-        chain: BlockChain,
-    ) -> Option<Core> {
+    fn at_once((own, warps, parts): (u128, u128, u128), chain: BlockChain) -> Option<Core> {
         let resident = own.checked_mul(warps)?;
         let in_part = warps.div_ceil(parts);
         Some(match chain {
@@ -357,10 +350,7 @@ impl Core {
     }
 
     /// Blocks on an SM that holds one, `before` of them before the last one is dispatched.
-    fn one_by_one(
-        (before, warps, parts): (u128, u128, u128),
-        chain: BlockChain,
-    ) -> Option<Core> {
+    fn one_by_one((before, warps, parts): (u128, u128, u128), chain: BlockChain) -> Option<Core> {
         let chained = before.checked_add(1)?;
         let of_block = Core::at_once((1, warps, parts), chain)?;
         Some(Core {

@@ -1,4 +1,4 @@
-//! Bound of a launch of waves: groups on compute units, in any order of dispatch in turn and of issue (SOUNDNESS 20.7).
+//! Bound of a launch of waves: groups on compute units, in any order of dispatch in turn and of issue (SOUNDNESS 20.9).
 //!
 //! The sum is that of warps, but units have no queues, and waves take any free slot of a SIMD.
 

@@ -7,8 +7,8 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
-    GroupDomain, ImageSelection, Isa, NumberRange, SplitOptions, SplitPipelines, StackDomain,
-    SchedulerClass, StatedParam, TimeScope, WarpModel,
+    GroupDomain, ImageSelection, Isa, NumberRange, SchedulerClass, SplitOptions, SplitPipelines,
+    StackDomain, StatedParam, TimeScope, WarpModel,
 };
 use warpbound_report::BoundFormat;
 

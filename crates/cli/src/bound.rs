@@ -2,12 +2,14 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    BoundOptions, CycleQuery, FormulaSymbols, Library, ProfiledLaunch, SplitMarks, SplitOptions,
-    Unusable,
+    BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
+    SplitOptions, Unusable,
 };
 use warpbound_report::{BoundWriter, KernelBound};
 
-use crate::arguments::{BoundArguments, Cost, CycleArguments, SplitMerge};
+use crate::arguments::{BoundArguments, Cost, CycleArguments, LaunchArguments, SplitMerge};
+use crate::bound_set::bound_set;
+use crate::input::Launches;
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -70,12 +72,12 @@ fn cycle_query(
     }))
 }
 
-/// Returns the options of the bounds.
-fn bound_options(
+/// Returns the options of the bounds, without the launches.
+fn options_without_launch(
     library: &Library,
     arguments: &BoundArguments,
 ) -> Result<BoundOptions, CommandError> {
-    let options = BoundOptions {
+    Ok(BoundOptions {
         model: arguments.domains.model(),
         derive: !arguments.no_derive,
         reading: arguments.flow.into(),
@@ -85,7 +87,48 @@ fn bound_options(
         timing: arguments.timing,
         cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
+    })
+}
+
+/// Returns the launch set of the user, if the launch file is one.
+fn launch_set(
+    library: &Library,
+    arguments: &BoundArguments,
+) -> Result<Option<Box<LaunchSet>>, CommandError> {
+    let LaunchArguments {
+        launch,
+        block,
+        grid,
+        params,
+        ..
+    } = &arguments.launch;
+    let Some(file) = launch.as_ref().filter(|_| !library.is_text()) else {
+        return Ok(None);
     };
+    let Launches::Set(set) = input::launches(file)? else {
+        return Ok(None);
+    };
+    let given = [
+        ("--block", block.is_some()),
+        ("--grid", grid.is_some()),
+        ("--param", !params.is_empty()),
+        ("--formula", !arguments.formula.is_empty()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(CommandError::Usage(format!(
+            "{option} is for one launch, {} is a launch set",
+            set.file
+        ))),
+        None => Ok(Some(set)),
+    }
+}
+
+/// Returns the options of the bounds.
+fn bound_options(
+    library: &Library,
+    arguments: &BoundArguments,
+) -> Result<BoundOptions, CommandError> {
+    let options = options_without_launch(library, arguments)?;
     let mut options = launch_options(library, &arguments.launch, options)?;
     options.profiled_launch = options.launches.only_file().map(|file| ProfiledLaunch {
         file: file.clone(),
@@ -106,6 +149,10 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         ..
     } = arguments;
     let library = input::library(&input.file)?;
+    if let Some(set) = launch_set(&library, arguments)? {
+        let options = options_without_launch(&library, arguments)?;
+        return bound_set(&library, arguments, (&set, &options));
+    }
     let options = bound_options(&library, arguments)?;
     let limit = arguments.cycles.limit;
     let kernel = kernel_name(kernel.as_deref(), &options);

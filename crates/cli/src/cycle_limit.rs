@@ -37,10 +37,15 @@ impl CycleLimit {
         }
     }
 
-    /// Returns the message about a bound that exceeds the limit.
+    /// Returns the message about a kernel whose bound exceeds the limit.
     pub(crate) fn exceeded(self, kernel: &KernelBound) -> Option<Diagnostic> {
         let cycles = kernel.cycles.as_ref()?;
-        let (bound, milliseconds) = (cycles.bound?, cycles.milliseconds?);
+        let exceeded = self.exceeded_by(cycles.bound?, cycles.milliseconds?)?;
+        Some(exceeded.in_kernel(kernel.name.clone()))
+    }
+
+    /// Returns the message about a bound in cycles, and in milliseconds, that exceeds the limit.
+    pub(crate) fn exceeded_by(self, bound: u64, milliseconds: f64) -> Option<Diagnostic> {
         let message = match self {
             CycleLimit::Cycles(limit) if bound > limit => {
                 format!("the bound of {bound} cycles is over the limit of {limit}")
@@ -51,7 +56,7 @@ impl CycleLimit {
             ),
             _ => return None,
         };
-        Some(Diagnostic::new(message).in_kernel(kernel.name.clone()))
+        Some(Diagnostic::new(message))
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
         Launches::One(grid) => Ok(*grid),
         Launches::Set(set) => Err(Diagnostic::new("this is a launch set, not one launch")
             .in_file(set.file)
-            .hint("run and audit take launch sets")),
+            .hint("run, audit and bound --cost cycles take launch sets")),
     }
 }
 

@@ -7,6 +7,7 @@ mod arguments;
 mod audit;
 mod audit_counts;
 mod bound;
+mod bound_set;
 mod commands;
 mod cta;
 mod cycle_limit;

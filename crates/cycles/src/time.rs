@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::code::TimedCode;
 use crate::account::{Account, Term, TermCycles};
+use crate::code::TimedCode;
 use crate::contention::Contention;
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};

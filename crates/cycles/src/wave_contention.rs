@@ -1,4 +1,4 @@
-//! Times for which a wave of GCN3 takes what other waves need: its services by each shared resource (SOUNDNESS 20.7).
+//! Times for which a wave of GCN3 takes what other waves need: its services by each shared resource (SOUNDNESS 20.9).
 //!
 //! A wave that waits for a unit waits for whole turns of its SIMD. An instruction that holds a unit keeps a wave of the same
 //! SIMD from as many turns as begin while it does, its own turn among them, and a wave of another SIMD from those after it.

@@ -8,6 +8,7 @@ mod flow_facts;
 mod formula;
 pub(crate) mod profile;
 mod profile_report;
+mod set;
 mod worst_path;
 
 use std::time::Instant;

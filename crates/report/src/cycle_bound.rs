@@ -225,7 +225,9 @@ impl CycleBoundReport {
         };
         let limit = match term.name {
             "launch overhead" => "the overhead of the launch",
-            "warps one after the other" => "latency: of instructions and accesses that a warp waits for",
+            "warps one after the other" => {
+                "latency: of instructions and accesses that a warp waits for"
+            }
             "issue and units of others" => "issue slots and units of a sub-partition",
             "memory of the SM" => "shared memory, and the path of an SM to memory",
             "L2 cache and DRAM" => "bandwidth of the L2 cache and DRAM",

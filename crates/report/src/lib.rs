@@ -40,6 +40,7 @@ pub mod report_writer;
 mod run;
 pub mod sandwich;
 mod sandwich_svg;
+pub mod set_bound;
 pub mod splits;
 pub mod stamp_plan;
 mod svg;

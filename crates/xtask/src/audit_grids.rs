@@ -52,7 +52,6 @@ const BLOCKS: [u32; 7] = [1, 2, 32, 33, 128, 600, 2048];
 /// Numbers of SMs, beside that of the machine.
 const SMS: [u64; 8] = [1, 2, 3, 4, 7, 13, 20, 40];
 
-
 /// Extent of the audit.
 #[derive(Clone, Copy)]
 struct Extent {
@@ -226,7 +225,10 @@ impl Task<'_> {
         let (name, machine, sms) = (self.name, &self.machine.name, self.sms());
         let kind = if self.is_reshaped { "shape" } else { "content" };
         let seed = self.seed;
-        format!("{name} on {machine} with {sms} SMs, {kind} {}, seed {seed}", self.content)
+        format!(
+            "{name} on {machine} with {sms} SMs, {kind} {}, seed {seed}",
+            self.content
+        )
     }
 
     /// Returns the launch, with contents or a shape that are drawn.
@@ -255,11 +257,7 @@ impl Task<'_> {
     }
 }
 
-fn audit(
-    repository: &Repository,
-    task: &Task<'_>,
-    extent: Extent,
-) -> anyhow::Result<AuditedGrid> {
+fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Result<AuditedGrid> {
     let source = task.name.split('.').next().unwrap_or_default();
     let builds = match extent.is_gcn3 {
         true => vec![format!("{}.co", task.chip)],
@@ -270,7 +268,10 @@ fn audit(
     };
     let built = |build| repository.built_kernels().join(format!("{source}.{build}"));
     let Some(path) = builds.into_iter().map(built).find(|path| path.exists()) else {
-        return Ok(AuditedGrid::refused(task.key(), "without code for the chip"));
+        return Ok(AuditedGrid::refused(
+            task.key(),
+            "without code for the chip",
+        ));
     };
     let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
     let session = Session::open(task.name, &fs::read(&path)?).map_err(to_error)?;
@@ -278,7 +279,10 @@ fn audit(
     let kernel = match kernel {
         // A launch of CUDA may be of an instance of a template that the source for GCN3 lacks.
         Err(_) if extent.is_gcn3 => {
-            return Ok(AuditedGrid::refused(task.key(), "without code for the chip"));
+            return Ok(AuditedGrid::refused(
+                task.key(),
+                "without code for the chip",
+            ));
         }
         found => found.map_err(to_error)?,
     };
@@ -342,7 +346,12 @@ fn audit(
         Err(why) => return Err(to_error(why)),
     };
     let factors = factors(task, &runs);
-    Ok(AuditedGrid::new(task.key(), kind(task, &launch, &found), factors, found))
+    Ok(AuditedGrid::new(
+        task.key(),
+        kind(task, &launch, &found),
+        factors,
+        found,
+    ))
 }
 
 /// Kind of a launch, for which the ratios of bounds and runs are collected.
@@ -388,4 +397,3 @@ fn factors(task: &Task<'_>, runs: &LaunchTimeRuns) -> Vec<Vec<String>> {
     };
     runs.runs.iter().map(of_run).collect()
 }
-

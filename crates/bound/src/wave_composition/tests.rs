@@ -46,8 +46,14 @@ fn own_services_are_in_the_path() {
     };
     assert_eq!(limit(shape(1, 1, 1, (1, 1)), true), 107);
     // Five waves on a compute unit: one more in the SIMD, four more beside it.
-    assert_eq!(limit(shape(1, 5, 1, (1, 1)), false), 100 + 100 + 400 + 400 + 7);
-    assert_eq!(limit(shape(1, 5, 1, (1, 1)), true), 100 + 100 + 500 + 400 + 7);
+    assert_eq!(
+        limit(shape(1, 5, 1, (1, 1)), false),
+        100 + 100 + 400 + 400 + 7
+    );
+    assert_eq!(
+        limit(shape(1, 5, 1, (1, 1)), true),
+        100 + 100 + 500 + 400 + 7
+    );
 }
 
 /// The waves of a group with barriers follow each other, and the services of all of them count.

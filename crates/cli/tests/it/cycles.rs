@@ -5,7 +5,13 @@ use serde_json::Value;
 use crate::support::{run, scratch};
 
 const TRANSPOSE: &str = "transpose.sm_61.cubin";
-const LAUNCH: [&str; 2] = ["--launch", "../launches/transpose.transpose.0.toml"];
+/// A warp of a launch that runs alone.
+const LAUNCH: [&str; 4] = [
+    "--launch",
+    "../launches/transpose.transpose.0.toml",
+    "--scope",
+    "warp",
+];
 
 fn json(arguments: &[&str]) -> (Option<i32>, Value) {
     let all = [
@@ -377,4 +383,68 @@ fn launches_have_bounds() {
     limited("soon").usage();
     let without = reason(&[TRANSPOSE, "--scope", "grid"]);
     assert!(without.contains("state one with --launch"), "{without}");
+}
+
+/// With a launch, the bound is that of the whole launch; bounds for any scheduler are greater.
+#[test]
+fn launches_are_bounded_as_a_whole() {
+    let launch = ["--launch", "../launches/transpose.transpose.1.toml"];
+    let of = |options: &[&str]| {
+        let machine = ["--machine", "gtx1080"];
+        let (code, report) = json(&[&[TRANSPOSE], &launch[..], &machine, options].concat());
+        assert_eq!(code, Some(0));
+        report["kernels"][0]["cycles"].clone()
+    };
+    let whole = of(&[]);
+    assert_eq!(whole, of(&["--scope", "grid"]));
+    let any = of(&["--schedulers", "any"]);
+    assert_eq!(any["schedulers"], "any");
+    assert!(any["bound"].as_u64() > whole["bound"].as_u64());
+    let lines = whole["lines"].as_array().expect("lines");
+    let sum: u64 = lines
+        .iter()
+        .filter_map(|line| line["cycles"].as_u64())
+        .sum();
+    assert!(sum > 0 && Some(sum) <= whole["bound"].as_u64(), "{sum}");
+    let text = text(&[&[TRANSPOSE], &launch[..]].concat());
+    assert!(text.contains("limited most by"), "{text}");
+}
+
+/// The launches of a set are bounded one after the other; those in streams are refused.
+#[test]
+fn launch_sets_have_bounds() {
+    let set = "../sets/gaussian.toml";
+    let bound = |set: &str, options: &[&str]| {
+        let cycles = ["bound", "gaussian.sm_61.cubin", "--launch", set];
+        let machine = ["--machine", "gtx1080"];
+        run(&[&cycles[..], &machine, options].concat())
+    };
+    let done = bound(set, &["--cost", "cycles", "--format", "json"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let report: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    let launches = report["launches"].as_array().expect("launches");
+    let sums = launches.iter().filter_map(|launch| launch["sum"].as_u64());
+    assert_eq!(Some(sums.sum::<u64>()), report["bound"].as_u64());
+    assert_eq!(launches.len(), 2);
+    for launch in launches {
+        // Later rounds are smaller.
+        let most = launch["bound"].as_u64().zip(launch["rounds"].as_u64());
+        assert!(launch["sum"].as_u64() <= most.map(|(bound, rounds)| bound * rounds));
+    }
+    let assumed = |id: &str| {
+        let all = report["assumptions"].as_array().expect("assumptions");
+        all.iter().any(|assumption| assumption["id"] == id)
+    };
+    assert!(
+        assumed("one-after-the-other") && assumed("clean-caches") && assumed("scheduler-class")
+    );
+    let over = bound(set, &["--cost", "cycles", "--limit", "1us"]);
+    assert_eq!(over.code, Some(1), "{}", over.stderr);
+    assert_eq!(
+        bound("../sets/bfs.toml", &["--cost", "cycles"]).code,
+        Some(3)
+    );
+    bound(set, &["--cost", "cycles", "--block", "32"]).usage();
+    let plain = run(&["bound", "gaussian.sm_61.cubin", "--launch", set]);
+    assert!(plain.stderr.contains("--cost cycles"), "{}", plain.stderr);
 }

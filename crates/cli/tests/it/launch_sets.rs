@@ -126,10 +126,17 @@ fn refusals() {
         is_one(&["--kernel", "gaussian_update"]),
         "../sets/gaussian.toml: --kernel is for one launch: a launch set names its kernels"
     );
-    for name in ["bound", "sandwich"] {
+    let hints = [
+        ("bound", "a launch set is bounded with --cost cycles"),
+        (
+            "sandwich",
+            "run, audit and bound --cost cycles take launch sets",
+        ),
+    ];
+    for (name, hint) in hints {
         assert_eq!(
             command(name, GAUSSIAN, &[]).refusal(),
-            "../sets/gaussian.toml: this is a launch set, not one launch; run and audit take launch sets"
+            format!("../sets/gaussian.toml: this is a launch set, not one launch; {hint}")
         );
     }
     let facts = scratch("set.facts", "");

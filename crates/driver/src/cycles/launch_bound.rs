@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::{Cycles, Diagnostic};
 use warpbound_analyse::access::AccessPattern;
+use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{
     BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
     StatedCounts, WarpBound, WaveSpread,
@@ -267,9 +267,8 @@ impl LaunchTime {
                 LaunchBound::of_waves(&self.shape, spread, &times, delays)
             }
         };
-        let bound = bound.ok_or_else(|| {
-            Diagnostic::new("the bound of the launch has more than 64 bits")
-        })?;
+        let bound = bound
+            .ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))?;
         let mut shares = Shares::new(inputs, &contention);
         shares.add_path(&mut time, &path, bound.term(LaunchTerm::Path));
         shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
@@ -547,15 +546,11 @@ fn resident_blocks(
             Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
         )
     };
-    resident_range(
-        machine,
-        (BlockResources::PARAMETERS, &is_step),
-        |machine| {
-            let sm = BlockResources::of_sm(machine);
-            let block = BlockResources::of_block(machine, threads, registers, shared);
-            blocks_on(sm, block)
-        },
-    )
+    resident_range(machine, (BlockResources::PARAMETERS, &is_step), |machine| {
+        let sm = BlockResources::of_sm(machine);
+        let block = BlockResources::of_block(machine, threads, registers, shared);
+        blocks_on(sm, block)
+    })
 }
 
 /// Returns the least and the greatest of a number of blocks over all values of some parameters of a machine: both ends of

@@ -61,7 +61,12 @@ fn audit(
     machine: GpuModel,
     caches: CacheState,
 ) -> LaunchTimeAudit {
-    audit_for(session, launch, (machine, caches), SchedulerClass::WorkConserving)
+    audit_for(
+        session,
+        launch,
+        (machine, caches),
+        SchedulerClass::WorkConserving,
+    )
 }
 
 /// Compares runs of one warp at a time, and others, with the bound for any scheduler.
@@ -222,9 +227,9 @@ fn compare_fixture(
         .with(Parameter::LaunchBlock, 0)
         .with(Parameter::InstructionAhead, 0)
         .with(Parameter::OccupancyQueue, 2);
-    let machine = slow
-        .iter()
-        .fold(machine, |machine, &(parameter, cycles)| machine.with(parameter, cycles));
+    let machine = slow.iter().fold(machine, |machine, &(parameter, cycles)| {
+        machine.with(parameter, cycles)
+    });
     let found = audit(&session, &launch, machine, CacheState::Warm);
     assert!(
         found.runs > 0 && found.exceeded.is_empty(),
@@ -249,7 +254,10 @@ fn lines_of_each_sm_count() {
 /// The first line of the code is lost when the next block of an SM starts.
 #[test]
 fn first_fetches_of_later_blocks_count() {
-    let slow = [(Parameter::InstructionL15Hit, 900), (Parameter::InstructionL2Hit, 950)];
+    let slow = [
+        (Parameter::InstructionL15Hit, 900),
+        (Parameter::InstructionL2Hit, 950),
+    ];
     compare_fixture("lines in one set", (200, 40960), 1, &slow);
 }
 
@@ -302,7 +310,11 @@ fn followed_warps_need_the_bound_for_any_scheduler() {
     let (followed, run) = any.worst.expect("it runs");
     assert!(run.contains("run-to-barrier"), "{run}");
     let conserving = audit(&session, &launch(text), machine(), CacheState::Warm);
-    assert!(followed > conserving.bound, "{followed} of {}", conserving.bound);
+    assert!(
+        followed > conserving.bound,
+        "{followed} of {}",
+        conserving.bound
+    );
 }
 
 /// Conflicts of 32 words in one bank hold up all other warps of the SM.

@@ -230,7 +230,10 @@ impl GridTotals {
             println!("no bound: {count} {reason}");
         }
         if violations > 0 || !problems.is_empty() {
-            bail!("{violations} runs exceeded their bound; {}", problems.join("; "));
+            bail!(
+                "{violations} runs exceeded their bound; {}",
+                problems.join("; ")
+            );
         }
         Ok(())
     }

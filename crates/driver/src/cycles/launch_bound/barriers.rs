@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_bound::BlockChain;
-use warpbound_isa::Program;
 use warpbound_ir::{BarrierArrival, Code, ControlEffect, Expr, Meaning, Op, OpIndex};
+use warpbound_isa::Program;
 
 use crate::KernelFlow;
 use crate::cycles::CycleInputs;

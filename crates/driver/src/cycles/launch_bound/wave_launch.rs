@@ -1,4 +1,4 @@
-//! Launches of waves: compute units, their SIMDs, and the groups that they hold (SOUNDNESS 20.7).
+//! Launches of waves: compute units, their SIMDs, and the groups that they hold (SOUNDNESS 20.9).
 
 use std::cell::Cell;
 
@@ -47,7 +47,8 @@ pub(super) fn machine_of(
         let of_simd = cu.warps / simds.max(1);
         let (most, part) = crowded.get();
         let own = (of_simd.min(groups), groups.max(1));
-        let is_more = u128::from(own.0) * u128::from(part.1) > u128::from(part.0) * u128::from(own.1);
+        let is_more =
+            u128::from(own.0) * u128::from(part.1) > u128::from(part.0) * u128::from(own.1);
         crowded.set((of_simd.max(most), if is_more { own } else { part }));
         groups
     };
@@ -87,11 +88,7 @@ pub(super) fn machine_of(
 
 /// Returns the times of which the bound of a launch of waves is composed: those of warps, whether windows are a part of the
 /// service of a compute unit, and the cycles of the end of the launch.
-pub(super) fn times_of<'a>(
-    times: &LaunchTimes<'a>,
-    windows_bind: bool,
-    end: u64,
-) -> WaveTimes<'a> {
+pub(super) fn times_of<'a>(times: &LaunchTimes<'a>, windows_bind: bool, end: u64) -> WaveTimes<'a> {
     WaveTimes {
         path: times.path,
         followed: times.followed,
@@ -118,7 +115,9 @@ const MOST_STEPS: u64 = 1 << 16;
 /// The range is too long.
 fn extreme_steps((least, most): (u64, u64), need: u64) -> Result<[u64; 2], Diagnostic> {
     if most.saturating_sub(least) > MOST_STEPS {
-        return Err(Diagnostic::new("the machine has too many steps of a resource"));
+        return Err(Diagnostic::new(
+            "the machine has too many steps of a resource",
+        ));
     }
     let in_steps = |step: &u64| need.div_ceil((*step).max(1)).saturating_mul((*step).max(1));
     let of_range = || least..=most.max(least);

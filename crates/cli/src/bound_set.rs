@@ -1,0 +1,46 @@
+//! `warpbound bound` with a launch set.
+
+use warpbound_base::Diagnostic;
+use warpbound_driver::{BoundOptions, LaunchSet, Library};
+use warpbound_report::to_json;
+
+use crate::arguments::{BoundArguments, Cost, Format};
+use crate::output::Output;
+use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
+
+/// Bounds a launch set in cycles; returns the exit code.
+pub(crate) fn bound_set(
+    library: &Library,
+    arguments: &BoundArguments,
+    (set, options): (&LaunchSet, &BoundOptions),
+) -> Result<u8, CommandError> {
+    if arguments.cost != Cost::Cycles {
+        let message = "this is a launch set, not one launch";
+        let refused = Diagnostic::new(message).in_file(set.file.as_str());
+        let hint = "a launch set is bounded with --cost cycles";
+        return Err(refused.hint(hint).into());
+    }
+    let kernel = arguments.kernel.as_deref();
+    let session = session_of_set(library, &arguments.input, kernel, set)?;
+    let out = Output::open(arguments.output.output.as_deref())?;
+    let report = session.bound_set(set, options)?;
+    let text = match arguments.format {
+        Format::Text => report.text(),
+        Format::Json => to_json(&report),
+    };
+    print(out, &text)?;
+    let Some(bound) = report.bound else {
+        return Ok(NO_BOUND);
+    };
+    let over = arguments.cycles.limit.and_then(|limit| {
+        let milliseconds = report.milliseconds?;
+        limit.exceeded_by(bound, milliseconds)
+    });
+    match over {
+        Some(why) => {
+            print_diagnostic(&why.in_file(set.file.as_str()));
+            Ok(VIOLATED)
+        }
+        None => Ok(0),
+    }
+}
