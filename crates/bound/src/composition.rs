@@ -165,8 +165,14 @@ impl LaunchBound {
         let sm = sm.checked_add(weights.ended.checked_mul(times.ended.0.into())?)?;
         let first = weights.first.checked_mul(times.first.0.into())?;
         let starts = weights.starts.checked_mul(times.apart.0.into())?;
-        let sum = [path, core, sm, gpu, first, starts];
-        let sum = sum
+        LaunchBound::of_terms([path, core, sm, gpu, first, starts], delays)
+    }
+
+    /// Adds the terms between that of the launch and that of refreshes, and these two. `None` if the sum has more than 64
+    /// bits.
+    pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
+        let [path, core, sm, gpu, first, starts] = terms;
+        let sum = terms
             .iter()
             .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
         let sum = sum.checked_add(delays.once)?;

@@ -36,6 +36,7 @@ mod simplex;
 mod solve;
 mod sparse;
 mod warp_bound;
+mod wave_composition;
 
 pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
@@ -43,6 +44,7 @@ pub use certificate::{
 pub use composition::{
     BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
 };
+pub use wave_composition::{WaveSpread, WaveTimes};
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use longest_path::{

@@ -15,6 +15,7 @@ use crate::outstanding::most_outstanding;
 use crate::potentials::Timing;
 use crate::rules::StepRules;
 use crate::step::Transfer;
+use crate::wave_contention::of_waves;
 
 /// Resource that warps share, or a quantity that decides how long they wait for one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -84,8 +85,9 @@ pub struct Contention {
 
 impl Contention {
     pub(crate) fn of(timing: &Timing<'_>, numbers: &MachineNumbers) -> Option<Contention> {
-        let StepRules::Warps(transfer) = &timing.transfer else {
-            return None;
+        let transfer = match &timing.transfer {
+            StepRules::Warps(transfer) => transfer,
+            StepRules::Waves(transfer) => return Some(of_waves(timing, transfer, numbers)),
         };
         let ops = (0..transfer.facts.len()).map(|at| {
             of_instruction(transfer, OpIndex(at as u32)).map(|own| u64::try_from(own).unwrap_or(0))

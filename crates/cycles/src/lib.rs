@@ -26,6 +26,7 @@ mod state;
 mod step;
 mod time;
 mod waits;
+mod wave_contention;
 mod wave_step;
 
 pub use account::{Term, TermCycles};

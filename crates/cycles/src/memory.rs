@@ -222,6 +222,15 @@ impl MemoryTimes {
         self
     }
 
+    /// Time by which atomic operations of other warps delay a read of the same line.
+    pub(crate) fn atomics_of_others(&self) -> i64 {
+        let others = self.others.as_ref();
+        match others.is_some_and(|others| others.atomics) {
+            true => self.atomic_latency,
+            false => 0,
+        }
+    }
+
     /// Longest time for which an access that waits for no server and no window is in flight: its sectors hold places in a
     /// window for at most as long, whatever else is in flight.
     pub(crate) fn in_flight(&self, direction: AccessDirection, space: &SpaceLimits) -> i64 {

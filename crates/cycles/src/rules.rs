@@ -89,7 +89,9 @@ impl<'a> StepRules<'a> {
         if let Some(until) = wait.arrival(vector) {
             account.wait(vector, until, Term::Fetch);
         }
-        if let StepRules::Waves(transfer) = self {
+        if let StepRules::Waves(transfer) = self
+            && (wait.waits || !transfer.is_among_others())
+        {
             transfer.miss_turn(vector, account);
         }
     }
@@ -120,6 +122,9 @@ impl<'a> StepRules<'a> {
     pub(crate) fn exit(&self, vector: &TimeVector) -> i64 {
         match self {
             StepRules::Warps(_) => vector.get(Part::LastIssue) + MILLI,
+            StepRules::Waves(transfer) if transfer.is_among_others() => {
+                vector.get(Part::LastIssue) + MILLI
+            }
             StepRules::Waves(transfer) => transfer.end(vector),
         }
     }

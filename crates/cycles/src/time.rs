@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::account::{Account, Term, TermCycles};
+use crate::code::TimedCode;
 use crate::contention::Contention;
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::numbers::{MILLI, MachineNumbers};
@@ -206,7 +207,13 @@ impl Timing<'_> {
     /// Cost of the start: what exceeds the vector of the first node.
     fn start_cost(&self, times: &[Option<NodeTimes>]) -> StepCost {
         // A wave starts at any time of a turn.
-        let milli = self.start_excess(times) + self.transfer.turn() - MILLI + self.first_fetch();
+        let late = match self.kernel.facts {
+            TimedCode::Warps(_) => 0,
+            // It starts in a turn after its group does, not in the same cycle.
+            TimedCode::Waves(_) => MILLI,
+        };
+        let missed = self.transfer.turn() - MILLI + late;
+        let milli = self.start_excess(times) + missed + self.first_fetch();
         let cycles = (milli + MILLI - 1).div_euclid(MILLI);
         let mut terms: TermCycles = [0; Term::ALL.len()];
         terms[Term::Issue as usize] = cycles * MILLI;

@@ -7,7 +7,7 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
-use warpbound_timing::UnitModel;
+use warpbound_timing::{UnitModel, WaveFacts};
 
 use crate::account::Term;
 use crate::code::TimedCode;
@@ -145,6 +145,12 @@ impl KernelWaits {
             }
         }
         let mut code = builder.code.first_misses(&builder.code_counted);
+        if let (TimedCode::Waves(_), Some(_)) = (kernel.facts, builder.leads) {
+            // A line that another wave has requested arrives at any time of a turn.
+            for (_, milli) in &mut code {
+                *milli += numbers.turn() - MILLI;
+            }
+        }
         code.extend(builder.prefetches(ahead.1, memory));
         let constants = builder.constants.first_misses(&builder.constants_counted);
         let mut once = once_costs(code, Term::Fetch);
@@ -686,8 +692,9 @@ pub(crate) struct Leads {
 
 impl Leads {
     pub(crate) fn of(kernel: &TimedKernel<'_>, numbers: &MachineNumbers) -> Leads {
-        let TimedCode::Warps(facts) = kernel.facts else {
-            return Leads::default();
+        let facts = match kernel.facts {
+            TimedCode::Warps(facts) => facts,
+            TimedCode::Waves(facts) => return Leads::of_waves(facts, numbers),
         };
         let (_, queue) = numbers.range(Parameter::OccupancyQueue);
         let mut atomics = kernel.accesses.values().filter(|access| {
@@ -730,6 +737,20 @@ impl Leads {
             code,
             constants: code.max(loads.max().unwrap_or(0)),
             accesses: longest(ExecUnit::Lsu),
+        }
+    }
+}
+
+impl Leads {
+    /// Leads of waves of GCN3: units have no queues, so only lines of code are requested ahead.
+    fn of_waves(facts: &[WaveFacts], numbers: &MachineNumbers) -> Leads {
+        let code = match facts.iter().any(|facts| facts.arrives) {
+            true => numbers.milli(Parameter::BarrierLatency).max(MILLI),
+            false => 0,
+        };
+        Leads {
+            code,
+            ..Leads::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use warpbound_machine::Parameter;
 use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::account::{Account, Term};
-use crate::kernel::{ScalarLimits, TimedKernel, WaveSplits};
+use crate::kernel::{OtherWarps, ScalarLimits, TimedKernel, WaveSplits};
 use crate::memory::{
     AccessDirection, AccessLimits, AccessTimes, AccessWaits, MemoryTimes, SpaceLimits, floor,
 };
@@ -31,6 +31,8 @@ pub(crate) struct WaveTransfer<'a> {
     pub(crate) accesses: &'a BTreeMap<OpIndex, AccessLimits>,
     pub(crate) scalar_loads: &'a BTreeMap<OpIndex, ScalarLimits>,
     splits: Option<&'a WaveSplits>,
+    /// Whether other waves run beside it.
+    among_others: bool,
     pub(crate) layout: Layout,
     pub(crate) memory: MemoryTimes,
     most_sectors: [u32; 2],
@@ -142,7 +144,12 @@ impl<'a> WaveTransfer<'a> {
         kernel: &'a TimedKernel<'a>,
         numbers: &MachineNumbers,
     ) -> WaveTransfer<'a> {
-        let memory = MemoryTimes::new(numbers);
+        let mut memory = MemoryTimes::new(numbers);
+        let among_others = kernel.others != OtherWarps::Absent;
+        if among_others {
+            // A unit takes an access when all requests of the one before have begun: no access is simulated ahead.
+            memory = memory.among_others(kernel.accesses, 0);
+        }
         let most_sectors = most_sectors(kernel.accesses);
         // One more than any s_waitcnt leaves outstanding.
         let waits = facts.iter().filter_map(|facts| facts.waits);
@@ -168,12 +175,18 @@ impl<'a> WaveTransfer<'a> {
             accesses: kernel.accesses,
             scalar_loads: kernel.scalar_loads,
             splits: kernel.splits,
+            among_others,
             layout,
             memory,
             most_sectors,
             times: WaveTimes::new(numbers),
             registers,
         }
+    }
+
+    /// Whether other waves run beside the wave.
+    pub(crate) fn is_among_others(&self) -> bool {
+        self.among_others
     }
 
     pub(crate) fn turn(&self) -> i64 {
@@ -200,10 +213,10 @@ impl<'a> WaveTransfer<'a> {
         account.wait(vector, until, Term::Issue);
     }
 
-    /// Delays the next instruction by a turn, less a cycle: siblings delay a wave by any number of cycles, and it misses its
-    /// turn. Instructions that wait for the issues before them only are delayed by whole turns.
+    /// Delays the next instruction by a turn, less a cycle: siblings and other waves delay a wave by any number of cycles, and
+    /// it misses its turn. Instructions that wait for the issues before them only are delayed by whole turns.
     pub(crate) fn miss_turn(&self, vector: &mut TimeVector, account: &mut Account<'_>) {
-        if self.splits.is_some() {
+        if self.splits.is_some() || self.among_others {
             let until = vector.get(Part::Ready) + self.times.turn - MILLI;
             account.wait(vector, until, Term::Issue);
         }
@@ -281,6 +294,10 @@ impl<'a> WaveTransfer<'a> {
             let release = now + self.times.barrier.max(MILLI);
             account.wait(vector, release, Term::Synchronisation);
             vector.raise(Part::Requested, release);
+            // The wave that arrives last may be of another SIMD.
+            if self.among_others {
+                self.miss_turn(vector, account);
+            }
         }
         self.align(vector, account);
         vector.settle_registers(&self.layout);
@@ -400,7 +417,14 @@ impl<'a> WaveTransfer<'a> {
             if limits.stores {
                 latency = latency.max(self.memory.l2_hit());
             }
+            // A read waits for the atomic operations of others on its line.
+            latency += self.memory.atomics_of_others();
             done = floor(served) + latency;
+            if !limits.stores {
+                // A read waits for the atomic operations of its wave on its line as well.
+                let beyond = times.scalar_hit + times.scalar_beyond - self.memory.l2_hit();
+                done = done.max(vector.get(Part::Atomic) + beyond);
+            }
             if limits.stores {
                 vector.raise(Part::Stored, done);
             }
@@ -469,6 +493,16 @@ impl<'a> WaveTransfer<'a> {
             vector.raise(part, served);
         }
         times
+    }
+
+    /// Most sectors of an access: of loads, or of stores.
+    pub(crate) fn most_sectors(&self, stores: bool) -> u32 {
+        self.most_sectors[usize::from(stores)]
+    }
+
+    /// Whether accesses to LDS may wait for others.
+    pub(crate) fn has_conflicts(&self) -> bool {
+        self.times.lds_conflict > 0
     }
 
     /// Time for which some further passes over a bank take LDS.
@@ -554,7 +588,11 @@ impl<'a> WaveTransfer<'a> {
         if self.times.ends_with_stores {
             end = end.max(vector.get(Part::Stored));
         }
-        end + self.times.end
+        match self.among_others {
+            // The end of a launch comes once, not after each of its waves.
+            true => end,
+            false => end + self.times.end,
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) const MACHINES: [(&str, &str); 4] = [
 ];
 
 /// Machines of waves.
-const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "gfx803")];
+pub(crate) const WAVE_MACHINES: [(&str, &str); 2] = [("gem5-apu", "gfx803"), ("r9-nano", "gfx803")];
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);

@@ -21,7 +21,7 @@ use warpbound_driver::{
 };
 use warpbound_launch::LaunchFile;
 
-use crate::audit_cycles::{MACHINES, launches};
+use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
 use crate::repository::Repository;
 
 mod totals;
@@ -39,6 +39,9 @@ const POLICIES: [SchedulerPolicy; 8] = [
     SchedulerPolicy::Random(2),
     SchedulerPolicy::RunToBarrier,
 ];
+
+/// Policies of waves.
+const WAVE_POLICIES: [SchedulerPolicy; 2] = [SchedulerPolicy::Lrr, SchedulerPolicy::Oldest];
 
 /// Threads of a block, where they are not those of the launch.
 const THREADS: [u32; 5] = [1, 3, 5, 33, 993];
@@ -66,14 +69,16 @@ struct Extent {
     part: (usize, usize),
     /// Time after which no launch is begun.
     limit: Option<Duration>,
+    /// Whether kernels for GCN3 are audited.
+    is_gcn3: bool,
 }
 
 pub(crate) const HELP: &str = "\
 cargo xtask audit-kernels --cycles --grids [--runs N] [--sms N] [--contents N] [--shapes N] [--seed N]
-    [--part N --of N] [--journal FILE] [--minutes N] [NAME...]
+    [--part N --of N] [--journal FILE] [--minutes N] [--gfx803] [NAME...]
 
 Compares timed runs of whole launches with their bounds: N runs of each launch on four machines, N numbers of SMs each,
-N contents of the buffers, and N other numbers of blocks and threads.
+N contents of the buffers, and N other numbers of blocks and threads. With --gfx803 those of waves on two machines.
 ";
 
 /// Launch on a machine with a number of SMs.
@@ -86,6 +91,15 @@ struct Task<'a> {
     content: u64,
     /// Whether blocks and threads are drawn.
     is_reshaped: bool,
+    is_gcn3: bool,
+}
+
+/// Parameter that is the number of SMs, or of compute units.
+fn units_of(is_gcn3: bool) -> Parameter {
+    match is_gcn3 {
+        true => Parameter::CuCount,
+        false => Parameter::SmCount,
+    }
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -97,6 +111,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         seed: 1,
         part: (0, 1),
         limit: None,
+        is_gcn3: false,
     };
     let mut journal: Option<PathBuf> = None;
     let mut names: Vec<&str> = Vec::new();
@@ -110,6 +125,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
         match argument.as_str() {
+            "--gfx803" => extent.is_gcn3 = true,
             "--runs" => extent.runs = number()?,
             "--sms" => extent.sms = number()?,
             "--contents" => extent.contents = number()?.max(1),
@@ -122,7 +138,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => names.push(name),
         }
     }
-    let launches = launches(repository, repository.cuda_launches()?, &names)?;
+    let files = match extent.is_gcn3 {
+        true => repository.gcn3_launches()?,
+        false => repository.cuda_launches()?,
+    };
+    let launches = launches(repository, files, &names)?;
     let tasks = tasks(&launches, extent)?;
     let total = GridTotals::open(journal.as_deref(), extent.seed, tasks.len())?;
     let done: BTreeSet<String> = total.done().collect();
@@ -160,8 +180,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
 fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Vec<Task<'_>>> {
     let mut tasks = Vec::new();
     let (first, step) = extent.part;
+    let machines: &[(&str, &'static str)] = match extent.is_gcn3 {
+        true => &WAVE_MACHINES,
+        false => &MACHINES,
+    };
+    let count = units_of(extent.is_gcn3);
     for (number, (name, launch)) in launches.iter().enumerate().skip(first).step_by(step) {
-        for (machine, &(model, chip)) in MACHINES.iter().enumerate() {
+        for (machine, &(model, chip)) in machines.iter().enumerate() {
             let model = GpuModel::built_in(model).map_err(|d| anyhow::anyhow!("{d}"))?;
             for nth in 0..extent.sms {
                 let seed = extent.seed + nth + 100 * (machine as u64 + 10 * number as u64);
@@ -169,7 +194,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                 let sms = SMS[random.usize(..SMS.len())];
                 let machine = match nth {
                     0 => model.clone(),
-                    _ => model.clone().with(Parameter::SmCount, sms),
+                    _ => model.clone().with(count, sms),
                 };
                 let variants = (0..extent.contents).map(|content| (content, false));
                 let variants = variants.chain((1..=extent.shapes).map(|shape| (shape, true)));
@@ -181,6 +206,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                     seed: seed + 1_000_000 * content,
                     content,
                     is_reshaped,
+                    is_gcn3: extent.is_gcn3,
                 }));
             }
         }
@@ -191,7 +217,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
 impl Task<'_> {
     /// Number of SMs.
     fn sms(&self) -> u64 {
-        self.machine.range(Parameter::SmCount).least
+        self.machine.range(units_of(self.is_gcn3)).least
     }
 
     /// Name in the journal and in lines.
@@ -233,13 +259,15 @@ impl Task<'_> {
 
 fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Result<AuditedGrid> {
     let source = task.name.split('.').next().unwrap_or_default();
-    let builds = [task.chip.to_string(), format!("nvrtc11.{}", task.chip)];
-    let cubin = |build| {
-        repository
-            .built_kernels()
-            .join(format!("{source}.{build}.cubin"))
+    let builds = match extent.is_gcn3 {
+        true => vec![format!("{}.co", task.chip)],
+        false => vec![
+            format!("{}.cubin", task.chip),
+            format!("nvrtc11.{}.cubin", task.chip),
+        ],
     };
-    let Some(path) = builds.map(cubin).into_iter().find(|path| path.exists()) else {
+    let built = |build| repository.built_kernels().join(format!("{source}.{build}"));
+    let Some(path) = builds.into_iter().map(built).find(|path| path.exists()) else {
         return Ok(AuditedGrid::refused(
             task.key(),
             "without code for the chip",
@@ -248,9 +276,17 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
     let to_error = |diagnostic: Diagnostic| anyhow::anyhow!("{diagnostic}");
     let session = Session::open(task.name, &fs::read(&path)?).map_err(to_error)?;
     let kernel = session.launched_kernel(None, task.launch.kernel.as_deref());
-    let prepared = session
-        .prepare(kernel.map_err(to_error)?)
-        .map_err(to_error)?;
+    let kernel = match kernel {
+        // A launch of CUDA may be of an instance of a template that the source for GCN3 lacks.
+        Err(_) if extent.is_gcn3 => {
+            return Ok(AuditedGrid::refused(
+                task.key(),
+                "without code for the chip",
+            ));
+        }
+        found => found.map_err(to_error)?,
+    };
+    let prepared = session.prepare(kernel).map_err(to_error)?;
     let (launch, order) = task.launch();
     let options = BoundOptions {
         block: Some(launch.block),
@@ -262,14 +298,16 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
     };
     let mut random = fastrand::Rng::with_seed(task.seed);
     let schedulers = match random.u32(..5) {
-        0 => SchedulerClass::Any,
+        0 if !extent.is_gcn3 => SchedulerClass::Any,
         _ => SchedulerClass::WorkConserving,
     };
     let policies = match schedulers {
+        _ if extent.is_gcn3 => &WAVE_POLICIES[..],
         SchedulerClass::Any => &POLICIES[..],
         SchedulerClass::WorkConserving => &POLICIES[..POLICIES.len() - 1],
     };
     let first = match schedulers {
+        _ if extent.is_gcn3 => SchedulerPolicy::Lrr,
         SchedulerClass::Any => SchedulerPolicy::RunToBarrier,
         SchedulerClass::WorkConserving => SchedulerPolicy::Gto,
     };

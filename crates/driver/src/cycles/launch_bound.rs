@@ -7,7 +7,7 @@ use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{
     BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
-    StatedCounts, WarpBound,
+    StatedCounts, WarpBound, WaveSpread,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
@@ -15,7 +15,7 @@ use warpbound_cycles::{
 };
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
-use warpbound_machine::{BlockResources, GpuModel, Parameter, Selection};
+use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
 use warpbound_simt::counts::{CountSystem, RowFamily};
 
 use super::bound::{delays, solve};
@@ -27,6 +27,7 @@ use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
 mod shares;
+mod wave_launch;
 
 use shares::Shares;
 
@@ -57,6 +58,8 @@ pub struct LaunchTime {
     shape: LaunchShape,
     chain: BlockChain,
     schedulers: SchedulerClass,
+    /// Spread of waves over SIMDs; `None` for warps.
+    spread: Option<WaveSpread>,
     unknown_addresses: usize,
 }
 
@@ -74,31 +77,31 @@ impl LaunchTime {
         extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
         let LaunchExtent { scope, schedulers } = extent;
-        let Program::Nvidia(_) = prepared.program else {
+        if let Program::Mini(_) = prepared.program {
             return Err(Diagnostic::new(
-                "bounds of launches in cycles are for code of NVIDIA's GPUs",
+                "mini-SIMT programs have blocks in cycles, no launches",
             ));
-        };
+        }
         let Some(file) = options.launches.only_file() else {
             let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
             return Err(why.hint("state one with --launch"));
         };
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
-        let shape = shape(prepared, &launch, &cycles.machine, scope)?;
-        let slots = numbers.range(Parameter::SmWarps);
-        if slots.0 != slots.1 {
+        let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
+        if machine.spread.is_some() && schedulers == SchedulerClass::Any {
             return Err(Diagnostic::new(
-                "bounds of launches are for machines whose sm.warps is one number",
+                "waves are scheduled by no policy but those that issue whenever a wave is ready",
             ));
         }
+        let shape = shape(&launch, &numbers, &machine, scope);
         let residents = ResidentWarps {
             sms: match scope {
-                TimeScope::Grid => numbers.range(Parameter::SmCount).1.min(shape.blocks),
+                TimeScope::Grid => machine.sms.1.min(shape.blocks),
                 TimeScope::Warp | TimeScope::Block | TimeScope::Sm => 1,
             },
             slots: shape.resident.1.saturating_mul(shape.warps),
-            stride: slots.1,
+            stride: machine.stride,
         };
         let classes = match memory_units(&prepared.program) {
             Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
@@ -135,6 +138,7 @@ impl LaunchTime {
             shape,
             chain,
             schedulers,
+            spread: machine.spread,
             unknown_addresses: unknown.count(),
         })
     }
@@ -226,8 +230,8 @@ impl LaunchTime {
             };
             program.greatest(of_node, 0)
         };
-        let sm = match is_alone {
-            true => service(Service::Sm)?,
+        let (sm, windows_bind) = match is_alone {
+            true => (service(Service::Sm)?, false),
             false => program.sm(&contention)?,
         };
         let core = service(Service::Core)?;
@@ -247,8 +251,22 @@ impl LaunchTime {
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
-        let delays = delays(inputs, &self.numbers)?;
-        let bound = LaunchBound::compose(&self.shape, &times, Delays { once: 0, ..delays });
+        let delays = Delays {
+            once: 0,
+            ..delays(inputs, &self.numbers)?
+        };
+        let bound = match self.spread {
+            None => LaunchBound::compose(&self.shape, &times, delays),
+            Some(spread) => {
+                let end = match is_alone {
+                    // The path of a wave alone has it.
+                    true => 0,
+                    false => self.numbers.slow(Parameter::LaunchEnd),
+                };
+                let times = wave_launch::times_of(&times, windows_bind, end);
+                LaunchBound::of_waves(&self.shape, spread, &times, delays)
+            }
+        };
         let bound = bound
             .ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))?;
         let mut shares = Shares::new(inputs, &contention);
@@ -354,9 +372,9 @@ impl ServiceProgram<'_> {
         })
     }
 
-    /// Greatest service of a warp by what the warps of an SM share. A window of requests that holds all of the SM's
-    /// launch delays none.
-    fn sm(&self, contention: &Contention) -> Result<WarpBound<Cycles>, Diagnostic> {
+    /// Greatest service of a warp by what the warps of an SM share, and whether windows of requests are a part of it. A window
+    /// that holds all of the SM's launch delays none.
+    fn sm(&self, contention: &Contention) -> Result<(WarpBound<Cycles>, bool), Diagnostic> {
         let shape = &self.launch.shape;
         let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
         let resident = match at_once {
@@ -394,7 +412,8 @@ impl ServiceProgram<'_> {
                 .map(|&(held, places)| services[held as usize].div_ceil(places));
             whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
         };
-        self.greatest(of_node, whole_cycles(contention.warp_end))
+        let found = self.greatest(of_node, whole_cycles(contention.warp_end))?;
+        Ok((found, !windows.is_empty()))
     }
 }
 
@@ -424,33 +443,21 @@ fn rows_of_chain(counts: &CountSystem) -> CountSystem {
 
 /// Returns the shape of a launch on every machine within the ranges.
 fn shape(
-    prepared: &Prepared<'_>,
     launch: &Launch,
-    machine: &GpuModel,
+    numbers: &MachineNumbers,
+    machine: &LaunchMachine,
     scope: TimeScope,
-) -> Result<LaunchShape, Diagnostic> {
-    let numbers = MachineNumbers::of_ranges(machine)?;
-    let product = |size: [u32; 3]| {
-        let sizes = size.iter().map(|&n| u64::from(n));
-        sizes.fold(1u64, u64::saturating_mul).max(1)
-    };
-    let threads = product(launch.block);
-    let needs = (
-        threads,
-        prepared.kernel.registers.into(),
-        launch.shared.into(),
-    );
-    let resident = resident_blocks(machine, needs)?;
-    let sms = numbers.range(Parameter::SmCount).0.max(1);
+) -> LaunchShape {
+    let resident = machine.resident;
     let shape = LaunchShape {
         blocks: product(launch.grid),
-        warps: threads.div_ceil(lanes(&numbers)),
-        sms,
-        most_sms: numbers.range(Parameter::SmCount).1.max(1),
+        warps: product(launch.block).div_ceil(lanes(numbers)),
+        sms: machine.sms.0.max(1),
+        most_sms: machine.sms.1.max(1),
         resident,
-        sub_partitions: numbers.range(Parameter::SmSchedulers).0.max(1),
+        sub_partitions: machine.parts.max(1),
     };
-    Ok(match scope {
+    match scope {
         TimeScope::Grid => shape,
         TimeScope::Warp | TimeScope::Block => LaunchShape {
             blocks: 1,
@@ -465,7 +472,59 @@ fn shape(
             resident: (resident.1, resident.1),
             ..shape
         },
-    })
+    }
+}
+
+/// Number of threads or blocks of a size.
+fn product(size: [u32; 3]) -> u64 {
+    let sizes = size.iter().map(|&n| u64::from(n));
+    sizes.fold(1u64, u64::saturating_mul).max(1)
+}
+
+/// Machine as far as the shape of a launch depends on it.
+struct LaunchMachine {
+    /// SMs, or compute units, at least and at most.
+    sms: (u64, u64),
+    /// Sub-partitions of an SM at least.
+    parts: u64,
+    /// Blocks that an SM holds at least and at most.
+    resident: (u64, u64),
+    /// Distance of the local memories of two SMs, in warps.
+    stride: u64,
+    /// Spread of waves over SIMDs; `None` for warps.
+    spread: Option<WaveSpread>,
+}
+
+impl LaunchMachine {
+    fn new(
+        prepared: &Prepared<'_>,
+        launch: &Launch,
+        numbers: &MachineNumbers,
+        cycles: &CycleOptions,
+    ) -> Result<LaunchMachine, Diagnostic> {
+        if let Program::Amd(_) = prepared.program {
+            return wave_launch::machine_of(prepared, launch, numbers, cycles);
+        }
+        let needs = (
+            product(launch.block),
+            prepared.kernel.registers.into(),
+            launch.shared.into(),
+        );
+        let resident = resident_blocks(&cycles.machine, needs)?;
+        let slots = numbers.range(Parameter::SmWarps);
+        if slots.0 != slots.1 {
+            return Err(Diagnostic::new(
+                "bounds of launches are for machines whose sm.warps is one number",
+            ));
+        }
+        Ok(LaunchMachine {
+            sms: numbers.range(Parameter::SmCount),
+            parts: numbers.range(Parameter::SmSchedulers).0,
+            resident,
+            stride: slots.1,
+            spread: None,
+        })
+    }
 }
 
 /// Most combinations of values of a machine for which the number of resident blocks is computed.
@@ -480,18 +539,38 @@ fn resident_blocks(
     machine: &GpuModel,
     (threads, registers, shared): (u64, u64, u64),
 ) -> Result<(u64, u64), Diagnostic> {
+    // Fewer blocks fit on an SM with less of a resource; steps act both ways.
+    let is_step = |parameter| {
+        matches!(
+            parameter,
+            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
+        )
+    };
+    resident_range(machine, (BlockResources::PARAMETERS, &is_step), |machine| {
+        let sm = BlockResources::of_sm(machine);
+        let block = BlockResources::of_block(machine, threads, registers, shared);
+        blocks_on(sm, block)
+    })
+}
+
+/// Returns the least and the greatest of a number of blocks over all values of some parameters of a machine: both ends of
+/// those in which it is monotone, and each value of the others.
+///
+/// # Errors
+///
+/// The number is 0 for some values, or there are too many values.
+fn resident_range(
+    machine: &GpuModel,
+    (parameters, is_step): (&[Parameter], &dyn Fn(Parameter) -> bool),
+    blocks_of: impl Fn(&MachineConfig) -> u64,
+) -> Result<(u64, u64), Diagnostic> {
     let mut machines = vec![machine.select(Selection::Typical)];
-    for &parameter in BlockResources::PARAMETERS {
+    for &parameter in parameters {
         let range = machine.range(parameter);
         if range.least == range.most {
             continue;
         }
-        // Fewer blocks fit on an SM with less of a resource; steps act both ways.
-        let is_step = matches!(
-            parameter,
-            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
-        );
-        let values: Vec<u64> = match is_step {
+        let values: Vec<u64> = match is_step(parameter) {
             true => (range.least..=range.most).take(MOST_MACHINES + 1).collect(),
             false => vec![range.least, range.most],
         };
@@ -510,9 +589,7 @@ fn resident_blocks(
     }
     let mut range: Option<(u64, u64)> = None;
     for machine in &machines {
-        let sm = BlockResources::of_sm(machine);
-        let block = BlockResources::of_block(machine, threads, registers, shared);
-        let blocks = blocks_on(sm, block);
+        let blocks = blocks_of(machine);
         if blocks == 0 {
             return Err(Diagnostic::new("a block of the launch fits on no SM"));
         }

@@ -30,6 +30,7 @@ use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
 pub(crate) use observe::ObservedLaunch;
+pub(crate) use setup::registers as wave_registers;
 use setup::TimedSetup;
 pub use splitting::{SplitMarks, SplitOptions};
 

@@ -63,6 +63,7 @@ mod typed_instructions;
 mod warp_hybrid;
 mod wave_access_classes;
 mod wave_bounds;
+mod wave_launch_bounds;
 mod wave_rules;
 mod wave_splits;
 mod words;

@@ -157,3 +157,40 @@ fn conflicts_by_byte_are_found() {
         }
     });
 }
+
+/// Programs whose time is known to the cycle: a wave begins in the first turn of its SIMD after the start of its group.
+#[test]
+fn least_programs_keep_their_bounds() {
+    // s_nop 0.
+    for nops in [0, 1, 5] {
+        let mut code = vec![0xbf80_0000; nops];
+        code.push(ENDPGM);
+        let program = WaveProgram {
+            seed: 0,
+            code,
+            loops: Vec::new(),
+            threads: 64,
+        };
+        for name in WAVE_MACHINES {
+            let machine = GpuModel::built_in(name).expect("it comes with the tool");
+            let session = program.session();
+            let subject = CycleSubject {
+                session: &session,
+                kernel: KERNEL,
+                launches: vec![program.launch(0)],
+                loops: Vec::new(),
+                machine: &machine,
+                caches: CacheState::Warm,
+                splitting: SplitOptions::default(),
+            };
+            let setups: Vec<RunSetup> = starts(CacheState::Warm)
+                .iter()
+                .flat_map(|&start| RunSetup::selections(&machine, start, &[1]))
+                .collect();
+            let found = subject.compare(&machine, &setups, &|_| {});
+            let found = found.expect("a program with a bound");
+            let text = format!("{nops} on {name}: {:?}", found.violations);
+            assert!(found.violations.is_empty(), "{text}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_bound::BlockChain;
 use warpbound_ir::{BarrierArrival, Code, ControlEffect, Expr, Meaning, Op, OpIndex};
+use warpbound_isa::Program;
 
 use crate::KernelFlow;
 use crate::cycles::CycleInputs;
@@ -30,6 +31,9 @@ pub(super) fn chain(
         .collect();
     if barriers.is_empty() {
         return BlockChain::OneWarp;
+    }
+    if let Program::Amd(_) = prepared.program {
+        return BlockChain::AllWarps;
     }
     match are_aligned(&prepared.code, flow, inputs, &barriers) {
         true => BlockChain::Aligned,

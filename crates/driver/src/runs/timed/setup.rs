@@ -289,7 +289,7 @@ pub(super) fn check_family(
 }
 
 /// Returns the vector and scalar registers that are allocated to a wave.
-fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
+pub(crate) fn registers(prepared: &Prepared<'_>) -> [u32; 2] {
     let stated = prepared.kernel.code_object.as_ref();
     let descriptor = stated.map(|facts| &facts.descriptor);
     let numbers = |facts: &GcnDescriptor| [facts.vector_registers(), facts.scalar_registers()];
