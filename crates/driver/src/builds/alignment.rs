@@ -59,16 +59,35 @@ fn same_names(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
     anchors
 }
 
+/// Line as it is compared.
+struct LineKey {
+    classes: usize,
+    name: usize,
+    certainty: u32,
+}
+
 /// Returns a longest common subsequence by the classes of instructions; lines that also have the same name count more.
 fn common_subsequence(old: &[LineFigures], new: &[LineFigures]) -> Vec<(usize, usize)> {
-    let weight = |old: &LineFigures, new: &LineFigures| match old.classes == new.classes {
-        false => 0_u32,
-        // Lines with many instructions are recognised with more certainty.
-        true => {
-            let many = u32::try_from(old.classes.len().min(8)).unwrap_or(8);
-            many * 2 + u32::from(old.line == new.line)
+    // Lines are compared often, so each list of classes and each name gets a number.
+    let mut classes: BTreeMap<&[String], usize> = BTreeMap::new();
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut old_keys, mut new_keys) = (Vec::new(), Vec::new());
+    for (lines, keys) in [(old, &mut old_keys), (new, &mut new_keys)] {
+        for line in lines {
+            let (next_class, next_name) = (classes.len(), names.len());
+            keys.push(LineKey {
+                classes: *classes.entry(&line.classes).or_insert(next_class),
+                name: *names.entry(&line.line).or_insert(next_name),
+                // Lines with many instructions are recognised with more certainty.
+                certainty: u32::try_from(line.classes.len().min(8)).unwrap_or(8) * 2,
+            });
         }
+    }
+    let weight = |old: &LineKey, new: &LineKey| match old.classes == new.classes {
+        false => 0_u32,
+        true => old.certainty + u32::from(old.name == new.name),
     };
+    let (old, new) = (old_keys.as_slice(), new_keys.as_slice());
     let width = new.len() + 1;
     let mut table = vec![0_u32; (old.len() + 1) * width];
     let best = |table: &[u32], i: usize, j: usize| table.get(i * width + j).copied().unwrap_or(0);
@@ -189,5 +208,79 @@ impl AlignedLoops {
         self.gained
             .retain(|at| pairs.iter().all(|(_, new, _)| new != at));
         self.pairs.extend(pairs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines with a class for each letter.
+    fn lines(all: &[(&str, &str)]) -> Vec<LineFigures> {
+        let line = |(name, classes): &(&str, &str)| LineFigures {
+            line: (*name).to_owned(),
+            classes: classes.chars().map(String::from).collect(),
+            instructions: 0,
+            local_accesses: 0,
+        };
+        all.iter().map(line).collect()
+    }
+
+    #[test]
+    fn lines_are_recognised_after_they_moved() {
+        let old = lines(&[("a:1", "lla"), ("a:2", "am"), ("a:3", "s")]);
+        // Two lines more at the head, one changed, one new.
+        let new = lines(&[("b:3", "lla"), ("b:4", "amm"), ("b:5", "s"), ("b:6", "x")]);
+        let rows = align_lines(&old, &new);
+        let expected = [
+            (Some(0), Some(0)),
+            (Some(1), Some(1)),
+            (Some(2), Some(2)),
+            (None, Some(3)),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(align_lines(&[], &new).len(), 4);
+        assert_eq!(align_lines(&old, &[]).len(), 3);
+        assert_eq!(
+            align_lines(&old, &old),
+            [0, 1, 2].map(|at| (Some(at), Some(at)))
+        );
+    }
+
+    /// Each line of both builds is in one row, in any case.
+    #[test]
+    fn no_line_is_lost() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..300 {
+            let mut draw = || -> Vec<(String, String)> {
+                let count = random.usize(0..9);
+                let one = |at: usize| {
+                    let classes = ["a", "b", "ab", "c"];
+                    let class = classes.get(random.usize(0..4)).copied().unwrap_or("a");
+                    (format!("f:{at}"), class.to_owned())
+                };
+                (0..count).map(one).collect()
+            };
+            let (old, new) = (draw(), draw());
+            let of = |all: &[(String, String)]| {
+                let all: Vec<(&str, &str)> = all
+                    .iter()
+                    .map(|(name, class)| (name.as_str(), class.as_str()))
+                    .collect();
+                lines(&all)
+            };
+            for rows in [
+                align_lines(&of(&old), &of(&new)),
+                align_lines(&of(&new), &of(&old))
+                    .into_iter()
+                    .map(|(a, b)| (b, a))
+                    .collect(),
+            ] {
+                let olds: Vec<usize> = rows.iter().filter_map(|(old, _)| *old).collect();
+                let news: Vec<usize> = rows.iter().filter_map(|(_, new)| *new).collect();
+                assert_eq!(olds, (0..old.len()).collect::<Vec<_>>());
+                assert_eq!(news, (0..new.len()).collect::<Vec<_>>());
+            }
+        }
     }
 }

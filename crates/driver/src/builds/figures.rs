@@ -76,7 +76,7 @@ pub struct FigurePlaces {
 /// Figures of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelFigures {
-    /// Instructions by class.
+    /// Instructions by class; empty without a comparison.
     pub mix: BTreeMap<String, u64>,
     /// Instructions that load or store local memory: spilled registers, and variables without a register.
     pub local_accesses: u64,
@@ -84,7 +84,7 @@ pub struct KernelFigures {
     pub bound: KernelBound,
     /// Loops in order of address; empty if the control flow is not known.
     pub loops: Vec<LoopFigures>,
-    /// Source lines, ascending.
+    /// Source lines, ascending; empty without a comparison.
     pub lines: Vec<LineFigures>,
     /// Accesses to memory, with their classes.
     pub accesses: Vec<ReportedAccess>,
@@ -141,11 +141,15 @@ impl Session {
             prepared: &prepared,
             bound: &bound,
         };
+        let (mut mix, mut lines) = (BTreeMap::new(), Vec::new());
+        if extent == FigureExtent::All {
+            (mix, lines) = (builder.mix(), builder.lines());
+        }
         Ok(KernelFigures {
-            mix: builder.mix(),
+            mix,
             local_accesses: builder.accesses_of(MemorySpace::Local).count() as u64,
             loops,
-            lines: builder.lines(),
+            lines,
             places: builder.places(),
             accesses,
             divergence,

@@ -276,6 +276,19 @@ fn surroundings(kernel: &Kernel, module: u64) -> u64 {
     add(format!(
         "{entry} {params:?} {block:?} {required:?} {threads:?}"
     ));
+    let stacks = (
+        kernel.frame_size,
+        kernel.min_stack_size,
+        kernel.max_stack_size,
+    );
+    let arguments = kernel
+        .code_object
+        .as_ref()
+        .map(|object| (&object.args, object.kernarg_size));
+    add(format!(
+        "{stacks:?} {:?} {arguments:?}",
+        kernel.crs_stack_size
+    ));
     for function in &*kernel.functions {
         let (start, size, frame) = (function.start, function.size, function.frame_size);
         add(format!("function {start} {size} {frame:?}"));

@@ -178,3 +178,119 @@ fn bare_name(name: &str) -> String {
     }
     name_without_hashes(out.trim())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use warpbound_load::Isa;
+
+    use super::*;
+    use crate::builds::KernelResources;
+
+    /// Kernel with a name and a code; its position is of no account.
+    fn kernel(name: &str, code: &str) -> BuildKernel {
+        BuildKernel {
+            file: 0,
+            image: 1,
+            position: 0,
+            isa: Isa::MiniSimt,
+            symbol: Arc::from(name),
+            name: name.to_owned(),
+            hashless: name_without_hashes(name),
+            code: code.to_owned(),
+            surroundings: 0,
+            resources: KernelResources::default(),
+            refused: None,
+        }
+    }
+
+    fn kernels(all: &[(&str, &str)]) -> Vec<BuildKernel> {
+        all.iter().map(|(name, code)| kernel(name, code)).collect()
+    }
+
+    /// Pairs of names, with the reasons.
+    fn paired(old: &[(&str, &str)], new: &[(&str, &str)]) -> Pairs {
+        // The shape is the code without its last letter.
+        let shape = |_: bool, kernel: &BuildKernel| {
+            let mut code = kernel.code.clone();
+            code.pop()?;
+            Some(code)
+        };
+        pair(&kernels(old), &kernels(new), shape)
+    }
+
+    #[test]
+    fn digests_are_not_compared() {
+        let cases = [
+            ("f_0f3a99d2", "f_#"),
+            (
+                "a::_GLOBAL__N__7b39dc18_12_gemm_cu_abcd1234::k",
+                "a::_GLOBAL__N__#_12_gemm_cu_#::k",
+            ),
+            ("rust::name::h0123456789abcdef", "rust::name::#"),
+            // Words, numbers and arguments are no digests.
+            ("f<16777216, 20200101>(int)", "f<16777216, 20200101>(int)"),
+            ("f_deadbeef", "f_deadbeef"),
+            ("f_1234567", "f_1234567"),
+            ("größe_0f3a99d2", "größe_#"),
+        ];
+        for (name, without) in cases {
+            assert_eq!(name_without_hashes(name), without);
+        }
+        assert_eq!(bare_name("void a::f<int, g<2>>(int*)"), "void a::f");
+    }
+
+    #[test]
+    fn each_way_pairs_what_the_ways_before_leave() {
+        let old = [
+            ("same", "code 1"),
+            ("k_0f3a99d2", "code 2"),
+            ("before", "code 3"),
+            ("t<int>(int)", "code 4"),
+            ("form", "shape a"),
+            ("gone", "other"),
+        ];
+        let new = [
+            ("form of another", "shape b"),
+            ("t<float>(float)", "other 4"),
+            ("after", "code 3"),
+            ("k_77de02c4", "other 2"),
+            ("same", "other 1"),
+            ("new", "another"),
+        ];
+        let found = paired(&old, &new);
+        let expected = [
+            (4, 0, Pairing::Shape),
+            (3, 1, Pairing::BareName),
+            (2, 2, Pairing::Code),
+            (1, 3, Pairing::NameWithoutHashes),
+            (0, 4, Pairing::Name),
+        ];
+        assert_eq!(found.pairs, expected);
+        assert_eq!((found.removed, found.added), (vec![5], vec![5]));
+    }
+
+    /// Kernels of one name, as static ones of several files have, are paired by their code and then in their order.
+    #[test]
+    fn kernels_of_one_name_are_paired_by_code() {
+        let old = [("k", "a1"), ("k", "b1"), ("k", "c1")];
+        let new = [("k", "c1"), ("k", "x1"), ("k", "a1"), ("k", "y1")];
+        let found = paired(&old, &new);
+        let pairs: Vec<(usize, usize)> = found
+            .pairs
+            .iter()
+            .map(|&(old, new, _)| (old, new))
+            .collect();
+        assert_eq!(pairs, [(2, 0), (1, 1), (0, 2)]);
+        assert_eq!(found.added, [3]);
+    }
+
+    /// Several candidates of one shape are not paired: nothing says which is which.
+    #[test]
+    fn ambiguous_shapes_are_not_paired() {
+        let found = paired(&[("a", "shape 1"), ("b", "shape 2")], &[("c", "shape 3")]);
+        assert_eq!(found.pairs, []);
+        assert_eq!((found.removed, found.added), (vec![0, 1], vec![0]));
+    }
+}

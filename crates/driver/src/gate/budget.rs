@@ -397,3 +397,46 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
     }
     pattern.iter().skip(p).all(|&c| c == '*')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_whole_names() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abcd", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("*gemm*", "void gemm<int>(float*)", true),
+            ("*ab*ab", "abab", true),
+            ("*ab*ab", "ababa", false),
+            ("operator[]", "operator[]", true),
+            ("f(float**)", "f(float**)", true),
+            ("größ?", "größe", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+        // Linear in the number of stars, not exponential.
+        let pattern = "*a".repeat(40);
+        assert!(!fits(&pattern, &"a".repeat(39)));
+    }
+
+    #[test]
+    fn tolerances_are_exact() {
+        let parsed = |text| Tolerance::parse(text).map(|tolerance| tolerance.0);
+        assert_eq!(parsed("2 %"), Some(200));
+        assert_eq!(parsed("0.25%"), Some(25));
+        for wrong in ["2", "-1 %", "101 %", "NaN %", "", "%"] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
+        assert_eq!(Tolerance(200).applied(149), 151);
+        assert_eq!(Tolerance(0).applied(u64::MAX), u64::MAX.into());
+        assert_eq!(
+            Tolerance(10_000).applied(u64::MAX),
+            2 * u128::from(u64::MAX)
+        );
+    }
+}

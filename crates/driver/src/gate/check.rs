@@ -49,19 +49,7 @@ pub fn gate(build: &Build, budget: &Budget, options: &GateOptions) -> GatedBuild
         });
         (build.named(kernel), kernel.isa, decided, found)
     };
-    let mut report = GateReport {
-        schema: GateReport::SCHEMA,
-        budget: budget.file.clone(),
-        summary: GateSummary {
-            kernels: build.kernels.len(),
-            ..GateSummary::default()
-        },
-        kernels: Vec::new(),
-        stale: Vec::new(),
-        uncovered: Vec::new(),
-        deny_uncovered: budget.conditions.deny_uncovered,
-        unreadable: build.unreadable.iter().map(ToString::to_string).collect(),
-    };
+    let mut report = empty_report(build, budget);
     let mut used = BTreeSet::new();
     let mut values = RowValues::default();
     let done: Result<(), Infallible> = map_in_order(
@@ -100,13 +88,7 @@ pub fn gate(build: &Build, budget: &Budget, options: &GateOptions) -> GatedBuild
         },
     );
     let Ok(()) = done;
-    let unused = budget.rows.iter().enumerate();
-    let unused = unused.filter(|(at, row)| !row.optional && !used.contains(at));
-    let stale = unused.map(|(_, row)| StaleRow {
-        name: row.kernel.clone(),
-        line: row.line,
-    });
-    report.stale = stale.collect();
+    report.stale = stale_rows(budget, &used);
     report.summary.stale = report.stale.len();
     let updated = options.update.then(|| update(budget, &values));
     let (updated, changes) = match updated {
@@ -118,6 +100,34 @@ pub fn gate(build: &Build, budget: &Budget, options: &GateOptions) -> GatedBuild
         updated,
         changes,
     }
+}
+
+/// Returns a report without kernels.
+fn empty_report(build: &Build, budget: &Budget) -> GateReport {
+    GateReport {
+        schema: GateReport::SCHEMA,
+        budget: budget.file.clone(),
+        summary: GateSummary {
+            kernels: build.kernels.len(),
+            ..GateSummary::default()
+        },
+        kernels: Vec::new(),
+        stale: Vec::new(),
+        uncovered: Vec::new(),
+        deny_uncovered: budget.conditions.deny_uncovered,
+        unreadable: build.unreadable.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Returns the rows that match no kernel and are not optional.
+fn stale_rows(budget: &Budget, used: &BTreeSet<usize>) -> Vec<StaleRow> {
+    let unused = budget.rows.iter().enumerate();
+    let unused = unused.filter(|(at, row)| !row.optional && !used.contains(at));
+    let stale = unused.map(|(_, row)| StaleRow {
+        name: row.kernel.clone(),
+        line: row.line,
+    });
+    stale.collect()
 }
 
 /// Limits of a kernel: of each figure, the first row that states it, exact names before patterns.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
 use warpbound_base::Named as _;
 use warpbound_load::Isa;
 use warpbound_report::build_diff::NamedKernel;
@@ -133,21 +133,56 @@ pub(super) fn update(budget: &Budget, values: &RowValues) -> (String, (usize, us
     (document.to_string(), (changed.len(), values.new.len()))
 }
 
-/// Removes names from a list and adds others; the rest stays as it is. Returns whether any changed.
+/// Removes names from a list and adds others; the rest stays as it is, with all comments. Returns whether any changed.
 fn replace_names(array: &mut Array, names: &BTreeSet<&'static str>) -> bool {
-    let before = array.len();
-    array.retain(|value| value.as_str().is_none_or(|name| names.contains(name)));
-    let known: BTreeSet<String> = array
+    let before: BTreeSet<String> = array
         .iter()
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect();
-    let mut is_changed = array.len() != before;
-    for name in names.iter().filter(|name| !known.contains(**name)) {
-        array.push(*name);
-        is_changed = true;
+    let is_same = before.len() == names.len() && before.iter().all(|name| names.contains(&**name));
+    if is_same {
+        return false;
     }
-    is_changed
+    let mut kept = Array::new();
+    kept.set_trailing_comma(array.trailing_comma());
+    // Comments before a name that is removed; they may be about the name before it.
+    let mut comments = String::new();
+    for value in array.iter() {
+        let mut value = value.clone();
+        let text =
+            |raw: Option<&RawString>| raw.and_then(RawString::as_str).unwrap_or("").to_owned();
+        let prefix = joined(&comments, &text(value.decor().prefix()));
+        let is_gone = value.as_str().is_some_and(|name| !names.contains(name));
+        if is_gone {
+            let all = format!("{prefix}{}", text(value.decor().suffix()));
+            comments = if all.contains('#') {
+                all
+            } else {
+                String::new()
+            };
+            continue;
+        }
+        comments.clear();
+        value.decor_mut().set_prefix(prefix);
+        kept.push_formatted(value);
+    }
+    for name in names.iter().filter(|name| !before.contains(**name)) {
+        kept.push(*name);
+    }
+    let trailing = array.trailing().as_str().unwrap_or("").to_owned();
+    kept.set_trailing(joined(&comments, &trailing));
+    *kept.decor_mut() = array.decor().clone();
+    *array = kept;
+    true
+}
+
+/// Returns comments with the space that follows them, of which one end of a line suffices.
+fn joined(comments: &str, space: &str) -> String {
+    match comments.contains('#') && space.starts_with('\n') {
+        true => format!("{}{space}", comments.trim_end()),
+        false => format!("{comments}{space}"),
+    }
 }
 
 /// Returns the row of a kernel.
