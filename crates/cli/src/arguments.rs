@@ -22,7 +22,7 @@ use crate::values::{loop_default, named, param, seconds, size};
 #[derive(Parser)]
 #[command(name = "warpbound", version)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 an audit found a violation, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
+    after_help = "Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has no bound, 3 unusable input, 64 wrong usage."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]

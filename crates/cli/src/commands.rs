@@ -7,7 +7,9 @@ use crate::arguments::{
     DivergenceArguments, QueryArguments, TemplateArguments,
 };
 use crate::cta::CtaArguments;
+use crate::diff::DiffArguments;
 use crate::extract::ExtractArguments;
+use crate::gate::GateArguments;
 use crate::hybrid::HybridArguments;
 use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
@@ -18,8 +20,8 @@ use crate::run::RunArguments;
 use crate::sandwich::SandwichArguments;
 use crate::splits::SplitsArguments;
 use crate::{
-    CommandError, audit, bound, cta, extract, graph, hybrid, instrument, kernels, lint, list,
-    metrics, predict, probes, run, sandwich, splits,
+    CommandError, audit, bound, cta, diff, extract, gate, graph, hybrid, instrument, kernels, lint,
+    list, metrics, predict, probes, run, sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -65,6 +67,10 @@ pub(crate) enum Command {
     Metrics(Deferred<MetricsArguments>),
     /// Check the control words of kernels: whether each result is present when it is read
     Lint(Deferred<QueryArguments>),
+    /// Compare two builds kernel by kernel: resources, bounds, loops, accesses, divergence, assumptions
+    Diff(Deferred<DiffArguments>),
+    /// Check kernels against a budget of bounds, registers, memory, occupancy and assumptions
+    Gate(Deferred<GateArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -90,5 +96,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Predict(arguments) => predict::predict(&arguments.0),
         Command::Metrics(arguments) => metrics::metrics(&arguments.0),
         Command::Lint(arguments) => lint::lint(&arguments.0),
+        Command::Diff(arguments) => diff::diff(&arguments.0),
+        Command::Gate(arguments) => gate::gate(&arguments.0),
     }
 }

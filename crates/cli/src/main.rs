@@ -1,17 +1,20 @@
 //! `warpbound`: bounds, simulation and audits of GPU kernels from their machine code.
 //!
-//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation, 2 some kernel has no bound,
-//! 3 unusable input, 64 wrong usage.
+//! Only this crate prints. Exit codes: 0 success, 1 an audit found a violation or a limit is exceeded, 2 some kernel has
+//! no bound, 3 unusable input, 64 wrong usage.
 
 mod arguments;
 mod audit;
 mod audit_counts;
 mod bound;
 mod bound_set;
+mod builds;
 mod commands;
 mod cta;
 mod cycle_limit;
+mod diff;
 mod extract;
+mod gate;
 mod graph;
 mod hybrid;
 mod input;

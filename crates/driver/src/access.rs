@@ -110,29 +110,39 @@ impl Session {
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         };
         let knowledge = self.launch(kernel, options)?;
-        let launch = &knowledge.context;
-        let flow = self.flow(&prepared, launch, options)?;
-        let found = AccessFindings::find(&prepared, &flow, &knowledge, units);
-        let builder = ReportBuilder {
-            prepared: &prepared,
-            launch,
-            found: &found,
-            units: &units,
-        };
-        let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
-        let external = flow.external_names();
-        let note = |name: &String| {
-            format!("accesses of {name}, which is outside the file, are not listed")
-        };
-        Ok(AccessReport {
-            schema: AccessReport::SCHEMA,
-            kernel: kernel.demangled(),
-            block: launch.block,
-            accesses: ops.filter_map(|at| builder.access(at)).collect(),
-            notes: external.iter().map(note).collect(),
-            is_waves: units.keeps_masks,
-            assumptions: assumptions(&flow, launch, options, &units),
-        })
+        let flow = self.flow(&prepared, &knowledge.context, options)?;
+        Ok(access_report(&prepared, &flow, &knowledge, options, units))
+    }
+}
+
+/// Returns the accesses of a kernel whose control flow is known, for machines with these units.
+pub(crate) fn access_report(
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    units: MemoryUnits,
+) -> AccessReport {
+    let launch = &knowledge.context;
+    let found = AccessFindings::find(prepared, flow, knowledge, units);
+    let builder = ReportBuilder {
+        prepared,
+        launch,
+        found: &found,
+        units: &units,
+    };
+    let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
+    let external = flow.external_names();
+    let note =
+        |name: &String| format!("accesses of {name}, which is outside the file, are not listed");
+    AccessReport {
+        schema: AccessReport::SCHEMA,
+        kernel: prepared.kernel.demangled(),
+        block: launch.block,
+        accesses: ops.filter_map(|at| builder.access(at)).collect(),
+        notes: external.iter().map(note).collect(),
+        is_waves: units.keeps_masks,
+        assumptions: assumptions(flow, launch, options, &units),
     }
 }
 

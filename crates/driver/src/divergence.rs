@@ -20,7 +20,7 @@ use warpbound_simt::{NodeId, Tag};
 
 use crate::graph::calls;
 use crate::prepared::Prepared;
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{BoundOptions, KernelFlow, LaunchContext, Session};
 
 impl Session {
     /// Reports which branches, loads and barriers of a kernel may diverge, and the reasons.
@@ -36,55 +36,71 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let launch = self.launch(kernel, options)?.context;
         let flow = self.flow(&prepared, &launch, options)?;
-        let code = &prepared.code;
-        let dependence = flow.dependence();
-        let found = Divergence::analyse(code, &flow.thread, dependence, &launch);
-        let agreement = AgreementAnalysis {
-            code,
-            thread: &flow.thread,
-            warp: &flow.warp,
-            launch: &launch,
+        let determinacy = match prepared.program {
+            Program::Amd(_) => None,
+            Program::Nvidia(_) | Program::Mini(_) => Some(determinacy_of(&prepared.code, &flow)),
         };
-        let verdicts = agreement.verdicts(&found.items);
-        let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
-        let without_determinacy = match prepared.program {
-            Program::Amd(_) => Some(WITHOUT_DETERMINACY),
-            Program::Nvidia(_) | Program::Mini(_) => None,
-        };
-        let determinacy = match without_determinacy {
-            Some(_) => None,
-            None => Some(determinacy_of(code, &flow)),
-        };
-        let writer = ReportBuilder {
-            determinacy: determinacy.as_ref(),
-            prepared: &prepared,
-            flow: &flow,
-            agreement,
-            reconverges: !missed.iter().any(|branch| branch.for_values),
-            always_reconverges: missed.is_empty(),
-            sites: branch_sites::classify(code, &flow.thread, dependence),
-        };
-        let last = |node: NodeId| prepared.location(flow.thread.space.block(node).last);
-        let first = |node: NodeId| prepared.location(flow.thread.space.block(node).first);
-        Ok(report::DivergenceReport {
-            schema: report::DivergenceReport::SCHEMA,
-            kernel: kernel.demangled(),
-            items: found
-                .items
-                .iter()
-                .zip(&verdicts)
-                .map(|(item, verdict)| writer.item(item, verdict))
-                .collect(),
-            missed_reconvergences: missed
-                .into_iter()
-                .map(|found| report::MissedReconvergenceReport {
-                    branch: last(found.branch),
-                    reconvergence: first(found.reconvergence),
-                    for_values: found.for_values,
-                })
-                .collect(),
-            without_determinacy,
-        })
+        Ok(divergence_report(
+            &prepared,
+            &flow,
+            &launch,
+            determinacy.as_ref(),
+        ))
+    }
+}
+
+/// Returns the divergence of a kernel whose control flow is known; with what must be known to compute its branches, if
+/// that is given.
+pub(crate) fn divergence_report(
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launch: &LaunchContext,
+    determinacy: Option<&Determinacy>,
+) -> report::DivergenceReport {
+    let code = &prepared.code;
+    let dependence = flow.dependence();
+    let found = Divergence::analyse(code, &flow.thread, dependence, launch);
+    let agreement = AgreementAnalysis {
+        code,
+        thread: &flow.thread,
+        warp: &flow.warp,
+        launch,
+    };
+    let verdicts = agreement.verdicts(&found.items);
+    let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
+    let without_determinacy = match prepared.program {
+        Program::Amd(_) => Some(WITHOUT_DETERMINACY),
+        Program::Nvidia(_) | Program::Mini(_) => None,
+    };
+    let writer = ReportBuilder {
+        determinacy,
+        prepared,
+        flow,
+        agreement,
+        reconverges: !missed.iter().any(|branch| branch.for_values),
+        always_reconverges: missed.is_empty(),
+        sites: branch_sites::classify(code, &flow.thread, dependence),
+    };
+    let last = |node: NodeId| prepared.location(flow.thread.space.block(node).last);
+    let first = |node: NodeId| prepared.location(flow.thread.space.block(node).first);
+    report::DivergenceReport {
+        schema: report::DivergenceReport::SCHEMA,
+        kernel: prepared.kernel.demangled(),
+        items: found
+            .items
+            .iter()
+            .zip(&verdicts)
+            .map(|(item, verdict)| writer.item(item, verdict))
+            .collect(),
+        missed_reconvergences: missed
+            .into_iter()
+            .map(|found| report::MissedReconvergenceReport {
+                branch: last(found.branch),
+                reconvergence: first(found.reconvergence),
+                for_values: found.for_values,
+            })
+            .collect(),
+        without_determinacy,
     }
 }
 

@@ -90,7 +90,7 @@ pub enum AccessClassReport {
 
 impl AccessClassReport {
     /// Returns the class in words.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             AccessClassReport::Uniform => "uniform".to_owned(),
             AccessClassReport::Coalesced => "coalesced".to_owned(),

@@ -1,0 +1,145 @@
+//! Builds: files and folders with machine code, and the options of their bounds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use warpbound_base::Diagnostic;
+use warpbound_driver::builds::Build;
+use warpbound_driver::{
+    BoundOptions, CacheState, CycleQuery, ImageSelection, Isa, Library, NumberRange,
+};
+
+use crate::input;
+use crate::values::{loop_default, named, size};
+
+/// Options of bounds that are about all kernels of a build.
+#[derive(Args)]
+pub(crate) struct BuildArguments {
+    /// Kernels for this architecture only, such as sm_61 or gfx803
+    #[arg(long, alias = "sm", value_name = "ARCH")]
+    pub(crate) arch: Option<Isa>,
+    /// Bound of loops without a derived one: executions of their header per entry
+    #[arg(long, value_name = "N", value_parser = loop_default())]
+    pub(crate) loop_default: Option<u64>,
+    /// Threads of the blocks, for bounds and occupancy [default: any; the occupancy is that of the best size]
+    #[arg(long, value_name = "X,Y,Z", value_parser = size)]
+    pub(crate) block: Option<[NumberRange; 3]>,
+    /// Also bound the cycles of a warp that runs alone
+    #[arg(long)]
+    pub(crate) cycles: bool,
+    /// Machine of the cycles: a file, or the name of a built-in machine [default: that of the code]
+    #[arg(long, value_name = "M", requires = "cycles")]
+    pub(crate) machine: Option<String>,
+    /// L2 cache at the start: in any state, holding buffers, constants and code (warm), or empty (cold) [default: any]
+    #[arg(long, value_parser = named::<CacheState>(), requires = "cycles")]
+    pub(crate) caches: Option<CacheState>,
+    /// Threads [default: all cores]
+    #[arg(long, short = 'j', value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+}
+
+impl BuildArguments {
+    /// Returns the selection of images.
+    pub(crate) fn selection(&self) -> ImageSelection {
+        ImageSelection {
+            image: None,
+            isa: self.arch,
+        }
+    }
+
+    /// Returns the number of threads.
+    pub(crate) fn jobs(&self) -> usize {
+        jobs(self.jobs)
+    }
+
+    /// Returns the size of blocks if it is one.
+    pub(crate) fn one_block(&self) -> Option<[u32; 3]> {
+        one_size(self.block?)
+    }
+
+    /// Returns the options of bounds, without facts.
+    pub(crate) fn options(&self) -> Result<BoundOptions, Diagnostic> {
+        let mut options = BoundOptions {
+            loop_default: self.loop_default,
+            ..BoundOptions::default()
+        };
+        options.launches.block = self.block;
+        if self.cycles {
+            options.cycles = Some(CycleQuery {
+                machine: self.machine.as_deref().map(input::gpu_model).transpose()?,
+                caches: self.caches.unwrap_or_default(),
+                ..CycleQuery::default()
+            });
+        }
+        Ok(options)
+    }
+}
+
+/// Returns a size that is no range.
+fn one_size(block: [NumberRange; 3]) -> Option<[u32; 3]> {
+    let one =
+        |range: NumberRange| (range.least == range.most).then(|| u32::try_from(range.least).ok());
+    let [x, y, z] = block.map(|range| one(range).flatten());
+    Some([x?, y?, z?])
+}
+
+/// Returns the number of threads: as given, or that of the cores.
+pub(crate) fn jobs(given: Option<usize>) -> usize {
+    given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Opens a file, or all files with machine code of a folder and the folders in it.
+pub(crate) fn libraries(path: &Path) -> Result<Vec<Library>, Diagnostic> {
+    if !path.is_dir() {
+        return Ok(vec![input::library(path)?]);
+    }
+    let mut files = Vec::new();
+    collect(path, 0, &mut files)?;
+    // Other files than those with machine code are expected in the folder of a build.
+    let found: Vec<Library> = files
+        .iter()
+        .filter_map(|file| input::library(file).ok())
+        .filter(|library| !library.is_text())
+        .collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(Diagnostic::new("no file in this folder has machine code")
+            .in_file(path.display().to_string())),
+    }
+}
+
+/// Most folders within folders.
+const MAX_DEPTH: usize = 32;
+
+/// Collects the files of a folder in the order of their names.
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+    let unreadable = |error: std::io::Error| {
+        Diagnostic::new(format!("cannot be read: {error}")).in_file(folder.display().to_string())
+    };
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(unreadable)?.path());
+    }
+    paths.sort();
+    for path in paths {
+        if path.is_file() {
+            files.push(path);
+        } else if path.is_dir() && !path.is_symlink() && depth < MAX_DEPTH {
+            collect(&path, depth + 1, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a build.
+pub(crate) fn build(path: &Path, arguments: &BuildArguments) -> Result<Build, Diagnostic> {
+    Build::read(
+        &path.display().to_string(),
+        libraries(path)?,
+        &arguments.selection(),
+        arguments.one_block(),
+        arguments.jobs(),
+    )
+}

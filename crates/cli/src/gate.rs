@@ -1,0 +1,147 @@
+//! `warpbound gate`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use warpbound_base::Diagnostic;
+use warpbound_driver::builds::Build;
+use warpbound_driver::gate::{Budget, GateOptions, gate as check};
+use warpbound_driver::{BoundOptions, CycleQuery, FactsFile, ImageSelection, NumberRange};
+use warpbound_report::to_json;
+
+use crate::arguments::{Format, OutputArguments};
+use crate::builds::{jobs, libraries};
+use crate::output::Output;
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, print};
+
+/// Arguments of `gate`.
+#[derive(Args)]
+pub(crate) struct GateArguments {
+    /// Files and folders with machine code
+    #[arg(value_name = "FILES", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Budget: rows of limits, by kernel and architecture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) budget: PathBuf,
+    /// Write the figures of the files into the budget, and rows for kernels that have none; comments stay
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Also write the result as JUnit XML
+    #[arg(long, value_name = "FILE", conflicts_with = "update")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Also write what did not pass as SARIF 2.1.0
+    #[arg(long, value_name = "FILE", conflicts_with = "update")]
+    pub(crate) sarif: Option<PathBuf>,
+    /// Folder that paths of sources in SARIF are relative to
+    #[arg(long, value_name = "DIR", requires = "sarif")]
+    pub(crate) source_root: Option<String>,
+    /// Threads [default: all cores]
+    #[arg(long, short = 'j', value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// Checks kernels against a budget, or updates it; returns the exit code.
+pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
+    let file = arguments.budget.display().to_string();
+    let text = match arguments.update && !arguments.budget.exists() {
+        true => String::new(),
+        false => input::text(&arguments.budget)?,
+    };
+    let budget = Budget::parse(&file, &text)?;
+    let jobs = jobs(arguments.jobs);
+    let mut files = Vec::new();
+    for path in &arguments.files {
+        files.extend(libraries(path)?);
+    }
+    let selection = ImageSelection {
+        image: None,
+        isa: budget.conditions.arch,
+    };
+    let build = Build::read(
+        "the build",
+        files,
+        &selection,
+        budget.conditions.block,
+        jobs,
+    )?;
+    let options = GateOptions {
+        bound: bound_options(&build, &budget, &arguments.budget)?,
+        update: arguments.update,
+        jobs,
+    };
+    let gated = check(&build, &budget, &options);
+    let report = &gated.report;
+    let mut code = 0;
+    if let Some(text) = &gated.updated {
+        let mut out = Output::open(Some(&arguments.budget))?;
+        out.write_all(text.as_bytes())?;
+        out.finish()?;
+        let (changed, new) = gated.changes;
+        let text = format!("{file}: {changed} rows changed, {new} rows added\n");
+        print(Output::open(arguments.output.output.as_deref())?, &text)?;
+    } else {
+        write(arguments.junit.as_deref(), || report.junit())?;
+        let root = arguments.source_root.as_deref();
+        write(arguments.sarif.as_deref(), || report.sarif(root))?;
+        let text = match arguments.format {
+            Format::Text => report.text(),
+            Format::Json => to_json(report),
+        };
+        print(Output::open(arguments.output.output.as_deref())?, &text)?;
+        if report.is_over() {
+            code = VIOLATED;
+        }
+    }
+    if report.summary.unproved > 0 {
+        code = NO_BOUND;
+    }
+    for unreadable in &report.unreadable {
+        eprintln!("warpbound: {unreadable}");
+        code = UNUSABLE;
+    }
+    Ok(code)
+}
+
+/// Writes a file, if there is a path.
+fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), CommandError> {
+    match path {
+        Some(path) => print(Output::open(Some(path))?, &text()),
+        None => Ok(()),
+    }
+}
+
+/// Returns the options of the bounds under the conditions of a budget.
+fn bound_options(build: &Build, budget: &Budget, path: &Path) -> Result<BoundOptions, Diagnostic> {
+    let conditions = &budget.conditions;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut options = BoundOptions {
+        loop_default: conditions.loop_default,
+        ..BoundOptions::default()
+    };
+    let one = |n: u32| NumberRange::one(n);
+    options.launches.block = conditions.block.map(|block| block.map(one));
+    if let Some(facts) = &conditions.facts {
+        let path = folder.join(facts);
+        options.facts = FactsFile::parse(&path.display().to_string(), &input::text(&path)?)?;
+        build.check_facts(&options.facts)?;
+    }
+    let machine = conditions
+        .machine
+        .as_deref()
+        .map(|name| match name.ends_with(".toml") {
+            true => input::gpu_model(&folder.join(name).display().to_string()),
+            false => input::gpu_model(name),
+        });
+    options.cycles = Some(CycleQuery {
+        machine: machine.transpose()?,
+        caches: conditions.caches.unwrap_or_default(),
+        ..CycleQuery::default()
+    });
+    Ok(options)
+}

@@ -1,0 +1,134 @@
+//! Occupancy of kernels, from the resources that their files state.
+
+use std::collections::BTreeMap;
+
+use warpbound_load::Kernel;
+use warpbound_machine::{
+    GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Selection, WaveNeeds,
+};
+
+/// Warps of a kernel that an SM or a compute unit holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelOccupancy {
+    /// Resident warps; 0 if no block fits.
+    pub warps: u64,
+    /// Resident warps of an SM or compute unit at most.
+    pub most_warps: u64,
+    /// Threads of a block: those that are known, or else those with the most resident warps, the fewest of these.
+    pub threads: u64,
+    /// Whether the threads of a block are known.
+    pub is_known: bool,
+    /// Resources that are exhausted for one more block.
+    pub limits: Vec<&'static str>,
+}
+
+impl KernelOccupancy {
+    /// Returns what limits the occupancy, in words.
+    pub(crate) fn limited(&self) -> String {
+        let (most, threads, limits) = (self.most_warps, self.threads, self.limits.join(" and "));
+        let blocks = match self.is_known {
+            true => format!("blocks of {threads} threads"),
+            false => format!("blocks of {threads} threads, the best size"),
+        };
+        format!("of {most}, limited by {limits}, {blocks}")
+    }
+}
+
+/// Calculator of occupancies on the default machine of each architecture.
+#[derive(Default)]
+pub struct OccupancyCalculator {
+    machines: BTreeMap<String, Option<MachineConfig>>,
+}
+
+/// Most threads of a block.
+const MOST_THREADS: u64 = 1024;
+
+/// Difference of the sizes of blocks that are tried: the lanes of a wave, two warps.
+const STEP: u64 = 64;
+
+impl OccupancyCalculator {
+    /// Adds the machine of an architecture.
+    pub(super) fn learn(&mut self, isa: &str) {
+        let machine = || {
+            let model = GpuModel::for_architecture(isa).ok()?;
+            Some(model.select(Selection::Typical))
+        };
+        self.machines.entry(isa.to_owned()).or_insert_with(machine);
+    }
+
+    /// Returns the occupancy of a kernel with blocks of a size; without one, the block that the kernel requires, or else
+    /// the size with the most resident warps. `None` if shared memory or the machine is not known.
+    pub(super) fn occupancy(
+        &self,
+        kernel: &Kernel,
+        isa: &str,
+        block: Option<[u32; 3]>,
+    ) -> Option<KernelOccupancy> {
+        let machine = self.machines.get(isa)?.as_ref()?;
+        let shared = u64::from(kernel.static_shared?);
+        let product = |block: [u32; 3]| block.iter().map(|&n| u64::from(n)).product::<u64>();
+        let of = |threads: u64| OccupancyQuery {
+            machine,
+            kernel,
+            threads,
+            shared,
+        };
+        if let Some(threads) = block.or(kernel.required_block).map(product) {
+            return Some(of(threads).answer(isa, true));
+        }
+        let most = kernel.max_threads.map_or(MOST_THREADS, product);
+        // A multiple of the lanes of a warp or wave.
+        let sizes = (1..=most.clamp(STEP, MOST_THREADS) / STEP).map(|n| n * STEP);
+        let all = sizes.map(|threads| of(threads).answer(isa, false));
+        // Of equal ones the first is kept.
+        all.reduce(|best, next| match next.warps > best.warps {
+            true => next,
+            false => best,
+        })
+    }
+}
+
+/// Kernel and size of a block.
+struct OccupancyQuery<'a> {
+    machine: &'a MachineConfig,
+    kernel: &'a Kernel,
+    threads: u64,
+    shared: u64,
+}
+
+impl OccupancyQuery<'_> {
+    fn answer(&self, isa: &str, is_known: bool) -> KernelOccupancy {
+        let (machine, kernel, threads) = (self.machine, self.kernel, self.threads);
+        let family = MachineFamily::of_architecture(isa);
+        let found = match &kernel.code_object {
+            Some(object) => {
+                let needs = WaveNeeds {
+                    vgprs: object.descriptor.vector_registers().into(),
+                    sgprs: object.descriptor.scalar_registers().into(),
+                };
+                Occupancy::of_cu(machine, threads, &needs, self.shared)
+            }
+            None => Occupancy::of(machine, threads, kernel.registers.into(), self.shared),
+        };
+        let name = match family {
+            MachineFamily::Nvidia => Limit::name,
+            MachineFamily::Gcn3 => Limit::gcn3_name,
+        };
+        match found {
+            Ok(found) => KernelOccupancy {
+                warps: found.warps,
+                most_warps: found.most_warps,
+                threads,
+                is_known,
+                limits: found.limits.iter().copied().map(name).collect(),
+            },
+            Err(_) => KernelOccupancy {
+                warps: 0,
+                most_warps: 0,
+                threads,
+                is_known,
+                limits: vec!["no block fits"],
+            },
+        }
+    }
+}

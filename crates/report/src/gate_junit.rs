@@ -1,0 +1,129 @@
+//! Check against a budget as JUnit XML: a test case for each kernel with a row, each row without a kernel, and each kernel
+//! that must have a row.
+
+use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
+
+impl GateReport {
+    /// Returns the report as JUnit XML.
+    pub fn junit(&self) -> String {
+        let outcome = |kernel: &&GatedKernel, wanted| {
+            kernel.checks.iter().any(|check| check.outcome == wanted)
+        };
+        let failed = |kernel: &&GatedKernel| outcome(kernel, GateOutcome::Over);
+        let unproved =
+            |kernel: &&GatedKernel| !failed(kernel) && outcome(kernel, GateOutcome::Unproved);
+        let missing = if self.deny_uncovered {
+            self.uncovered.as_slice()
+        } else {
+            &[]
+        };
+        let tests = self.kernels.len() + self.stale.len() + missing.len();
+        let failures =
+            self.kernels.iter().filter(failed).count() + self.stale.len() + missing.len();
+        let errors = self.kernels.iter().filter(unproved).count() + self.unreadable.len();
+        let tests = tests + self.unreadable.len();
+        let name = xml(&self.budget);
+        let mut out = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{name}\" tests=\"{tests}\" \
+             failures=\"{failures}\" errors=\"{errors}\">\n"
+        );
+        for kernel in &self.kernels {
+            case(
+                &mut out,
+                &kernel.kernel.file,
+                &named(kernel),
+                &elements(self, kernel),
+            );
+        }
+        for row in &self.stale {
+            let line = row.line;
+            let message = format!("{}:{line}: no kernel matches {:?}", self.budget, row.name);
+            case(
+                &mut out,
+                &self.budget,
+                &row.name,
+                &element("failure", &message, &message),
+            );
+        }
+        for kernel in missing {
+            let message = format!("{} {} has no row", kernel.name, kernel.isa);
+            let name = format!("{} {}", kernel.name, kernel.isa);
+            case(
+                &mut out,
+                &kernel.file,
+                &name,
+                &element("failure", &message, &message),
+            );
+        }
+        for unreadable in &self.unreadable {
+            case(
+                &mut out,
+                &self.budget,
+                unreadable,
+                &element("error", unreadable, unreadable),
+            );
+        }
+        out.push_str("</testsuite>\n</testsuites>\n");
+        out
+    }
+}
+
+fn named(kernel: &GatedKernel) -> String {
+    format!("{} {}", kernel.kernel.name, kernel.kernel.isa)
+}
+
+/// Returns the failure or the error of a kernel, with all its figures that did not pass.
+fn elements(report: &GateReport, kernel: &GatedKernel) -> String {
+    let of = |wanted: GateOutcome| -> Vec<&GateCheck> {
+        let checks = kernel.checks.iter();
+        checks.filter(|check| check.outcome == wanted).collect()
+    };
+    let (over, unproved) = (of(GateOutcome::Over), of(GateOutcome::Unproved));
+    let Some(first) = over.first().or(unproved.first()) else {
+        return String::new();
+    };
+    // A test case has one of both.
+    let tag = if over.is_empty() { "error" } else { "failure" };
+    let mut text = String::new();
+    for check in over.iter().chain(&unproved) {
+        let (budget, line) = (&report.budget, check.budget_line);
+        text.push_str(&format!("{budget}:{line}: {}\n", check.message()));
+        if let Some(place) = &check.place {
+            text.push_str(&format!("  {}\n", place.text()));
+        }
+        if let Some(action) = &check.action {
+            text.push_str(&format!("  {action}\n"));
+        }
+    }
+    element(tag, &first.message(), &text)
+}
+
+fn element(tag: &str, message: &str, text: &str) -> String {
+    format!("<{tag} message=\"{}\">{}</{tag}>", xml(message), xml(text))
+}
+
+fn case(out: &mut String, class: &str, name: &str, contents: &str) {
+    let (class, name) = (xml(class), xml(name));
+    let head = format!("<testcase classname=\"{class}\" name=\"{name}\"");
+    match contents.is_empty() {
+        true => out.push_str(&format!("{head}/>\n")),
+        false => out.push_str(&format!("{head}>{contents}</testcase>\n")),
+    }
+}
+
+/// Returns text as XML allows it.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push('\n'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,116 @@
+//! Check against a budget as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"): a result for each figure
+//! that did not pass and each row without a kernel. Each has a place, that of the source or else of the budget, and a
+//! next step; kernels that cannot be read have no place and are not among them.
+
+use serde_json::{Value, json};
+
+use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
+
+impl GateReport {
+    /// Returns the report as SARIF. Paths of sources that begin with `root` are relative to it.
+    pub fn sarif(&self, root: Option<&str>) -> String {
+        let mut results: Vec<Value> = self
+            .failed()
+            .map(|(kernel, check)| self.result(kernel, check, root))
+            .collect();
+        results.extend(self.stale.iter().map(|row| {
+            json!({
+                "ruleId": "stale-row",
+                "level": "error",
+                "message": { "text": format!(
+                    "No kernel matches {:?}. Correct or remove the row, or add optional = true.", row.name
+                ) },
+                "locations": [place(&self.budget, row.line as u64)],
+            })
+        }));
+        let rules = [
+            ("over-budget", "A figure of a kernel is over its budget."),
+            ("not-proved", "A figure with a budget has no bound."),
+            ("stale-row", "A row of the budget matches no kernel."),
+        ];
+        let rules: Vec<Value> = rules
+            .iter()
+            .map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } }))
+            .collect();
+        crate::to_json(&json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{
+                "tool": { "driver": {
+                    "name": "warpbound",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "rules": rules,
+                } },
+                "results": results,
+            }],
+        }))
+    }
+
+    /// Returns the result of a figure that did not pass.
+    fn result(&self, kernel: &GatedKernel, check: &GateCheck, root: Option<&str>) -> Value {
+        let rule = match check.outcome {
+            GateOutcome::Unproved => "not-proved",
+            GateOutcome::Over | GateOutcome::Passed => "over-budget",
+        };
+        let (name, isa) = (&kernel.kernel.name, &kernel.kernel.isa);
+        let mut text = format!("{name} {isa}: {}.", check.message());
+        if let Some(place) = &check.place {
+            text.push_str(&format!(" {}.", place.note));
+        }
+        if let Some(action) = &check.action {
+            text.push_str(&format!(" {action}."));
+        }
+        let budget = place(&self.budget, check.budget_line as u64);
+        let source = check.place.as_ref();
+        let source = source.and_then(|at| Some((at.path.as_ref()?, at.line?)));
+        let fingerprint = format!("{} {isa} {}", kernel.kernel.symbol, check.figure);
+        let mut result = json!({
+            "ruleId": rule,
+            "level": "error",
+            "message": { "text": text },
+            "partialFingerprints": { "kernelFigure/v1": fingerprint },
+        });
+        match source {
+            Some((path, line)) => {
+                result["locations"] = json!([place(&relative(path, root), line.into())]);
+                result["relatedLocations"] = json!([budget]);
+            }
+            None => result["locations"] = json!([budget]),
+        }
+        result
+    }
+}
+
+/// Returns a path without the root.
+fn relative(path: &str, root: Option<&str>) -> String {
+    let rest = root.and_then(|root| path.strip_prefix(root.trim_end_matches('/')));
+    match rest.and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => rest.to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// Returns a location of SARIF.
+fn place(path: &str, line: u64) -> Value {
+    json!({ "physicalLocation": {
+        "artifactLocation": { "uri": uri(path) },
+        "region": { "startLine": line.max(1) },
+    } })
+}
+
+/// Returns a path as a reference (RFC 3986): absolute paths with the scheme `file`.
+fn uri(path: &str) -> String {
+    let mut out = match path.starts_with('/') {
+        true => "file://".to_owned(),
+        false => String::new(),
+    };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(byte.into());
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
