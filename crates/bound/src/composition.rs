@@ -298,7 +298,7 @@ impl Weights {
         let core = match (schedulers, most) {
             (SchedulerClass::Any, _) => Core::of_warps(of_sm),
             (_, 1) => Core::one_by_one((before, warps, parts), chain)?,
-            _ => Core::queue((before, most, warps, parts), chain)?,
+            _ => Core::queue((before, (least, most), warps, parts), chain)?,
         };
         Some(Weights {
             followed,
@@ -338,9 +338,17 @@ impl Core {
         let in_part = warps.div_ceil(parts);
         Some(match chain {
             BlockChain::AllWarps => Core::of_warps(resident),
-            // Each warp has a sub-partition for itself.
-            _ if resident <= parts => Core::of_warps(0),
-            BlockChain::OneWarp => Core::of_warps(resident.div_ceil(parts)),
+            // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
+            _ if resident <= parts => Core {
+                warps: 0,
+                segments: 0,
+                ends: u128::from(own > 1),
+            },
+            BlockChain::OneWarp => Core {
+                warps: resident.div_ceil(parts),
+                segments: 0,
+                ends: u128::from(own > 1),
+            },
             BlockChain::Aligned => Core {
                 warps: in_part.checked_add((own - 1).checked_mul(warps)?)?,
                 segments: 1,
@@ -363,18 +371,24 @@ impl Core {
 
     /// Blocks on an SM that holds up to `most`, `before` of them before the last one is dispatched.
     fn queue(
-        (before, most, warps, parts): (u128, u128, u128, u128),
+        (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
         chain: BlockChain,
     ) -> Option<Core> {
         let of_sm = before.checked_add(most)?.checked_mul(warps)?;
-        Some(Core::of_warps(match chain {
-            BlockChain::OneWarp => {
-                // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition.
-                let twice = before.checked_mul(2)?.checked_add(most)?;
-                twice.checked_mul(warps.div_ceil(parts))?.min(of_sm)
+        if chain == BlockChain::OneWarp {
+            // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition, in which
+            // the chain may find what ended blocks have left.
+            let twice = before.checked_mul(2)?.checked_add(most)?;
+            let twice = twice.checked_mul(warps.div_ceil(parts))?;
+            if twice < of_sm {
+                return Some(Core {
+                    warps: twice,
+                    segments: 0,
+                    ends: before.div_ceil(least).checked_add(1)?,
+                });
             }
-            BlockChain::Aligned | BlockChain::AllWarps => of_sm,
-        }))
+        }
+        Some(Core::of_warps(of_sm))
     }
 }
 

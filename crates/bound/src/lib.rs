@@ -44,7 +44,6 @@ pub use certificate::{
 pub use composition::{
     BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
 };
-pub use wave_composition::{WaveSpread, WaveTimes};
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use longest_path::{
@@ -55,3 +54,4 @@ pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
 pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};
 pub use warp_bound::{Contradiction, Delays, Verdict, WarpBound, WorstPath};
+pub use wave_composition::{WaveSpread, WaveTimes};

@@ -68,7 +68,7 @@ pub struct Contention {
     pub in_flight: u64,
     /// Thousandths of cycles that the barriers of the SM may take when a warp ends.
     pub warp_end: u64,
-    /// Thousandths of cycles for which instructions that wait in the queues of the units of a sub-partition occupy them at
+    /// Thousandths of cycles for which instructions that were issued before may occupy the units of a sub-partition at
     /// most.
     pub queued: u64,
     /// Barriers that one execution of each node passes.
@@ -162,17 +162,24 @@ fn whole_cycles_of(milli: u64) -> u64 {
 /// Sectors of a line of the L1 cache, which are requested together (`memory-units` in SOUNDNESS 2).
 const SECTORS_OF_LINE: u64 = 4;
 
-/// Most time for which the instructions in the queues of a sub-partition's units occupy these, without waits for memory.
+/// Most time for which the instructions of warps that have ended, or wait at a barrier, may occupy the units of a
+/// sub-partition, without waits for memory: those in queues, and the last one of each pipe.
 fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
     let (_, queue) = numbers.range(Parameter::OccupancyQueue);
     let mut longest = [0; ExecUnit::COUNT];
     for (at, facts) in transfer.facts.iter().enumerate() {
-        if facts.unit.is_queued() {
-            let known = &mut longest[facts.unit as usize];
-            *known = (*known).max(occupancy(transfer, OpIndex(at as u32)));
-        }
+        let places = match facts.unit {
+            ExecUnit::None => 0,
+            unit if unit.is_queued() => queue,
+            // Either pipe.
+            ExecUnit::Math => 2,
+            _ => 1,
+        };
+        let known = &mut longest[facts.unit as usize];
+        let own = occupancy(transfer, OpIndex(at as u32)).unsigned_abs() * places;
+        *known = (*known).max(own);
     }
-    longest.iter().sum::<i64>().unsigned_abs() * queue
+    longest.iter().sum()
 }
 
 /// Most time for which accesses of blocks that have ended may still take what an SM has: those in the queues of its

@@ -73,14 +73,6 @@ struct Extent {
     is_gcn3: bool,
 }
 
-pub(crate) const HELP: &str = "\
-cargo xtask audit-kernels --cycles --grids [--runs N] [--sms N] [--contents N] [--shapes N] [--seed N]
-    [--part N --of N] [--journal FILE] [--minutes N] [--gfx803] [NAME...]
-
-Compares timed runs of whole launches with their bounds: N runs of each launch on four machines, N numbers of SMs each,
-N contents of the buffers, and N other numbers of blocks and threads. With --gfx803 those of waves on two machines.
-";
-
 /// Launch on a machine with a number of SMs.
 struct Task<'a> {
     name: &'a str,

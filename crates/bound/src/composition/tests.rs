@@ -206,6 +206,23 @@ fn stores_count_at_the_end_of_the_launch() {
     assert_eq!(of(5, BlockChain::AllWarps), (2 * 3 + 2) * 1000 + 1300);
 }
 
+/// Blocks that start later than others have ended find what these have left in the queues, even if each warp has a
+/// sub-partition for itself: the run of two short blocks of a counterexample.
+#[test]
+fn blocks_that_start_late_find_full_queues() {
+    let numbers = Numbers {
+        path: 100,
+        queued: 640,
+        apart: 40,
+        ..Numbers::default()
+    };
+    let of = |blocks, chain| limit(shape(blocks, 1, 1, (32, 32)), chain, numbers);
+    assert_eq!(of(1, BlockChain::OneWarp), 100);
+    assert_eq!(of(2, BlockChain::OneWarp), 100 + 40 + 640);
+    assert_eq!(of(2, ALIGNED), 100 + 40 + 640);
+    assert_eq!(of(16, BlockChain::OneWarp), 100 + 15 * 40 + 640);
+}
+
 /// On an SM that holds one block, a block waits for no other one, but for what the one before has left in the queues.
 #[test]
 fn blocks_one_by_one_leave_full_queues() {

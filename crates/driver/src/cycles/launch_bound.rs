@@ -218,11 +218,6 @@ impl LaunchTime {
             true => program.solve(&program.costs(&time, is_single).followed())?,
             false => path.clone(),
         };
-        let first = match (inputs.others, is_single) {
-            (OtherWarps::Absent, _) => 0,
-            (OtherWarps::FirstOfPath, true) => contention.in_flight,
-            _ => contention.first.saturating_add(contention.in_flight),
-        };
         let service = |service: Service| {
             let of_node = |node| match is_alone {
                 true => 0,
@@ -233,6 +228,12 @@ impl LaunchTime {
         let (sm, windows_bind) = match is_alone {
             true => (service(Service::Sm)?, false),
             false => program.sm(&contention)?,
+        };
+        // Sectors of other warps hold places in a window while their own pages are translated.
+        let first = match (inputs.others, is_single && !windows_bind) {
+            (OtherWarps::Absent, _) => 0,
+            (OtherWarps::FirstOfPath, true) => contention.in_flight,
+            _ => contention.first.saturating_add(contention.in_flight),
         };
         let core = service(Service::Core)?;
         let gpu = service(Service::Gpu)?;

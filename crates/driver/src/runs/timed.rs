@@ -30,8 +30,8 @@ use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
 pub(crate) use observe::ObservedLaunch;
-pub(crate) use setup::registers as wave_registers;
 use setup::TimedSetup;
+pub(crate) use setup::registers as wave_registers;
 pub use splitting::{SplitMarks, SplitOptions};
 
 pub(crate) mod assumptions;
