@@ -270,7 +270,7 @@ impl Weights {
                 followed: Weight::whole(followed),
                 core: core.warps,
                 segments: core.segments,
-                ends: 0,
+                ends: core.ends,
                 sm: resident,
                 gpu,
                 first: 1,
