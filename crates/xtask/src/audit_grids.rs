@@ -249,6 +249,52 @@ impl Task<'_> {
     }
 }
 
+/// Draws the runs of a launch: schedulers, selections of numbers and the state of the caches.
+fn drawn_runs(task: &Task<'_>, extent: Extent, order: PathOrder) -> LaunchTimeRuns {
+    let mut random = fastrand::Rng::with_seed(task.seed);
+    let schedulers = match random.u32(..5) {
+        0 if !extent.is_gcn3 => SchedulerClass::Any,
+        _ => SchedulerClass::WorkConserving,
+    };
+    let policies = match schedulers {
+        _ if extent.is_gcn3 => &WAVE_POLICIES[..],
+        SchedulerClass::Any => &POLICIES[..],
+        SchedulerClass::WorkConserving => &POLICIES[..POLICIES.len() - 1],
+    };
+    let first = match schedulers {
+        _ if extent.is_gcn3 => SchedulerPolicy::Lrr,
+        SchedulerClass::Any => SchedulerPolicy::RunToBarrier,
+        SchedulerClass::WorkConserving => SchedulerPolicy::Gto,
+    };
+    let mut runs = vec![(Selection::Slow, first)];
+    while (runs.len() as u64) < extent.runs {
+        let selection = match random.u32(..6) {
+            0 | 1 => Selection::Slow,
+            2 => Selection::Typical,
+            3 => Selection::Least,
+            4 => Selection::Most,
+            _ => Selection::Seed(random.u64(1..1 << 32)),
+        };
+        runs.push((selection, policies[random.usize(..policies.len())]));
+    }
+    let caches = match random.bool() {
+        true => CacheState::Warm,
+        false => CacheState::Cold,
+    };
+    LaunchTimeRuns {
+        cycles: CycleOptions {
+            machine: task.machine.clone(),
+            caches,
+            splitting: Default::default(),
+        },
+        runs,
+        order,
+        max_instructions: 3_000_000,
+        schedulers,
+        searches: true,
+    }
+}
+
 fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Result<AuditedGrid> {
     let source = task.name.split('.').next().unwrap_or_default();
     let builds = match extent.is_gcn3 {
@@ -288,48 +334,7 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
         Ok(claims) => claims,
         Err(why) => return Ok(AuditedGrid::refused(task.key(), &why.message)),
     };
-    let mut random = fastrand::Rng::with_seed(task.seed);
-    let schedulers = match random.u32(..5) {
-        0 if !extent.is_gcn3 => SchedulerClass::Any,
-        _ => SchedulerClass::WorkConserving,
-    };
-    let policies = match schedulers {
-        _ if extent.is_gcn3 => &WAVE_POLICIES[..],
-        SchedulerClass::Any => &POLICIES[..],
-        SchedulerClass::WorkConserving => &POLICIES[..POLICIES.len() - 1],
-    };
-    let first = match schedulers {
-        _ if extent.is_gcn3 => SchedulerPolicy::Lrr,
-        SchedulerClass::Any => SchedulerPolicy::RunToBarrier,
-        SchedulerClass::WorkConserving => SchedulerPolicy::Gto,
-    };
-    let mut runs = vec![(Selection::Slow, first)];
-    while (runs.len() as u64) < extent.runs {
-        let selection = match random.u32(..6) {
-            0 | 1 => Selection::Slow,
-            2 => Selection::Typical,
-            3 => Selection::Least,
-            4 => Selection::Most,
-            _ => Selection::Seed(random.u64(1..1 << 32)),
-        };
-        runs.push((selection, policies[random.usize(..policies.len())]));
-    }
-    let caches = match random.bool() {
-        true => CacheState::Warm,
-        false => CacheState::Cold,
-    };
-    let runs = LaunchTimeRuns {
-        cycles: CycleOptions {
-            machine: task.machine.clone(),
-            caches,
-            splitting: Default::default(),
-        },
-        runs,
-        order,
-        max_instructions: 3_000_000,
-        schedulers,
-        searches: true,
-    };
+    let runs = drawn_runs(task, extent, order);
     let found = session.audit_launch_time(&prepared, &claims, &launch, &runs);
     let found = match found {
         Ok(found) => found,

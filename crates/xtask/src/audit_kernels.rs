@@ -45,7 +45,18 @@ the launch overhead. Prints a row for each launch and machine, the ratio of the 
   --gfx803          waves of kernels for GCN3 on gem5-apu and r9-nano
   --splits COUNT    waves split at all sites, with this number of reserve slots (0)
   --serialised      splits have no pipelines of their own
-  --merge           splits become one again at the join of their branch";
+  --merge           splits become one again at the join of their branch
+
+With --cycles --grids: simulates whole launches, on four machines (two with --gfx803) and several numbers of SMs, and compares
+each run with the bound of the launch.
+
+  --runs COUNT      runs of each launch, machine and number of SMs (6)
+  --sms COUNT       numbers of SMs of each launch and machine (3)
+  --shapes COUNT    other numbers of blocks and threads (0); --contents COUNT as above (1)
+  --seed N          seed of what is drawn (1); --part N --of M: every M-th launch, from the N-th one
+  --journal FILE    line for each launch that is done; a later run goes on from it
+  --minutes N       begin no launch after this time
+";
 
 /// Maximum number of warp instructions of a launch.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;

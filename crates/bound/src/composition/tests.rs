@@ -190,7 +190,7 @@ fn warps_with_different_barriers_add_up() {
     assert_eq!(limit(four, ALIGNED, numbers), 1000);
 }
 
-/// What a warp has stored delays the end of the launch, but no block that follows.
+/// Stores of a warp delay the end of the launch, but no block that follows.
 #[test]
 fn stores_count_at_the_end_of_the_launch() {
     let numbers = Numbers {

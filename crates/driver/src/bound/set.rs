@@ -68,8 +68,8 @@ impl Session {
                 launches.push(bounds.launch((launch, kernel), repetition.rounds)?);
             }
         }
-        let sums = launches.iter().map(|launch| launch.sum);
-        let bound = sums.fold(Some(0u64), |sum, own| sum?.checked_add(own?));
+        let mut sums = launches.iter().map(|launch| launch.sum);
+        let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
         let machine = cycles.options(self).ok().map(|options| options.machine);
         let clock = machine.as_ref().map(|m| m.range(Parameter::Clock).least);
         let time = |cycles: u64| Some(cycles as f64 / clock?.max(1) as f64);

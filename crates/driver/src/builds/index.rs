@@ -61,6 +61,9 @@ pub struct BuildKernel {
     pub refused: Option<Diagnostic>,
 }
 
+/// Number of a file and of an image in it, with the loaded image.
+type RecentSession = ((usize, usize), Arc<Session>);
+
 /// Files that belong together, with the index of their kernels.
 pub struct Build {
     /// Name in messages: that of the file or folder.
@@ -72,7 +75,7 @@ pub struct Build {
     /// Images that cannot be read.
     pub unreadable: Vec<Diagnostic>,
     /// Images that were loaded last, by file and number: kernels of one image follow each other.
-    recent: Mutex<VecDeque<((usize, usize), Arc<Session>)>>,
+    recent: Mutex<VecDeque<RecentSession>>,
 }
 
 /// Number of images that stay in memory.
@@ -171,7 +174,7 @@ impl Build {
     /// The image cannot be read.
     pub fn session(&self, kernel: &BuildKernel) -> Result<Arc<Session>, Diagnostic> {
         let key = (kernel.file, kernel.image);
-        let find = |recent: &VecDeque<((usize, usize), Arc<Session>)>| {
+        let find = |recent: &VecDeque<RecentSession>| {
             let mut known = recent.iter();
             known
                 .find(|(own, _)| *own == key)

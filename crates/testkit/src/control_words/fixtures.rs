@@ -62,6 +62,8 @@ const ALL: &[(&str, Body)] = &[
     ("shared atomics in a row", shared_atomics_in_a_row),
     ("lines in one set", lines_in_one_set),
     ("two lines", two_lines),
+    ("full queue at the end", full_queue_at_the_end),
+    ("busy pipe at the end", busy_pipe_at_the_end),
 ];
 
 /// Returns the programs.
@@ -580,6 +582,18 @@ fn lines_in_one_set(l: &mut Listing) {
         );
     }
     l.bind(end);
+}
+
+/// Ends while its instructions wait in the queue of a unit.
+fn full_queue_at_the_end(l: &mut Listing) {
+    for to in 20..28 {
+        l.op(words::half(1, to, 10, 11, 12));
+    }
+}
+
+/// Ends while its last instruction occupies a pipe.
+fn busy_pipe_at_the_end(l: &mut Listing) {
+    l.op(words::shift_left(40, 41, 1));
 }
 
 /// Nothing but the fetch of a second line.

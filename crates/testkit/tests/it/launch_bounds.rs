@@ -261,6 +261,29 @@ fn first_fetches_of_later_blocks_count() {
     compare_fixture("lines in one set", (200, 40960), 1, &slow);
 }
 
+/// A short block ends before the next one starts in its place, and leaves a full queue.
+#[test]
+fn queues_of_ended_blocks_count() {
+    let slow = [
+        (Parameter::LaunchBlock, 40),
+        (Parameter::OccupancyQueue, 8),
+        (Parameter::OccupancyFp16, 64),
+    ];
+    for blocks in [2, 16] {
+        compare_fixture("full queue at the end", (blocks, 0), 1, &slow);
+    }
+}
+
+/// The last instruction of a block occupies its pipe when the next one starts on an SM that holds one block.
+#[test]
+fn pipes_of_ended_blocks_count() {
+    let slow = [
+        (Parameter::OccupancyFxu, 16),
+        (Parameter::OccupancyFmai, 16),
+    ];
+    compare_fixture("busy pipe at the end", (1000, 40960), 1, &slow);
+}
+
 fn launch(text: &str) -> LaunchFile {
     let no_files = |name: &str| Err(Diagnostic::new("no files").in_file(name));
     LaunchFile::parse("launch", text, &no_files).expect("a launch")

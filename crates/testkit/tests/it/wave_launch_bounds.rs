@@ -132,11 +132,11 @@ fn launch_of(program: &WaveProgram, groups: u32, threads: u32) -> LaunchFile {
     launch
 }
 
-/// Random programs keep their bounds as launches: groups of one lane to five waves, fewer and more than fit at once, on
+/// Random programs keep their bounds as launches: groups of one lane to four waves, fewer and more than fit at once, on
 /// machines that keep few lines of code.
 #[test]
 fn random_programs_keep_their_bounds() {
-    let shapes = [(1, 320), (5, 128), (40, 64), (33, 1), (17, 100), (9, 256)];
+    let shapes = [(2, 192), (5, 128), (40, 64), (33, 1), (17, 100), (9, 256)];
     let (mut runs, mut exceeded) = (0, Vec::new());
     for seed in 0..36 {
         let program = wave_program(seed);
@@ -195,14 +195,14 @@ fn needs_term(found: &LaunchTimeAudit, term: &str) {
 /// Sixteen waves share four vector ALUs.
 #[test]
 fn vector_units_of_others_count() {
-    let found = audit_words(&MUL.repeat(80), (1, 1024), 1);
+    let found = audit_words(&MUL.repeat(80), (4, 256), 1);
     needs_term(&found, "issue and units of others");
 }
 
 /// Sixteen waves share one scalar ALU, which SIMDs take in turn.
 #[test]
 fn scalar_unit_of_all_simds_counts() {
-    let found = audit_words(&ADDS.repeat(100), (1, 1024), 1);
+    let found = audit_words(&ADDS.repeat(100), (4, 256), 1);
     needs_term(&found, "memory of the SM");
 }
 
@@ -212,7 +212,7 @@ fn conflicts_of_others_count() {
     let mut words = ONE_BANK.to_vec();
     words.extend(LDS_READ.repeat(80));
     words.push(WAIT);
-    let found = audit_words(&words, (1, 1024), 1);
+    let found = audit_words(&words, (4, 256), 1);
     needs_term(&found, "memory of the SM");
 }
 
@@ -235,7 +235,7 @@ fn groups_follow_each_other() {
 /// Waves of a group wait for each other at barriers, where others compute and access LDS.
 #[test]
 fn barriers_count() {
-    let found = audit_words(&[SLEEP, BARRIER].repeat(12), (3, 320), 1);
+    let found = audit_words(&[SLEEP, BARRIER].repeat(12), (3, 256), 1);
     needs_term(&found, "warps one after the other");
     let mut words = ONE_BANK.to_vec();
     for _ in 0..12 {
@@ -243,7 +243,7 @@ fn barriers_count() {
         words.extend([WAIT, BARRIER]);
         words.extend(MUL.repeat(3));
     }
-    let found = audit_words(&words, (3, 320), 1);
+    let found = audit_words(&words, (3, 256), 1);
     assert_eq!(found.refused, None);
     assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
 }

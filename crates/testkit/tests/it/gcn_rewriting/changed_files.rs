@@ -184,8 +184,8 @@ fn registers_of_probes_are_stated() {
 fn end_before(file: &[u8], at: CodeAddr) -> CodeAddr {
     let rewriter = CodeObjectRewriter::open(file).expect("it opens");
     let instrs = rewriter.program().instrs.iter();
-    let ends = instrs.filter(|i| i.opcode() == Some(GcnOpcode::SEndpgm) && i.addr < at);
-    ends.last().expect("an end").addr
+    let mut ends = instrs.filter(|i| i.opcode() == Some(GcnOpcode::SEndpgm) && i.addr < at);
+    ends.next_back().expect("an end").addr
 }
 
 /// Waves that run, or jump, from one kernel into the other would clear or add counters twice, or not at all.
