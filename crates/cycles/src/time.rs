@@ -187,12 +187,10 @@ impl<'a> KernelTime<'a> {
 const MOST_CHOICES: usize = 12;
 
 impl Timing<'_> {
-    /// Wait of a warp for the lines of its first instruction. A launch loads them for its first warps; among others, the first
-    /// cache may have lost them.
+    /// Wait of a warp for the lines of its first instruction. A launch loads them for its first warps, together with the
+    /// lines that are prefetched: the first cache may have lost them to those, or among others to other warps.
     fn first_fetch(&self) -> i64 {
-        if self.kernel.others == OtherWarps::Absent {
-            return 0;
-        }
+        let is_alone = self.kernel.others == OtherWarps::Absent;
         let first = self.waits.nodes.get(self.kernel.entry);
         let Some(first) = first.and_then(|waits| waits.first()) else {
             return 0;
@@ -200,7 +198,11 @@ impl Timing<'_> {
         let waits = [first.fetch, first.fetch_last].into_iter();
         let waits = waits.filter(|wait| wait.waits);
         waits
-            .map(|wait| wait.latency + wait.backlog + wait.service.0 + wait.service.1)
+            .map(|wait| {
+                // What a launch has loaded is present when it begins.
+                let backlog = if is_alone { 0 } else { wait.backlog };
+                wait.latency + backlog + wait.service.0 + wait.service.1
+            })
             .sum()
     }
 
