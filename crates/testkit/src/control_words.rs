@@ -7,6 +7,7 @@ pub mod fixtures;
 mod generate;
 mod idioms;
 mod listing;
+mod short;
 mod slot;
 mod words;
 
@@ -22,6 +23,8 @@ use crate::kernels::TestLaunch;
 
 use cubin::KernelImage;
 use generate::ProgramDraft;
+
+pub use short::short_program;
 
 /// Name of the kernel of each program.
 pub const KERNEL: &str = "control_words";

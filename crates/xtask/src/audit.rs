@@ -9,11 +9,12 @@ use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
 use warpbound_testkit::random::{WarpCampaign, campaign};
 
 use crate::repository::{Repository, files_with_extension};
-use crate::{audit_control_words, audit_splits};
+use crate::{audit_control_words, audit_short_launches, audit_splits};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
                                                        [--cycles COUNT [--from NUMBER]]
+                                                       [--launches COUNT [--from NUMBER]]
                                                        [--waves COUNT]
                                                        [--splits COUNT]
 
@@ -25,6 +26,8 @@ of kernels/built (the other half), in random launches and both divergence orders
 With --cycles, programs of machine code with random control words are simulated instead, each on one of
 four machines with different numbers, cache states, contents of memory and divergence orders,
 and each run is compared with the bounds in cycles: for the program's loop bounds, and for the run's.
+With --launches, programs of a few instructions run as launches of up to 200 blocks on machines of which every number
+is known, under two policies each, and are compared with the bounds of launches.
 With --waves, waves of 64 lanes run random structured programs that keep masks, and are compared with the claims about
 masks, about values of active lanes, about loops and with the bound.
 With --splits, random programs of machine code run with waves that split, without and with time: what they leave in memory
@@ -35,6 +38,7 @@ Prints totals and fails on any contradiction.
   --seed NUMBER    start of the random sequence (1)
   --cycles COUNT   programs with random control words
   --from NUMBER    number of the first of them (0)
+  --launches COUNT programs as launches
   --waves COUNT    waves, four for each program
   --splits COUNT   programs that run with waves that split";
 
@@ -99,6 +103,7 @@ fn audit_random_waves(seed: u64, count: usize) -> anyhow::Result<()> {
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut runs, mut seed) = (100_000usize, 1u64);
     let (mut cycles, mut first, mut waves, mut splits) = (None, 0u64, None, None);
+    let mut short_launches = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let value = rest.next().context("an option without a value")?;
@@ -106,6 +111,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--runs" => runs = value.parse()?,
             "--seed" => seed = value.parse()?,
             "--cycles" => cycles = Some(value.parse()?),
+            "--launches" => short_launches = Some(value.parse()?),
             "--from" => first = value.parse()?,
             "--waves" => waves = Some(value.parse()?),
             "--splits" => splits = Some(value.parse()?),
@@ -114,6 +120,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     if let Some(count) = cycles {
         return audit_control_words::run(first, count);
+    }
+    if let Some(count) = short_launches {
+        return audit_short_launches::run(first, count);
     }
     if let Some(count) = waves {
         return audit_random_waves(seed, count);

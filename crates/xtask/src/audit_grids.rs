@@ -2,7 +2,7 @@
 //!
 //! Each launch runs on four machines, with numbers of SMs between 1 and 40, all policies of the schedulers that the
 //! bound is for, several selections of the machine's numbers, warm or cold caches, and with other numbers of blocks and
-//! threads. Which of these are combined is drawn by the seed of a launch, so that a part of the audit can be repeated. A
+//! threads, and on machines of which every number is known. Which of these are combined is drawn by the seed of a launch, so that a part of the audit can be repeated. A
 //! journal has a line for each launch that is done, from which a later run goes on.
 
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ use warpbound_driver::{
     Selection, Session,
 };
 use warpbound_launch::LaunchFile;
+use warpbound_testkit::short_launches::pinned_machine;
 
 use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
 use crate::repository::Repository;
@@ -63,6 +64,8 @@ struct Extent {
     contents: u64,
     /// Other shapes of each launch on each machine.
     shapes: u64,
+    /// Whether each range of a machine has one value that is drawn.
+    is_pinned: bool,
     /// First seed.
     seed: u64,
     /// Part of the launches: every n-th, from a first one.
@@ -83,6 +86,7 @@ struct Task<'a> {
     content: u64,
     /// Whether blocks and threads are drawn.
     is_reshaped: bool,
+    is_pinned: bool,
     is_gcn3: bool,
 }
 
@@ -100,6 +104,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         sms: 3,
         contents: 1,
         shapes: 0,
+        is_pinned: false,
         seed: 1,
         part: (0, 1),
         limit: None,
@@ -118,6 +123,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         };
         match argument.as_str() {
             "--gfx803" => extent.is_gcn3 = true,
+            "--pinned" => extent.is_pinned = true,
             "--runs" => extent.runs = number()?,
             "--sms" => extent.sms = number()?,
             "--contents" => extent.contents = number()?.max(1),
@@ -184,9 +190,13 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                 let seed = extent.seed + nth + 100 * (machine as u64 + 10 * number as u64);
                 let mut random = fastrand::Rng::with_seed(seed);
                 let sms = SMS[random.usize(..SMS.len())];
+                let machine = match extent.is_pinned {
+                    true => pinned_machine(&model, seed),
+                    false => model.clone(),
+                };
                 let machine = match nth {
-                    0 => model.clone(),
-                    _ => model.clone().with(count, sms),
+                    0 => machine,
+                    _ => machine.with(count, sms),
                 };
                 let variants = (0..extent.contents).map(|content| (content, false));
                 let variants = variants.chain((1..=extent.shapes).map(|shape| (shape, true)));
@@ -198,6 +208,7 @@ fn tasks(launches: &[(String, LaunchFile)], extent: Extent) -> anyhow::Result<Ve
                     seed: seed + 1_000_000 * content,
                     content,
                     is_reshaped,
+                    is_pinned: extent.is_pinned,
                     is_gcn3: extent.is_gcn3,
                 }));
             }
@@ -217,8 +228,9 @@ impl Task<'_> {
         let (name, machine, sms) = (self.name, &self.machine.name, self.sms());
         let kind = if self.is_reshaped { "shape" } else { "content" };
         let seed = self.seed;
+        let pinned = if self.is_pinned { "pinned " } else { "" };
         format!(
-            "{name} on {machine} with {sms} SMs, {kind} {}, seed {seed}",
+            "{name} on {pinned}{machine} with {sms} SMs, {kind} {}, seed {seed}",
             self.content
         )
     }
@@ -367,7 +379,12 @@ fn kind(task: &Task<'_>, launch: &LaunchFile, found: &LaunchTimeAudit) -> String
         SchedulerClass::Any => ", any scheduler",
         SchedulerClass::WorkConserving => "",
     };
-    format!("{kind}{addresses}{class}")
+    let shape = if task.is_reshaped {
+        ", other shape"
+    } else {
+        ""
+    };
+    format!("{kind}{addresses}{class}{shape}")
 }
 
 /// Factors of the runs of a launch: each pair of them is counted once.
@@ -384,6 +401,10 @@ fn factors(task: &Task<'_>, runs: &LaunchTimeRuns) -> Vec<Vec<String>> {
         };
         vec![
             format!("machine {}", task.machine.name),
+            format!(
+                "numbers {}",
+                if task.is_pinned { "known" } else { "in ranges" }
+            ),
             format!("SMs {}", task.sms()),
             format!("selection {selection}"),
             format!("policy {policy}"),

@@ -53,6 +53,7 @@ each run with the bound of the launch.
   --runs COUNT      runs of each launch, machine and number of SMs (6)
   --sms COUNT       numbers of SMs of each launch and machine (3)
   --shapes COUNT    other numbers of blocks and threads (0); --contents COUNT as above (1)
+  --pinned          machines of which every number is drawn: one value in each range
   --seed N          seed of what is drawn (1); --part N --of M: every M-th launch, from the N-th one
   --journal FILE    line for each launch that is done; a later run goes on from it
   --minutes N       begin no launch after this time

@@ -172,34 +172,35 @@ impl LaunchTime {
             others,
             ..self.inputs.clone()
         };
-        let first;
-        let second;
         if self.shape.blocks.saturating_mul(self.shape.warps) == 1 {
             let alone = with(OtherWarps::Absent);
-            second = match alone.with_counted_sectors() {
-                Some(counted) => Some(self.bound_with(&counted, stated, effort)?),
-                None => None,
-            };
-            first = self.bound_with(&alone, stated, effort)?;
-        } else {
-            let of_path = with(OtherWarps::FirstOfPath);
-            second = Some(self.bound_with(&of_path, stated, effort)?);
-            first = self.bound_with(&with(OtherWarps::FirstOfSm), stated, effort)?;
+            let counted = alone.with_counted_sectors();
+            let counted = counted.map(|counted| self.bound_with(&counted, stated, effort));
+            let (alone, _) = self.bound_with(&alone, stated, effort)?;
+            return Ok(match counted.transpose()? {
+                Some((counted, _)) => lesser(counted, alone),
+                None => alone,
+            });
         }
-        let limit = |found: &LaunchCycles| found.bound.upper_bound().limit();
-        Ok(match second {
-            Some(second) if limit(&second) < limit(&first) => second,
-            _ => first,
-        })
+        let of_sm = with(OtherWarps::FirstOfSm);
+        let (of_sm, windows_bind) = self.bound_with(&of_sm, stated, effort)?;
+        if windows_bind {
+            // Sectors of other warps hold places in a window while their own pages are translated.
+            return Ok(of_sm);
+        }
+        let of_path = with(OtherWarps::FirstOfPath);
+        let (of_path, _) = self.bound_with(&of_path, stated, effort)?;
+        Ok(lesser(of_path, of_sm))
     }
 
-    /// Computes the bound with the first requests of lines and translations counted in one way.
+    /// Computes the bound with the first requests of lines and translations counted in one way; with whether windows of
+    /// requests delay warps.
     fn bound_with(
         &self,
         inputs: &CycleInputs,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<LaunchCycles, Diagnostic> {
+    ) -> Result<(LaunchCycles, bool), Diagnostic> {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = time.contention(&self.numbers);
@@ -229,8 +230,7 @@ impl LaunchTime {
             true => (service(Service::Sm)?, false),
             false => program.sm(&contention)?,
         };
-        // Sectors of other warps hold places in a window while their own pages are translated.
-        let first = match (inputs.others, is_single && !windows_bind) {
+        let first = match (inputs.others, is_single) {
             (OtherWarps::Absent, _) => 0,
             (OtherWarps::FirstOfPath, true) => contention.in_flight,
             _ => contention.first.saturating_add(contention.in_flight),
@@ -275,10 +275,11 @@ impl LaunchTime {
         shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
         shares.add_service(Service::Sm, &sm, bound.term(LaunchTerm::Sm));
         shares.add_service(Service::Gpu, &gpu, bound.term(LaunchTerm::Gpu));
-        Ok(LaunchCycles {
+        let found = LaunchCycles {
             bound,
             instructions: shares.instructions,
-        })
+        };
+        Ok((found, windows_bind))
     }
 
     /// Whether warps of the launch may follow each other, on their SM or for the bound.
@@ -292,6 +293,15 @@ impl LaunchTime {
         blocks > sms.saturating_mul(resident.0)
             || self.chain == BlockChain::AllWarps
             || self.schedulers == SchedulerClass::Any
+    }
+}
+
+/// Returns the smaller bound.
+fn lesser(first: LaunchCycles, second: LaunchCycles) -> LaunchCycles {
+    let limit = |found: &LaunchCycles| found.bound.upper_bound().limit();
+    match limit(&first) < limit(&second) {
+        true => first,
+        false => second,
     }
 }
 

@@ -723,7 +723,10 @@ fn stall_reason(is_memory: bool) -> Stall {
 fn wait_for_scoreboards(warp: &mut Warp, mask: u8, wake: u64) {
     for number in (0..SCOREBOARDS).filter(|number| mask >> number & 1 == 1) {
         let (release, is_memory) = warp.scoreboards.release_cycle(number);
-        warp.wait(release + wake, stall_reason(is_memory));
+        // None is released in the first cycle: 0 stands for one that was never raised.
+        if release > 0 {
+            warp.wait(release + wake, stall_reason(is_memory));
+        }
     }
 }
 

@@ -64,6 +64,8 @@ const ALL: &[(&str, Body)] = &[
     ("two lines", two_lines),
     ("full queue at the end", full_queue_at_the_end),
     ("busy pipe at the end", busy_pipe_at_the_end),
+    ("wait for what was never raised", wait_for_never_raised),
+    ("loads that nothing waits for", loads_without_waits),
 ];
 
 /// Returns the programs.
@@ -594,6 +596,21 @@ fn full_queue_at_the_end(l: &mut Listing) {
 /// Ends while its last instruction occupies a pipe.
 fn busy_pipe_at_the_end(l: &mut Listing) {
     l.op(words::shift_left(40, 41, 1));
+}
+
+/// As the one before, but the first instruction waits for a scoreboard.
+fn wait_for_never_raised(l: &mut Listing) {
+    l.slot(0).waits = 1;
+    busy_pipe_at_the_end(l);
+}
+
+/// Passes barriers and ends while the loads of all warps fill the window.
+fn loads_without_waits(l: &mut Listing) {
+    l.global(0, 5);
+    l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(4);
+    for _ in 0..4 {
+        l.op(words::BARRIER).code = 2;
+    }
 }
 
 /// Nothing but the fetch of a second line.

@@ -38,6 +38,11 @@ impl Listing {
         &mut self.lines[last].1
     }
 
+    /// Slot of an instruction by its number.
+    pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
+        &mut self.lines[number].1
+    }
+
     /// Appends an instruction that refers to a place.
     pub(super) fn op_to(&mut self, word: u64, to: Place) {
         self.lines.push((word, Slot::PLAIN, Some(to)));
@@ -126,8 +131,13 @@ impl Listing {
     }
 
     /// Returns the program, ended by `EXIT`.
-    pub(super) fn finish(mut self) -> ControlWordProgram {
-        self.op(words::EXIT);
+    pub(super) fn finish(self) -> ControlWordProgram {
+        self.finish_with(Slot::PLAIN)
+    }
+
+    /// Returns the program, ended by `EXIT` with a slot.
+    pub(super) fn finish_with(mut self, end: Slot) -> ControlWordProgram {
+        *self.op(words::EXIT) = end;
         let places = &self.places;
         let word = |(number, &(word, slot, to)): (usize, &(u64, Slot, Option<Place>))| match to {
             Some(to) => {

@@ -5,12 +5,11 @@ use std::fs;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session,
-};
+use warpbound_driver::{CacheState, CycleOptions, LaunchFile, SchedulerClass, Session};
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_testkit::control_words::{ControlWordProgram, fixtures, program};
 use warpbound_testkit::kernels;
+use warpbound_testkit::short_launches::{compare_launch, compare_short_program};
 
 /// Sources of kernels with barriers, atomic operations, shared and local memory, loops and early ends.
 const SOURCES: [&str; 10] = [
@@ -85,14 +84,6 @@ fn audit_for(
     (machine, caches): (GpuModel, CacheState),
     schedulers: SchedulerClass,
 ) -> LaunchTimeAudit {
-    let kernel = session.launched_kernel(None, launch.kernel.as_deref());
-    let prepared = session.prepare(kernel.expect("its kernel"));
-    let prepared = prepared.expect("it decodes");
-    let options = BoundOptions {
-        block: Some(launch.block),
-        ..BoundOptions::default()
-    };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
             machine,
@@ -108,8 +99,7 @@ fn audit_for(
         schedulers,
         searches: false,
     };
-    let found = session.audit_launch_time(&prepared, &claims, launch, &runs);
-    found.expect("the launch suits the kernel")
+    compare_launch(session, launch, &runs).expect("the launch suits the kernel")
 }
 
 /// No launch takes longer than its bound: any number of SMs, warm and cold caches, any policy.
@@ -210,6 +200,21 @@ fn random_programs_keep_their_bounds() {
     assert!(found.0 >= 200, "{} runs", found.0);
 }
 
+/// Programs of a few instructions keep their bounds on machines of which every number is known: a term that is too small
+/// has no slack of a range to hide in.
+#[test]
+fn short_programs_keep_their_bounds() {
+    let (mut runs, mut exceeded) = (0, Vec::new());
+    for seed in 0..200 {
+        let found = compare_short_program(seed).expect("the launch suits the program");
+        runs += found.runs;
+        let texts = found.exceeded.iter().map(|run| &run.text);
+        exceeded.extend(texts.map(|text| format!("program {seed}: {text}; {:?}", found.terms)));
+    }
+    assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
+    assert!(runs >= 300, "{runs} runs");
+}
+
 /// Compares a fixture as a launch of blocks of one thread, with warm caches, short queues, no prefetches, and no time
 /// between the starts of blocks, on a machine in which `slow` takes that many cycles.
 fn compare_fixture(
@@ -282,6 +287,39 @@ fn pipes_of_ended_blocks_count() {
         (Parameter::OccupancyFmai, 16),
     ];
     compare_fixture("busy pipe at the end", (1000, 40960), 1, &slow);
+}
+
+/// Loads of other warps fill the window until a page table has been walked, which no warp of the chain waits for itself.
+#[test]
+fn walks_of_others_count_where_windows_bind() {
+    const WALK: u64 = 20_000;
+    let program = fixtures::named("loads that nothing waits for");
+    let mut launch = program.launch(0);
+    (launch.grid, launch.block) = ([3, 1, 1], [33, 1, 1]);
+    let machine = machine("jetson-tx2", 1)
+        .with(Parameter::TlbWalk, WALK)
+        .with(Parameter::L1Misses, 64)
+        .with(Parameter::OccupancyQueue, 2);
+    let found = audit(&program.session(62), &launch, machine, CacheState::Cold);
+    assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+    let (worst, _) = found.worst.expect("runs");
+    assert!(worst > WALK, "{worst}: no window was full");
+}
+
+/// A wait for a scoreboard that was never raised delays nothing, in the first cycles of a launch either.
+#[test]
+fn scoreboards_that_were_never_raised_delay_nothing() {
+    let worst = |name| {
+        let program = fixtures::named(name);
+        let machine = machine("p100", 1).with(Parameter::LaunchKernel, 0);
+        let session = program.session(60);
+        let found = audit(&session, &program.launch(0), machine, CacheState::Warm);
+        found.worst.expect("runs").0
+    };
+    assert_eq!(
+        worst("wait for what was never raised"),
+        worst("busy pipe at the end")
+    );
 }
 
 fn launch(text: &str) -> LaunchFile {

@@ -1,0 +1,115 @@
+//! `cargo xtask audit --launches`: programs of a few instructions as launches, on machines of which every number is known.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use warpbound_base::Diagnostic;
+use warpbound_driver::audit::LaunchTimeAudit;
+use warpbound_testkit::short_launches::compare_short_program;
+
+use crate::audit_cycles::quantiles;
+
+/// Time between two progress lines.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Programs with the smallest ratios that are printed.
+const SHOWN: usize = 10;
+
+/// Totals of the audit.
+#[derive(Default)]
+struct Total {
+    done: u64,
+    reported: Duration,
+    runs: u64,
+    skipped: u64,
+    exceeded: u64,
+    ratios: Vec<f64>,
+    refused: BTreeMap<String, u64>,
+    /// Ratio, program and sum.
+    smallest: Vec<(f64, String)>,
+}
+
+/// Audits `count` programs from number `first` on.
+pub(crate) fn run(first: u64, count: u64) -> anyhow::Result<()> {
+    let (next, total) = (AtomicU64::new(0), Mutex::new(Total::default()));
+    let begin = Instant::now();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    if nth >= count {
+                        break;
+                    }
+                    let found = compare_short_program(first + nth);
+                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                    total.add(first + nth, found);
+                    if begin.elapsed() >= total.reported + PROGRESS_INTERVAL {
+                        total.reported = begin.elapsed();
+                        eprintln!(
+                            "{} of {count}, {} runs, {} above",
+                            total.done, total.runs, total.exceeded
+                        );
+                    }
+                }
+            });
+        }
+    });
+    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    total.print(first)
+}
+
+impl Total {
+    fn add(&mut self, seed: u64, found: Result<LaunchTimeAudit, Diagnostic>) {
+        self.done += 1;
+        let refused = match &found {
+            Ok(found) => found.refused.clone(),
+            Err(why) => Some(why.message.clone()),
+        };
+        if let Some(why) = refused {
+            *self.refused.entry(why).or_default() += 1;
+        }
+        let Ok(found) = found else {
+            return;
+        };
+        self.runs += found.runs;
+        self.skipped += found.skipped;
+        self.exceeded += found.exceeded.len() as u64;
+        for run in &found.exceeded {
+            println!("VIOLATION: program {seed}: {}; {:?}", run.text, found.terms);
+        }
+        let Some((ratio, (worst, run))) = found.ratio().zip(found.worst.as_ref()) else {
+            return;
+        };
+        self.ratios.push(ratio);
+        if self.smallest.len() < SHOWN || self.smallest.iter().any(|(known, _)| *known > ratio) {
+            let (bound, shape) = (found.bound, &found.shape);
+            let text = format!("program {seed}: {worst} of {bound} ({run}); {shape}");
+            self.smallest.push((ratio, text));
+            self.smallest.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            self.smallest.truncate(SHOWN);
+        }
+    }
+
+    fn print(mut self, first: u64) -> anyhow::Result<()> {
+        for (ratio, text) in &self.smallest {
+            println!("{ratio:8.3} {text}");
+        }
+        println!(
+            "{} programs from {first}, {} runs, {} above their bound, {} left out",
+            self.done, self.runs, self.exceeded, self.skipped
+        );
+        println!("bound / worst simulated: {}", quantiles(&mut self.ratios));
+        for (reason, count) in &self.refused {
+            println!("no bound: {count} {reason}");
+        }
+        if self.exceeded > 0 {
+            bail!("{} runs exceeded their bound", self.exceeded);
+        }
+        Ok(())
+    }
+}
