@@ -23,11 +23,23 @@ enum Kind {
     Load,
     Store,
     Atomic,
+    Reduction,
+    WideLoad,
+    WideSharedLoad,
+    SharedStore,
+    LocalLoad,
+    LocalStore,
+    ConstantOperand,
+    ConstantLoad,
+    Shuffle,
+    Fence,
+    /// Fills the rest of a line of code.
+    Line,
     Add,
 }
 
 /// Kinds of which a program has instructions. One kind alone shows what a unit leaves; others would hide it.
-const POOLS: [&[Kind]; 12] = [
+const POOLS: [&[Kind]; 22] = [
     &[Kind::Half],
     &[Kind::Float],
     &[Kind::Shift],
@@ -39,6 +51,16 @@ const POOLS: [&[Kind]; 12] = [
     &[Kind::Store],
     &[Kind::Load, Kind::Store, Kind::Atomic],
     &[Kind::SharedAtomic, Kind::SharedLoad, Kind::Half],
+    &[Kind::Reduction],
+    &[Kind::WideLoad, Kind::Store],
+    &[Kind::WideSharedLoad, Kind::SharedStore],
+    &[Kind::LocalLoad, Kind::LocalStore],
+    &[Kind::ConstantOperand],
+    &[Kind::ConstantLoad, Kind::ConstantOperand],
+    &[Kind::Shuffle, Kind::SharedLoad],
+    &[Kind::Line],
+    &[Kind::Line, Kind::ConstantOperand, Kind::Load],
+    &[Kind::Store, Kind::Load, Kind::Fence],
     &[
         Kind::Half,
         Kind::Float,
@@ -48,6 +70,11 @@ const POOLS: [&[Kind]; 12] = [
         Kind::SharedLoad,
         Kind::Load,
         Kind::Store,
+        Kind::WideLoad,
+        Kind::LocalStore,
+        Kind::ConstantLoad,
+        Kind::Shuffle,
+        Kind::Line,
         Kind::Add,
     ],
 ];
@@ -70,10 +97,17 @@ struct Style {
 pub fn short_program(seed: u64) -> ControlWordProgram {
     let mut rng = Rng::with_seed(mix(&[0x5407, seed]));
     let pool = POOLS[rng.usize(..POOLS.len())];
-    let is_global = |kind: &Kind| matches!(kind, Kind::Load | Kind::Store | Kind::Atomic);
+    let is_global = |kind: &Kind| {
+        matches!(
+            kind,
+            Kind::Load | Kind::WideLoad | Kind::Store | Kind::Atomic | Kind::Reduction
+        )
+    };
     let mut l = Listing::default();
     if pool.iter().any(is_global) {
-        address(&mut l, &mut rng);
+        // Accesses of 128 bits are aligned.
+        let least = if pool.contains(&Kind::WideLoad) { 4 } else { 2 };
+        address(&mut l, [2, 2, 5, 7][rng.usize(..4)].max(least));
     }
     let style = Style {
         stall: [1, 1, 2, 6][rng.usize(..4)],
@@ -108,20 +142,25 @@ pub fn short_program(seed: u64) -> ControlWordProgram {
     }
 }
 
-/// Sets the address of accesses to global memory: by the thread of the block, in some programs by the block too.
-fn address(l: &mut Listing, rng: &mut Rng) {
+/// Sets the address of accesses to global memory: `1 << shift` bytes from thread to thread of a block.
+fn address(l: &mut Listing, shift: u32) {
     let [base, _] = BUFFERS;
     l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
     l.op(words::mov(base, Operand::Constant(0, 0x140)));
     l.op(words::mov(base + 1, Operand::Constant(0, 0x144))).code = 6;
-    let shift = l.op(words::shift_left(
-        SCRATCH,
-        LANE,
-        [2, 2, 5, 7][rng.usize(..4)],
-    ));
-    (shift.code, shift.waits) = (6, 1);
+    let slot = l.op(words::shift_left(SCRATCH, LANE, shift));
+    (slot.code, slot.waits) = (6, 1);
     l.op(words::add_low(GLOBAL, base, SCRATCH)).code = 6;
     l.op(words::add_high(GLOBAL + 1, base + 1, words::RZ)).code = 6;
+}
+
+/// Bytes of a line of the second constant cache, and lines of the bank that are read.
+const LINE: u32 = 256;
+const CONSTANT_LINES: u32 = 18;
+
+/// Draws a constant of the bank of the program.
+fn constant(rng: &mut Rng) -> Operand {
+    Operand::Constant(words::BANK, LINE * rng.u32(..CONSTANT_LINES))
 }
 
 /// Appends an instruction; a barrier without a kind.
@@ -139,6 +178,24 @@ fn instruction(l: &mut Listing, kind: Option<Kind>, style: &Style, rng: &mut Rng
         Some(Kind::Load) => words::load_global(36, GLOBAL, offset, 4, 0),
         Some(Kind::Store) => words::store_global(40, GLOBAL, offset, 4),
         Some(Kind::Atomic) => words::atomic(0, 37, GLOBAL, offset, 40),
+        Some(Kind::Reduction) => words::reduction(0, GLOBAL, offset, 40),
+        Some(Kind::WideLoad) => words::load_global(36, GLOBAL, offset, 16, 0),
+        Some(Kind::WideSharedLoad) => words::load_shared(20, words::RZ, 64 * rng.u32(..2), 16),
+        Some(Kind::SharedStore) => words::store_shared(20, words::RZ, 64 * rng.u32(..2), 4),
+        Some(Kind::LocalLoad) => words::load_local(20, words::RZ, 4 * rng.u32(..2), 4),
+        Some(Kind::LocalStore) => words::store_local(20, words::RZ, 16 * rng.u32(..2), 16),
+        Some(Kind::ConstantOperand) => words::mov(41, constant(rng)),
+        Some(Kind::ConstantLoad) => {
+            words::load_constant(20, words::RZ, LINE * rng.u32(..CONSTANT_LINES), 4)
+        }
+        Some(Kind::Shuffle) => words::shuffle(0, 22, 20, 3),
+        Some(Kind::Fence) => words::memory_barrier(rng.u64(..2)),
+        Some(Kind::Line) => {
+            (0..rng.usize(1..25)).for_each(|_| {
+                l.op(words::NOP);
+            });
+            words::NOP
+        }
         Some(Kind::Add) => words::add_number(SHARED, SHARED, 1),
     };
     let mut percent = |percent: u8| rng.u8(..100) < percent;
@@ -151,9 +208,21 @@ fn instruction(l: &mut Listing, kind: Option<Kind>, style: &Style, rng: &mut Rng
     }
     match kind {
         // Of fixed latency.
-        None | Some(Kind::Float | Kind::Shift | Kind::Add) => {}
-        Some(Kind::Store) if raises => slot.read = Some(4),
-        Some(Kind::Store) => {}
+        None
+        | Some(
+            Kind::Float
+            | Kind::Shift
+            | Kind::Add
+            | Kind::ConstantOperand
+            | Kind::Fence
+            | Kind::Line,
+        ) => {}
+        // Without a result.
+        Some(Kind::Store | Kind::SharedStore | Kind::LocalStore | Kind::Reduction) => {
+            if raises {
+                slot.read = Some(4);
+            }
+        }
         Some(_) if raises => slot.write = Some(number),
         Some(_) => {}
     }
