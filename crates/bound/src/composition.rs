@@ -148,7 +148,7 @@ impl LaunchBound {
         times: &LaunchTimes<'_>,
         delays: Delays,
     ) -> Option<LaunchBound> {
-        let weights = Weights::of(shape, times.chain, times.schedulers)?;
+        let weights = Weights::of(shape, times)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
         let followed = weights.followed.of(limit(times.followed))?;
         let path = followed.checked_add(limit(times.path))?;
@@ -243,7 +243,8 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(shape: &LaunchShape, chain: BlockChain, schedulers: SchedulerClass) -> Option<Weights> {
+    fn of(shape: &LaunchShape, times: &LaunchTimes<'_>) -> Option<Weights> {
+        let (chain, schedulers) = (times.chain, times.schedulers);
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
                 .map(|n| u128::from(n.max(1)));
@@ -255,7 +256,7 @@ impl Weights {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
-            let core = Core::at_once((own, warps, parts), chain)?;
+            let core = Core::at_once((own, warps, parts), chain, times.barriers)?;
             let in_part = warps.div_ceil(parts);
             let others = (own - 1).checked_mul(warps)?;
             let followed = match (schedulers, chain) {
@@ -332,8 +333,12 @@ impl Core {
         }
     }
 
-    /// `own` blocks on an SM, which all start at once.
-    fn at_once((own, warps, parts): (u128, u128, u128), chain: BlockChain) -> Option<Core> {
+    /// `own` blocks on an SM, which all start at once and pass at most this number of barriers.
+    fn at_once(
+        (own, warps, parts): (u128, u128, u128),
+        chain: BlockChain,
+        barriers: u64,
+    ) -> Option<Core> {
         let resident = own.checked_mul(warps)?;
         let in_part = warps.div_ceil(parts);
         Some(match chain {
@@ -349,18 +354,23 @@ impl Core {
                 segments: 0,
                 ends: u128::from(own > 1),
             },
-            BlockChain::Aligned => Core {
-                warps: in_part.checked_add((own - 1).checked_mul(warps)?)?,
-                segments: 1,
-                ends: 0,
-            },
+            BlockChain::Aligned => {
+                // The chain is in one sub-partition between barriers, where each other block has a part of its warps.
+                let reached = in_part.checked_mul(u128::from(barriers) + 1)?.min(warps);
+                Core {
+                    warps: in_part.checked_add((own - 1).checked_mul(reached)?)?,
+                    segments: 1,
+                    ends: 0,
+                }
+            }
         })
     }
 
     /// Blocks on an SM that holds one, `before` of them before the last one is dispatched.
     fn one_by_one((before, warps, parts): (u128, u128, u128), chain: BlockChain) -> Option<Core> {
         let chained = before.checked_add(1)?;
-        let of_block = Core::at_once((1, warps, parts), chain)?;
+        // There are no other blocks whose sub-partitions barriers could reach.
+        let of_block = Core::at_once((1, warps, parts), chain, 0)?;
         Some(Core {
             warps: chained.checked_mul(of_block.warps)?,
             segments: chained.checked_mul(of_block.segments)?,

@@ -83,10 +83,32 @@ fn chains_that_change_the_sub_partition() {
         path: 4151,
         core: 1005,
         apart: 130,
+        barriers: 3,
         ..Numbers::default()
     };
     let found = limit(shape(2, 4, 1, (2, 2)), ALIGNED, numbers);
     assert!(found >= 8212, "{found}");
+}
+
+/// Of other blocks that start at once, a chain waits for the warps of the sub-partitions that its barriers let it reach.
+#[test]
+fn few_barriers_reach_few_sub_partitions() {
+    let of = |warps, barriers| {
+        let numbers = Numbers {
+            core: 100,
+            barriers,
+            ..Numbers::default()
+        };
+        limit(shape(3, warps, 1, (4, 4)), ALIGNED, numbers)
+    };
+    // Two warps of its own block, and of each other one two in each sub-partition that is reached.
+    let of_eight = [0, 1, 2, 3, 4, u64::MAX].map(|barriers| of(8, barriers));
+    assert_eq!(of_eight, [600, 1000, 1400, 1800, 1800, 1800]);
+    // Six warps are no more than six.
+    assert_eq!(
+        [1, 2, 3].map(|barriers| of(6, barriers)),
+        [1000, 1400, 1400]
+    );
 }
 
 /// 1,000 instructions for either pipe of another warp, each of which may take the pipe that is needed next: 4,001 cycles.
