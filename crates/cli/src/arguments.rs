@@ -16,6 +16,7 @@ use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
 use crate::cycle_limit::CycleLimit;
 use crate::input;
+use crate::messages::MessageArguments;
 use crate::values::{loop_default, named, param, seconds, size};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
@@ -27,6 +28,8 @@ use crate::values::{loop_default, named, param, seconds, size};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) messages: MessageArguments,
 }
 
 /// Arguments of `disasm`.

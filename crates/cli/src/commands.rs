@@ -14,6 +14,7 @@ use crate::hybrid::HybridArguments;
 use crate::instrument::InstrumentArguments;
 use crate::later::Deferred;
 use crate::list::ListArguments;
+use crate::manual::{CompletionsArguments, ManArguments};
 use crate::metrics::MetricsArguments;
 use crate::probes::{DecodeArguments, ProbesArguments};
 use crate::run::RunArguments;
@@ -21,7 +22,7 @@ use crate::sandwich::SandwichArguments;
 use crate::splits::SplitsArguments;
 use crate::{
     CommandError, audit, bound, cta, diff, extract, gate, graph, hybrid, instrument, kernels, lint,
-    list, metrics, predict, probes, run, sandwich, splits,
+    list, manual, metrics, predict, probes, run, sandwich, splits,
 };
 
 /// Command with its arguments. The doc comments are the summaries of `warpbound --help`.
@@ -71,6 +72,10 @@ pub(crate) enum Command {
     Diff(Deferred<DiffArguments>),
     /// Check kernels against a budget of bounds, registers, memory, occupancy and assumptions
     Gate(Deferred<GateArguments>),
+    /// Print the completions of a shell
+    Completions(Deferred<CompletionsArguments>),
+    /// Print the page of a command in the manual, or write all pages
+    Man(Deferred<ManArguments>),
 }
 
 /// Executes a command and returns the exit code.
@@ -98,5 +103,7 @@ pub(crate) fn execute(command: &Command) -> Result<u8, CommandError> {
         Command::Lint(arguments) => lint::lint(&arguments.0),
         Command::Diff(arguments) => diff::diff(&arguments.0),
         Command::Gate(arguments) => gate::gate(&arguments.0),
+        Command::Completions(arguments) => manual::completions(&arguments.0),
+        Command::Man(arguments) => manual::man(&arguments.0),
     }
 }

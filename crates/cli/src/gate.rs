@@ -12,8 +12,9 @@ use warpbound_report::to_json;
 
 use crate::arguments::{Format, OutputArguments};
 use crate::builds::{jobs, libraries};
+use crate::messages::mark_on_stdout;
 use crate::output::Output;
-use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, print};
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, messages, print};
 
 /// Arguments of `gate`.
 #[derive(Args)]
@@ -90,7 +91,10 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
         let root = arguments.source_root.as_deref();
         write(arguments.sarif.as_deref(), || report.sarif(root))?;
         let text = match arguments.format {
-            Format::Text => report.text(),
+            Format::Text => match arguments.output.output {
+                None => report.marked_text(mark_on_stdout()),
+                Some(_) => report.text(),
+            },
             Format::Json => to_json(report),
         };
         print(Output::open(arguments.output.output.as_deref())?, &text)?;
@@ -102,7 +106,7 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
         code = NO_BOUND;
     }
     for unreadable in &report.unreadable {
-        eprintln!("warpbound: {unreadable}");
+        messages::error(unreadable);
         code = UNUSABLE;
     }
     Ok(code)

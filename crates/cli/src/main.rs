@@ -24,6 +24,8 @@ mod later;
 mod launches;
 mod lint;
 mod list;
+mod manual;
+mod messages;
 mod metrics;
 mod output;
 mod predict;
@@ -41,7 +43,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session};
 
@@ -55,7 +57,10 @@ const UNUSABLE: u8 = 3;
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let color = messages::stated_color(std::env::args_os().filter_map(|a| a.into_string().ok()));
+    let parsed = Arguments::command().color(color).try_get_matches();
+    let parsed = parsed.and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed terminal leaves nowhere to report the error.
@@ -66,10 +71,13 @@ fn main() -> ExitCode {
             };
         }
     };
+    messages::configure(arguments.messages);
     match commands::execute(&arguments.command) {
         Ok(code) => ExitCode::from(code),
         Err(CommandError::Usage(message)) => {
-            let wrong = Arguments::command().error(ErrorKind::ArgumentConflict, message);
+            let wrong = Arguments::command()
+                .color(color)
+                .error(ErrorKind::ArgumentConflict, message);
             let _ = wrong.print();
             ExitCode::from(USAGE)
         }
@@ -82,7 +90,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(CommandError::Output(error)) => {
-            eprintln!("warpbound: {error}");
+            messages::error(&error);
             ExitCode::from(UNUSABLE)
         }
     }
@@ -178,5 +186,5 @@ fn print(mut out: Output, text: &str) -> Result<(), CommandError> {
 
 /// Prints a diagnostic to standard error.
 fn print_diagnostic(diagnostic: &Diagnostic) {
-    eprintln!("warpbound: {diagnostic}");
+    messages::error(diagnostic);
 }

@@ -1,9 +1,11 @@
-//! Progress line on standard error, if that is a terminal.
+//! Progress line on standard error, if that is a terminal and `--quiet` is not given.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use warpbound_report::KernelBound;
+
+use crate::messages::has_progress;
 
 /// Minimum interval between updates.
 const EVERY: Duration = Duration::from_millis(100);
@@ -13,7 +15,7 @@ const WIDTH: usize = 20;
 
 /// Progress line, shown only on a terminal.
 pub(crate) struct Progress {
-    on_terminal: bool,
+    is_wanted: bool,
     done: usize,
     last: Instant,
     shown: bool,
@@ -22,7 +24,7 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Progress {
         Progress {
-            on_terminal: std::io::stderr().is_terminal(),
+            is_wanted: has_progress(),
             done: 0,
             last: Instant::now(),
             shown: false,
@@ -31,7 +33,7 @@ impl Progress {
 
     /// Shows that `done` of `all` runs are done.
     pub(crate) fn runs(&mut self, done: u64, all: u64) {
-        if !self.on_terminal || self.last.elapsed() < EVERY {
+        if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();
@@ -42,7 +44,7 @@ impl Progress {
     /// Shows that a kernel is done, which is in the image with index `place` of `images`.
     pub(crate) fn show(&mut self, kernel: &KernelBound, position: usize, images: usize) {
         self.done += 1;
-        if !self.on_terminal || self.last.elapsed() < EVERY {
+        if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();
@@ -64,7 +66,7 @@ impl Progress {
 
     /// Shows that `done` of `all` blocks of a launch are done.
     pub(crate) fn blocks(&mut self, done: u64, all: u64) {
-        if !self.on_terminal || self.last.elapsed() < EVERY {
+        if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();
@@ -79,7 +81,7 @@ impl Progress {
 
     /// Shows that `done` launches of a set are done, of at most `all`.
     pub(crate) fn launches(&mut self, done: u64, all: u64) {
-        if !self.on_terminal || self.last.elapsed() < EVERY {
+        if !self.is_wanted || self.last.elapsed() < EVERY {
             return;
         }
         self.last = Instant::now();

@@ -189,13 +189,18 @@ impl GateReport {
 
     /// Returns the report as text: the figures that did not pass, and the numbers.
     pub fn text(&self) -> String {
+        self.marked_text(str::to_owned)
+    }
+
+    /// Returns the report as text, in which `mark` marks the sentences about what did not pass: with a colour.
+    pub fn marked_text(&self, mark: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         for (kernel, check) in self.failed() {
             let (budget, line) = (&self.budget, check.budget_line);
             let (name, isa) = (&kernel.kernel.name, &kernel.kernel.isa);
             out.push_str(&format!(
                 "{budget}:{line}: {name} {isa}: {}\n",
-                check.message()
+                mark(&check.message())
             ));
             if let Some(place) = &check.place {
                 out.push_str(&format!("  {}\n", place.text()));
@@ -208,14 +213,16 @@ impl GateReport {
             let (budget, line) = (&self.budget, row.line);
             let name = &row.name;
             out.push_str(&format!(
-                "{budget}:{line}: no kernel matches {name:?}\n  correct or remove the row, or add optional = true\n"
+                "{budget}:{line}: {}\n  correct or remove the row, or add optional = true\n",
+                mark(&format!("no kernel matches {name:?}"))
             ));
         }
         if self.deny_uncovered {
             for kernel in &self.uncovered {
                 let (name, isa, file) = (&kernel.name, &kernel.isa, &kernel.file);
                 out.push_str(&format!(
-                    "{file}: {name} {isa}: no row\n  add one: warpbound gate --update\n"
+                    "{file}: {name} {isa}: {}\n  add one: warpbound gate --update\n",
+                    mark("no row")
                 ));
             }
         }

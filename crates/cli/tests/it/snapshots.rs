@@ -29,23 +29,6 @@ fn bound_of_a_loop_with_break() {
     );
 }
 
-/// The README contains the output of its first example.
-#[test]
-fn the_report_in_the_readme() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("a file");
-    let file = "kernels/built/break_loop.sm_61.cubin";
-    let shown: String = read("crates/cli/tests/expected/bound.txt")
-        .replace("(break_loop.sm_61.cubin,", &format!("({file},"))
-        .lines()
-        .map(|line| format!("    {line}\n"))
-        .collect();
-    let readme = read("README.md");
-    let (before, _) = readme.split_once(&shown).expect("the report is there");
-    let example = format!("warpbound bound {file} --param p3=1..100\n");
-    assert!(before.contains(&example), "no example before the report");
-}
-
 #[test]
 fn facts_of_nested_loops() {
     expect(

@@ -61,9 +61,19 @@ pub(crate) fn one_line(stderr: &str) -> String {
 }
 
 pub(crate) fn run(arguments: &[&str]) -> CommandOutput {
+    run_in(&built_folder(), arguments, &[])
+}
+
+/// Runs the command in a folder, with variables of the environment.
+pub(crate) fn run_in(
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> CommandOutput {
     let mut child = Command::new(env!("CARGO_BIN_EXE_warpbound"))
         .args(arguments)
-        .current_dir(built_folder())
+        .envs(variables.iter().copied())
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
