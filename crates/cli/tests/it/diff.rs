@@ -268,3 +268,28 @@ fn cycles_are_compared() {
     let refused = run(&["diff", "a", "b", "--machine", "gtx1080"]).usage();
     assert!(refused.contains("--cycles"), "{refused}");
 }
+
+/// Builds whose machine code is equal, but for the registers that the header of the code section states, differ.
+#[test]
+fn equal_code_with_other_registers_differs() {
+    const CODE: &[u8] = b".text.";
+    let file = "if_else.sm_61.cubin";
+    let mut bytes = crate::support::built(file);
+    let number = |bytes: &[u8], at: usize, size: usize| {
+        let digits = bytes[at..at + size].iter().rev();
+        digits.fold(0_usize, |sum, &digit| sum << 8 | usize::from(digit))
+    };
+    let (table, size) = (number(&bytes, 0x28, 8), number(&bytes, 0x3a, 2));
+    let header = |at: usize| table + at * size;
+    let names = number(&bytes, header(number(&bytes, 0x3e, 2)) + 0x18, 8);
+    let is_code = |at: &usize| bytes[names + number(&bytes, header(*at), 4)..].starts_with(CODE);
+    let code = (0..number(&bytes, 0x3c, 2)).find(is_code).expect("code");
+    // The highest byte of `sh_info`.
+    let registers = header(code) + 0x2f;
+    bytes[registers] += 1;
+    let other = crate::support::scratch("diff.registers.cubin", &bytes);
+    let report = run(&["diff", file, &other, "--format", "json"]).done();
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let (old, new, _) = figure(&report, "registers").expect("registers");
+    assert_eq!(new, old + 1);
+}

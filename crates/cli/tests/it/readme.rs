@@ -24,23 +24,24 @@ struct Example {
 /// Returns the examples of a part of a document: blocks of one line with a command.
 fn examples(part: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    let mut follows_text = false;
+    // Whether text has followed what the last command prints.
+    let mut is_over = false;
     for line in part.lines() {
         let code = line.strip_prefix("    ");
         match (code, examples.last_mut()) {
-            (Some(code), _) if code.starts_with("warpbound ") => examples.push(Example {
-                command: code.to_owned(),
-                text: String::new(),
-                shown: Vec::new(),
-            }),
-            (Some(code), Some(last)) if follows_text || !last.shown.is_empty() => {
-                last.shown.push(code.to_owned());
+            (Some(code), _) if code.starts_with("warpbound ") => {
+                is_over = false;
+                examples.push(Example {
+                    command: code.to_owned(),
+                    text: String::new(),
+                    shown: Vec::new(),
+                });
             }
+            (Some(code), Some(last)) if !is_over => last.shown.push(code.to_owned()),
             (None, Some(last)) if last.shown.is_empty() => last.text.push_str(line),
-            (None, Some(_)) if !line.is_empty() => follows_text = false,
+            (None, Some(_)) => is_over |= !line.is_empty(),
             _ => {}
         }
-        follows_text |= !line.is_empty() && code.is_none();
     }
     examples
 }
