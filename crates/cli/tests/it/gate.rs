@@ -222,9 +222,7 @@ fn an_update_keeps_comments() {
                assumptions = [\n  \"undisturbed\", # Always.\n  \"loop-default\",\n]\n# The end.\n";
     text.push_str(own);
     let path = scratch("gate.update.toml", &text);
-    let start = std::time::Instant::now();
     let said = run(&["gate", BASE, "--budget", &path, "--update"]).done();
-    assert!(start.elapsed().as_secs() < 20);
     assert!(said.contains("1 rows changed, 0 rows added"), "{said}");
     let updated = std::fs::read_to_string(&path).expect("the budget");
     assert!(

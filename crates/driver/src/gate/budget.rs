@@ -374,11 +374,6 @@ impl BudgetParser<'_> {
 
 /// Whether a name fits a pattern in which `*` stands for any text and `?` for one character.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    // Signatures have stars, so that a budget has as many patterns as kernels: most are excluded here.
-    let literal = pattern.split(['*', '?']).next().unwrap_or_default();
-    if !name.starts_with(literal) {
-        return false;
-    }
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
