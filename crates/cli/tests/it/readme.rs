@@ -52,7 +52,7 @@ fn execute(command: &str) -> CommandOutput {
     run_in(&root(), &words, &[])
 }
 
-/// What follows "prints:" is the whole output; other lines occur in it, in their order.
+/// Text after "prints:" is the whole output; other lines occur in it, in their order.
 #[test]
 fn examples_print_what_is_shown() {
     let readme = read("README.md");
