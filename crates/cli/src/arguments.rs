@@ -10,7 +10,7 @@ use warpbound_driver::{
     GroupDomain, ImageSelection, Isa, NumberRange, SchedulerClass, SplitOptions, SplitPipelines,
     StackDomain, StatedParam, TimeScope, WarpModel,
 };
-use warpbound_report::BoundFormat;
+use warpbound_report::{BoundFormat, ReportFormat};
 
 use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
@@ -213,9 +213,14 @@ pub(crate) struct BoundArguments {
     pub(crate) cost: Cost,
     #[command(flatten)]
     pub(crate) cycles: CycleArguments,
-    /// Output format
+    /// Output format. HTML is a page that needs no other file; with a folder as --output, an index and a page for each
+    /// 100 kernels
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: PageFormat,
+    /// Also give the machine code, with executions, cycles, accesses and divergence of each instruction, in JSON (HTML
+    /// always has it)
+    #[arg(long)]
+    pub(crate) machine_code: bool,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
     /// Also list the edges over which a warp resumes lanes that a divergent branch left pending (JSON always lists
@@ -468,11 +473,30 @@ pub(crate) enum Format {
     Json,
 }
 
-impl From<Format> for BoundFormat {
-    fn from(format: Format) -> BoundFormat {
+impl From<Format> for ReportFormat {
+    fn from(format: Format) -> ReportFormat {
         match format {
-            Format::Text => BoundFormat::Text,
-            Format::Json => BoundFormat::Json,
+            Format::Text => ReportFormat::Text,
+            Format::Json => ReportFormat::Json,
+        }
+    }
+}
+
+/// Output format of a report that is also a page.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageFormat {
+    #[default]
+    Text,
+    Json,
+    Html,
+}
+
+impl From<PageFormat> for BoundFormat {
+    fn from(format: PageFormat) -> BoundFormat {
+        match format {
+            PageFormat::Text => BoundFormat::Text,
+            PageFormat::Json => BoundFormat::Json,
+            PageFormat::Html => BoundFormat::Html,
         }
     }
 }

@@ -1,13 +1,18 @@
 //! `warpbound bound`.
 
+use std::io::Write as _;
+use std::path::Path;
+
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
     SplitOptions, Unusable,
 };
-use warpbound_report::{BoundWriter, KernelBound};
+use warpbound_report::{BoundFolder, BoundWriter, KernelBound};
 
-use crate::arguments::{BoundArguments, Cost, CycleArguments, LaunchArguments, SplitMerge};
+use crate::arguments::{
+    BoundArguments, Cost, CycleArguments, LaunchArguments, PageFormat, SplitMerge,
+};
 use crate::bound_set::bound_set;
 use crate::input::Launches;
 use crate::launches::{kernel_name, launch_options};
@@ -85,6 +90,7 @@ fn options_without_launch(
         call_default: arguments.call_default,
         time_limit: arguments.time_limit,
         timing: arguments.timing,
+        machine_code: arguments.machine_code || arguments.format == PageFormat::Html,
         cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
     })
@@ -137,6 +143,52 @@ fn bound_options(
     Ok(options)
 }
 
+/// Output of bounds.
+enum BoundOutput<'a> {
+    /// One file, or standard output.
+    File(BoundWriter<Output>),
+    /// A folder of pages.
+    Folder(BoundFolder<'a>),
+}
+
+impl<'a> BoundOutput<'a> {
+    /// Creates a folder of pages about `file`. Each page appears once it is complete, the index last.
+    fn folder(folder: &'a Path, file: &str) -> Result<BoundOutput<'a>, CommandError> {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let message = format!("{}: cannot be created: {error}", folder.display());
+            std::io::Error::new(error.kind(), message)
+        })?;
+        let write = |name: &str, page: &str| {
+            let mut out = Output::file(&folder.join(name))?;
+            out.write_all(page.as_bytes())?;
+            out.finish()
+        };
+        Ok(BoundOutput::Folder(BoundFolder::new(file, write)))
+    }
+
+    fn kernel(&mut self, kernel: &KernelBound) -> std::io::Result<()> {
+        match self {
+            BoundOutput::File(writer) => writer.kernel(kernel),
+            BoundOutput::Folder(folder) => folder.kernel(kernel),
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            BoundOutput::File(writer) => writer.finish()?.finish(),
+            BoundOutput::Folder(folder) => folder.finish(),
+        }
+    }
+}
+
+/// Returns the folder that the output names, if it is for pages: one that exists, or whose name ends as one.
+fn folder(arguments: &BoundArguments) -> Option<&Path> {
+    let path = arguments.output.output.as_deref()?;
+    let is_named = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let is_folder = is_named || path.is_dir();
+    (is_folder && arguments.format == PageFormat::Html).then_some(path)
+}
+
 /// Bounds kernels and returns the exit code.
 pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
@@ -160,10 +212,16 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     library.check_launches(&images, kernel, &options.launches)?;
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let out = Output::open(output.output.as_deref())?;
-    let mut report = BoundWriter::new(out, (*format).into(), &input.name())
-        .spooled(tempfile::spooled_tempfile(SPOOLED))
-        .explained(*explain);
+    let mut report = match folder(arguments) {
+        Some(folder) => BoundOutput::folder(folder, &input.name())?,
+        None => {
+            let out = Output::open(output.output.as_deref())?;
+            let writer = BoundWriter::new(out, (*format).into(), &input.name())
+                .spooled(tempfile::spooled_tempfile(SPOOLED))
+                .explained(*explain);
+            BoundOutput::File(writer)
+        }
+    };
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);
     // With --kernel, an unreadable image is no error of the command: the kernel may be in another one.
@@ -209,7 +267,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         let nothing = || library.no_kernel(&images, kernel);
         return Err(last.unwrap_or_else(nothing).into());
     }
-    report.finish()?.finish()?;
+    report.finish()?;
     diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
 }

@@ -4,7 +4,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, LaunchSet, Library};
 use warpbound_report::to_json;
 
-use crate::arguments::{BoundArguments, Cost, Format};
+use crate::arguments::{BoundArguments, Cost, PageFormat};
 use crate::output::Output;
 use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 
@@ -25,8 +25,12 @@ pub(crate) fn bound_set(
     let out = Output::open(arguments.output.output.as_deref())?;
     let report = session.bound_set(set, options)?;
     let text = match arguments.format {
-        Format::Text => report.text(),
-        Format::Json => to_json(&report),
+        PageFormat::Text => report.text(),
+        PageFormat::Json => to_json(&report),
+        PageFormat::Html => {
+            let message = "--format html is for kernels and single launches";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
     };
     print(out, &text)?;
     let Some(bound) = report.bound else {

@@ -19,13 +19,16 @@ use warpbound_bound::{
     Contradiction, Effort, Ipet, KernelFacts, LoopName, NumberTooLarge, StatedCounts, Verdict,
 };
 use warpbound_load::Kernel;
+use warpbound_report::MachineCodeReport;
 use warpbound_report::bound::{BoundAssumption, BoundVerdict, KernelBound};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountVar;
 
 use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
-use crate::{BoundOptions, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session};
+use crate::{
+    BoundOptions, CfgLevel, FactReading, KernelFlow, LaunchContext, LaunchKnowledge, Session,
+};
 
 pub(crate) use assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use external_calls::ExternalCalls;
@@ -57,10 +60,40 @@ impl Session {
         }
         let report =
             self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;
+        let machine_code = match options.machine_code {
+            true => Some(self.machine_code(kernel, options, &report)?),
+            false => None,
+        };
         Ok(KernelBound {
             cfg_seconds: options.timing.then_some(seconds),
+            machine_code,
             ..report
         })
+    }
+
+    /// Returns the machine code of a kernel with the findings at its instructions; those of analyses that refuse the
+    /// kernel are absent.
+    ///
+    /// # Errors
+    ///
+    /// See [`Session::disassemble`].
+    fn machine_code(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+        bound: &KernelBound,
+    ) -> Result<MachineCodeReport, Diagnostic> {
+        let listing = self.disassemble(kernel)?;
+        let accesses = self.access(kernel, options).ok();
+        let operations = self.divergence(kernel, options).ok();
+        let graph = self.graph(kernel, CfgLevel::Warp, options).ok();
+        Ok(MachineCodeReport::new(
+            listing,
+            bound,
+            accesses.as_ref().map_or(&[], |report| &report.accesses),
+            operations.as_ref().map_or(&[], |report| &report.items),
+            graph,
+        ))
     }
 
     /// Computes the bound from the control flow of a kernel, or reports its refusal; see [`Session::bound`].
@@ -145,6 +178,7 @@ impl Session {
             assumptions: Vec::new(),
             notes: Vec::new(),
             missing_facts: Vec::new(),
+            machine_code: None,
             never: Vec::new(),
             formula: None,
             formula_reason: None,

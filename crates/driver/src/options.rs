@@ -82,6 +82,8 @@ pub struct BoundOptions {
     /// Time limit for the bound of one kernel; a kernel that exceeds it has no bound. The result depends on the speed
     /// of the host.
     pub time_limit: Option<Duration>,
+    /// Whether the report contains the machine code with the findings at each instruction.
+    pub machine_code: bool,
     /// Whether the report contains the construction time of the warp-level graph, which differs from run to run.
     pub timing: bool,
 }
@@ -108,6 +110,7 @@ impl Default for BoundOptions {
             formula: None,
             call_default: None,
             time_limit: None,
+            machine_code: false,
             timing: false,
         }
     }

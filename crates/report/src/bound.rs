@@ -6,6 +6,7 @@ use crate::cycle_bound::CycleBoundReport;
 use crate::formula::BoundFormula;
 
 use crate::derivation::LoopDerivation;
+use crate::machine_code::MachineCodeReport;
 
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
@@ -171,6 +172,9 @@ pub struct KernelBound {
     pub cycles: Option<CycleBoundReport>,
     /// Lines for the facts file, to be completed by the user.
     pub missing_facts: Vec<String>,
+    /// Machine code, if it was asked for and can be decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_code: Option<MachineCodeReport>,
     /// Nodes of the warp-level graph.
     pub nodes: usize,
     /// Edges of the warp-level graph.

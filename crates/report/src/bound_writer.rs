@@ -4,6 +4,8 @@ use std::io::{self, Cursor, Read, Seek, Write};
 
 use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
 use crate::cycle_bound::CycleBoundReport;
+use crate::html::kernel::{KernelIndex, Sections, unfolded};
+use crate::html::{foot, head};
 use crate::table::{Align, table};
 use crate::terms::MachineTerms;
 use crate::to_json;
@@ -16,6 +18,8 @@ pub enum BoundFormat {
     /// One JSON object, schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of
     /// [`KernelBound`].
     Json,
+    /// One page of HTML: a table of all kernels, then a section for each.
+    Html,
 }
 
 /// Temporary storage of the text of kernels until the table that precedes it is complete.
@@ -23,8 +27,8 @@ pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
-/// Writer that takes bounds one at a time, so that a large library needs no memory for all of them. Text is spooled,
-/// because the table of all kernels precedes it.
+/// Writer that takes bounds one at a time, so that a large library needs no memory for all of them. Text and HTML are
+/// spooled, because the table of all kernels precedes them.
 pub struct BoundWriter<W> {
     out: W,
     format: BoundFormat,
@@ -32,6 +36,8 @@ pub struct BoundWriter<W> {
     explain: bool,
     spool: Box<dyn Spool>,
     summary: Summary,
+    index: KernelIndex,
+    sections: Sections,
     kernels: usize,
 }
 
@@ -67,6 +73,8 @@ impl<W: Write> BoundWriter<W> {
             explain: false,
             spool: Box::new(Cursor::new(Vec::new())),
             summary: Summary::default(),
+            index: KernelIndex::new(),
+            sections: Sections::default(),
             kernels: 0,
         }
     }
@@ -109,6 +117,12 @@ impl<W: Write> BoundWriter<W> {
                 self.spool.write_all(text.as_bytes())?;
                 self.summary.add(kernel);
             }
+            BoundFormat::Html => {
+                let id = format!("k{}", self.kernels);
+                self.index.row(kernel, &format!("#{id}"));
+                let section = self.sections.section(kernel, &id);
+                self.spool.write_all(section.as_bytes())?;
+            }
             BoundFormat::Json => {
                 if self.kernels == 0 {
                     self.write_head()?;
@@ -138,6 +152,21 @@ impl<W: Write> BoundWriter<W> {
                 }
                 self.spool.rewind()?;
                 io::copy(&mut self.spool, &mut self.out)?;
+            }
+            BoundFormat::Html => {
+                self.out.write_all(head(&self.file).as_bytes())?;
+                self.out.write_all(self.index.finish().as_bytes())?;
+                self.spool.rewind()?;
+                match self.kernels {
+                    1 => {
+                        let only = unfolded(&io::read_to_string(&mut self.spool)?);
+                        self.out.write_all(only.as_bytes())?;
+                    }
+                    _ => {
+                        io::copy(&mut self.spool, &mut self.out)?;
+                    }
+                }
+                self.out.write_all(foot().as_bytes())?;
             }
             BoundFormat::Json => {
                 let end = if self.kernels > 0 { "\n  ]" } else { "]" };

@@ -158,6 +158,24 @@ impl LaunchShapeReport {
 }
 
 impl CycleBoundReport {
+    /// Returns the subject of the bound.
+    pub(crate) fn subject(&self) -> String {
+        match &self.launch {
+            None => format!("a {} that runs alone", self.scope),
+            Some(launch) => launch.subject(self.scope),
+        }
+    }
+
+    /// Returns the clause that follows the bound. `conditions` are the statements about loops that it depends on.
+    pub(crate) fn condition(&self, conditions: BoundConditions) -> String {
+        let is_of_launch = self.assumptions.iter().any(|own| own.id == "launch-range");
+        let conditions = BoundConditions {
+            launch: conditions.launch || is_of_launch,
+            ..conditions
+        };
+        conditions.clause()
+    }
+
     /// Appends the bound, its sum and the most expensive lines. `conditions` are the statements about loops that the
     /// bound depends on.
     pub(crate) fn write(&self, out: &mut String, conditions: BoundConditions) {
@@ -166,18 +184,9 @@ impl CycleBoundReport {
             out.push_str(&format!("  no bound in cycles: {reason}\n"));
             return;
         };
-        let is_of_launch = self.assumptions.iter().any(|own| own.id == "launch-range");
-        let conditions = BoundConditions {
-            launch: conditions.launch || is_of_launch,
-            ..conditions
-        };
-        let condition = conditions.clause();
-        let what = match &self.launch {
-            None => format!("a {} that runs alone", self.scope),
-            Some(launch) => launch.subject(self.scope),
-        };
+        let (subject, condition) = (self.subject(), self.condition(conditions));
         out.push_str(&format!(
-            "  bound: {what} takes at most {bound} cycles{condition}\n"
+            "  bound: {subject} takes at most {bound} cycles{condition}\n"
         ));
         let time = self.milliseconds.map_or(String::new(), |milliseconds| {
             let time = duration(milliseconds);

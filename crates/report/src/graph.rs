@@ -35,7 +35,7 @@ impl Graph {
 
     /// Returns the graph as an SVG drawing.
     pub fn svg(&self) -> String {
-        crate::svg::svg(self)
+        crate::svg::svg(self, "")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reports: plain data, and writers that turn it into text, JSON, DOT or SVG.
+//! Reports: plain data, and writers that turn it into text, JSON, HTML, DOT or SVG.
 //!
 //! This crate computes no result: every value arrives decided, every address arrives as text. Keys of JSON are the
 //! interface of the command; `#[serde(rename)]` keeps them where a field's Rust name differs.
@@ -7,6 +7,7 @@ pub mod access;
 pub mod audit;
 pub mod bar_chart;
 pub mod bound;
+mod bound_folder;
 mod bound_text;
 mod bound_writer;
 pub mod build_diff;
@@ -30,12 +31,14 @@ mod gate_junit;
 mod gate_sarif;
 pub mod graph;
 mod graph_text;
+mod html;
 pub mod hybrid;
 mod hybrid_dot;
 pub mod launch_set;
 pub mod lint;
 pub mod list;
 pub mod listing;
+pub mod machine_code;
 pub mod memory_metrics;
 pub mod metrics;
 mod metrics_text;
@@ -61,6 +64,7 @@ pub mod warp_hybrid;
 pub use access::AccessReport;
 pub use audit::AuditReport;
 pub use bound::KernelBound;
+pub use bound_folder::BoundFolder;
 pub use bound_writer::{BoundFormat, BoundWriter};
 pub use build_diff::BuildDiffReport;
 pub use counts_audit::CountsAuditReport;
@@ -75,11 +79,12 @@ pub use launch_set::{AuditSetReport, LaunchSetReport};
 pub use lint::LintReport;
 pub use list::{Directory, FileReport, ListReport, ListedImage};
 pub use listing::Listing;
+pub use machine_code::MachineCodeReport;
 pub use metrics::MetricsReport;
 pub use predict::PredictReport;
 pub use predict_tree::TreeReport;
 pub use probe_plan::{DecodedReport, DecodedValue, ProbePlan};
-pub use report_writer::{KernelReport, ReportWriter};
+pub use report_writer::{KernelReport, ReportFormat, ReportWriter};
 pub use run::RunReport;
 pub use sandwich::SandwichReport;
 pub use splits::SplitsReport;

@@ -67,26 +67,29 @@ impl Listing {
                 }
                 continue;
             };
-            let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
-            let bits = |mask: u8, names: &str| -> String {
-                names
-                    .chars()
-                    .enumerate()
-                    .map(|(i, name)| if mask >> i & 1 == 1 { name } else { '-' })
-                    .collect()
-            };
-            out.push_str(&format!(
-                "{:>7}  {:>5} {} {} {} {} {}    {}\n",
-                addr,
-                c.stall,
-                if c.yields { 'y' } else { '-' },
-                digit(c.write),
-                digit(c.read),
-                bits(c.wait, "012345"),
-                bits(c.reuse, "abc"),
-                line.text
-            ));
+            let text = &line.text;
+            out.push_str(&format!("{addr:>7}  {}    {text}\n", c.text()));
         }
         out
+    }
+}
+
+impl ControlColumns {
+    /// Returns the fields as columns: stall, yield, write and read scoreboard, scoreboards waited for, reuse.
+    pub(crate) fn text(&self) -> String {
+        let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
+        let bits = |mask: u8, names: &str| -> String {
+            let flag = |(i, name)| if mask >> i & 1 == 1 { name } else { '-' };
+            names.chars().enumerate().map(flag).collect()
+        };
+        format!(
+            "{:>5} {} {} {} {} {}",
+            self.stall,
+            if self.yields { 'y' } else { '-' },
+            digit(self.write),
+            digit(self.read),
+            bits(self.wait, "012345"),
+            bits(self.reuse, "abc"),
+        )
     }
 }

@@ -4,8 +4,16 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::bound_writer::BoundFormat;
 use crate::to_json;
+
+/// Format of reports about kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportFormat {
+    /// Text.
+    Text,
+    /// JSON; see [`ReportWriter`].
+    Json,
+}
 
 /// Report about one kernel.
 pub trait KernelReport: Serialize {
@@ -24,7 +32,7 @@ pub trait KernelReport: Serialize {
 /// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for one kernel, too.
 pub struct ReportWriter<W> {
     out: W,
-    format: BoundFormat,
+    format: ReportFormat,
     file: String,
     kernels: usize,
     /// First kernel as JSON, held back until a second one decides the form of the document.
@@ -35,7 +43,7 @@ pub struct ReportWriter<W> {
 
 impl<W: Write> ReportWriter<W> {
     /// Creates a report about `file`, the name that the user gave.
-    pub fn new(out: W, format: BoundFormat, file: &str) -> ReportWriter<W> {
+    pub fn new(out: W, format: ReportFormat, file: &str) -> ReportWriter<W> {
         ReportWriter {
             out,
             format,
@@ -54,17 +62,17 @@ impl<W: Write> ReportWriter<W> {
     pub fn kernel<R: KernelReport>(&mut self, kernel: &R) -> io::Result<()> {
         self.kernels += 1;
         match (self.format, self.kernels) {
-            (BoundFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
-            (BoundFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
-            (BoundFormat::Json, 1) if R::IS_ALWAYS_LISTED => {
+            (ReportFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
+            (ReportFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
+            (ReportFormat::Json, 1) if R::IS_ALWAYS_LISTED => {
                 self.begin_list(R::SCHEMA_OF_SEVERAL)?;
                 self.item(&to_json(kernel))
             }
-            (BoundFormat::Json, 1) => {
+            (ReportFormat::Json, 1) => {
                 self.first = Some(to_json(kernel));
                 Ok(())
             }
-            (BoundFormat::Json, _) => {
+            (ReportFormat::Json, _) => {
                 if let Some(first) = self.first.take() {
                     self.begin_list(R::SCHEMA_OF_SEVERAL)?;
                     self.item(&first)?;
@@ -98,8 +106,8 @@ impl<W: Write> ReportWriter<W> {
     /// See [`ReportWriter::kernel`].
     pub fn finish(mut self) -> io::Result<W> {
         match (self.format, self.first.take()) {
-            (BoundFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,
-            (BoundFormat::Json, None) if self.is_listed => self.out.write_all(b"\n  ]\n}\n")?,
+            (ReportFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,
+            (ReportFormat::Json, None) if self.is_listed => self.out.write_all(b"\n  ]\n}\n")?,
             _ => {}
         }
         Ok(self.out)

@@ -49,7 +49,8 @@ struct Route {
     back: bool,
 }
 
-pub(crate) fn svg(graph: &Graph) -> String {
+/// Draws a graph. `ids` distinguishes its arrowheads from those of other drawings in the same document.
+pub(crate) fn svg(graph: &Graph, ids: &str) -> String {
     let end = graph.nodes.len();
     let target = |to: Option<usize>| to.unwrap_or(end);
     // Edges that differ only in the entries that they push are drawn as one line.
@@ -68,7 +69,7 @@ pub(crate) fn svg(graph: &Graph) -> String {
     let route_edges = routes(&edges, &back, &mut cells);
     let order_layers = order(&cells, &route_edges);
     let width = assign_coordinates(&mut cells, &order_layers);
-    draw(graph, &kinds, &cells, &route_edges, width)
+    draw(graph, ids, &kinds, &cells, &route_edges, width)
 }
 
 /// Returns the box of a node, with its size and no coordinates yet.
@@ -275,7 +276,14 @@ fn assign_coordinates(cells: &mut [Cell], order: &[Vec<usize>]) -> f64 {
 }
 
 /// Writes the SVG document.
-fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], width: f64) -> String {
+fn draw(
+    graph: &Graph,
+    ids: &str,
+    kinds: &[EdgeKind],
+    cells: &[Cell],
+    routes: &[Route],
+    width: f64,
+) -> String {
     let bottom = cells.iter().map(|c| c.y + c.height).fold(0.0, f64::max) + GAP_Y;
     let lanes = routes.iter().filter(|r| r.back).count();
     let title = format!("{}: {}-level graph", graph.kernel, graph.level);
@@ -295,7 +303,7 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
         let (name, colour, _) = style(kind);
         let _ = writeln!(
             out,
-            "<marker id=\"{name}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"{colour}\"/></marker>"
+            "<marker id=\"{ids}{name}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"{colour}\"/></marker>"
         );
     }
     out.push_str("</defs>\n");
@@ -327,7 +335,7 @@ fn draw(graph: &Graph, kinds: &[EdgeKind], cells: &[Cell], routes: &[Route], wid
         };
         let _ = writeln!(
             out,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{name})\"/>"
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{ids}{name})\"/>"
         );
     }
     for (index, cell) in cells
@@ -451,7 +459,7 @@ mod tests {
                 edges: Vec::new(),
                 entry: 0,
             };
-            let drawn = svg(&graph);
+            let drawn = svg(&graph, "");
             let numbers = |key: &str| -> Vec<f64> {
                 let attribute = format!(" {key}=\"");
                 let rest = drawn.split(attribute.as_str()).skip(1);

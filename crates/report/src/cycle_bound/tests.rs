@@ -66,6 +66,7 @@ fn kernel(cycles: Option<CycleBoundReport>) -> KernelBound {
         formula_reason: None,
         cycles,
         missing_facts: Vec::new(),
+        machine_code: None,
         nodes: 1,
         edges: 1,
         cfg_seconds: None,

@@ -1,0 +1,105 @@
+//! Machine code of a kernel as HTML, with its source lines and the control-flow graph.
+
+use std::fmt::Write as _;
+
+use super::{escaped, heat};
+use crate::machine_code::{AnnotatedInstruction, MachineCodeReport};
+use crate::svg::svg;
+
+/// Maximum of blocks of a graph that is drawn: larger drawings are not legible.
+const MAX_BLOCKS: usize = 120;
+
+/// Returns the machine code and the graph; `id` is that of the kernel in the page.
+pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
+    let mut out = String::from(
+        "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=\"region\" aria-label=\"Machine code\" tabindex=\"0\"><table><thead><tr>",
+    );
+    let has_control = code.instructions.iter().any(|i| i.control.is_some());
+    out.push_str("<th scope=\"col\">address</th><th scope=\"col\" class=\"n\">executions</th>");
+    if has_control {
+        out.push_str("<th scope=\"col\">stall y w r wait   reuse</th>");
+    }
+    out.push_str("<th scope=\"col\">instruction</th><th scope=\"col\">lanes and accesses</th></tr></thead><tbody>\n");
+    let most = |value: &dyn Fn(&AnnotatedInstruction) -> Option<u128>| {
+        code.instructions
+            .iter()
+            .filter_map(value)
+            .max()
+            .unwrap_or(0)
+    };
+    let most_executions = most(&|i| i.executions);
+    let most_cycles = most(&|i| i.line_cycles.map(u128::from));
+    let columns = if has_control { 5 } else { 4 };
+    for instruction in &code.instructions {
+        source_row(instruction, columns, most_cycles, &mut out);
+        for label in &instruction.labels {
+            let _ = writeln!(out, "<tr class=l><td colspan={columns}>{}:", escaped(label));
+        }
+        instruction_row(instruction, has_control, most_executions, &mut out);
+    }
+    out.push_str("</tbody></table></div></details>\n");
+    match &code.graph {
+        Some(graph) if graph.nodes.len() <= MAX_BLOCKS => {
+            let drawing = svg(graph, id);
+            let _ = write!(
+                out,
+                "<details><summary>Control-flow graph</summary>\n<div class=\"graph\" role=\"region\" aria-label=\"Control-flow graph\" tabindex=\"0\">{drawing}</div></details>\n"
+            );
+        }
+        Some(_) => out.push_str(
+            "<p class=\"dim\">The control-flow graph is too large to be drawn here; <code>warpbound cfg</code> writes it.</p>\n",
+        ),
+        None => {}
+    }
+    out
+}
+
+/// Appends the source line of an instruction, if it begins one, with the cycles of the line.
+fn source_row(instruction: &AnnotatedInstruction, columns: usize, most: u128, out: &mut String) {
+    let Some(source) = &instruction.source else {
+        return;
+    };
+    let cycles = instruction.line_cycles.map_or(String::new(), |cycles| {
+        let class = heat(cycles.into(), most);
+        format!(" <span{class}>{cycles} cycles</span>")
+    });
+    let _ = writeln!(
+        out,
+        "<tr class=s><td colspan={columns}>{}{cycles}",
+        escaped(source)
+    );
+}
+
+/// Appends an instruction.
+fn instruction_row(
+    instruction: &AnnotatedInstruction,
+    has_control: bool,
+    most: u128,
+    out: &mut String,
+) {
+    let executions = instruction.executions;
+    // End tags that HTML does not need are left out: code is most of a page.
+    let _ = write!(
+        out,
+        "<tr><td>{}<td{}>{}",
+        instruction.at,
+        executions.map_or(String::new(), |n| heat(n, most)),
+        executions.map_or(String::new(), |n| n.to_string())
+    );
+    if has_control {
+        let control = instruction.control.as_deref().unwrap_or_default();
+        let _ = write!(out, "<td>{control}");
+    }
+    let _ = write!(out, "<td>{}", escaped(&instruction.text));
+    let mut findings = Vec::new();
+    // Without a line table, cycles are those of the instruction.
+    if let (None, Some(cycles)) = (&instruction.source, instruction.line_cycles) {
+        findings.push(format!("{cycles} cycles"));
+    }
+    findings.extend(instruction.access.clone());
+    findings.extend(instruction.divergence.clone());
+    if !findings.is_empty() {
+        let _ = write!(out, "<td>{}", escaped(&findings.join("; ")));
+    }
+    out.push('\n');
+}
