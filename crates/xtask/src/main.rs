@@ -23,6 +23,7 @@ mod expressions;
 mod extract;
 mod formulas;
 mod gcn3_compiler;
+mod html_check;
 mod kernels;
 mod launches;
 mod life_ranges;
@@ -114,6 +115,12 @@ const COMMANDS: &[Command] = &[
         summary: "encode the instructions of kernels and libraries, or random words, from their fields and operands",
         help: encode_check::HELP,
         run: encode_check::run,
+    },
+    Command {
+        name: "html-check",
+        summary: "open pages of bounds in a headless browser",
+        help: html_check::HELP,
+        run: html_check::run,
     },
     Command {
         name: "rewrite-check",

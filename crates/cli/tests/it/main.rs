@@ -16,6 +16,7 @@ mod facts_update;
 mod files;
 mod functional;
 mod gate;
+mod html;
 mod instrument;
 mod instrument_options;
 mod kernels;

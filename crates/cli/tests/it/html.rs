@@ -1,0 +1,167 @@
+//! `bound --format html`: what a page has, without a browser; `cargo xtask html-check` opens it in one.
+
+use std::collections::BTreeSet;
+
+use crate::support::run;
+
+const LAUNCH: [&str; 7] = [
+    "--cost",
+    "cycles",
+    "--machine",
+    "jetson-tx2",
+    "--launch",
+    "../launches/transpose.transpose.1.toml",
+    "--format",
+];
+
+/// Returns the page and the JSON report of a file.
+fn page_and_report(file: &str, options: &[&str]) -> (String, String) {
+    let of = |format: &[&str]| run(&[&["bound", file][..], options, format].concat());
+    let (page, report) = (of(&["html"]), of(&["json", "--machine-code"]));
+    assert_eq!(page.code, report.code, "{}", page.stderr);
+    (page.stdout, report.stdout)
+}
+
+/// Returns the texts between tags, without style and script.
+fn texts(page: &str) -> Vec<String> {
+    let (_, main) = page.split_once("<main>").expect("the content");
+    let (main, _) = main.split_once("</main>").expect("its end");
+    let after_tags = main.split('<').skip(1);
+    after_tags
+        .filter_map(|part| Some(part.split_once('>')?.1))
+        .map(|text| text.replace("&lt;", "<").replace("&gt;", ">"))
+        .map(|text| text.replace("&quot;", "\"").replace("&amp;", "&"))
+        .collect()
+}
+
+/// Returns the decimal and hexadecimal numbers that stand alone in a text.
+fn numbers(text: &str) -> BTreeSet<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let words = text
+        .split(|c| !is_word(c))
+        .map(|word| word.trim_matches('.'));
+    let is_number = |word: &&str| match word.strip_prefix("0x") {
+        Some(digits) => digits.chars().all(|c| c.is_ascii_hexdigit()),
+        None => !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.'),
+    };
+    words.filter(is_number).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_number_of_a_page_is_in_the_report() {
+    let files: [(&str, &[&str]); 4] = [
+        ("transpose.sm_62.cubin", &LAUNCH),
+        (
+            "break_loop.sm_61.cubin",
+            &["--loop-default", "10", "--format"],
+        ),
+        ("call_depth2.sm_61.cubin", &["--format"]),
+        ("nested_loops.gfx803.co", &["--format"]),
+    ];
+    for (file, options) in files {
+        let (page, report) = page_and_report(file, options);
+        let known = numbers(&report);
+        let shown = numbers(&texts(&page).join("\n"));
+        assert!(shown.len() > 20, "{file}: {}", shown.len());
+        let unknown: Vec<_> = shown.difference(&known).collect();
+        assert!(unknown.is_empty(), "{file}: {unknown:?}");
+    }
+}
+
+#[test]
+fn a_page_needs_nothing_else() {
+    let (page, _) = page_and_report("transpose.sm_62.cubin", &LAUNCH);
+    assert!(page.starts_with("<!DOCTYPE html>\n"), "{page}");
+    // The name of a namespace is no request.
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for request in ["http", " src=", "<link", "@import", "url(//"] {
+        assert!(!page.contains(request), "{request}");
+    }
+}
+
+#[test]
+fn a_page_has_the_bound_its_sum_path_loops_and_assumptions() {
+    let (page, report) = page_and_report("transpose.sm_62.cubin", &LAUNCH);
+    let texts = texts(&page);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let kernel = &report["kernels"][0];
+    let has = |text: &str| texts.iter().any(|own| own.trim() == text);
+    for term in kernel["cycles"]["terms"].as_array().expect("terms") {
+        let is_zero = term["cycles"] == 0;
+        assert!(
+            is_zero || has(term["name"].as_str().expect("a name")),
+            "{term}"
+        );
+    }
+    let lists = [&kernel["assumptions"], &kernel["cycles"]["assumptions"]];
+    for assumption in lists
+        .into_iter()
+        .flat_map(|l| l.as_array().expect("a list"))
+    {
+        assert!(
+            has(assumption["text"].as_str().expect("a text")),
+            "{assumption}"
+        );
+    }
+    let code = kernel["machine_code"]["instructions"]
+        .as_array()
+        .expect("code");
+    assert!(code.len() > 40, "{}", code.len());
+    for instruction in code {
+        assert!(
+            has(instruction["text"].as_str().expect("a text")),
+            "{instruction}"
+        );
+        assert!(
+            has(instruction["at"].as_str().expect("an address")),
+            "{instruction}"
+        );
+    }
+    // Each block of the worst path runs all of its instructions as often as it runs.
+    for block in kernel["worst_path"].as_array().expect("blocks") {
+        let first = code
+            .iter()
+            .find(|own| own["at"] == block["from"])
+            .expect("its code");
+        assert_eq!(first["executions"], block["count"], "{block}");
+    }
+}
+
+#[test]
+fn a_folder_has_an_index_with_links_to_all_kernels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = format!("{}/pages/", folder.path().display());
+    let file = "rates.sm_50.cubin";
+    let done = run(&["bound", file, "--format", "html", "--output", &output]);
+    assert!(
+        done.code.is_some_and(|code| code == 0 || code == 2),
+        "{}",
+        done.stderr
+    );
+    let read = |name: &str| std::fs::read_to_string(format!("{output}{name}")).expect(name);
+    let (index, shard) = (read("index.html"), read("kernels-1.html"));
+    let links: Vec<&str> = index
+        .split("href=\"kernels-1.html#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert_eq!(links.len(), 31, "{index}");
+    for link in links {
+        assert_eq!(
+            shard.matches(&format!("id=\"{link}\"")).count(),
+            1,
+            "{link}"
+        );
+    }
+}
+
+#[test]
+fn names_with_brackets_are_text() {
+    let file = "bitonic_sort.sm_61.cubin";
+    let (page, _) = page_and_report(file, &["--loop-default", "10", "--format"]);
+    assert!(
+        page.contains("<h2>void bitonic::block&lt;int&gt;(int*)</h2>"),
+        "{page}"
+    );
+    assert!(!page.contains("block<int>"), "{page}");
+}
