@@ -79,7 +79,7 @@ impl HtmlTable {
     pub(crate) fn new(caption: &str, heads: &[(&str, bool)]) -> HtmlTable {
         let label = escaped(caption);
         let mut out = format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"sort\"><caption>{label}</caption>\n<thead><tr>"
+            "<div class=\"scroll\" role=\"group\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"sort\"><caption>{label}</caption>\n<thead><tr>"
         );
         for (head, is_number) in heads {
             let class = if *is_number { " class=\"n\"" } else { "" };

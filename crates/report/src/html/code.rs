@@ -12,7 +12,7 @@ const MAX_BLOCKS: usize = 120;
 /// Returns the machine code and the graph; `id` is that of the kernel in the page.
 pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
     let mut out = String::from(
-        "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=\"region\" aria-label=\"Machine code\" tabindex=\"0\"><table><thead><tr>",
+        "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=\"group\" aria-label=\"Machine code\" tabindex=\"0\"><table><thead><tr>",
     );
     let has_control = code.instructions.iter().any(|i| i.control.is_some());
     out.push_str("<th scope=\"col\">address</th><th scope=\"col\" class=\"n\">executions</th>");
@@ -43,7 +43,7 @@ pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
             let drawing = svg(graph, id);
             let _ = write!(
                 out,
-                "<details><summary>Control-flow graph</summary>\n<div class=\"graph\" role=\"region\" aria-label=\"Control-flow graph\" tabindex=\"0\">{drawing}</div></details>\n"
+                "<details><summary>Control-flow graph</summary>\n<div class=\"graph\" role=\"group\" aria-label=\"Control-flow graph\" tabindex=\"0\">{drawing}</div></details>\n"
             );
         }
         Some(_) => out.push_str(
