@@ -1,5 +1,8 @@
 //! Check against a budget as JUnit XML: a test case for each kernel with a row, each row without a kernel, and each kernel
 //! that must have a row.
+//!
+//! Elements and attributes are those of the schema of JUnit's Ant task, as Jenkins and others read them. The same input
+//! gives the same bytes: time stamp, host and durations, which the schema demands, are constants.
 
 use crate::gate::{GateCheck, GateOutcome, GateReport, GatedKernel};
 
@@ -24,8 +27,9 @@ impl GateReport {
         let tests = tests + self.unreadable.len();
         let name = xml(&self.budget);
         let mut out = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{name}\" tests=\"{tests}\" \
-             failures=\"{failures}\" errors=\"{errors}\">\n"
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite id=\"0\" package=\"warpbound\" \
+             name=\"{name}\" timestamp=\"1970-01-01T00:00:00\" hostname=\"localhost\" tests=\"{tests}\" \
+             failures=\"{failures}\" errors=\"{errors}\" time=\"0\">\n<properties/>\n"
         );
         for kernel in &self.kernels {
             case(
@@ -63,7 +67,7 @@ impl GateReport {
                 &element("error", unreadable, unreadable),
             );
         }
-        out.push_str("</testsuite>\n</testsuites>\n");
+        out.push_str("<system-out/>\n<system-err/>\n</testsuite>\n</testsuites>\n");
         out
     }
 }
@@ -99,12 +103,13 @@ fn elements(report: &GateReport, kernel: &GatedKernel) -> String {
 }
 
 fn element(tag: &str, message: &str, text: &str) -> String {
-    format!("<{tag} message=\"{}\">{}</{tag}>", xml(message), xml(text))
+    let (message, text) = (xml(message), xml(text));
+    format!("<{tag} type=\"budget\" message=\"{message}\">{text}</{tag}>")
 }
 
 fn case(out: &mut String, class: &str, name: &str, contents: &str) {
     let (class, name) = (xml(class), xml(name));
-    let head = format!("<testcase classname=\"{class}\" name=\"{name}\"");
+    let head = format!("<testcase classname=\"{class}\" name=\"{name}\" time=\"0\"");
     match contents.is_empty() {
         true => out.push_str(&format!("{head}/>\n")),
         false => out.push_str(&format!("{head}>{contents}</testcase>\n")),

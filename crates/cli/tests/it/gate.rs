@@ -272,6 +272,21 @@ fn other_formats_are_written() {
         .find(|n| n.has_tag_name("testsuite"))
         .expect("a suite");
     assert_eq!(suite.attribute("failures"), Some("1"));
+    // Demanded by the schema of JUnit's Ant task, besides the attributes that say something.
+    let demanded = ["id", "package", "name", "timestamp", "hostname", "time"];
+    for attribute in demanded {
+        assert!(suite.has_attribute(attribute), "{attribute}");
+    }
+    assert!(cases[0].has_attribute("time") && failure.has_attribute("type"));
+    let parts: Vec<&str> = suite
+        .children()
+        .filter(|n| n.is_element())
+        .map(|n| n.tag_name().name())
+        .collect();
+    assert_eq!(
+        parts,
+        ["properties", "testcase", "system-out", "system-err"]
+    );
     let log: Value =
         serde_json::from_str(&std::fs::read_to_string(&sarif).expect("SARIF")).expect("JSON");
     assert_eq!(log["version"], "2.1.0");
