@@ -300,7 +300,9 @@ fn surroundings(kernel: &Kernel, module: u64) -> u64 {
     for name in &kernel.externs {
         add(name_without_hashes(&warpbound_load::demangle(name)));
     }
-    for relocation in &kernel.relocations {
+    let of_banks = kernel.banks.iter().flat_map(|bank| bank.relocations.iter());
+    // Tables of functions in constant banks are zeros with relocations, which decide what is called.
+    for relocation in kernel.relocations.iter().chain(of_banks) {
         add(name_without_hashes(&format!("{relocation:?}")));
     }
     for bank in &kernel.banks {
@@ -318,6 +320,7 @@ fn module_digest(image: &Image) -> u64 {
         hasher.write(name_without_hashes(&warpbound_load::demangle(&function.name)).as_bytes());
         hasher.write_usize(function.code().len());
         hasher.write(function.code());
+        hasher.write_u64(surroundings(function, 0));
     }
     for variable in image.variables() {
         hasher.write(name_without_hashes(&warpbound_load::demangle(&variable.name)).as_bytes());
@@ -344,3 +347,6 @@ pub(super) fn grouped<K: Ord>(
     }
     groups
 }
+
+#[cfg(test)]
+mod tests;
