@@ -217,6 +217,9 @@ pub(crate) struct BoundArguments {
     /// 100 kernels
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PageFormat,
+    /// Folder of the source files, whose lines are shown between the machine code
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) sources: Option<PathBuf>,
     /// Also give the machine code, with executions, cycles, accesses and divergence of each instruction, in JSON (HTML
     /// always has it)
     #[arg(long)]

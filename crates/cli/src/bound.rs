@@ -18,6 +18,7 @@ use crate::input::Launches;
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::source_lines::SourceLines;
 use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, print_diagnostic};
 
 /// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
@@ -90,7 +91,9 @@ fn options_without_launch(
         call_default: arguments.call_default,
         time_limit: arguments.time_limit,
         timing: arguments.timing,
-        machine_code: arguments.machine_code || arguments.format == PageFormat::Html,
+        machine_code: arguments.machine_code
+            || arguments.sources.is_some()
+            || arguments.format == PageFormat::Html,
         cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
     })
@@ -230,9 +233,10 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         None => UNUSABLE,
     };
     let mut diagnostics = Vec::new();
+    let mut sources = arguments.sources.as_deref().map(SourceLines::new);
     let each = |result: Result<KernelBound, Unusable>| {
         match result {
-            Ok(kernel) => {
+            Ok(mut kernel) => {
                 is_empty = false;
                 let position = kernel.image.and_then(|n| images.binary_search(&n).ok());
                 progress.show(&kernel, position.unwrap_or(0), images.len());
@@ -244,6 +248,9 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 if let Some(over) = limit.and_then(|limit| limit.exceeded(&kernel)) {
                     code = code.max(VIOLATED);
                     diagnostics.push(over);
+                }
+                if let Some(sources) = &mut sources {
+                    sources.add_to(&mut kernel);
                 }
                 report.kernel(&kernel)?;
             }
@@ -268,6 +275,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         return Err(last.unwrap_or_else(nothing).into());
     }
     report.finish()?;
+    diagnostics.extend(sources.and_then(|sources| sources.missing()));
     diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
 }

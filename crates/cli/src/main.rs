@@ -34,6 +34,7 @@ mod progress;
 mod run;
 mod run_set;
 mod sandwich;
+mod source_lines;
 mod splits;
 mod stages;
 mod values;

@@ -28,6 +28,9 @@ pub struct AnnotatedInstruction {
     pub labels: Vec<String>,
     /// Source line, if it differs from that of the previous instruction.
     pub source: Option<String>,
+    /// Text of the source line, if its file was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_text: Option<String>,
     /// Cycles of the bound that the source line contributes in all, at the first of its instructions; without a line
     /// table, those of the instruction.
     pub line_cycles: Option<u64>,
@@ -116,6 +119,7 @@ fn annotated(
         at,
         labels,
         source,
+        source_text: None,
         line_cycles,
         text,
         executions,

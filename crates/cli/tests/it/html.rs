@@ -165,3 +165,43 @@ fn names_with_brackets_are_text() {
     );
     assert!(!page.contains("block<int>"), "{page}");
 }
+
+#[test]
+fn source_lines_are_shown_between_the_code() {
+    let options = [&LAUNCH[..6], &["--sources", "../cuda", "--format"]].concat();
+    let (page, report) = page_and_report("transpose.sm_62.cubin", &options);
+    let source = std::fs::read_to_string("../../kernels/cuda/transpose.cu").expect("the source");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let code = report["kernels"][0]["machine_code"]["instructions"]
+        .as_array()
+        .expect("code");
+    let mut shown = 0;
+    for instruction in code {
+        let Some(line) = instruction["source"].as_str() else {
+            assert!(instruction["source_text"].is_null(), "{instruction}");
+            continue;
+        };
+        let number: usize = line
+            .rsplit(':')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect(line);
+        let text = source.lines().nth(number - 1).expect(line).trim();
+        assert_eq!(instruction["source_text"], text);
+        assert!(texts(&page).iter().any(|own| own.contains(text)), "{text}");
+        shown += 1;
+    }
+    assert!(shown > 8, "{shown}");
+}
+
+#[test]
+fn source_files_that_are_missing_are_named() {
+    let file = "transpose.sm_62.cubin";
+    let done = run(&["bound", file, "--sources", ".", "--format", "html"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("transpose.cu cannot be read"),
+        "{}",
+        done.stderr
+    );
+}

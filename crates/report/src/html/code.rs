@@ -63,10 +63,12 @@ fn source_row(instruction: &AnnotatedInstruction, columns: usize, most: u128, ou
         let class = heat(cycles.into(), most);
         format!(" <span{class}>{cycles} cycles</span>")
     });
+    let text = instruction.source_text.as_deref().unwrap_or_default();
     let _ = writeln!(
         out,
-        "<tr class=s><td colspan={columns}>{}{cycles}",
-        escaped(source)
+        "<tr class=s><td colspan={columns}>{}{cycles}  {}",
+        escaped(source),
+        escaped(text)
     );
 }
 
