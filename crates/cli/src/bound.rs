@@ -155,6 +155,19 @@ enum BoundOutput<'a> {
 }
 
 impl<'a> BoundOutput<'a> {
+    /// Opens the output of the arguments.
+    fn open(arguments: &'a BoundArguments) -> Result<BoundOutput<'a>, CommandError> {
+        let file = arguments.input.name();
+        if let Some(folder) = folder(arguments) {
+            return BoundOutput::folder(folder, &file);
+        }
+        let out = Output::open(arguments.output.output.as_deref())?;
+        let writer = BoundWriter::new(out, arguments.format.into(), &file)
+            .spooled(tempfile::spooled_tempfile(SPOOLED))
+            .explained(arguments.explain);
+        Ok(BoundOutput::File(writer))
+    }
+
     /// Creates a folder of pages about `file`. Each page appears once it is complete, the index last.
     fn folder(folder: &'a Path, file: &str) -> Result<BoundOutput<'a>, CommandError> {
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -197,9 +210,6 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
         input,
         kernel,
-        format,
-        output,
-        explain,
         jobs,
         ..
     } = arguments;
@@ -215,16 +225,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     library.check_launches(&images, kernel, &options.launches)?;
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let mut report = match folder(arguments) {
-        Some(folder) => BoundOutput::folder(folder, &input.name())?,
-        None => {
-            let out = Output::open(output.output.as_deref())?;
-            let writer = BoundWriter::new(out, (*format).into(), &input.name())
-                .spooled(tempfile::spooled_tempfile(SPOOLED))
-                .explained(*explain);
-            BoundOutput::File(writer)
-        }
-    };
+    let mut report = BoundOutput::open(arguments)?;
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);
     // With --kernel, an unreadable image is no error of the command: the kernel may be in another one.
