@@ -67,6 +67,8 @@ pub struct LaunchTimes<'a> {
     pub queued: Cycles,
     /// Barriers that a warp passes.
     pub barriers: u64,
+    /// Greatest part of `core` that a warp takes between two barriers, its start or its end.
+    pub segment: Cycles,
     /// Services that a warp takes: of its sub-partition, of the SM, and of the memory that all SMs share.
     pub core: &'a WarpBound<Cycles>,
     /// See [`LaunchTimes::core`].
@@ -152,13 +154,7 @@ impl LaunchBound {
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
         let followed = weights.followed.of(limit(times.followed))?;
         let path = followed.checked_add(limit(times.path))?;
-        let left_over = u128::from(times.queued.0).checked_mul(
-            weights
-                .ends
-                .checked_add(weights.segments.checked_mul(times.barriers.into())?)?,
-        )?;
-        let core = weights.core.checked_mul(limit(times.core))?;
-        let core = core.checked_add(left_over)?;
+        let core = weights.core.cycles(times)?;
         let sm = weights.sm.checked_mul(limit(times.sm))?;
         let gpu = weights.gpu.checked_mul(limit(times.gpu))?;
         let gpu = gpu.checked_add(weights.lines.checked_mul(times.lines.0.into())?)?;
@@ -228,11 +224,7 @@ impl Weight {
 struct Weights {
     /// Warps that are followed by others, before the last one.
     followed: Weight,
-    core: u128,
-    /// Blocks of the chain whose barriers change the sub-partition's warp.
-    segments: u128,
-    /// Blocks of the chain that end before another one starts in their place.
-    ends: u128,
+    core: Core,
     sm: u128,
     gpu: u128,
     first: u128,
@@ -256,7 +248,7 @@ impl Weights {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
-            let core = Core::at_once((own, warps, parts), chain, times.barriers)?;
+            let core = Core::at_once((own, warps, parts), chain, times)?;
             let in_part = warps.div_ceil(parts);
             let others = (own - 1).checked_mul(warps)?;
             let followed = match (schedulers, chain) {
@@ -269,9 +261,7 @@ impl Weights {
             };
             return Some(Weights {
                 followed: Weight::whole(followed),
-                core: core.warps,
-                segments: core.segments,
-                ends: core.ends,
+                core,
                 sm: resident,
                 gpu,
                 first: 1,
@@ -298,14 +288,12 @@ impl Weights {
         };
         let core = match (schedulers, most) {
             (SchedulerClass::Any, _) => Core::of_warps(of_sm),
-            (_, 1) => Core::one_by_one((before, warps, parts), chain)?,
-            _ => Core::queue((before, (least, most), warps, parts), chain)?,
+            (_, 1) => Core::one_by_one((before, warps, parts), chain, times)?,
+            _ => Core::queue((before, (least, most), warps, parts), chain, times)?,
         };
         Some(Weights {
             followed,
-            core: core.warps,
-            segments: core.segments,
-            ends: core.ends,
+            core,
             sm: of_sm,
             gpu,
             first: 2,
@@ -316,66 +304,93 @@ impl Weights {
     }
 }
 
-/// Warps whose services of a sub-partition a chain waits for, and times that it finds full queues (SOUNDNESS 20.5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Services of a sub-partition that a chain waits for, and times that it finds full queues (SOUNDNESS 20.5).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Core {
+    /// Warps that are served.
     warps: u128,
+    /// Segments of warps between barriers that are served besides.
     segments: u128,
-    ends: u128,
+    /// Times that the chain changes the warp or the sub-partition.
+    changes: u128,
 }
 
 impl Core {
     fn of_warps(warps: u128) -> Core {
         Core {
             warps,
-            segments: 0,
-            ends: 0,
+            ..Core::default()
         }
     }
 
-    /// `own` blocks on an SM, which all start at once and pass at most this number of barriers.
-    fn at_once(
-        (own, warps, parts): (u128, u128, u128),
-        chain: BlockChain,
-        barriers: u64,
-    ) -> Option<Core> {
-        let resident = own.checked_mul(warps)?;
-        let in_part = warps.div_ceil(parts);
-        Some(match chain {
-            BlockChain::AllWarps => Core::of_warps(resident),
-            // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
-            _ if resident <= parts => Core {
-                warps: 0,
-                segments: 0,
-                ends: u128::from(own > 1),
-            },
-            BlockChain::OneWarp => Core {
-                warps: resident.div_ceil(parts),
-                segments: 0,
-                ends: u128::from(own > 1),
-            },
-            BlockChain::Aligned => {
-                // The chain is in one sub-partition between barriers, where each other block has a part of its warps.
-                let reached = in_part.checked_mul(u128::from(barriers) + 1)?.min(warps);
-                Core {
-                    warps: in_part.checked_add((own - 1).checked_mul(reached)?)?,
-                    segments: 1,
-                    ends: 0,
-                }
-            }
+    /// Returns the cycles of the services; `None` if they have more than 128 bits.
+    fn cycles(&self, times: &LaunchTimes<'_>) -> Option<u128> {
+        let of_warp = u128::from(times.core.upper_bound().limit().0);
+        let warps = self.warps.checked_mul(of_warp)?;
+        let segments = self.segments.checked_mul(times.segment.0.into())?;
+        let queues = self.changes.checked_mul(times.queued.0.into())?;
+        warps.checked_add(segments)?.checked_add(queues)
+    }
+
+    /// Returns the smaller of two sums of services.
+    fn lesser(self, other: Core, times: &LaunchTimes<'_>) -> Option<Core> {
+        Some(match self.cycles(times)? <= other.cycles(times)? {
+            true => self,
+            false => other,
         })
     }
 
+    /// `own` blocks on an SM, which all start at once.
+    fn at_once(
+        (own, warps, parts): (u128, u128, u128),
+        chain: BlockChain,
+        times: &LaunchTimes<'_>,
+    ) -> Option<Core> {
+        let resident = own.checked_mul(warps)?;
+        let in_part = warps.div_ceil(parts);
+        let barriers = u128::from(times.barriers);
+        match chain {
+            BlockChain::AllWarps => Some(Core::of_warps(resident)),
+            // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
+            _ if resident <= parts => Some(Core {
+                changes: u128::from(own > 1),
+                ..Core::default()
+            }),
+            BlockChain::OneWarp => Some(Core {
+                changes: u128::from(own > 1),
+                ..Core::of_warps(resident.div_ceil(parts))
+            }),
+            BlockChain::Aligned => {
+                let others = own - 1;
+                // The chain is in one sub-partition between barriers, and so serves each segment of another block there once,
+                // and once more that in which the chain passes a barrier; or all sub-partitions serve all warps.
+                let changing = Core {
+                    warps: in_part.checked_mul(own)?,
+                    segments: in_part.checked_mul(others)?.checked_mul(barriers)?,
+                    changes: barriers,
+                };
+                let all = Core {
+                    warps: in_part.checked_add(others.checked_mul(warps)?)?,
+                    ..changing
+                };
+                changing.lesser(Core { segments: 0, ..all }, times)
+            }
+        }
+    }
+
     /// Blocks on an SM that holds one, `before` of them before the last one is dispatched.
-    fn one_by_one((before, warps, parts): (u128, u128, u128), chain: BlockChain) -> Option<Core> {
+    fn one_by_one(
+        (before, warps, parts): (u128, u128, u128),
+        chain: BlockChain,
+        times: &LaunchTimes<'_>,
+    ) -> Option<Core> {
         let chained = before.checked_add(1)?;
-        // There are no other blocks whose sub-partitions barriers could reach.
-        let of_block = Core::at_once((1, warps, parts), chain, 0)?;
+        let of_block = Core::at_once((1, warps, parts), chain, times)?;
         Some(Core {
             warps: chained.checked_mul(of_block.warps)?,
-            segments: chained.checked_mul(of_block.segments)?,
+            segments: 0,
             // The queues hold instructions of the block that has ended.
-            ends: chained,
+            changes: chained.checked_mul(of_block.changes.checked_add(1)?)?,
         })
     }
 
@@ -383,22 +398,27 @@ impl Core {
     fn queue(
         (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
         chain: BlockChain,
+        times: &LaunchTimes<'_>,
     ) -> Option<Core> {
-        let of_sm = before.checked_add(most)?.checked_mul(warps)?;
-        if chain == BlockChain::OneWarp {
-            // Each block serves a chain in one sub-partition, and once more for each change of the sub-partition, in which
-            // the chain may find what ended blocks have left.
-            let twice = before.checked_mul(2)?.checked_add(most)?;
-            let twice = twice.checked_mul(warps.div_ceil(parts))?;
-            if twice < of_sm {
-                return Some(Core {
-                    warps: twice,
-                    segments: 0,
-                    ends: before.div_ceil(least).checked_add(1)?,
-                });
-            }
-        }
-        Some(Core::of_warps(of_sm))
+        let on_sm = before.checked_add(most)?;
+        let all = Core::of_warps(on_sm.checked_mul(warps)?);
+        let barriers = match chain {
+            BlockChain::AllWarps => return Some(all),
+            BlockChain::OneWarp => 0,
+            BlockChain::Aligned => u128::from(times.barriers),
+        };
+        // A chain changes the sub-partition at barriers and at the ends of its blocks, each of which is in the lives of
+        // `most - 1` other blocks at most: each of these is served once more in a segment then.
+        let in_part = warps.div_ceil(parts);
+        let changes = before.checked_mul(barriers + 1)?;
+        let lives = changes.checked_mul(most - 1)?.div_ceil(most);
+        let segments = lives.checked_add(barriers.checked_mul(most - 1)?)?;
+        let changing = Core {
+            warps: in_part.checked_mul(on_sm)?,
+            segments: in_part.checked_mul(segments)?,
+            changes: changes.div_ceil(least).checked_add(barriers + 1)?,
+        };
+        changing.lesser(all, times)
     }
 }
 

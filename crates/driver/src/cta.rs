@@ -6,7 +6,7 @@ use crate::mini;
 use warpbound_analyse::iterations::{self, StartValues};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic, Named};
-use warpbound_bound::abstract_warp::{self, AbstractWarp, BlockSegment, WarpStructure};
+use warpbound_bound::abstract_warp::{self, AbstractWarp, BlockSegment, Unresolved, WarpStructure};
 use warpbound_bound::block::StallRule;
 use warpbound_bound::cta::{self, Iterations, NoEstimate};
 use warpbound_graph::LoopIndex;
@@ -261,6 +261,32 @@ impl LoopBounds {
     }
 }
 
+/// Constructs the abstract warp of a kernel from the segments of its nodes.
+///
+/// # Errors
+///
+/// The node at which the structure cannot be resolved.
+pub(crate) fn construct(
+    flow: &KernelFlow,
+    segments: impl Fn(NodeId) -> Vec<BlockSegment>,
+) -> Result<AbstractWarp, Unresolved> {
+    let thread = &flow.thread;
+    let exits: Vec<usize> = thread
+        .edges()
+        .filter(|(_, step)| step.to.is_none())
+        .map(|(from, _)| from.index())
+        .collect();
+    let segments: Vec<Vec<BlockSegment>> = thread.space.ids().map(segments).collect();
+    let structure = WarpStructure {
+        graph: thread.graph(),
+        entry: thread.entry.index(),
+        exits: &exits,
+        segments: &segments,
+        divergent: &|node: usize| flow.warp.divergent.contains(&NodeId(node as u32)),
+    };
+    AbstractWarp::construct(&structure, &flow.dependence().loops)
+}
+
 /// Inputs of the abstract CTA simulation.
 struct Estimator<'a> {
     prepared: &'a Prepared<'a>,
@@ -272,24 +298,9 @@ struct Estimator<'a> {
 impl Estimator<'_> {
     /// Constructs the abstract warp, simulates the block and reports both.
     fn estimate(&self, report: &mut CtaReport) {
-        let thread = &self.flow.thread;
-        let space = &thread.space;
-        let exits: Vec<usize> = thread
-            .edges()
-            .filter(|(_, step)| step.to.is_none())
-            .map(|(from, _)| from.index())
-            .collect();
-        let pieces: Vec<Vec<BlockSegment>> = space.ids().map(|id| self.pieces(id)).collect();
-        let divergent = |node: usize| self.flow.warp.divergent.contains(&NodeId(node as u32));
-        let structure = WarpStructure {
-            graph: thread.graph(),
-            entry: thread.entry.index(),
-            exits: &exits,
-            segments: &pieces,
-            divergent: &divergent,
-        };
+        let space = &self.flow.thread.space;
         let loops = &self.flow.dependence().loops;
-        let warp = match AbstractWarp::construct(&structure, loops) {
+        let warp = match construct(self.flow, |id| self.pieces(id)) {
             Ok(warp) => warp,
             Err(unresolved) => {
                 let at = space.block(NodeId(unresolved.node as u32)).first;

@@ -2,6 +2,7 @@
 
 mod assumptions;
 pub(crate) mod bound;
+mod cta_estimate;
 mod inputs;
 mod launch_bound;
 mod launch_memory;
@@ -18,7 +19,7 @@ use crate::Session;
 
 pub use bound::{CycleBound, LoneWarp};
 pub use inputs::CycleInputs;
-pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchTime};
+pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchServices, LaunchTime};
 
 /// Initial contents of the second-level cache that a bound holds for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -46,7 +46,7 @@ mod words;
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use cycles::{
     CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchCycles, LaunchExtent,
-    LaunchTime, LoneWarp, TimeScope,
+    LaunchServices, LaunchTime, LoneWarp, TimeScope,
 };
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;

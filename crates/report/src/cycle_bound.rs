@@ -35,6 +35,12 @@ pub struct CycleBoundReport {
     /// Summands of the bound, in the order of [`CycleTerm::NAMES`] or of [`CycleTerm::LAUNCH_NAMES`]; empty without a
     /// bound.
     pub terms: Vec<CycleTerm>,
+    /// Estimate of the launch by abstract CTA simulation. A run may take longer: it is not a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<CtaEstimate>,
+    /// Reason why that simulation does not apply to the launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_estimate: Option<String>,
     /// Parts of the bound by source line, most first; empty without a bound.
     pub lines: Vec<LineCycles>,
     /// Ranges of the machine's numbers that are not published, in the order of machine files.
@@ -57,6 +63,17 @@ pub struct LaunchShapeReport {
     /// Warps of a block that wait for each other: `one-warp` of all, the last to arrive at each barrier
     /// (`aligned-barriers`), or `all-warps` one after the other.
     pub chain: &'static str,
+}
+
+/// Estimate of a launch by abstract CTA simulation (`abstract-cta-2014` 3).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CtaEstimate {
+    /// Cycles from the start of the launch to its end.
+    pub cycles: u64,
+    /// Warps that a sub-partition holds at once.
+    pub warps: u64,
+    /// Rounds of blocks that run at once.
+    pub rounds: u64,
 }
 
 /// Range of a number of the machine that is not published.
@@ -206,6 +223,12 @@ impl CycleBoundReport {
         }
         self.write_terms(out, bound);
         self.write_limit(out, bound);
+        if let Some(estimate) = &self.estimate {
+            out.push_str(&format!(
+                "  estimate by abstract CTA simulation, not a bound: {}\n",
+                in_cycles(estimate.cycles)
+            ));
+        }
         self.write_lines(out, bound);
     }
 

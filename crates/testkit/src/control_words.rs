@@ -24,7 +24,7 @@ use crate::kernels::TestLaunch;
 use cubin::KernelImage;
 use generate::ProgramDraft;
 
-pub use short::short_program;
+pub use short::{segment_program, short_program};
 
 /// Name of the kernel of each program.
 pub const KERNEL: &str = "control_words";

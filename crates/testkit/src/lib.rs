@@ -32,6 +32,7 @@ pub mod probe_plans;
 pub mod probes;
 pub mod random;
 pub mod rewriting;
+pub mod service_accounting;
 pub mod short_launches;
 pub mod targets;
 pub mod wave_issue_rules;

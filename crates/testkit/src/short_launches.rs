@@ -9,7 +9,7 @@ use warpbound_driver::{
 };
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 
-use crate::control_words::short_program;
+use crate::control_words::{segment_program, short_program};
 use crate::execute::mix;
 
 /// Numbers of machines that decide what overlaps, with values on both sides of those of the built-in machines.
@@ -94,13 +94,42 @@ pub fn compare_launch(
     session.audit_launch_time(&prepared, &claims, launch, runs)
 }
 
+/// Short program as a launch, with runs for which it is compared with its bound.
+pub struct ShortLaunch {
+    /// Its code.
+    pub session: Session,
+    /// Launch of it.
+    pub launch: LaunchFile,
+    /// Machine and runs.
+    pub runs: LaunchTimeRuns,
+}
+
 /// Compares the short program of a seed, as a launch on a machine that is drawn too.
 ///
 /// # Errors
 ///
 /// As [`compare_launch`].
 pub fn compare_short_program(seed: u64) -> Result<LaunchTimeAudit, Diagnostic> {
-    let program = short_program(seed);
+    let ShortLaunch {
+        session,
+        launch,
+        runs,
+    } = short_launch(seed)?;
+    compare_launch(&session, &launch, &runs)
+}
+
+/// Returns the short program of a seed, as a launch on a machine that is drawn too.
+///
+/// # Errors
+///
+/// If the machine does not come with the tool.
+pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
+    // Each fifth program has segments between barriers, and blocks of as many warps as sub-partitions or more.
+    let has_segments = seed % 5 == 4;
+    let program = match has_segments {
+        true => segment_program(seed),
+        false => short_program(seed),
+    };
     let mut rng = Rng::with_seed(mix(&[0x1a0c4, seed]));
     let (name, sm) = MACHINES[rng.usize(..MACHINES.len())];
     let machine = pinned_machine(&GpuModel::built_in(name)?, seed);
@@ -108,6 +137,10 @@ pub fn compare_short_program(seed: u64) -> Result<LaunchTimeAudit, Diagnostic> {
     let mut launch = program.launch(seed);
     launch.grid = [BLOCKS[rng.usize(..BLOCKS.len())], 1, 1];
     launch.block = [THREADS[rng.usize(..THREADS.len())], 1, 1];
+    if has_segments {
+        launch.grid = [[2, 2, 3, 4, 7, 9][rng.usize(..6)], 1, 1];
+        launch.block = [[128, 128, 160, 256][rng.usize(..4)], 1, 1];
+    }
     let others = [
         SchedulerPolicy::Lrr,
         SchedulerPolicy::Oldest,
@@ -135,5 +168,9 @@ pub fn compare_short_program(seed: u64) -> Result<LaunchTimeAudit, Diagnostic> {
         schedulers,
         searches: false,
     };
-    compare_launch(&program.session(sm), &launch, &runs)
+    Ok(ShortLaunch {
+        session: program.session(sm),
+        launch,
+        runs,
+    })
 }

@@ -14,6 +14,8 @@ struct Numbers {
     stores: u64,
     queued: u64,
     barriers: u64,
+    /// `None` for all of `core`.
+    segment: Option<u64>,
 }
 
 fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBound {
@@ -35,6 +37,7 @@ fn composed_for(
         schedulers,
         queued: Cycles(numbers.queued),
         barriers: numbers.barriers,
+        segment: Cycles(numbers.segment.unwrap_or(numbers.core)),
         core: &core,
         sm: &sm,
         gpu: &gpu,
@@ -109,6 +112,39 @@ fn few_barriers_reach_few_sub_partitions() {
         [1, 2, 3].map(|barriers| of(6, barriers)),
         [1000, 1400, 1400]
     );
+}
+
+/// A segment of another block counts once more for each barrier at which the chain may change the sub-partition, and for
+/// each end of a block: ten segments of a tenth of the service each.
+#[test]
+fn segments_count_once_more_for_each_change() {
+    let numbers = Numbers {
+        core: 100,
+        barriers: 9,
+        segment: Some(10),
+        ..Numbers::default()
+    };
+    // Two warps of each block in a sub-partition.
+    let at_once = limit(shape(3, 8, 1, (4, 4)), ALIGNED, numbers);
+    assert_eq!(at_once, 3 * 2 * 100 + 2 * 2 * 9 * 10);
+    // Eight blocks before the last one, ten changes in each, one of two blocks beside them; then the last two blocks.
+    let queued = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
+    assert_eq!(queued, 10 * 2 * 100 + 2 * (8 * 10 / 2 + 9) * 10);
+    // One long segment that the chain changes into at each barrier: all sub-partitions count.
+    let numbers = Numbers {
+        segment: Some(91),
+        ..numbers
+    };
+    let long = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
+    assert_eq!(long, 10 * 8 * 100);
+    // Changes find full queues: those of four blocks in each place, and the last one's.
+    let numbers = Numbers {
+        segment: Some(10),
+        queued: 1,
+        ..numbers
+    };
+    let found = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
+    assert_eq!(found, queued + 8 * 10 / 2 + 10);
 }
 
 /// 1,000 instructions for either pipe of another warp, each of which may take the pipe that is needed next: 4,001 cycles.
@@ -304,6 +340,7 @@ fn large_grids() {
         schedulers: SchedulerClass::WorkConserving,
         queued: Cycles(0),
         barriers: 0,
+        segment: Cycles(0),
         core: &none,
         sm: &none,
         gpu: &none,

@@ -15,8 +15,8 @@ use super::cycles::{loop_counts, set_text, states};
 use crate::bound::FlowFacts;
 use crate::prepared::Prepared;
 use crate::{
-    BoundOptions, CycleOptions, LaunchExtent, LaunchTime, RunHooks, Session, StatedLaunches,
-    TimeScope, TimedOptions,
+    BoundOptions, CycleOptions, LaunchExtent, LaunchServices, LaunchTime, RunHooks, Session,
+    StatedLaunches, TimeScope, TimedOptions,
 };
 
 /// Runs of a launch.
@@ -49,6 +49,12 @@ pub struct LaunchTimeAudit {
     pub bound: u64,
     /// Terms of the bound.
     pub terms: Vec<(&'static str, u64)>,
+    /// Estimate of the launch by abstract CTA simulation, without its overhead, where that applies.
+    pub estimate: Option<u64>,
+    /// Warp instructions of the run without time, whose loop counts the bound is for; `None` if it faults.
+    pub issued: Option<u64>,
+    /// Services that the bound counts, if there is one.
+    pub services: Option<LaunchServices>,
     /// Chain of warps, as in reports.
     pub shape: String,
     /// Accesses of which nothing is known but that they access memory.
@@ -69,6 +75,12 @@ pub struct ExceededLaunch {
 }
 
 impl LaunchTimeAudit {
+    /// Estimate divided by the cycles of the longest run, both without the overhead of the launch.
+    pub fn estimate_ratio(&self) -> Option<f64> {
+        let (worst, _) = self.worst.as_ref()?;
+        (*worst > 0).then_some(self.estimate? as f64 / *worst as f64)
+    }
+
     /// Bound divided by the cycles of the longest run, both without the overhead of the launch.
     pub fn ratio(&self) -> Option<f64> {
         let (worst, _) = self.worst.as_ref()?;
@@ -126,10 +138,19 @@ impl Session {
             Some(_) => self.flow_facts(prepared, &knowledge, &options, &claims.flow)?,
         };
         let expected = seen.fault.is_none().then_some(seen.observations.issued);
-        let bound = match time.bound(known.stated(), Effort::default()) {
-            Ok(found) => found.bound,
+        let found = match time.bound(known.stated(), Effort::default()) {
+            Ok(found) => found,
             Err(why) => return Ok(refused(why)),
         };
+        let bound = found.bound;
+        let estimate = time
+            .cta_estimate((prepared, &claims.flow), runs.cycles.caches, known.stated())
+            .map(|estimate| {
+                estimate
+                    .cycles
+                    .saturating_sub(bound.term(LaunchTerm::Launch))
+            })
+            .ok();
         let limit = bound.upper_bound().limit().0;
         let terms = LaunchTerm::ALL
             .iter()
@@ -137,6 +158,9 @@ impl Session {
         let mut found = LaunchTimeAudit {
             bound: limit - bound.term(LaunchTerm::Launch),
             terms: terms.collect(),
+            estimate,
+            issued: expected,
+            services: Some(found.services),
             shape: format!("{:?} {:?}", time.shape(), time.chain()),
             unknown_addresses: time.unknown_addresses(),
             schedulers: runs.schedulers,

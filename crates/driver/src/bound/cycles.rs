@@ -88,8 +88,14 @@ impl BoundQuery<'_> {
             true => past_time_limit(self.options),
             false => why,
         })?;
+        let of_kernel = (self.prepared, self.flow);
+        let estimate = match time.is_of_warps() {
+            true => Some(time.cta_estimate(of_kernel, options.caches, stated)),
+            false => None,
+        };
         Ok(BoundedLaunch {
             cycles: bound,
+            estimate,
             shape: *time.shape(),
             chain: time.chain(),
         })

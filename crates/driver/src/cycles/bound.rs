@@ -361,6 +361,8 @@ pub(crate) fn report(
         numbers: options.unpublished(),
         schedulers: "any",
         launch: None,
+        estimate: None,
+        no_estimate: None,
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
         lines: bound.map_or(Vec::new(), |bound| {
@@ -390,6 +392,8 @@ pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> Cy
         machine: None,
         schedulers: "any",
         launch: None,
+        estimate: None,
+        no_estimate: None,
         caches: warpbound_base::Named::name(caches),
         terms: Vec::new(),
         lines: Vec::new(),

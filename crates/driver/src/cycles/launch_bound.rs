@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::access::AccessPattern;
-use warpbound_base::{Cycles, Diagnostic};
+use warpbound_base::{Cycles, Diagnostic, UpperBound};
 use warpbound_bound::{
     BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
     StatedCounts, WarpBound, WaveSpread,
@@ -16,16 +16,19 @@ use warpbound_cycles::{
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
+use warpbound_report::cycle_bound::CtaEstimate;
 use warpbound_simt::counts::{CountSystem, RowFamily};
 
 use super::bound::{delays, solve};
+use super::cta_estimate::EstimatedLaunch;
 use super::launch_memory::{ResidentWarps, lanes};
-use super::{CycleInputs, CycleOptions, TimeScope};
+use super::{CacheState, CycleInputs, CycleOptions, TimeScope};
 use crate::access::{AccessFindings, memory_units};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
+mod segments;
 mod shares;
 mod wave_launch;
 
@@ -47,6 +50,21 @@ pub struct LaunchCycles {
     pub bound: LaunchBound,
     /// Cycles of the bound that each operation accounts for, on the worst path.
     pub instructions: Vec<f64>,
+    /// Services that the bound counts.
+    pub services: LaunchServices,
+}
+
+/// Services by shared resources that the bound of a launch counts, each for one warp but for the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaunchServices {
+    /// Issue slot and units of a sub-partition.
+    pub core: UpperBound<Cycles>,
+    /// Shared memory, barriers, tags and port of an SM, and waits for its windows.
+    pub sm: UpperBound<Cycles>,
+    /// Slices of the L2 cache and DRAM.
+    pub gpu: UpperBound<Cycles>,
+    /// Slices of the L2 cache and DRAM for the lines of code and constants that an SM requests once.
+    pub lines: Cycles,
 }
 
 /// Bounds of a launch for different flow facts.
@@ -148,6 +166,11 @@ impl LaunchTime {
         self.unknown_addresses
     }
 
+    /// Whether it is of warps, and not of waves.
+    pub(crate) fn is_of_warps(&self) -> bool {
+        self.spread.is_none()
+    }
+
     /// Shape of the launch.
     pub fn shape(&self) -> &LaunchShape {
         &self.shape
@@ -156,6 +179,26 @@ impl LaunchTime {
     /// Chain of warps in a block.
     pub fn chain(&self) -> BlockChain {
         self.chain
+    }
+
+    /// Estimates the launch by abstract CTA simulation, which is no bound; the error is the reason why that does not apply.
+    pub(crate) fn cta_estimate(
+        &self,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        caches: CacheState,
+        stated: StatedCounts<'_>,
+    ) -> Result<CtaEstimate, String> {
+        let kernel = self.inputs.kernel();
+        let contention = KernelTime::new(&kernel, &self.numbers).contention(&self.numbers);
+        let contention = contention.ok_or("the code has no services of a warp")?;
+        let launch = EstimatedLaunch {
+            shape: &self.shape,
+            numbers: &self.numbers,
+            caches,
+            ops: &contention.ops,
+            facts: &self.inputs.facts,
+        };
+        launch.estimate(prepared, flow, stated)
     }
 
     /// Computes the bound for stated facts.
@@ -237,6 +280,7 @@ impl LaunchTime {
         };
         let core = service(Service::Core)?;
         let gpu = service(Service::Gpu)?;
+        let segment = program.segment(&contention, &core)?;
         let times = LaunchTimes {
             path: &path,
             followed: &followed,
@@ -244,6 +288,7 @@ impl LaunchTime {
             schedulers: self.schedulers,
             queued: Cycles(whole_cycles(contention.queued)),
             barriers: program.barriers(&contention)?,
+            segment,
             core: &core,
             sm: &sm,
             gpu: &gpu,
@@ -278,6 +323,12 @@ impl LaunchTime {
         let found = LaunchCycles {
             bound,
             instructions: shares.instructions,
+            services: LaunchServices {
+                core: core.upper_bound(),
+                sm: sm.upper_bound(),
+                gpu: gpu.upper_bound(),
+                lines: times.lines,
+            },
         };
         Ok((found, windows_bind))
     }
@@ -362,6 +413,33 @@ impl ServiceProgram<'_> {
         }
         let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
         Ok(self.greatest(count, 0)?.upper_bound().limit().0)
+    }
+
+    /// Greatest service of a sub-partition that a warp takes between two barriers; all of it if there are none, or where a
+    /// block has no other one beside it.
+    fn segment(
+        &self,
+        contention: &Contention,
+        core: &WarpBound<Cycles>,
+    ) -> Result<Cycles, Diagnostic> {
+        let of_warp = core.upper_bound().limit();
+        let LaunchShape {
+            blocks,
+            sms,
+            resident,
+            ..
+        } = self.launch.shape;
+        let has_others = blocks > sms && resident.1 > 1;
+        if self.launch.chain != BlockChain::Aligned || !has_others {
+            return Ok(of_warp);
+        }
+        let in_run = |nodes: &[usize]| {
+            let core = |node| whole_cycles(of_node(contention, node)[Service::Core as usize]);
+            let of_node = |node| if nodes.contains(&node) { core(node) } else { 0 };
+            Ok(self.greatest(of_node, 0)?.upper_bound().limit().0)
+        };
+        let found = segments::greatest_segment(&self.launch.inputs, contention, in_run)?;
+        Ok(found.map_or(of_warp, |found| found.min(of_warp)))
     }
 
     /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.

@@ -4,7 +4,7 @@ use warpbound_base::{Diagnostic, Named};
 use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
-use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LaunchShapeReport};
+use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, LaunchShapeReport};
 
 use super::bound::{lines, reason};
 use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
@@ -16,6 +16,8 @@ pub(crate) struct BoundedLaunch {
     pub(crate) cycles: LaunchCycles,
     pub(crate) shape: LaunchShape,
     pub(crate) chain: BlockChain,
+    /// Estimate by abstract CTA simulation, or the reason why it does not apply; `None` for waves.
+    pub(crate) estimate: Option<Result<CtaEstimate, String>>,
 }
 
 /// Returns the report of the bound of a launch, or of the reason why it has none.
@@ -46,6 +48,12 @@ pub(crate) fn launch_report(
         };
         LaunchTerm::ALL.iter().map(term).collect()
     };
+    let estimate = found.as_ref().ok().and_then(|found| found.estimate.clone());
+    let (estimate, no_estimate) = match estimate {
+        Some(Ok(estimate)) => (Some(estimate), None),
+        Some(Err(why)) => (None, Some(why)),
+        None => (None, None),
+    };
     let mut assumptions = options.assumptions(session, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
@@ -58,6 +66,8 @@ pub(crate) fn launch_report(
         schedulers: extent.schedulers.name(),
         caches: options.caches.name(),
         launch: found.as_ref().ok().map(of_launch),
+        estimate,
+        no_estimate,
         terms: found.as_ref().map_or(Vec::new(), terms),
         lines: found.as_ref().map_or(Vec::new(), |found| {
             let cycles = found.cycles.instructions.iter();

@@ -17,6 +17,8 @@ fn cycles() -> CycleBoundReport {
         machine: Some("gtx1080".to_owned()),
         schedulers: "any",
         launch: None,
+        estimate: None,
+        no_estimate: None,
         caches: "any",
         terms: terms
             .map(|(name, cycles)| CycleTerm { name, cycles })

@@ -2,7 +2,7 @@
 //! instruction needs it.
 
 use super::ControlWordProgram;
-use super::generate::{GLOBAL, LOCAL, SHARED};
+use super::generate::{GLOBAL, LANE, LOCAL, SHARED};
 use super::listing::Listing;
 use super::words::{self, Operand};
 
@@ -66,6 +66,10 @@ const ALL: &[(&str, Body)] = &[
     ("busy pipe at the end", busy_pipe_at_the_end),
     ("wait for what was never raised", wait_for_never_raised),
     ("loads that nothing waits for", loads_without_waits),
+    (
+        "long segment from warp to warp",
+        long_segment_from_warp_to_warp,
+    ),
 ];
 
 /// Returns the programs.
@@ -616,4 +620,21 @@ fn loads_without_waits(l: &mut Listing) {
 /// Nothing but the fetch of a second line.
 fn two_lines(l: &mut Listing) {
     l.chain(13, 1);
+}
+
+/// Four short segments between barriers, then one in which a warp after the other occupies a unit for a thousand cycles: a
+/// block in its short segments waits for another one in one sub-partition after the other.
+fn long_segment_from_warp_to_warp(l: &mut Listing) {
+    l.op(words::special(LANE, words::THREAD_X));
+    for _ in 0..4 {
+        l.op(words::double(0, 26, 28, 30, 32)).write = Some(0);
+        l.op(words::BARRIER).waits = 1;
+    }
+    for warp in 1..4 {
+        // A thousand cycles for each warp before.
+        l.unless_warp((words::LESS, warp), |l| l.chain(70, 15));
+    }
+    for _ in 0..30 {
+        l.op(words::double(0, 26, 28, 30, 32));
+    }
 }

@@ -130,6 +130,26 @@ impl Listing {
         self.bind(end);
     }
 
+    /// Appends what warps execute unless their number modulo 4 compares with another one. [`LANE`] has the index of the
+    /// thread.
+    pub(super) fn unless_warp(
+        &mut self,
+        (comparison, warp): (u64, u32),
+        body: impl FnOnce(&mut Listing),
+    ) {
+        let (skip, end) = (self.place(), self.place());
+        self.op(words::and(SCRATCH, LANE, 0x60));
+        let skips = words::compare(comparison, 2, SCRATCH, 32 * warp as i32);
+        self.op(skips).code = 6;
+        self.op_to(words::PUSH_SYNC, end);
+        self.op_to(words::guarded(words::BRANCH, 2, false), skip);
+        body(self);
+        self.op(words::SYNC);
+        self.bind(skip);
+        self.op(words::SYNC);
+        self.bind(end);
+    }
+
     /// Returns the program, ended by `EXIT`.
     pub(super) fn finish(self) -> ControlWordProgram {
         self.finish_with(Slot::PLAIN)

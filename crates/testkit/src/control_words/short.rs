@@ -142,6 +142,57 @@ pub fn short_program(seed: u64) -> ControlWordProgram {
     }
 }
 
+/// Generates a program of segments between barriers, in each of which some warps do more than others, so that the warp that
+/// a block waits for is in another sub-partition in each segment. One segment may be long, with delays that let its warps
+/// follow those of another block from one sub-partition to the next.
+pub fn segment_program(seed: u64) -> ControlWordProgram {
+    let mut rng = Rng::with_seed(mix(&[0x5e63, seed]));
+    let pool = [
+        [Kind::Add, Kind::Add],
+        [Kind::Half, Kind::Half],
+        [Kind::Double, Kind::Add],
+        [Kind::Shift, Kind::Float],
+        [Kind::SharedLoad, Kind::Add],
+    ][rng.usize(..5)];
+    let style = Style {
+        stall: 1,
+        waits: 0,
+        raises: [0, 50][rng.usize(..2)],
+        stride: 0,
+    };
+    let mut l = Listing::default();
+    l.op(words::special(LANE, words::THREAD_X));
+    let segments = rng.u32(2..8);
+    let long = rng.u32(..segments + 1);
+    for segment in 0..segments {
+        let issues = match segment == long {
+            true => rng.usize(8..40),
+            false => rng.usize(1..4),
+        };
+        for warp in 0..4 {
+            let delay = match (segment == long, warp == segment % 4) {
+                // As long as the warps before it issue, at 15 cycles for an instruction.
+                (true, _) => warp as usize * (issues + 10) / 15,
+                (false, true) => rng.usize(1..8),
+                (false, false) => 0,
+            };
+            if delay > 0 {
+                l.unless_warp((words::NOT_EQUAL, warp), |l| l.chain(delay, 15));
+            }
+        }
+        for _ in 0..issues {
+            instruction(&mut l, Some(pool[rng.usize(..2)]), &style, &mut rng);
+        }
+        if segment + 1 < segments || rng.bool() {
+            instruction(&mut l, None, &style, &mut rng);
+        }
+    }
+    ControlWordProgram {
+        seed,
+        ..l.finish_with(Slot::PLAIN)
+    }
+}
+
 /// Sets the address of accesses to global memory: `1 << shift` bytes from thread to thread of a block.
 fn address(l: &mut Listing, shift: u32) {
     let [base, _] = BUFFERS;

@@ -306,6 +306,38 @@ fn walks_of_others_count_where_windows_bind() {
     assert!(worst > WALK, "{worst}: no window was full");
 }
 
+/// A block waits for another one in each sub-partition in turn, as its barriers let it reach them: the services of one
+/// sub-partition are not enough.
+#[test]
+fn changes_of_the_sub_partition_count() {
+    const QUEUED: u64 = 4;
+    let program = fixtures::named("long segment from warp to warp");
+    let mut launch = program.launch(0);
+    (launch.grid, launch.block) = ([2, 1, 1], [128, 1, 1]);
+    let machine = machine("gtx1080", 1)
+        .with(Parameter::LaunchBlock, 130)
+        .with(Parameter::OccupancyQueue, QUEUED)
+        .with(Parameter::OccupancyFp64, 32);
+    let found = audit(&program.session(61), &launch, machine, CacheState::Warm);
+    assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+    assert!(found.shape.ends_with("Aligned"), "{}", found.shape);
+    let (worst, run) = found.worst.expect("runs");
+    let core = found
+        .terms
+        .iter()
+        .find(|(name, _)| *name == "issue and units of others");
+    let (_, core) = core.expect("a term of the sum");
+    // One warp of each block in a sub-partition, and full queues at four barriers.
+    let of_one = 2 * found.services.expect("a bound").core.limit().0 + 4 * QUEUED * 32;
+    assert!(*core > of_one, "{core} of {of_one}");
+    let without = found.bound - core + of_one;
+    assert!(
+        worst > without,
+        "{worst} cycles ({run}), without {without} of {}",
+        found.bound
+    );
+}
+
 /// A wait for a scoreboard that was never raised delays nothing, in the first cycles of a launch either.
 #[test]
 fn scoreboards_that_were_never_raised_delay_nothing() {

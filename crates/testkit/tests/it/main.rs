@@ -27,6 +27,7 @@ mod kernel_runs;
 mod kernels;
 mod launch_bounds;
 mod launch_profiles;
+mod launch_services;
 mod launch_sets;
 mod meanings;
 mod measured_counts;

@@ -27,6 +27,9 @@ pub(super) struct AuditedGrid {
     skipped: u64,
     violations: Vec<String>,
     ratio: Option<f64>,
+    /// That of the estimate by abstract CTA simulation.
+    #[serde(default)]
+    estimate: Option<f64>,
     /// Bound, terms and worst run as text.
     line: String,
     /// Pairs of factors.
@@ -60,14 +63,16 @@ impl AuditedGrid {
         if let Some(why) = found.refused {
             return AuditedGrid::refused(key, &why);
         }
-        let ratio = found.ratio();
+        let (ratio, estimate) = (found.ratio(), found.estimate_ratio());
         let terms = found.terms.iter().filter(|(_, cycles)| *cycles > 0);
         let terms: Vec<String> = terms
             .map(|(name, cycles)| format!("{name} {cycles}"))
             .collect();
         let line = found.worst.as_ref().map_or(String::new(), |(worst, run)| {
             let (bound, terms, shape) = (found.bound, terms.join(", "), &found.shape);
-            format!("{worst} of {bound} ({run}); {terms}; {shape}")
+            let estimate = found.estimate;
+            let estimate = estimate.map_or("no".to_owned(), |cycles| cycles.to_string());
+            format!("{worst} of {bound} ({run}), estimate {estimate}; {terms}; {shape}")
         });
         let mut pairs = BTreeSet::new();
         for factors in factors.iter().filter(|_| found.runs > 0) {
@@ -83,6 +88,7 @@ impl AuditedGrid {
             skipped: found.skipped,
             violations: found.exceeded.into_iter().map(|run| run.text).collect(),
             ratio,
+            estimate,
             line,
             pairs,
             ..AuditedGrid::default()
@@ -186,6 +192,7 @@ impl GridTotals {
     /// A run exceeded its bound, or a launch could not be compared.
     pub(super) fn print(self, launches: usize) -> anyhow::Result<()> {
         let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut estimates: Vec<f64> = Vec::new();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
         let mut problems = self.problems;
         let mut pairs = BTreeSet::new();
@@ -209,6 +216,7 @@ impl GridTotals {
                 ratios.entry(&grid.kind).or_default().push(ratio);
                 lines.push(format!("{ratio:8.3} {}: {}", grid.key, grid.line));
             }
+            estimates.extend(grid.estimate);
             pairs.extend(&grid.pairs);
         }
         lines.sort();
@@ -226,6 +234,12 @@ impl GridTotals {
                 quantiles(ratios)
             );
         }
+        let below = estimates.iter().filter(|&&ratio| ratio < 1.0).count();
+        let estimated = estimates.len();
+        println!(
+            "estimate by abstract CTA simulation / worst simulated, of {estimated} launches, {below} below 1: {}",
+            quantiles(&mut estimates)
+        );
         for (reason, count) in &refused {
             println!("no bound: {count} {reason}");
         }

@@ -1,0 +1,91 @@
+//! Services that bounds of launches count, each compared with what the resource serves in runs.
+
+use std::fs;
+
+use warpbound_driver::audit::{LaunchTimeRuns, PathOrder};
+use warpbound_driver::{CacheState, CycleOptions, SchedulerClass, Session};
+use warpbound_machine::{GpuModel, SchedulerPolicy, Selection};
+use warpbound_testkit::kernels;
+use warpbound_testkit::service_accounting::compare_services;
+use warpbound_testkit::short_launches::{pinned_machine, short_launch};
+
+/// Thousandths of a cycle: the least difference that a service left out of a bound would make.
+const CYCLE: u64 = 1000;
+
+/// Warps of short programs take no more of any resource than the bound counts for them. In many programs the bound counts
+/// what they take to the cycle: sub-partitions, SMs, and L2 cache with DRAM. A service that a bound leaves out shows there.
+#[test]
+fn short_programs_take_the_services_that_bounds_count() {
+    let (mut runs, mut exceeded, mut exact) = (0, Vec::new(), [0; 3]);
+    for seed in 0..200 {
+        let short = short_launch(seed).expect("a machine");
+        let found = compare_services(&short.session, &short.launch, &short.runs);
+        let found = found.expect("the launch suits the program");
+        runs += found.runs;
+        let texts = found.exceeded.iter();
+        exceeded.extend(texts.map(|text| format!("program {seed}: {text}")));
+        for (exact, slack) in exact.iter_mut().zip(found.slack) {
+            *exact += u64::from(slack.is_some_and(|slack| slack < CYCLE));
+        }
+    }
+    assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
+    assert!(runs >= 300, "{runs} runs");
+    let least = [80, 15, 20];
+    let suffice = exact
+        .iter()
+        .zip(least)
+        .all(|(&exact, least)| exact >= least);
+    assert!(suffice, "exact in {exact:?} programs");
+}
+
+/// Kernels with coalesced and scattered accesses, conflicts, atomic operations, barriers and shuffles take no more of any
+/// resource than the bound counts for them, on machines of which every number is known.
+#[test]
+fn kernels_take_the_services_that_bounds_count() {
+    const SOURCES: [&str; 8] = [
+        "transpose",
+        "reduction",
+        "matmul_int",
+        "histogram",
+        "barrier_kinds",
+        "atomics",
+        "shuffle",
+        "hotspot",
+    ];
+    let (mut runs, mut exceeded) = (0, Vec::new());
+    let all = kernels::all();
+    let selected = all.iter().filter(|kernel| SOURCES.contains(&kernel.source));
+    for (seed, kernel) in (0..).zip(selected) {
+        let file = format!("{}.sm_61.cubin", kernel.source);
+        let path = format!("{}/../../kernels/built/{file}", env!("CARGO_MANIFEST_DIR"));
+        let contents = fs::read(path).expect("the cubin is in the repository");
+        let session = Session::open(&file, &contents).expect("it loads");
+        let mut launch = (kernel.launch)(seed % 3);
+        launch.kernel = Some(kernel.kernel.to_owned());
+        let machine = GpuModel::built_in("gtx1080").expect("it comes with the tool");
+        let of_launch = LaunchTimeRuns {
+            cycles: CycleOptions {
+                machine: pinned_machine(&machine, seed),
+                caches: match seed % 2 {
+                    0 => CacheState::Warm,
+                    _ => CacheState::Cold,
+                },
+                splitting: Default::default(),
+            },
+            runs: [SchedulerPolicy::Gto, SchedulerPolicy::Random(seed)]
+                .map(|policy| (Selection::Typical, policy))
+                .to_vec(),
+            order: PathOrder::TakenFirst,
+            max_instructions: 2_000_000,
+            schedulers: SchedulerClass::WorkConserving,
+            searches: false,
+        };
+        let found = compare_services(&session, &launch, &of_launch);
+        let found = found.expect("the launch suits the kernel");
+        runs += found.runs;
+        let texts = found.exceeded.iter();
+        exceeded.extend(texts.map(|text| format!("{}: {text}", kernel.kernel)));
+    }
+    assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
+    assert!(runs >= 20, "{runs} runs");
+}
