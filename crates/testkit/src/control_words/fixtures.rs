@@ -622,7 +622,7 @@ fn two_lines(l: &mut Listing) {
     l.chain(13, 1);
 }
 
-/// Four short segments between barriers, then one in which a warp after the other occupies a unit for a thousand cycles: a
+/// Four short segments between barriers, then one in which a warp after the other occupies a unit for 1,920 cycles: a
 /// block in its short segments waits for another one in one sub-partition after the other.
 fn long_segment_from_warp_to_warp(l: &mut Listing) {
     l.op(words::special(LANE, words::THREAD_X));
@@ -631,10 +631,14 @@ fn long_segment_from_warp_to_warp(l: &mut Listing) {
         l.op(words::BARRIER).waits = 1;
     }
     for warp in 1..4 {
-        // A thousand cycles for each warp before.
-        l.unless_warp((words::LESS, warp), |l| l.chain(70, 15));
+        // 1,860 cycles for each warp before, which is less than the unit is occupied.
+        l.unless_warp((words::LESS, warp), |l| {
+            for _ in 0..124 {
+                l.op(words::NOP).code = 15;
+            }
+        });
     }
-    for _ in 0..30 {
+    for _ in 0..60 {
         l.op(words::double(0, 26, 28, 30, 32));
     }
 }

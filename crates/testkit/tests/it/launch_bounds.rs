@@ -315,7 +315,10 @@ fn changes_of_the_sub_partition_count() {
     let mut launch = program.launch(0);
     (launch.grid, launch.block) = ([2, 1, 1], [128, 1, 1]);
     let machine = machine("gtx1080", 1)
-        .with(Parameter::LaunchBlock, 130)
+        .with(Parameter::LaunchBlock, 400)
+        .with(Parameter::InstructionAhead, 0)
+        .with(Parameter::InstructionL15Hit, 1)
+        .with(Parameter::InstructionL2Hit, 2)
         .with(Parameter::OccupancyQueue, QUEUED)
         .with(Parameter::OccupancyFp64, 32);
     let found = audit(&program.session(61), &launch, machine, CacheState::Warm);
@@ -333,8 +336,9 @@ fn changes_of_the_sub_partition_count() {
     let without = found.bound - core + of_one;
     assert!(
         worst > without,
-        "{worst} cycles ({run}), without {without} of {}",
-        found.bound
+        "{worst} cycles ({run}), without {without} of {}: {:?}",
+        found.bound,
+        found.terms
     );
 }
 
