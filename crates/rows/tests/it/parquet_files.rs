@@ -1,0 +1,97 @@
+//! Parquet files have the rows of the JSON lines: they are read by the reader of the same crate, and lines are parsed
+//! by a parser of JSON.
+
+use bytes::Bytes;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+use warpbound_rows::{Cell, CellKind, ResultTable, RowFormat, RowWriter};
+
+const TABLES: [ResultTable; 3] = [ResultTable::Bounds, ResultTable::Audits, ResultTable::Runs];
+
+/// Rows with values, without them, and with each of the extremes.
+fn rows(table: ResultTable, count: i64) -> Vec<Vec<Cell>> {
+    let cell = |row: i64, column: usize, kind: CellKind| match (row + column as i64) % 4 {
+        0 => Cell::Absent,
+        n => match kind {
+            CellKind::Text => Cell::Text(format!("line\n\"{row}\" é {n}")),
+            CellKind::Integer if n == 1 => Cell::Integer(i64::MAX),
+            CellKind::Integer => Cell::Integer(row * 1_000_003),
+            CellKind::Real => Cell::Real(0.1 * row as f64),
+        },
+    };
+    let columns = table.columns();
+    let row = |row| {
+        columns
+            .iter()
+            .enumerate()
+            .map(move |(n, c)| cell(row, n, c.1))
+    };
+    (0..count).map(|n| row(n).collect()).collect()
+}
+
+fn write(table: ResultTable, format: RowFormat, rows: &[Vec<Cell>]) -> Vec<u8> {
+    let mut writer = RowWriter::new(Vec::new(), format, table).expect("a vector takes all");
+    for row in rows {
+        writer.row(row.clone()).expect("a vector takes all");
+    }
+    writer.finish().expect("a vector takes all")
+}
+
+/// Rows of a Parquet file as JSON values.
+fn read(file: Vec<u8>) -> Vec<Vec<(String, Value)>> {
+    let reader = SerializedFileReader::new(Bytes::from(file)).expect("a file");
+    let rows = reader.get_row_iter(None).expect("rows");
+    rows.map(|row| {
+        let row = row.expect("a row");
+        let column = |(name, field): (&String, &Field)| (name.clone(), field.to_json_value());
+        row.get_column_iter().map(column).collect()
+    })
+    .collect()
+}
+
+#[test]
+fn a_parquet_file_has_the_rows_of_the_json_lines() {
+    for table in TABLES {
+        for count in [0, 1, 5, 20_000] {
+            let rows = rows(table, count);
+            let lines = write(table, RowFormat::JsonLines, &rows);
+            let lines = String::from_utf8(lines).expect("text");
+            let found = read(write(table, RowFormat::Parquet, &rows));
+            assert_eq!(found.len(), rows.len());
+            assert_eq!(lines.lines().count(), rows.len());
+            for (line, found) in lines.lines().zip(&found) {
+                let stated: Value = serde_json::from_str(line).expect("JSON");
+                let object = stated.as_object().expect("an object");
+                assert_eq!(object.len(), found.len());
+                for (name, value) in found {
+                    assert_eq!(&stated[name], value, "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_is_read_back_as_its_row() {
+    for table in TABLES {
+        for row in rows(table, 9) {
+            assert_eq!(table.parse_line(&table.json_line(&row)), Ok(row));
+        }
+        assert!(table.parse_line("{}").is_err());
+        assert!(table.parse_line("[]").is_err());
+        let line = table.json_line(&rows(table, 1)[0]);
+        let other = line.replacen(table.columns()[0].0, "other", 1);
+        assert!(table.parse_line(&other).is_err());
+    }
+}
+
+#[test]
+fn columns_have_distinct_names() {
+    for table in TABLES {
+        let mut names: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), table.columns().len());
+    }
+}
