@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::Shard;
-use warpbound_rows::{Cell, ResultTable, RowFormat, RowWriter};
+use warpbound_rows::{ResultTable, RowFormat, RowWriter, TableCell};
 
 use crate::arguments::OutputArguments;
 use crate::output::Output;
@@ -41,7 +41,7 @@ pub(crate) fn only_launch(
 
 /// Row of a launch.
 pub(crate) struct LaunchRow {
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<TableCell>,
     /// Exit code if there were no other launch.
     pub(crate) code: u8,
 }
@@ -53,7 +53,7 @@ pub(crate) fn write(
     mut writer: RowWriter<Output>,
     (launches, shard): (&[PathBuf], Option<Shard>),
     row: impl Fn(u64, &PathBuf) -> Result<LaunchRow, CommandError>,
-    failed: impl Fn(u64, &str, &str) -> Vec<Cell>,
+    failed: impl Fn(u64, &str, &str) -> Vec<TableCell>,
 ) -> Result<u8, CommandError> {
     let mut progress = Progress::new();
     let (mut code, mut is_violated) = (0, false);

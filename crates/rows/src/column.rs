@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// Value of a column in a row.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Cell {
+pub enum TableCell {
     /// No value.
     Absent,
     /// Text.
@@ -15,13 +15,13 @@ pub enum Cell {
     Real(f64),
 }
 
-impl Serialize for Cell {
+impl Serialize for TableCell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Cell::Absent => serializer.serialize_none(),
-            Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Integer(number) => serializer.serialize_i64(*number),
-            Cell::Real(number) => serializer.serialize_f64(*number),
+            TableCell::Absent => serializer.serialize_none(),
+            TableCell::Text(text) => serializer.serialize_str(text),
+            TableCell::Integer(number) => serializer.serialize_i64(*number),
+            TableCell::Real(number) => serializer.serialize_f64(*number),
         }
     }
 }
@@ -77,11 +77,13 @@ impl<R> Column<R> {
     }
 
     /// Returns the cell of a record.
-    pub fn cell(&self, record: &R) -> Cell {
+    pub fn cell(&self, record: &R) -> TableCell {
         match self.value {
-            ColumnValue::Text(value) => value(record).map_or(Cell::Absent, Cell::Text),
-            ColumnValue::Integer(value) => value(record).map_or(Cell::Absent, Cell::Integer),
-            ColumnValue::Real(value) => value(record).map_or(Cell::Absent, Cell::Real),
+            ColumnValue::Text(value) => value(record).map_or(TableCell::Absent, TableCell::Text),
+            ColumnValue::Integer(value) => {
+                value(record).map_or(TableCell::Absent, TableCell::Integer)
+            }
+            ColumnValue::Real(value) => value(record).map_or(TableCell::Absent, TableCell::Real),
         }
     }
 }
@@ -89,7 +91,7 @@ impl<R> Column<R> {
 /// A row as a JSON object, with the columns in their order.
 pub(crate) struct JsonRow<'a> {
     pub(crate) columns: &'a [(&'static str, CellKind)],
-    pub(crate) cells: &'a [Cell],
+    pub(crate) cells: &'a [TableCell],
 }
 
 impl Serialize for JsonRow<'_> {

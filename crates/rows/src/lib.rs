@@ -9,6 +9,6 @@ mod parquet_file;
 mod tables;
 mod writer;
 
-pub use column::{Cell, CellKind, Column};
+pub use column::{CellKind, Column, TableCell};
 pub use tables::{AuditRecord, BoundRecord, ResultTable, RunOutcome, RunRecord};
 pub use writer::{RowFormat, RowWriter};

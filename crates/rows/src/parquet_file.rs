@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use crate::column::{Cell, CellKind};
+use crate::column::{CellKind, TableCell};
 
 /// Rows of a row group, which are in memory until it is written.
 const GROUP_ROWS: usize = 16_384;
@@ -20,7 +20,7 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     kinds: Vec<CellKind>,
     /// Rows of the group that is not written yet.
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
@@ -55,7 +55,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) -> io::Result<()> {
+    pub(crate) fn row(&mut self, cells: Vec<TableCell>) -> io::Result<()> {
         self.rows.push(cells);
         match self.rows.len() < GROUP_ROWS {
             true => Ok(()),
@@ -90,22 +90,22 @@ impl<W: Write + Send> ParquetFile<W> {
 fn write_column<'a>(
     mut column: SerializedColumnWriter<'_>,
     kind: CellKind,
-    cells: impl Iterator<Item = &'a Cell>,
+    cells: impl Iterator<Item = &'a TableCell>,
 ) -> Result<(), ParquetError> {
     let (mut texts, mut integers, mut reals) = (Vec::new(), Vec::new(), Vec::new());
     // Definition levels: 1 where there is a value.
     let mut levels = Vec::new();
     for cell in cells {
         let is_there = match (cell, kind) {
-            (Cell::Text(text), CellKind::Text) => {
+            (TableCell::Text(text), CellKind::Text) => {
                 texts.push(ByteArray::from(text.as_str()));
                 true
             }
-            (Cell::Integer(number), CellKind::Integer) => {
+            (TableCell::Integer(number), CellKind::Integer) => {
                 integers.push(*number);
                 true
             }
-            (Cell::Real(number), CellKind::Real) => {
+            (TableCell::Real(number), CellKind::Real) => {
                 reals.push(*number);
                 true
             }

@@ -5,7 +5,7 @@ use warpbound_report::functional::FunctionalReport;
 use warpbound_report::timed::{Stalls, TimedReport};
 use warpbound_report::{AuditReport, CycleBoundReport};
 
-use crate::column::{Cell, CellKind, Column};
+use crate::column::{CellKind, Column, TableCell};
 
 /// Table of results of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,26 +89,26 @@ pub struct RunRecord<'a> {
 
 impl BoundRecord<'_> {
     /// Returns the row of [`ResultTable::Bounds`].
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self) -> Vec<TableCell> {
         cells(&bounds(), self)
     }
 }
 
 impl AuditRecord<'_> {
     /// Returns the row of [`ResultTable::Audits`].
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self) -> Vec<TableCell> {
         cells(&audits(), self)
     }
 }
 
 impl RunRecord<'_> {
     /// Returns the row of [`ResultTable::Runs`].
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self) -> Vec<TableCell> {
         cells(&runs(), self)
     }
 }
 
-fn cells<R>(columns: &[Column<R>], record: &R) -> Vec<Cell> {
+fn cells<R>(columns: &[Column<R>], record: &R) -> Vec<TableCell> {
     columns.iter().map(|column| column.cell(record)).collect()
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::column::{Cell, JsonRow};
+use serde_json::{Map, Value};
+
+use crate::column::{CellKind, JsonRow, TableCell};
 use crate::parquet_file::ParquetFile;
 use crate::tables::ResultTable;
 
@@ -47,7 +49,7 @@ impl<W: Write + Send> RowWriter<W> {
     /// # Errors
     ///
     /// The output cannot be written.
-    pub fn row(&mut self, cells: Vec<Cell>) -> io::Result<()> {
+    pub fn row(&mut self, cells: Vec<TableCell>) -> io::Result<()> {
         match &mut self.out {
             RowOutput::JsonLines(out) => {
                 writeln!(out, "{}", self.table.json_line(&cells))
@@ -84,7 +86,7 @@ impl<W: Write + Send> RowWriter<W> {
 
 impl ResultTable {
     /// Returns a row as a JSON object on one line, without line break.
-    pub fn json_line(self, cells: &[Cell]) -> String {
+    pub fn json_line(self, cells: &[TableCell]) -> String {
         let columns = &self.columns();
         let row = JsonRow { columns, cells };
         // Keys are strings and cells are plain, so that nothing can fail to be written.
@@ -96,10 +98,7 @@ impl ResultTable {
     /// # Errors
     ///
     /// The line is no JSON object with exactly the columns of this table.
-    pub fn parse_line(self, line: &str) -> Result<Vec<Cell>, String> {
-        use crate::column::CellKind;
-        use serde_json::{Map, Value};
-
+    pub fn parse_line(self, line: &str) -> Result<Vec<TableCell>, String> {
         let object: Map<String, Value> =
             serde_json::from_str(line).map_err(|error| error.to_string())?;
         let columns = self.columns();
@@ -112,10 +111,10 @@ impl ResultTable {
                 .get(name)
                 .ok_or_else(|| format!("a row has no {name}"))?;
             let cell = match (value, kind) {
-                (Value::Null, _) => Some(Cell::Absent),
-                (Value::String(text), CellKind::Text) => Some(Cell::Text(text.clone())),
-                (value, CellKind::Integer) => value.as_i64().map(Cell::Integer),
-                (value, CellKind::Real) => value.as_f64().map(Cell::Real),
+                (Value::Null, _) => Some(TableCell::Absent),
+                (Value::String(text), CellKind::Text) => Some(TableCell::Text(text.clone())),
+                (value, CellKind::Integer) => value.as_i64().map(TableCell::Integer),
+                (value, CellKind::Real) => value.as_f64().map(TableCell::Real),
                 (_, CellKind::Text) => None,
             };
             cell.ok_or_else(|| format!("{name} of a row is {value}"))

@@ -5,19 +5,19 @@ use bytes::Bytes;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
-use warpbound_rows::{Cell, CellKind, ResultTable, RowFormat, RowWriter};
+use warpbound_rows::{CellKind, ResultTable, RowFormat, RowWriter, TableCell};
 
 const TABLES: [ResultTable; 3] = [ResultTable::Bounds, ResultTable::Audits, ResultTable::Runs];
 
 /// Rows with values, without them, and with each of the extremes.
-fn rows(table: ResultTable, count: i64) -> Vec<Vec<Cell>> {
+fn rows(table: ResultTable, count: i64) -> Vec<Vec<TableCell>> {
     let cell = |row: i64, column: usize, kind: CellKind| match (row + column as i64) % 4 {
-        0 => Cell::Absent,
+        0 => TableCell::Absent,
         n => match kind {
-            CellKind::Text => Cell::Text(format!("line\n\"{row}\" é {n}")),
-            CellKind::Integer if n == 1 => Cell::Integer(i64::MAX),
-            CellKind::Integer => Cell::Integer(row * 1_000_003),
-            CellKind::Real => Cell::Real(0.1 * row as f64),
+            CellKind::Text => TableCell::Text(format!("line\n\"{row}\" é {n}")),
+            CellKind::Integer if n == 1 => TableCell::Integer(i64::MAX),
+            CellKind::Integer => TableCell::Integer(row * 1_000_003),
+            CellKind::Real => TableCell::Real(0.1 * row as f64),
         },
     };
     let columns = table.columns();
@@ -30,7 +30,7 @@ fn rows(table: ResultTable, count: i64) -> Vec<Vec<Cell>> {
     (0..count).map(|n| row(n).collect()).collect()
 }
 
-fn write(table: ResultTable, format: RowFormat, rows: &[Vec<Cell>]) -> Vec<u8> {
+fn write(table: ResultTable, format: RowFormat, rows: &[Vec<TableCell>]) -> Vec<u8> {
     let mut writer = RowWriter::new(Vec::new(), format, table).expect("a vector takes all");
     for row in rows {
         writer.row(row.clone()).expect("a vector takes all");
