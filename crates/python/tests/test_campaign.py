@@ -170,6 +170,25 @@ def test_the_command_is_a_module():
     assert "--set" in done.stdout and "--scheduler" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("run x", 64, "required"),
+        ("run x --launch y --set l2=a --output o", 3, "expected NAME=VALUE"),
+        ("run x --launch y --functional --set l2.hit=3 --output o", 3, "without a machine"),
+        ("bound none --output o", 3, "none: No such file"),
+        (f"bound {MATMUL} --machine gtx1080 --output o", 3, "are for cycles"),
+    ],
+)
+def test_wrong_usage_is_explained(monkeypatch, capsys, line, code, message):
+    try:
+        found = main(monkeypatch, *line.split())
+    except SystemExit as end:
+        found = end.code
+    assert found == code
+    assert message in capsys.readouterr().err
+
+
 def test_a_failure_is_a_row_or_a_problem(monkeypatch, tmp_path, on_workers, capsys):
     output = tmp_path / "rows.jsonl"
     wrong = tmp_path / "wrong.cubin"

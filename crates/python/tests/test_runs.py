@@ -98,9 +98,13 @@ def test_what_is_no_parameter_is_refused():
         warpbound.Launch(grid=1, block=2048, params={})
 
 
+def test_options_of_runs_with_time_are_not_ignored():
+    with pytest.raises(TypeError, match="set is an option of runs with time"):
+        warpbound.open(MATMUL).run("none", functional=True, set={"l2.hit": 3})
+
+
 def test_other_contents_than_expected_are_an_error(tmp_path):
     launch = tmp_path / "wrong.toml"
-    text = open("kernels/cuda/matmul_int.8x8.toml").read()
     params = "".join(
         f'[[param]]\nname = "{name}"\ntype = "s32"\nvalues = [{value}]\n' for name, value in [("a", 2), ("b", 3)]
     )
@@ -109,6 +113,5 @@ def test_other_contents_than_expected_are_an_error(tmp_path):
         '[[param]]\nname = "product"\ntype = "s32"\nshape = [1]\nexpect = [7]\n'
         '[[param]]\nname = "n"\ntype = "s32"\nvalue = 1\n'
     )
-    assert text
     with pytest.raises(warpbound.InputError, match="is 6 at the end, not 7"):
         warpbound.open(MATMUL).run(launch, functional=True)

@@ -163,15 +163,16 @@ class File:
         The buffers and variables at the end are arrays of the result. Raises `InputError` if they differ from what a
         launch file expects.
         """
+        of_time = {"machine": machine, "scheduler": scheduler, "select": select, "caches": caches, "interlock": interlock}
+        given = [name for name, value in of_time.items() if value is not None]
+        given += [name for name, value in {"set": set, "sensitivities": sensitivities}.items() if value]
+        if functional and given:
+            raise TypeError(f"{given[0]} is an option of runs with time: omit functional=True")
         options = {
+            **of_time,
             "kernels": _selection(kernel, arch, image),
             "functional": functional,
-            "machine": machine,
-            "scheduler": scheduler,
-            "select": select,
             "set": [[name, int(value)] for name, value in (set or {}).items()],
-            "caches": caches,
-            "interlock": interlock,
             "order": order,
             "max_instructions": max_instructions,
             "sensitivities": sensitivities,

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import __version__
 from .._native import parquet
@@ -22,11 +22,19 @@ _TABLES = {"bound": "bounds", "audit": "audits", "run": "runs"}
 
 # Exit codes are those of the command `warpbound`.
 _VIOLATED, _NO_BOUND, _UNUSABLE = 1, 2, 3
-_INTERRUPTED = 130
+_USAGE, _INTERRUPTED = 64, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser with the exit code of `warpbound` for wrong usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(_USAGE, f"{self.prog}: {message}\n")
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m warpbound.campaign",
         description="Bounds, audits or runs over many files, launches and machines, on the workers of a Dask cluster. "
         "The rows are those of `warpbound COMMAND --format jsonl`.",
@@ -82,6 +90,9 @@ def _add_common(command: argparse.ArgumentParser) -> None:
 
 def _points(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Returns the options of `run` at each point of the design space."""
+    of_time = [arguments.set, arguments.machine, arguments.select, arguments.warp_scheduler, arguments.caches]
+    if arguments.functional and any(of_time):
+        raise InputError("--functional runs without time, and so without a machine", "omit it, or the options of machines")
     axes = []
     for text in arguments.set:
         name, separator, values = text.partition("=")
@@ -112,8 +123,10 @@ def _tasks(arguments: argparse.Namespace) -> list[Task]:
         return launch_tasks("run", arguments.files, arguments.launch, _points(arguments))
     has_cycles = arguments.cycles if arguments.command == "audit" else arguments.cost == "cycles"
     cycles = {"machine": arguments.machine, "caches": arguments.caches}
+    if arguments.command == "bound":
+        cycles["scope"] = arguments.scope
     if not has_cycles and any(cycles.values()):
-        raise InputError("--machine and --caches are for cycles", "add --cost cycles (bound) or --cycles (audit)")
+        raise InputError("--machine, --caches and --scope are for cycles", "add --cost cycles (bound) or --cycles (audit)")
     options: dict[str, Any] = {
         "kernels": {"kernel": arguments.kernel, "arch": arguments.arch},
         "facts": {"facts": arguments.facts, "loop_default": arguments.loop_default},
@@ -122,8 +135,6 @@ def _tasks(arguments: argparse.Namespace) -> list[Task]:
     if arguments.command == "audit":
         options |= {"runs": arguments.runs, "seed": arguments.seed, "max_instructions": arguments.max_instructions}
         return launch_tasks("audit", arguments.files, arguments.launch, [options])
-    if has_cycles:
-        cycles["scope"] = arguments.scope
     # A worker is one of several processes, so it has one thread.
     options |= {"call_default": arguments.call_default, "jobs": 1}
     return bound_tasks(arguments.files, options, arguments.launch, arguments.shards)
@@ -229,8 +240,11 @@ def main() -> int:
     arguments = _arguments().parse_args()
     try:
         return _campaign(arguments)
-    except (WarpboundError, OSError) as error:
+    except WarpboundError as error:
         print(f"warpbound: {error}", file=sys.stderr)
+        return _UNUSABLE
+    except OSError as error:
+        print(f"warpbound: {error.filename}: {error.strerror}", file=sys.stderr)
         return _UNUSABLE
     except KeyboardInterrupt:
         print("warpbound: interrupted; the same command goes on from here", file=sys.stderr)
