@@ -10,7 +10,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchFile, RunHooks, Shard, Unusable, input};
 use warpbound_report::KernelBound;
 use warpbound_rows::{
-    AuditRecord, BoundRecord, ResultTable, RowFormat, RowWriter, RunOutcome, RunRecord,
+    AuditRecord, BoundRecord, ResultTable, RowFormat, RowWriter, RunOutcome, RunRecord, TableCell,
 };
 
 use crate::error::{DiagnosticParts, QueryError, parts};
@@ -160,18 +160,37 @@ fn table(name: &str) -> PyResult<ResultTable> {
     found.ok_or_else(|| PyValueError::new_err(format!("there is no table {name:?}")))
 }
 
-/// Returns the Parquet file with the rows of a table, which are JSON lines.
+/// Value of a row.
+#[derive(FromPyObject)]
+pub(crate) enum RowValue {
+    Text(String),
+    Integer(i64),
+    Real(f64),
+}
+
+impl From<RowValue> for TableCell {
+    fn from(value: RowValue) -> TableCell {
+        match value {
+            RowValue::Text(text) => TableCell::Text(text),
+            RowValue::Integer(number) => TableCell::Integer(number),
+            RowValue::Real(number) => TableCell::Real(number),
+        }
+    }
+}
+
+/// Returns the Parquet file with the rows of a table, each a value for each column.
 #[pyfunction]
 pub(crate) fn parquet<'py>(
     py: Python<'py>,
     name: &str,
-    lines: Vec<String>,
+    rows: Vec<Vec<Option<RowValue>>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let table = table(name)?;
     let write = || {
         let mut writer = RowWriter::new(Vec::new(), RowFormat::Parquet, table)?;
-        for line in &lines {
-            writer.json_line(line)?;
+        for row in rows {
+            let cell = |value: Option<RowValue>| value.map_or(TableCell::Absent, TableCell::from);
+            writer.row(row.into_iter().map(cell).collect())?;
         }
         writer.finish()
     };

@@ -157,6 +157,22 @@ def tmp_path_with(folder, rows):
 
 
 @pytest.mark.parametrize("table", ["bounds", "audits", "runs"])
+def test_values_are_read_as_they_were_written(tmp_path, table):
+    """Shortest decimals of floats are read back as the same floats, and large numbers as the same numbers."""
+    values = {"int64": 2**63 - 1, "float64": 0.1 + 0.2, "object": 'a "b"\n\u00e9'}
+    empty = tmp_path / "empty.parquet"
+    empty.write_bytes(parquet(table, []))
+    kinds = {name: str(kind) for name, kind in pandas.read_parquet(empty).dtypes.items()}
+    row = [values.get(kinds[name], values["object"]) for name in columns(table)]
+    path = tmp_path / "one.parquet"
+    path.write_bytes(parquet(table, [row, [None] * len(row)]))
+    assert duckdb.sql(f"select * from '{path}'").fetchall() == [tuple(row), (None,) * len(row)]
+    assert pandas.read_parquet(path).isna().loc[1].all()
+    with pytest.raises(OSError, match="not those of the columns"):
+        parquet(table, [row[1:]])
+
+
+@pytest.mark.parametrize("table", ["bounds", "audits", "runs"])
 def test_tables_without_rows_are_read(tmp_path, table):
     path = tmp_path / "empty.parquet"
     path.write_bytes(parquet(table, []))

@@ -15,6 +15,18 @@ pub enum TableCell {
     Real(f64),
 }
 
+impl TableCell {
+    /// Returns the kind of the value, if there is one.
+    pub fn kind(&self) -> Option<CellKind> {
+        match self {
+            TableCell::Absent => None,
+            TableCell::Text(_) => Some(CellKind::Text),
+            TableCell::Integer(_) => Some(CellKind::Integer),
+            TableCell::Real(_) => Some(CellKind::Real),
+        }
+    }
+}
+
 impl Serialize for TableCell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

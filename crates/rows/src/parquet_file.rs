@@ -56,6 +56,11 @@ impl<W: Write + Send> ParquetFile<W> {
 
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: Vec<TableCell>) -> io::Result<()> {
+        let fits = |(kind, cell): (&CellKind, &TableCell)| cell.kind().is_none_or(|of| of == *kind);
+        if cells.len() != self.kinds.len() || !self.kinds.iter().zip(&cells).all(fits) {
+            let message = "the cells of a row are not those of the columns";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
         self.rows.push(cells);
         match self.rows.len() < GROUP_ROWS {
             true => Ok(()),
@@ -86,7 +91,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-/// Writes the cells of a column. Cells of another kind than that of the column are absent.
+/// Writes the cells of a column, which are of its kind or absent.
 fn write_column<'a>(
     mut column: SerializedColumnWriter<'_>,
     kind: CellKind,

@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Map, Value};
-
-use crate::column::{CellKind, JsonRow, TableCell};
+use crate::column::{JsonRow, TableCell};
 use crate::parquet_file::ParquetFile;
 use crate::tables::ResultTable;
 
@@ -48,7 +46,7 @@ impl<W: Write + Send> RowWriter<W> {
     ///
     /// # Errors
     ///
-    /// The output cannot be written.
+    /// The output cannot be written, or the cells are not those of the columns.
     pub fn row(&mut self, cells: Vec<TableCell>) -> io::Result<()> {
         match &mut self.out {
             RowOutput::JsonLines(out) => {
@@ -56,16 +54,6 @@ impl<W: Write + Send> RowWriter<W> {
             }
             RowOutput::Parquet(file) => file.row(cells),
         }
-    }
-
-    /// Writes the row that a JSON line states.
-    ///
-    /// # Errors
-    ///
-    /// The line is no row of this table, or the output cannot be written.
-    pub fn json_line(&mut self, line: &str) -> io::Result<()> {
-        let cells = self.table.parse_line(line);
-        self.row(cells.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?)
     }
 
     /// Completes the table and returns the output.
@@ -91,34 +79,5 @@ impl ResultTable {
         let row = JsonRow { columns, cells };
         // Keys are strings and cells are plain, so that nothing can fail to be written.
         serde_json::to_string(&row).unwrap_or_default()
-    }
-
-    /// Parses a row.
-    ///
-    /// # Errors
-    ///
-    /// The line is no JSON object with exactly the columns of this table.
-    pub fn parse_line(self, line: &str) -> Result<Vec<TableCell>, String> {
-        let object: Map<String, Value> =
-            serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let columns = self.columns();
-        if object.len() != columns.len() {
-            let (found, all) = (object.len(), columns.len());
-            return Err(format!("a row has {found} columns, not {all}"));
-        }
-        let cell = |&(name, kind): &(&'static str, CellKind)| {
-            let value = object
-                .get(name)
-                .ok_or_else(|| format!("a row has no {name}"))?;
-            let cell = match (value, kind) {
-                (Value::Null, _) => Some(TableCell::Absent),
-                (Value::String(text), CellKind::Text) => Some(TableCell::Text(text.clone())),
-                (value, CellKind::Integer) => value.as_i64().map(TableCell::Integer),
-                (value, CellKind::Real) => value.as_f64().map(TableCell::Real),
-                (_, CellKind::Text) => None,
-            };
-            cell.ok_or_else(|| format!("{name} of a row is {value}"))
-        };
-        columns.iter().map(cell).collect()
     }
 }

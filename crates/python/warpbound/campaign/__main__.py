@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
-from .._native import parquet
+from .._native import columns, parquet
 from ..errors import InputError, WarpboundError
 from . import cluster
 from .journal import Journal, digest
@@ -178,7 +178,8 @@ class _Progress:
 def _write(output: str, table: str, rows: Sequence[str]) -> None:
     """Writes the rows; the file appears under its name once it is complete."""
     if output.endswith(".parquet"):
-        contents = parquet(table, rows)
+        names = columns(table)
+        contents = parquet(table, [[row[name] for name in names] for row in map(json.loads, rows)])
     else:
         contents = "".join(f"{row}\n" for row in rows).encode()
     temporary = f"{output}.{os.getpid()}.tmp"
