@@ -2,9 +2,9 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, LaunchSet, Library};
-use warpbound_report::to_json;
+use warpbound_report::{BoundFormat, to_json};
 
-use crate::arguments::{BoundArguments, Cost, PageFormat};
+use crate::arguments::{BoundArguments, Cost};
 use crate::output::Output;
 use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 
@@ -20,17 +20,20 @@ pub(crate) fn bound_set(
         let hint = "a launch set is bounded with --cost cycles";
         return Err(refused.hint(hint).into());
     }
+    let format = match arguments.format.report_or_rows() {
+        Ok(format) if format != BoundFormat::Html && arguments.shard.shard.is_none() => format,
+        _ => {
+            let message = "a launch set has --format text and json, and no --shard";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+    };
     let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     let out = Output::open(arguments.output.output.as_deref())?;
     let report = session.bound_set(set, options)?;
-    let text = match arguments.format {
-        PageFormat::Text => report.text(),
-        PageFormat::Json => to_json(&report),
-        PageFormat::Html => {
-            let message = "--format html is for kernels and single launches";
-            return Err(CommandError::Usage(message.to_owned()));
-        }
+    let text = match format {
+        BoundFormat::Json => to_json(&report),
+        BoundFormat::Text | BoundFormat::Html => report.text(),
     };
     print(out, &text)?;
     let Some(bound) = report.bound else {
