@@ -14,7 +14,7 @@ use warpbound_driver::{
 };
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, Input, LaunchInput, OutputArguments, SplitMerge};
+use crate::arguments::{Format, Input, LaunchInput, OutputArguments, PageFormat, SplitMerge};
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -126,9 +126,9 @@ pub(crate) struct RunArguments {
     /// Limit of the cycles [default: 100000000]
     #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_cycles: Option<u64>,
-    /// Output format
+    /// Output format; HTML, for one launch of a GPU kernel, has all that --stats adds
     #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
-    pub(crate) format: Format,
+    pub(crate) format: PageFormat,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -393,8 +393,9 @@ fn run_functional(
         return Err(diagnostic.into());
     }
     let text = match arguments.format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
@@ -439,11 +440,26 @@ fn run_timed(
         return Err(diagnostic.into());
     }
     let text = match arguments.format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
+}
+
+/// Returns the format of the report on a kind of run that has no pages.
+pub(crate) fn format_without_pages(
+    arguments: &RunArguments,
+    run: &str,
+) -> Result<Format, CommandError> {
+    match arguments.format {
+        PageFormat::Text => Ok(Format::Text),
+        PageFormat::Json => Ok(Format::Json),
+        PageFormat::Html => Err(CommandError::Usage(format!(
+            "--format html is for one launch of a GPU kernel, this is {run}"
+        ))),
+    }
 }
 
 /// Opens a file that is written during the simulation.
@@ -479,10 +495,10 @@ fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, CommandEr
         launch: launched,
         trace,
         max_cycles,
-        format,
         output,
         ..
     } = arguments;
+    let format = format_without_pages(arguments, "a mini-SIMT kernel")?;
     let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched_kernel(launched.kernel.as_deref(), launch.kernel.as_deref())?;

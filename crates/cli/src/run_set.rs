@@ -7,7 +7,9 @@ use warpbound_report::to_json;
 use crate::arguments::Format;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::run::{RunArguments, outputs, run_options, timed_options, write_outputs};
+use crate::run::{
+    RunArguments, format_without_pages, outputs, run_options, timed_options, write_outputs,
+};
 use crate::{CommandError, print, session_of_set};
 
 /// Executes or simulates a launch set; returns the exit code.
@@ -17,6 +19,7 @@ pub(crate) fn run_set(
     set: &LaunchSet,
 ) -> Result<u8, CommandError> {
     check_options(arguments).map_err(|d| d.in_file(set.file.as_str()))?;
+    let format = format_without_pages(arguments, "a launch set")?;
     let kernel = arguments.launch.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     // Output files are opened before the run, which may be long, so that an error shows early.
@@ -44,7 +47,7 @@ pub(crate) fn run_set(
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
-    let text = match arguments.format {
+    let text = match format {
         Format::Text => run.report.text(),
         Format::Json => to_json(&run.report),
     };

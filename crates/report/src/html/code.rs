@@ -101,7 +101,7 @@ fn instruction_row(
     findings.extend(instruction.access.clone());
     findings.extend(instruction.divergence.clone());
     if !findings.is_empty() {
-        let _ = write!(out, "<td>{}", escaped(&findings.join("; ")));
+        let _ = write!(out, "<td class=t>{}", escaped(&findings.join("; ")));
     }
     out.push('\n');
 }

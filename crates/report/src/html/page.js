@@ -11,7 +11,7 @@ for (const table of document.querySelectorAll("table.sort")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.ariaSort = down ? "descending" : "ascending";
       const body = table.tBodies[0];
-      const number = (text) => (/^\d+$/.test(text) ? BigInt(text) : null);
+      const number = (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text) : null);
       const rows = [...body.rows].map((row) => [row.cells[column].textContent, row]);
       const compare = (a, b) => {
         const [x, y] = [number(a), number(b)];

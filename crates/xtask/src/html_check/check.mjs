@@ -43,7 +43,7 @@ async function accessible(tab, scheme) {
 
 /** Whether texts are in the order of a column: numbers by value, others by code units. */
 function ordered(texts, down) {
-  const key = (text) => (/^\d+$/.test(text) ? BigInt(text) : null);
+  const key = (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text) : null);
   const after = (a, b) => {
     const [x, y] = [key(a), key(b)];
     return x !== null && y !== null ? x > y : x === null && y === null ? a > b : x !== null;
