@@ -17,7 +17,7 @@ impl FunctionalReport {
             escaped(&self.file)
         );
         let notes: Vec<String> = self.notes.iter().map(note_text).collect();
-        list("Notes", &notes, &mut out);
+        list(2, "Notes", &notes, &mut out);
         self.html_totals(&mut out);
         let most = self.issued.warp_instructions;
         let mut lines = IssueTable::new("Source lines", "line", &["diverged"], most);

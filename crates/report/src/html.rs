@@ -85,12 +85,12 @@ pub(crate) fn note_text(note: &RunNote) -> String {
     format!("{place}: {mnemonic} {message}, first in {location}; times: {times}")
 }
 
-/// Appends lines of text under a head.
-pub(crate) fn list(head: &str, lines: &[String], out: &mut String) {
+/// Appends lines of text under a head of a level: 2 in a page, 3 in a section.
+pub(crate) fn list(level: u8, head: &str, lines: &[String], out: &mut String) {
     if lines.is_empty() {
         return;
     }
-    let _ = write!(out, "<h3>{head}</h3>\n<ul>\n");
+    let _ = write!(out, "<h{level}>{head}</h{level}>\n<ul>\n");
     for line in lines {
         let _ = writeln!(out, "<li>{}</li>", escaped(line));
     }
@@ -153,17 +153,18 @@ impl HtmlCell<'_> {
 }
 
 impl HtmlTable {
-    /// Begins a table with a caption and column heads, each with whether its cells are numbers.
+    /// Begins a table with a caption and column heads, each with whether its cells are numbers. End tags and quotes that
+    /// HTML does not need are left out.
     pub(crate) fn new(caption: &str, heads: &[(&str, bool)]) -> HtmlTable {
         let label = escaped(caption);
         let mut out = format!(
-            "<div class=\"scroll\" role=\"group\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"sort\"><caption>{label}</caption>\n<thead><tr>"
+            "<div class=scroll role=group aria-label=\"{label}\" tabindex=0><table class=sort><caption>{label}</caption>\n<thead><tr>"
         );
         for (head, is_number) in heads {
-            let class = if *is_number { " class=\"n\"" } else { "" };
-            let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(head));
+            let class = if *is_number { " class=n" } else { "" };
+            let _ = write!(out, "<th scope=col{class}>{}", escaped(head));
         }
-        out.push_str("</tr></thead>\n<tbody>\n");
+        out.push_str("<tbody>\n");
         HtmlTable {
             out,
             is_empty: true,
@@ -171,7 +172,7 @@ impl HtmlTable {
         }
     }
 
-    /// Appends a row; the first cell is its head. End tags that HTML does not need are left out.
+    /// Appends a row; the first cell is its head.
     pub(crate) fn row(&mut self, cells: &[HtmlCell<'_>]) {
         self.is_empty = false;
         self.out.push_str("<tr>");
@@ -192,10 +193,12 @@ impl HtmlTable {
                     let text = number.map_or(String::new(), |number| number.to_string());
                     (plain.to_owned(), text)
                 }
+                HtmlCell::Share(0, _) => (plain.to_owned(), "0".to_owned()),
                 HtmlCell::Share(value, largest) => (heat(*value, *largest), value.to_string()),
                 HtmlCell::Bar(None, _) => (plain.to_owned(), String::new()),
                 HtmlCell::Bar(Some(value), all) => (bar(*value, *all), value.to_string()),
                 HtmlCell::Change(None, _) => (plain.to_owned(), String::new()),
+                HtmlCell::Change(Some(0), _) => (plain.to_owned(), "0".to_owned()),
                 HtmlCell::Change(Some(change), from) => {
                     let scale = if *change > 0 { 'h' } else { 'c' };
                     (
@@ -220,7 +223,7 @@ impl HtmlTable {
 
     /// Completes the table.
     pub(crate) fn finish(self) -> String {
-        self.out + "</tbody></table></div>\n"
+        self.out + "</table></div>\n"
     }
 
     /// Appends the table to a page, unless it has no rows.

@@ -69,7 +69,7 @@ impl TimedReport {
         }
         table.write(out);
         let notes: Vec<String> = self.notes.iter().map(note_text).collect();
-        list("Notes", &notes, out);
+        list(2, "Notes", &notes, out);
     }
 
     /// Appends the warp cycles by stall reason, as bars.

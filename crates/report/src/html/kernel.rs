@@ -75,8 +75,8 @@ impl Sections {
         worst_path(kernel, &mut out);
         loops(&kernel.loops, &mut out);
         assumptions(kernel, &mut out);
-        list("Notes", &kernel.notes, &mut out);
-        list("Facts to complete", &kernel.missing_facts, &mut out);
+        list(3, "Notes", &kernel.notes, &mut out);
+        list(3, "Facts to complete", &kernel.missing_facts, &mut out);
         if let Some(code) = &kernel.machine_code {
             out.push_str(&machine_code(code, id));
         }

@@ -16,17 +16,17 @@ pub(crate) fn run_code(report: &TimedReport) -> String {
     }
     let has_control = instructions.iter().any(|at| at.control.is_some());
     let mut out = String::from(
-        "<h3>Machine code</h3>\n<p class=\"dim\">Instructions that were issued. Cycles are those up to the issue, from the issue before it.</p>\n<div class=\"scroll code\" role=\"group\" aria-label=\"Machine code\" tabindex=\"0\"><table><thead><tr>",
+        "<h2>Machine code</h2>\n<p class=\"dim\">Instructions that were issued. Cycles are those up to the issue, from the issue before it.</p>\n<div class=\"scroll code r\" role=group aria-label=\"Machine code\" tabindex=0><table><thead><tr>",
     );
     for head in ["address", "executions", "active lanes", "cycles"] {
         let class = if head == "address" { "" } else { " class=n" };
-        let _ = write!(out, "<th scope=\"col\"{class}>{head}</th>");
+        let _ = write!(out, "<th scope=col{class}>{head}");
     }
     let columns = if has_control { 7 } else { 6 };
     if has_control {
-        out.push_str("<th scope=\"col\">stall y w r wait   reuse</th>");
+        out.push_str("<th scope=col>stall y w r wait   reuse");
     }
-    out.push_str("<th scope=\"col\">instruction</th><th scope=\"col\">cycles by reason</th></tr></thead><tbody>\n");
+    out.push_str("<th scope=col>instruction<th scope=col>cycles by reason<tbody>\n");
     let most = |of: &dyn Fn(&InstructionTime) -> u64| {
         u128::from(instructions.iter().map(|at| of(at)).max().unwrap_or(0))
     };
@@ -54,6 +54,6 @@ pub(crate) fn run_code(report: &TimedReport) -> String {
         let (text, stalls) = (escaped(&at.text), stall_text(&at.stalls));
         let _ = writeln!(out, "<td>{text}<td class=t>{stalls}");
     }
-    out.push_str("</tbody></table></div>\n");
+    out.push_str("</table></div>\n");
     out
 }
