@@ -224,7 +224,7 @@ pub(crate) struct BoundArguments {
     /// Output format. HTML is a page that needs no other file; with a folder as --output, an index and a page for each
     /// 100 kernels. JSON lines and Parquet have a row for each kernel
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: KernelFormat,
+    pub(crate) format: OutputFormat,
     #[command(flatten)]
     pub(crate) shard: ShardArguments,
     /// Folder of the source files, whose lines are shown between the machine code
@@ -504,9 +504,28 @@ impl From<Format> for ReportFormat {
     }
 }
 
-/// Output format of reports on kernels.
+/// Output format of a report that is also a page.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelFormat {
+pub(crate) enum PageFormat {
+    #[default]
+    Text,
+    Json,
+    Html,
+}
+
+impl From<PageFormat> for BoundFormat {
+    fn from(format: PageFormat) -> BoundFormat {
+        match format {
+            PageFormat::Text => BoundFormat::Text,
+            PageFormat::Json => BoundFormat::Json,
+            PageFormat::Html => BoundFormat::Html,
+        }
+    }
+}
+
+/// Output format of reports that are also pages and rows.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
     #[default]
     Text,
     Json,
@@ -515,15 +534,15 @@ pub(crate) enum KernelFormat {
     Parquet,
 }
 
-impl KernelFormat {
+impl OutputFormat {
     /// Returns the format of a report, or else that of rows.
-    pub(crate) fn report_or_rows(self) -> Result<BoundFormat, RowFormat> {
+    pub(crate) fn report_or_rows(self) -> Result<PageFormat, RowFormat> {
         match self {
-            KernelFormat::Text => Ok(BoundFormat::Text),
-            KernelFormat::Json => Ok(BoundFormat::Json),
-            KernelFormat::Html => Ok(BoundFormat::Html),
-            KernelFormat::Jsonl => Err(RowFormat::JsonLines),
-            KernelFormat::Parquet => Err(RowFormat::Parquet),
+            OutputFormat::Text => Ok(PageFormat::Text),
+            OutputFormat::Json => Ok(PageFormat::Json),
+            OutputFormat::Html => Ok(PageFormat::Html),
+            OutputFormat::Jsonl => Err(RowFormat::JsonLines),
+            OutputFormat::Parquet => Err(RowFormat::Parquet),
         }
     }
 }

@@ -1,8 +1,5 @@
 //! `warpbound bound`.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
@@ -12,7 +9,7 @@ use warpbound_report::{BoundFolder, BoundWriter, KernelBound};
 use warpbound_rows::{BoundRecord, ResultTable, RowWriter};
 
 use crate::arguments::{
-    BoundArguments, Cost, CycleArguments, KernelFormat, LaunchArguments, SplitMerge,
+    BoundArguments, Cost, CycleArguments, LaunchArguments, OutputFormat, SplitMerge,
 };
 use crate::bound_set::bound_set;
 use crate::input::Launches;
@@ -20,9 +17,8 @@ use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::source_lines::SourceLines;
-use crate::{
-    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, print_diagnostic, rows,
-};
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
+use crate::{facts_options, input, pages, print_diagnostic, rows};
 
 /// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
 /// used.
@@ -96,7 +92,7 @@ fn options_without_launch(
         timing: arguments.timing,
         machine_code: arguments.machine_code
             || arguments.sources.is_some()
-            || arguments.format == KernelFormat::Html,
+            || arguments.format == OutputFormat::Html,
         cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
     })
@@ -163,8 +159,12 @@ impl<'a> BoundOutput<'a> {
     /// Opens the output of the arguments.
     fn open(arguments: &'a BoundArguments) -> Result<BoundOutput<'a>, CommandError> {
         let file = arguments.input.name();
-        if let Some(folder) = folder(arguments) {
-            return BoundOutput::folder(folder, &file);
+        let output = arguments.output.output.as_deref();
+        if arguments.format == OutputFormat::Html
+            && let Some(folder) = pages::folder(output)
+        {
+            let pages = pages::page_writer(folder)?;
+            return Ok(BoundOutput::Folder(BoundFolder::new(&file, pages)));
         }
         let format = match arguments.format.report_or_rows() {
             Ok(format) => format,
@@ -173,25 +173,11 @@ impl<'a> BoundOutput<'a> {
                 return Ok(BoundOutput::Rows(writer, file));
             }
         };
-        let out = Output::open(arguments.output.output.as_deref())?;
-        let writer = BoundWriter::new(out, format, &file)
+        let out = Output::open(output)?;
+        let writer = BoundWriter::new(out, format.into(), &file)
             .spooled(tempfile::spooled_tempfile(SPOOLED))
             .explained(arguments.explain);
         Ok(BoundOutput::File(writer))
-    }
-
-    /// Creates a folder of pages about `file`. Each page appears once it is complete, the index last.
-    fn folder(folder: &'a Path, file: &str) -> Result<BoundOutput<'a>, CommandError> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let message = format!("{}: cannot be created: {error}", folder.display());
-            std::io::Error::new(error.kind(), message)
-        })?;
-        let write = |name: &str, page: &str| {
-            let mut out = Output::file(&folder.join(name))?;
-            out.write_all(page.as_bytes())?;
-            out.finish()
-        };
-        Ok(BoundOutput::Folder(BoundFolder::new(file, write)))
     }
 
     /// Writes the bound of the kernel at a position of the query.
@@ -217,14 +203,6 @@ impl<'a> BoundOutput<'a> {
             BoundOutput::Rows(writer, _) => writer.finish()?.finish(),
         }
     }
-}
-
-/// Returns the folder that the output names, if it is for pages: one that exists, or whose name ends as one.
-fn folder(arguments: &BoundArguments) -> Option<&Path> {
-    let path = arguments.output.output.as_deref()?;
-    let is_named = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let is_folder = is_named || path.is_dir();
-    (is_folder && arguments.format == KernelFormat::Html).then_some(path)
 }
 
 /// Bounds kernels and returns the exit code.

@@ -2,9 +2,9 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, LaunchSet, Library};
-use warpbound_report::{BoundFormat, to_json};
+use warpbound_report::to_json;
 
-use crate::arguments::{BoundArguments, Cost};
+use crate::arguments::{BoundArguments, Cost, PageFormat};
 use crate::output::Output;
 use crate::{CommandError, NO_BOUND, VIOLATED, print, print_diagnostic, session_of_set};
 
@@ -21,7 +21,7 @@ pub(crate) fn bound_set(
         return Err(refused.hint(hint).into());
     }
     let format = match arguments.format.report_or_rows() {
-        Ok(format) if format != BoundFormat::Html && arguments.shard.shard.is_none() => format,
+        Ok(format) if format != PageFormat::Html && arguments.shard.shard.is_none() => format,
         _ => {
             let message = "a launch set has --format text and json, and no --shard";
             return Err(CommandError::Usage(message.to_owned()));
@@ -32,8 +32,8 @@ pub(crate) fn bound_set(
     let out = Output::open(arguments.output.output.as_deref())?;
     let report = session.bound_set(set, options)?;
     let text = match format {
-        BoundFormat::Json => to_json(&report),
-        BoundFormat::Text | BoundFormat::Html => report.text(),
+        PageFormat::Json => to_json(&report),
+        PageFormat::Text | PageFormat::Html => report.text(),
     };
     print(out, &text)?;
     let Some(bound) = report.bound else {

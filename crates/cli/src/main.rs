@@ -27,6 +27,7 @@ mod manual;
 mod messages;
 mod metrics;
 mod output;
+mod pages;
 mod predict;
 mod probes;
 mod progress;

@@ -14,7 +14,9 @@ use warpbound_driver::{
 };
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, Input, LaunchFormat, OutputArguments, ShardArguments, SplitMerge};
+use crate::arguments::{
+    Format, Input, OutputArguments, OutputFormat, PageFormat, ShardArguments, SplitMerge,
+};
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -135,9 +137,10 @@ pub(crate) struct RunArguments {
     /// Limit of the cycles [default: 100000000]
     #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_cycles: Option<u64>,
-    /// Output format. JSON lines and Parquet have a row for each launch, and no output files of launches are written
+    /// Output format. HTML, for one launch of a GPU kernel, has all that --stats adds; JSON lines and Parquet have a
+    /// row for each launch, and no output files of launches are written
     #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
-    pub(crate) format: LaunchFormat,
+    pub(crate) format: OutputFormat,
     #[command(flatten)]
     pub(crate) shard: ShardArguments,
     #[command(flatten)]
@@ -373,7 +376,7 @@ fn run_functional(
     library: &Library,
     arguments: &RunArguments,
     (path, grid): (&Path, &LaunchFile),
-    format: Format,
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
     let name = arguments.kernel.as_deref();
     let session = launched_session(library, &arguments.input, name, grid)?;
@@ -400,8 +403,9 @@ fn run_functional(
         return Err(diagnostic.into());
     }
     let text = match format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
@@ -412,7 +416,7 @@ fn run_timed(
     library: &Library,
     arguments: &RunArguments,
     (path, grid): (&Path, &LaunchFile),
-    format: Format,
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
     let name = arguments.kernel.as_deref();
     let session = launched_session(library, &arguments.input, name, grid)?;
@@ -447,11 +451,23 @@ fn run_timed(
         return Err(diagnostic.into());
     }
     let text = match format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
+}
+
+/// Returns the format of the report on a kind of run that has no pages.
+pub(crate) fn format_without_pages(format: PageFormat, run: &str) -> Result<Format, CommandError> {
+    match format {
+        PageFormat::Text => Ok(Format::Text),
+        PageFormat::Json => Ok(Format::Json),
+        PageFormat::Html => Err(CommandError::Usage(format!(
+            "--format html is for one launch of a GPU kernel, this is {run}"
+        ))),
+    }
 }
 
 /// Opens a file that is written during the simulation.
@@ -485,7 +501,7 @@ fn run_mini(
     library: &Library,
     arguments: &RunArguments,
     path: &Path,
-    format: Format,
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
     let RunArguments {
         input,
@@ -496,6 +512,7 @@ fn run_mini(
         output,
         ..
     } = arguments;
+    let format = format_without_pages(format, "a mini-SIMT kernel")?;
     let (launch, machine) = input::launch(path, machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched_kernel(name.as_deref(), launch.kernel.as_deref())?;

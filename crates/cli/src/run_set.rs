@@ -6,10 +6,12 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchSet, Library};
 use warpbound_report::to_json;
 
-use crate::arguments::Format;
+use crate::arguments::{Format, PageFormat};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::run::{RunArguments, outputs, run_options, timed_options, write_outputs};
+use crate::run::{
+    RunArguments, format_without_pages, outputs, run_options, timed_options, write_outputs,
+};
 use crate::{CommandError, print, session_of_set};
 
 /// Executes or simulates a launch set; returns the exit code.
@@ -17,9 +19,10 @@ pub(crate) fn run_set(
     library: &Library,
     arguments: &RunArguments,
     (path, set): (&Path, &LaunchSet),
-    format: Format,
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
     check_options(arguments).map_err(|d| d.in_file(set.file.as_str()))?;
+    let format = format_without_pages(format, "a launch set")?;
     let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     // Output files are opened before the run, which may be long, so that an error shows early.

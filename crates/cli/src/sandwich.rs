@@ -8,7 +8,7 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::{CacheState, CycleOptions, SandwichOptions, SingleWarp};
 use warpbound_report::{SandwichReport, to_json};
 
-use crate::arguments::{FactsArguments, Format, Input, LaunchInput, OutputArguments};
+use crate::arguments::{FactsArguments, Input, LaunchInput, OutputArguments, PageFormat};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{named, single_warp};
@@ -42,7 +42,7 @@ pub(crate) struct SandwichArguments {
     pub(crate) max_instructions: u64,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: PageFormat,
     /// Also draw the chain as a waterfall
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -109,8 +109,9 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         print(drawing, &report.svg())?;
     }
     let text = match format {
-        Format::Text => report.text(),
-        Format::Json => to_json(&report),
+        PageFormat::Text => report.text(),
+        PageFormat::Json => to_json(&report),
+        PageFormat::Html => report.html(),
     };
     print(out, &text)?;
     Ok(code(&report))

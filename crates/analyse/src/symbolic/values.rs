@@ -1,7 +1,8 @@
 //! Values of the program as polynomials: gated single assignment, followed by the meanings of the operations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use rustc_hash::FxHashMap;
 use warpbound_base::{CodeAddr, Named};
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{
@@ -39,7 +40,7 @@ pub(crate) struct Symbolic<'a> {
     pub(crate) masks: Option<&'a Masks<'a>>,
     pub(crate) gsa: Gsa<'a>,
     pub(crate) atoms: Atoms,
-    known: HashMap<(ValueId, Cell), WordPolynomial>,
+    known: FxHashMap<(ValueId, Cell), WordPolynomial>,
     depth: u32,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Symbolic<'a> {
             launch,
             gsa: Gsa::new(code, thread, dependence),
             atoms: Atoms::default(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             depth: 0,
         }
     }
