@@ -7,6 +7,10 @@ use warpbound_base::{Cycles, Named, UpperBound};
 
 use crate::warp_bound::{Delays, WarpBound};
 
+mod observed;
+
+pub use observed::{ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad};
+
 /// Shape of a launch on a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchShape {
@@ -52,13 +56,13 @@ impl Named for SchedulerClass {
     ];
 }
 
-/// Times of which the bound of a launch is composed.
+/// Times of which the bound of a launch is composed: bounds of warps, or what the warps of a run have taken.
 #[derive(Clone, Copy, Debug)]
-pub struct LaunchTimes<'a> {
+pub struct LaunchTimes<T> {
     /// Time of a warp among others, without its waits for them, until all that it has stored is there.
-    pub path: &'a WarpBound<Cycles>,
+    pub path: T,
     /// The same until its last instruction: then another warp, or another block, follows it.
-    pub followed: &'a WarpBound<Cycles>,
+    pub followed: T,
     /// Chain of warps in a block.
     pub chain: BlockChain,
     /// Schedulers.
@@ -68,11 +72,11 @@ pub struct LaunchTimes<'a> {
     /// Barriers that a warp passes.
     pub barriers: u64,
     /// Services that a warp takes: of its sub-partition, of the SM, and of the memory that all SMs share.
-    pub core: &'a WarpBound<Cycles>,
+    pub core: T,
     /// See [`LaunchTimes::core`].
-    pub sm: &'a WarpBound<Cycles>,
+    pub sm: T,
     /// See [`LaunchTimes::core`].
-    pub gpu: &'a WarpBound<Cycles>,
+    pub gpu: T,
     /// First requests of lines and translations, of one SM.
     pub first: Cycles,
     /// Services of all lines that an SM requests, each once, by the memory that all SMs share.
@@ -145,48 +149,20 @@ impl LaunchBound {
     /// it has more than 64 bits.
     pub fn compose(
         shape: &LaunchShape,
-        times: &LaunchTimes<'_>,
+        times: &LaunchTimes<WarpBound<Cycles>>,
         delays: Delays,
     ) -> Option<LaunchBound> {
-        let weights = Weights::of(shape, times)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
-        let followed = weights.followed.of(limit(times.followed))?;
-        let path = followed.checked_add(limit(times.path))?;
-        let left_over = u128::from(times.queued.0).checked_mul(
-            weights
-                .ends
-                .checked_add(weights.segments.checked_mul(times.barriers.into())?)?,
-        )?;
-        let core = weights.core.checked_mul(limit(times.core))?;
-        let core = core.checked_add(left_over)?;
-        let sm = weights.sm.checked_mul(limit(times.sm))?;
-        let gpu = weights.gpu.checked_mul(limit(times.gpu))?;
-        let gpu = gpu.checked_add(weights.lines.checked_mul(times.lines.0.into())?)?;
-        let sm = sm.checked_add(weights.ended.checked_mul(times.ended.0.into())?)?;
-        let first = weights.first.checked_mul(times.first.0.into())?;
-        let starts = weights.starts.checked_mul(times.apart.0.into())?;
-        LaunchBound::of_terms([path, core, sm, gpu, first, starts], delays)
+        LaunchBound::of_terms(times.summands(shape, limit)?, delays)
     }
 
     /// Adds the terms between that of the launch and that of refreshes, and these two. `None` if the sum has more than 64
     /// bits.
     pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
-        let [path, core, sm, gpu, first, starts] = terms;
-        let sum = terms
-            .iter()
-            .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
-        let sum = sum.checked_add(delays.once)?;
-        let delays = Delays { once: 0, ..delays };
-        let total = delays.add_to(sum)?;
-        let refresh = total.checked_sub(sum)?.checked_sub(delays.before)?;
-        let terms = [delays.before, path, core, sm, gpu, first, starts, refresh];
-        let mut narrow = [0; LaunchTerm::ALL.len()];
-        for (narrow, term) in narrow.iter_mut().zip(terms) {
-            *narrow = u64::try_from(term).ok()?;
-        }
+        let (total, terms) = add_terms(terms, delays)?;
         Some(LaunchBound {
-            bound: UpperBound::proven(Cycles(u64::try_from(total).ok()?)),
-            terms: narrow,
+            bound: UpperBound::proven(Cycles(total)),
+            terms,
         })
     }
 
@@ -198,6 +174,50 @@ impl LaunchBound {
     /// Returns the cycles of a term.
     pub fn term(&self, term: LaunchTerm) -> u64 {
         self.terms[term as usize]
+    }
+}
+
+/// Terms between that of the launch and that of refreshes, in the order of [`LaunchTerm::ALL`].
+type Summands = [u128; 6];
+
+/// Adds terms, the cycles before the first block and the refreshes of DRAM. `None` if the sum has more than 64 bits.
+fn add_terms(terms: Summands, delays: Delays) -> Option<(u64, [u64; LaunchTerm::ALL.len()])> {
+    let [path, core, sm, gpu, first, starts] = terms;
+    let sum = terms
+        .iter()
+        .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
+    let sum = sum.checked_add(delays.once)?;
+    let delays = Delays { once: 0, ..delays };
+    let total = delays.add_to(sum)?;
+    let refresh = total.checked_sub(sum)?.checked_sub(delays.before)?;
+    let terms = [delays.before, path, core, sm, gpu, first, starts, refresh];
+    let mut narrow = [0; LaunchTerm::ALL.len()];
+    for (narrow, term) in narrow.iter_mut().zip(terms) {
+        *narrow = u64::try_from(term).ok()?;
+    }
+    Some((u64::try_from(total).ok()?, narrow))
+}
+
+impl<T> LaunchTimes<T> {
+    /// Multiplies each time by the number of times that it counts. `None` if one has too many bits.
+    fn summands(&self, shape: &LaunchShape, cycles: impl Fn(&T) -> u128) -> Option<Summands> {
+        let weights = Weights::of(shape, self)?;
+        let followed = weights.followed.of(cycles(&self.followed))?;
+        let path = followed.checked_add(cycles(&self.path))?;
+        let left_over = u128::from(self.queued.0).checked_mul(
+            weights
+                .ends
+                .checked_add(weights.segments.checked_mul(self.barriers.into())?)?,
+        )?;
+        let core = weights.core.checked_mul(cycles(&self.core))?;
+        let core = core.checked_add(left_over)?;
+        let sm = weights.sm.checked_mul(cycles(&self.sm))?;
+        let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
+        let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
+        let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
+        let first = weights.first.checked_mul(self.first.0.into())?;
+        let starts = weights.starts.checked_mul(self.apart.0.into())?;
+        Some([path, core, sm, gpu, first, starts])
     }
 }
 
@@ -243,7 +263,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(shape: &LaunchShape, times: &LaunchTimes<'_>) -> Option<Weights> {
+    fn of<T>(shape: &LaunchShape, times: &LaunchTimes<T>) -> Option<Weights> {
         let (chain, schedulers) = (times.chain, times.schedulers);
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
