@@ -85,15 +85,13 @@ def test_a_worker_that_is_killed_loses_nothing(monkeypatch, tmp_path, workers, o
     pids = list(workers.run(os.getpid).values())
     distribute = cluster.distribute
 
-    def killing(connected, tasks, finished):
-        def add(done, count):
-            finished(done, count)
+    def killing(connected, tasks):
+        for batch in distribute(connected, tasks):
+            yield batch
             if pids:
-                # The first result: most tasks are at the workers.
+                # The first results: most tasks are at the workers.
                 os.kill(pids.pop(), signal.SIGKILL)
                 pids.clear()
-
-        distribute(connected, tasks, add)
 
     monkeypatch.setattr(cluster, "distribute", killing)
     output = tmp_path / "rows.jsonl"
@@ -106,14 +104,11 @@ def test_an_interrupted_campaign_goes_on(monkeypatch, tmp_path, on_workers, line
     output, done = tmp_path / "rows.jsonl", []
     distribute = cluster.distribute
 
-    def interrupted(connected, tasks, finished):
-        def add(result, count):
-            if len(done) == 2:
-                raise KeyboardInterrupt
-            finished(result, count)
-            done.append(result.key)
-
-        distribute(connected, tasks, add)
+    def interrupted(connected, tasks):
+        batch = next(iter(distribute(connected, tasks)))[:2]
+        done.extend(result.key for result in batch)
+        yield batch
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(cluster, "distribute", interrupted)
     assert main(monkeypatch, *BOUND, "--output", output) == 130
@@ -123,11 +118,16 @@ def test_an_interrupted_campaign_goes_on(monkeypatch, tmp_path, on_workers, line
         journal.write('{"key": "0 ')
 
     left = []
-    monkeypatch.setattr(cluster, "distribute", lambda c, tasks, f: (left.extend(tasks), distribute(c, tasks, f)))
+
+    def going_on(connected, tasks):
+        left.extend(tasks)
+        return distribute(connected, tasks)
+
+    monkeypatch.setattr(cluster, "distribute", going_on)
     assert main(monkeypatch, *BOUND, "--loop-default", "5", "--output", output) == 3
     assert "this journal is of another campaign" in capsys.readouterr().err
     main(monkeypatch, *BOUND, "--output", output)
-    assert len(left) == 6 - 2
+    assert len(left) == 6 - len(done)
     assert not {task.key for task in left} & set(done)
     assert output.read_text().splitlines() == bounds_of_one_process(lines)
 

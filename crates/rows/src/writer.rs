@@ -23,7 +23,7 @@ pub struct RowWriter<W: Write + Send> {
 
 enum RowOutput<W: Write + Send> {
     JsonLines(W),
-    Parquet(ParquetFile<W>),
+    Parquet(Box<ParquetFile<W>>),
 }
 
 impl<W: Write + Send> RowWriter<W> {
@@ -36,7 +36,8 @@ impl<W: Write + Send> RowWriter<W> {
         let out = match format {
             RowFormat::JsonLines => RowOutput::JsonLines(out),
             RowFormat::Parquet => {
-                RowOutput::Parquet(ParquetFile::new(out, table.name(), &table.columns())?)
+                let file = ParquetFile::new(out, table.name(), &table.columns())?;
+                RowOutput::Parquet(Box::new(file))
             }
         };
         Ok(RowWriter { table, out })

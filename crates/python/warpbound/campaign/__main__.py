@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
@@ -16,7 +17,7 @@ from .._native import columns, parquet
 from ..errors import InputError, WarpboundError
 from . import cluster
 from .journal import Journal, digest
-from .tasks import Done, Task, bound_tasks, launch_tasks, ordered
+from .tasks import Task, bound_tasks, launch_tasks, ordered
 
 _TABLES = {"bound": "bounds", "audit": "audits", "run": "runs"}
 
@@ -159,13 +160,13 @@ class _Progress:
         self._tasks = tasks
         self._last = 0.0
 
-    def show(self, tasks: int, rows: int, workers: int) -> None:
-        if not self._is_wanted or (time.monotonic() - self._last < 0.1 and tasks < self._tasks):
+    def show(self, tasks: int, rows: int, workers: Callable[[], int]) -> None:
+        if not self._is_wanted or (time.monotonic() - self._last < 0.2 and tasks < self._tasks):
             return
         self._last = time.monotonic()
         bar = "#" * (20 * tasks // self._tasks)
         percent = 100 * tasks // self._tasks
-        text = f"[{bar:<20}] {percent:3} %  {tasks} of {self._tasks} tasks, {rows} rows, {workers} workers"
+        text = f"[{bar:<20}] {percent:3} %  {tasks} of {self._tasks} tasks, {rows} rows, {workers()} workers"
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 
@@ -215,16 +216,13 @@ def _campaign(arguments: argparse.Namespace) -> int:
         if left:
             progress = _Progress(not arguments.quiet, len(tasks))
             rows = sum(len(done.rows) for done in finished.done.values())
-
-            def add(done: Done, workers: int) -> None:
-                nonlocal rows
-                finished.add(done)
-                rows += len(done.rows)
-                progress.show(len(finished.done), rows, workers)
-
             try:
                 with cluster.client(arguments.scheduler, arguments.workers) as connected:
-                    cluster.distribute(connected, left, add)
+                    for batch in cluster.distribute(connected, left):
+                        finished.add(batch)
+                        rows += sum(len(done.rows) for done in batch)
+                        workers = functools.partial(cluster.workers_of, connected)
+                        progress.show(len(finished.done), rows, workers)
             finally:
                 progress.clear()
         lines = ordered(tasks, finished.done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,10 +45,8 @@ def client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         yield connected
 
 
-def distribute(
-    connected: Any, tasks: Sequence[Task], finished: Callable[[Done, int], None]
-) -> None:
-    """Does tasks on the workers; `finished` receives each result, and the number of workers.
+def distribute(connected: Any, tasks: Sequence[Task]) -> Iterator[list[Done]]:
+    """Does tasks on the workers and returns their results, as many at a time as there are.
 
     A task whose worker ends is done by another one.
     """
@@ -58,12 +56,18 @@ def distribute(
     futures = [
         connected.submit(work, task, folder, key=f"warpbound {task.key}", pure=False) for task in tasks
     ]
-    for future in as_completed(futures):
+    for batch in as_completed(futures).batches():
         try:
             # A result that is lost with its worker is computed again, and this waits for it.
-            result = future.result()
+            results = connected.gather([*batch])
         except Exception as error:
             raise WarpboundError(f"a task failed: {error!r}") from error
-        # The worker need not keep what is in the journal.
-        future.release()
-        finished(result, len(connected.scheduler_info(n_workers=-1)["workers"]))
+        yield results
+        for future in batch:
+            # The worker need not keep what is in the journal.
+            future.release()
+
+
+def workers_of(connected: Any) -> int:
+    """Returns the number of workers, which the scheduler is asked for."""
+    return len(connected.scheduler_info(n_workers=-1)["workers"])

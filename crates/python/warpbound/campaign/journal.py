@@ -28,7 +28,7 @@ def digest(tasks: Sequence[Task], files: Iterable[str]) -> str:
 
 
 class Journal:
-    """File with a line for the campaign, and one for each finished task, which is on the disk before the next one."""
+    """File with a line for the campaign, and one for each finished task, on the disk before others are waited for."""
 
     def __init__(self, path: str, campaign: str) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class Journal:
         self._file.truncate(sum(map(len, lines)))
         self._file.seek(0, os.SEEK_END)
         if not lines:
-            self._write({"campaign": campaign})
+            self._write([{"campaign": campaign}])
 
     def _complete_lines(self) -> list[bytes]:
         try:
@@ -58,15 +58,15 @@ class Journal:
             return []
         return lines[:-1] if lines and not lines[-1].endswith(b"\n") else lines
 
-    def _write(self, line: dict[str, object]) -> None:
-        self._file.write(json.dumps(line).encode() + b"\n")
+    def _write(self, lines: Iterable[dict[str, object]]) -> None:
+        self._file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def add(self, finished: Done) -> None:
-        """Adds a finished task."""
-        self._write(dataclasses.asdict(finished))
-        self.done[finished.key] = finished
+    def add(self, finished: Sequence[Done]) -> None:
+        """Adds finished tasks."""
+        self._write(map(dataclasses.asdict, finished))
+        self.done |= {done.key: done for done in finished}
 
     def remove(self) -> None:
         """Removes the file, once the output is complete."""
