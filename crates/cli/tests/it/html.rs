@@ -50,11 +50,16 @@ const SANDWICH: [&str; 10] = [
     "0.1",
 ];
 
+/// Returns the page and the text of the JSON report of a command.
+fn page_and_text(command: &[&str]) -> (String, String) {
+    let of = |format: &str| run(&[command, &["--format", format]].concat()).done();
+    (of("html"), of("json"))
+}
+
 /// Returns the page and the JSON report of a command.
 fn page_and_json(command: &[&str]) -> (String, serde_json::Value) {
-    let of = |format: &str| run(&[command, &["--format", format]].concat()).done();
-    let report = serde_json::from_str(&of("json")).expect("JSON");
-    (of("html"), report)
+    let (page, report) = page_and_text(command);
+    (page, serde_json::from_str(&report).expect("JSON"))
 }
 
 /// Returns the texts between tags, without style and script.
@@ -118,8 +123,8 @@ fn every_number_of_other_pages_is_in_the_report() {
     let set = ["--sensitivities", "--set", "shared.latency=30"];
     let sensitive = [&RUN[..], &set].concat();
     for command in [&DIFF[..], &RUN, &waves, &functional, &sensitive, &SANDWICH] {
-        let (page, report) = page_and_json(command);
-        let known = numbers(&report.to_string());
+        let (page, report) = page_and_text(command);
+        let known = numbers(&report);
         let shown = numbers(&texts(&page).join("\n"));
         assert!(shown.len() > 10, "{command:?}: {}", shown.len());
         let unknown: Vec<_> = shown.difference(&known).collect();
