@@ -14,6 +14,7 @@ pub mod build_diff;
 mod build_diff_html;
 mod build_diff_markdown;
 mod build_diff_text;
+pub mod count_formulas;
 pub mod counts_audit;
 pub mod cta;
 mod cta_dot;

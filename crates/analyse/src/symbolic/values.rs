@@ -512,7 +512,7 @@ impl<'a> Symbolic<'a> {
 }
 
 /// A special register as programmers name it.
-fn special_text(register: SpecialReg) -> String {
+pub(crate) fn special_text(register: SpecialReg) -> String {
     let axis = |axis| match axis {
         Axis::X => "x",
         Axis::Y => "y",
@@ -527,7 +527,7 @@ fn special_text(register: SpecialReg) -> String {
 }
 
 /// Name of a ternary operation.
-fn ternary_name(op: TernaryOp) -> &'static str {
+pub(crate) fn ternary_name(op: TernaryOp) -> &'static str {
     match op {
         TernaryOp::Select => "select",
         TernaryOp::Lut(_) => "lut",
