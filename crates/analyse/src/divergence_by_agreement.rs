@@ -41,6 +41,17 @@ pub enum AgreementLoss {
     Entry(Cell),
 }
 
+/// Whether live lanes may wait in entries of the stack while others are active.
+pub fn has_pending_lanes(state: &WarpState) -> bool {
+    let stack = state.stack();
+    // Lanes of an entry that are all active are not pending.
+    let may_be_pending = |&id| {
+        let slot = stack.slot(id);
+        !slot.is_some_and(|slot| state.groups().get(slot, ACTIVE).has(GroupRelation::SUBSET))
+    };
+    stack.ids().iter().any(may_be_pending)
+}
+
 /// Queries on the agreement of a warp-level graph.
 #[derive(Clone, Copy)]
 pub struct AgreementAnalysis<'a> {
@@ -96,13 +107,7 @@ impl AgreementAnalysis<'_> {
         let op = self.code.get(item.at);
         let guarded = item.kind != QueryKind::Branch
             && op.is_some_and(|op| !active_agree(state, op.condition.cells()));
-        let stack = state.stack();
-        // Lanes of an entry that are all active are not pending.
-        let may_be_pending = |&id| {
-            let slot = stack.slot(id);
-            !slot.is_some_and(|slot| state.groups().get(slot, ACTIVE).has(GroupRelation::SUBSET))
-        };
-        if guarded || stack.ids().iter().any(may_be_pending) {
+        if guarded || has_pending_lanes(state) {
             verdict.partial.insert(node);
         }
     }

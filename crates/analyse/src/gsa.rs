@@ -159,6 +159,12 @@ impl<'a> Gsa<'a> {
         found
     }
 
+    /// Returns the value of a cell that reaches a join by the edge from `source`.
+    pub fn arriving_value(&mut self, join: NodeId, cell: Cell, source: NodeId) -> ValueId {
+        let end = self.value_at_end(source, cell);
+        self.through_loop_exits(end, cell, join)
+    }
+
     /// Creates everything that the requested values depend on.
     pub fn complete_inputs(&mut self) {
         while let Some(&(definition, _)) = self.values.get(self.completed) {
@@ -360,10 +366,7 @@ impl<'a> Gsa<'a> {
     fn arriving_values(&mut self, node: NodeId, cell: Cell, sources: &[usize]) -> Vec<ValueId> {
         let mut values: Vec<ValueId> = sources
             .iter()
-            .map(|&source| {
-                let end = self.value_at_end(NodeId(source as u32), cell);
-                self.through_loop_exits(end, cell, node)
-            })
+            .map(|&source| self.arriving_value(node, cell, NodeId(source as u32)))
             .collect();
         values.sort_unstable();
         values.dedup();

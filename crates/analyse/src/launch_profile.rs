@@ -54,6 +54,11 @@ pub trait GlobalContents {
 
     /// A thread may write this number of bytes at an address, which is `None` if it is not known.
     fn write(&self, address: Option<u64>, bytes: u64);
+
+    /// Whether a thread may write what is read as a constant: what was computed with it will not be used.
+    fn is_outdated(&self) -> bool {
+        false
+    }
 }
 
 /// Loop whose header a thread executes at most `bound` times for each entry of the loop.
@@ -96,10 +101,17 @@ impl LaunchValues<'_> {
     /// Default of [`LaunchValues::steps`].
     pub const STEPS: u64 = 50_000_000;
 
-    /// Takes a step off those that are left; fails without one, or after the deadline.
+    /// Takes a step off those that are left; fails without one, after the deadline, or if the result will not be used.
     pub(crate) fn spend_step(&self, left: &mut u64) -> Result<(), NoProfileReason> {
         *left = left.checked_sub(1).ok_or(NoProfileReason::Steps)?;
-        match left.is_multiple_of(DEADLINE_STEPS) && self.deadline.is_past() {
+        if !left.is_multiple_of(DEADLINE_STEPS) {
+            return Ok(());
+        }
+        // A loop that waits for a write may be endless with the contents from before.
+        if self.contents.is_some_and(|contents| contents.is_outdated()) {
+            return Err(NoProfileReason::Outdated);
+        }
+        match self.deadline.is_past() {
             true => Err(NoProfileReason::TimeLimit),
             false => Ok(()),
         }
@@ -130,6 +142,8 @@ pub enum NoProfileReason {
     StackHeight,
     /// The deadline has passed.
     TimeLimit,
+    /// Contents that were read as constants are written in the launch.
+    Outdated,
 }
 
 /// Failure of a profile.

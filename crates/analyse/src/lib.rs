@@ -11,6 +11,7 @@ pub mod agreement;
 pub mod blocks;
 pub mod branch_sites;
 pub mod context;
+pub mod count_formulas;
 pub mod dependence;
 pub mod determinacy;
 pub mod divergence;

@@ -11,7 +11,7 @@ use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
 mod counting;
-mod exits;
+pub(crate) mod exits;
 mod halving;
 mod induction;
 mod solver;

@@ -7,6 +7,10 @@ use warpbound_base::{Cycles, Named, UpperBound};
 
 use crate::warp_bound::{Delays, WarpBound};
 
+mod observed;
+
+pub use observed::{ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad};
+
 /// Shape of a launch on a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchShape {
@@ -52,13 +56,13 @@ impl Named for SchedulerClass {
     ];
 }
 
-/// Times of which the bound of a launch is composed.
+/// Times of which the bound of a launch is composed: bounds of warps, or what the warps of a run have taken.
 #[derive(Clone, Copy, Debug)]
-pub struct LaunchTimes<'a> {
+pub struct LaunchTimes<T> {
     /// Time of a warp among others, without its waits for them, until all that it has stored is there.
-    pub path: &'a WarpBound<Cycles>,
+    pub path: T,
     /// The same until its last instruction: then another warp, or another block, follows it.
-    pub followed: &'a WarpBound<Cycles>,
+    pub followed: T,
     /// Chain of warps in a block.
     pub chain: BlockChain,
     /// Schedulers.
@@ -70,11 +74,11 @@ pub struct LaunchTimes<'a> {
     /// Greatest part of `core` that a warp takes between two barriers, its start or its end.
     pub segment: Cycles,
     /// Services that a warp takes: of its sub-partition, of the SM, and of the memory that all SMs share.
-    pub core: &'a WarpBound<Cycles>,
+    pub core: T,
     /// See [`LaunchTimes::core`].
-    pub sm: &'a WarpBound<Cycles>,
+    pub sm: T,
     /// See [`LaunchTimes::core`].
-    pub gpu: &'a WarpBound<Cycles>,
+    pub gpu: T,
     /// First requests of lines and translations, of one SM.
     pub first: Cycles,
     /// Services of all lines that an SM requests, each once, by the memory that all SMs share.
@@ -147,42 +151,20 @@ impl LaunchBound {
     /// it has more than 64 bits.
     pub fn compose(
         shape: &LaunchShape,
-        times: &LaunchTimes<'_>,
+        times: &LaunchTimes<WarpBound<Cycles>>,
         delays: Delays,
     ) -> Option<LaunchBound> {
-        let weights = Weights::of(shape, times)?;
         let limit = |bound: &WarpBound<Cycles>| u128::from(bound.upper_bound().limit().0);
-        let followed = weights.followed.of(limit(times.followed))?;
-        let path = followed.checked_add(limit(times.path))?;
-        let core = weights.core.cycles(times)?;
-        let sm = weights.sm.checked_mul(limit(times.sm))?;
-        let gpu = weights.gpu.checked_mul(limit(times.gpu))?;
-        let gpu = gpu.checked_add(weights.lines.checked_mul(times.lines.0.into())?)?;
-        let sm = sm.checked_add(weights.ended.checked_mul(times.ended.0.into())?)?;
-        let first = weights.first.checked_mul(times.first.0.into())?;
-        let starts = weights.starts.checked_mul(times.apart.0.into())?;
-        LaunchBound::of_terms([path, core, sm, gpu, first, starts], delays)
+        LaunchBound::of_terms(times.summands(shape, limit)?, delays)
     }
 
     /// Adds the terms between that of the launch and that of refreshes, and these two. `None` if the sum has more than 64
     /// bits.
     pub(crate) fn of_terms(terms: [u128; 6], delays: Delays) -> Option<LaunchBound> {
-        let [path, core, sm, gpu, first, starts] = terms;
-        let sum = terms
-            .iter()
-            .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
-        let sum = sum.checked_add(delays.once)?;
-        let delays = Delays { once: 0, ..delays };
-        let total = delays.add_to(sum)?;
-        let refresh = total.checked_sub(sum)?.checked_sub(delays.before)?;
-        let terms = [delays.before, path, core, sm, gpu, first, starts, refresh];
-        let mut narrow = [0; LaunchTerm::ALL.len()];
-        for (narrow, term) in narrow.iter_mut().zip(terms) {
-            *narrow = u64::try_from(term).ok()?;
-        }
+        let (total, terms) = add_terms(terms, delays)?;
         Some(LaunchBound {
-            bound: UpperBound::proven(Cycles(u64::try_from(total).ok()?)),
-            terms: narrow,
+            bound: UpperBound::proven(Cycles(total)),
+            terms,
         })
     }
 
@@ -194,6 +176,50 @@ impl LaunchBound {
     /// Returns the cycles of a term.
     pub fn term(&self, term: LaunchTerm) -> u64 {
         self.terms[term as usize]
+    }
+}
+
+/// Terms between that of the launch and that of refreshes, in the order of [`LaunchTerm::ALL`].
+type Summands = [u128; 6];
+
+/// Adds terms, the cycles before the first block and the refreshes of DRAM. `None` if the sum has more than 64 bits.
+fn add_terms(terms: Summands, delays: Delays) -> Option<(u64, [u64; LaunchTerm::ALL.len()])> {
+    let [path, core, sm, gpu, first, starts] = terms;
+    let sum = terms
+        .iter()
+        .try_fold(0u128, |sum, term| sum.checked_add(*term))?;
+    let sum = sum.checked_add(delays.once)?;
+    let delays = Delays { once: 0, ..delays };
+    let total = delays.add_to(sum)?;
+    let refresh = total.checked_sub(sum)?.checked_sub(delays.before)?;
+    let terms = [delays.before, path, core, sm, gpu, first, starts, refresh];
+    let mut narrow = [0; LaunchTerm::ALL.len()];
+    for (narrow, term) in narrow.iter_mut().zip(terms) {
+        *narrow = u64::try_from(term).ok()?;
+    }
+    Some((u64::try_from(total).ok()?, narrow))
+}
+
+impl<T> LaunchTimes<T> {
+    /// Multiplies each time by the number of times that it counts. `None` if one has too many bits.
+    fn summands(&self, shape: &LaunchShape, cycles: impl Fn(&T) -> u128) -> Option<Summands> {
+        let core = CoreTimes {
+            warp: cycles(&self.core),
+            segment: self.segment.0.into(),
+            queued: self.queued.0.into(),
+            barriers: self.barriers.into(),
+        };
+        let weights = Weights::of(shape, self, &core)?;
+        let followed = weights.followed.of(cycles(&self.followed))?;
+        let path = followed.checked_add(cycles(&self.path))?;
+        let core = weights.core.cycles(&core)?;
+        let sm = weights.sm.checked_mul(cycles(&self.sm))?;
+        let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
+        let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
+        let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
+        let first = weights.first.checked_mul(self.first.0.into())?;
+        let starts = weights.starts.checked_mul(self.apart.0.into())?;
+        Some([path, core, sm, gpu, first, starts])
     }
 }
 
@@ -235,7 +261,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(shape: &LaunchShape, times: &LaunchTimes<'_>) -> Option<Weights> {
+    fn of<T>(shape: &LaunchShape, times: &LaunchTimes<T>, core: &CoreTimes) -> Option<Weights> {
         let (chain, schedulers) = (times.chain, times.schedulers);
         let [blocks, warps, sms, parts] =
             [shape.blocks, shape.warps, shape.sms, shape.sub_partitions]
@@ -248,7 +274,7 @@ impl Weights {
             // All blocks start at once; the fullest SM has this many.
             let own = blocks.div_ceil(sms);
             let resident = own.checked_mul(warps)?;
-            let core = Core::at_once((own, warps, parts), chain, times)?;
+            let core = Core::at_once((own, warps, parts), chain, core)?;
             let in_part = warps.div_ceil(parts);
             let others = (own - 1).checked_mul(warps)?;
             let followed = match (schedulers, chain) {
@@ -288,8 +314,8 @@ impl Weights {
         };
         let core = match (schedulers, most) {
             (SchedulerClass::Any, _) => Core::of_warps(of_sm),
-            (_, 1) => Core::one_by_one((before, warps, parts), chain, times)?,
-            _ => Core::queue((before, (least, most), warps, parts), chain, times)?,
+            (_, 1) => Core::one_by_one((before, warps, parts), chain, core)?,
+            _ => Core::queue((before, (least, most), warps, parts), chain, core)?,
         };
         Some(Weights {
             followed,
@@ -302,6 +328,18 @@ impl Weights {
             ended: 1,
         })
     }
+}
+
+/// Times of a sub-partition, in cycles.
+#[derive(Clone, Copy, Debug)]
+struct CoreTimes {
+    /// Service of a warp, and the greatest part of it between two barriers.
+    warp: u128,
+    segment: u128,
+    /// Time for which instructions in the queues occupy the units.
+    queued: u128,
+    /// Barriers that a warp passes.
+    barriers: u128,
 }
 
 /// Services of a sub-partition that a chain waits for, and times that it finds full queues (SOUNDNESS 20.5).
@@ -324,16 +362,15 @@ impl Core {
     }
 
     /// Returns the cycles of the services; `None` if they have more than 128 bits.
-    fn cycles(&self, times: &LaunchTimes<'_>) -> Option<u128> {
-        let of_warp = u128::from(times.core.upper_bound().limit().0);
-        let warps = self.warps.checked_mul(of_warp)?;
-        let segments = self.segments.checked_mul(times.segment.0.into())?;
-        let queues = self.changes.checked_mul(times.queued.0.into())?;
+    fn cycles(&self, times: &CoreTimes) -> Option<u128> {
+        let warps = self.warps.checked_mul(times.warp)?;
+        let segments = self.segments.checked_mul(times.segment)?;
+        let queues = self.changes.checked_mul(times.queued)?;
         warps.checked_add(segments)?.checked_add(queues)
     }
 
     /// Returns the smaller of two sums of services.
-    fn lesser(self, other: Core, times: &LaunchTimes<'_>) -> Option<Core> {
+    fn lesser(self, other: Core, times: &CoreTimes) -> Option<Core> {
         Some(match self.cycles(times)? <= other.cycles(times)? {
             true => self,
             false => other,
@@ -344,11 +381,11 @@ impl Core {
     fn at_once(
         (own, warps, parts): (u128, u128, u128),
         chain: BlockChain,
-        times: &LaunchTimes<'_>,
+        times: &CoreTimes,
     ) -> Option<Core> {
         let resident = own.checked_mul(warps)?;
         let in_part = warps.div_ceil(parts);
-        let barriers = u128::from(times.barriers);
+        let barriers = times.barriers;
         match chain {
             BlockChain::AllWarps => Some(Core::of_warps(resident)),
             // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
@@ -382,7 +419,7 @@ impl Core {
     fn one_by_one(
         (before, warps, parts): (u128, u128, u128),
         chain: BlockChain,
-        times: &LaunchTimes<'_>,
+        times: &CoreTimes,
     ) -> Option<Core> {
         let chained = before.checked_add(1)?;
         let of_block = Core::at_once((1, warps, parts), chain, times)?;
@@ -398,14 +435,14 @@ impl Core {
     fn queue(
         (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
         chain: BlockChain,
-        times: &LaunchTimes<'_>,
+        times: &CoreTimes,
     ) -> Option<Core> {
         let on_sm = before.checked_add(most)?;
         let all = Core::of_warps(on_sm.checked_mul(warps)?);
         let barriers = match chain {
             BlockChain::AllWarps => return Some(all),
             BlockChain::OneWarp => 0,
-            BlockChain::Aligned => u128::from(times.barriers),
+            BlockChain::Aligned => times.barriers,
         };
         // A chain changes the sub-partition at barriers and at the ends of its blocks, each of which is in the lives of
         // `most - 1` other blocks at most: each of these is served once more in a segment then.

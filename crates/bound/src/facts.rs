@@ -226,6 +226,11 @@ impl FactsFile {
     /// Status of facts that a person vouched for when the kernel had other code.
     pub const UNREVIEWED: &str = "unreviewed";
 
+    /// Whether there are no facts.
+    pub fn is_empty(&self) -> bool {
+        self.kernels.is_empty()
+    }
+
     /// Parses the text of a facts file; `file` is its name in messages.
     ///
     /// # Errors

@@ -7,10 +7,11 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
 use warpbound_driver::{
     AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
-    GroupDomain, ImageSelection, Isa, NumberRange, SchedulerClass, SplitOptions, SplitPipelines,
-    StackDomain, StatedParam, TimeScope, WarpModel,
+    GroupDomain, ImageSelection, Isa, NumberRange, SchedulerClass, Shard, SplitOptions,
+    SplitPipelines, StackDomain, StatedParam, TimeScope, WarpModel,
 };
 use warpbound_report::{BoundFormat, ReportFormat};
+use warpbound_rows::RowFormat;
 
 use crate::audit_counts::CountsArguments;
 use crate::commands::Command;
@@ -84,9 +85,14 @@ pub(crate) struct AuditArguments {
     /// Name of the kernel [default: that of the launch file]
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
-    /// Launch file: grid, block, parameters; or a launch set
-    #[arg(long, value_name = "FILE", required_unless_present = "counts")]
-    pub(crate) launch: Option<PathBuf>,
+    /// Launch file: grid, block, parameters; or a launch set. May be repeated for --format jsonl and parquet
+    #[arg(
+        id = "launch",
+        long,
+        value_name = "FILE",
+        required_unless_present = "counts"
+    )]
+    pub(crate) launches: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) counts: CountsArguments,
     #[command(flatten)]
@@ -118,9 +124,11 @@ pub(crate) struct AuditArguments {
     /// Write the observed iterations of loops as a facts file, marked as observed
     #[arg(long, value_name = "PATH")]
     pub(crate) write_facts: Option<PathBuf>,
-    /// Output format
+    /// Output format. JSON lines and Parquet have a row for each launch
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: LaunchFormat,
+    #[command(flatten)]
+    pub(crate) shard: ShardArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -214,9 +222,11 @@ pub(crate) struct BoundArguments {
     #[command(flatten)]
     pub(crate) cycles: CycleArguments,
     /// Output format. HTML is a page that needs no other file; with a folder as --output, an index and a page for each
-    /// 100 kernels
+    /// 100 kernels. JSON lines and Parquet have a row for each kernel
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: PageFormat,
+    pub(crate) format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) shard: ShardArguments,
     /// Folder of the source files, whose lines are shown between the machine code
     #[arg(long, value_name = "FOLDER")]
     pub(crate) sources: Option<PathBuf>,
@@ -303,6 +313,15 @@ pub(crate) struct OutputArguments {
     /// Write to this file instead of standard output; it appears once it is complete
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Part of a query that several processes share.
+#[derive(Args)]
+pub(crate) struct ShardArguments {
+    /// Part of the kernels (bound) or launches (audit, run), such as 1/4: every fourth, from the first on. The rows of all
+    /// parts are those of the whole
+    #[arg(long, value_name = "NUMBER/COUNT", value_parser = value_parser!(Shard))]
+    pub(crate) shard: Option<Shard>,
 }
 
 /// Flow facts.
@@ -500,6 +519,52 @@ impl From<PageFormat> for BoundFormat {
             PageFormat::Text => BoundFormat::Text,
             PageFormat::Json => BoundFormat::Json,
             PageFormat::Html => BoundFormat::Html,
+        }
+    }
+}
+
+/// Output format of reports that are also pages and rows.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    #[default]
+    Text,
+    Json,
+    Html,
+    Jsonl,
+    Parquet,
+}
+
+impl OutputFormat {
+    /// Returns the format of a report, or else that of rows.
+    pub(crate) fn report_or_rows(self) -> Result<PageFormat, RowFormat> {
+        match self {
+            OutputFormat::Text => Ok(PageFormat::Text),
+            OutputFormat::Json => Ok(PageFormat::Json),
+            OutputFormat::Html => Ok(PageFormat::Html),
+            OutputFormat::Jsonl => Err(RowFormat::JsonLines),
+            OutputFormat::Parquet => Err(RowFormat::Parquet),
+        }
+    }
+}
+
+/// Output format of reports on launches.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LaunchFormat {
+    #[default]
+    Text,
+    Json,
+    Jsonl,
+    Parquet,
+}
+
+impl LaunchFormat {
+    /// Returns the format of a report, or else that of rows.
+    pub(crate) fn report_or_rows(self) -> Result<Format, RowFormat> {
+        match self {
+            LaunchFormat::Text => Ok(Format::Text),
+            LaunchFormat::Json => Ok(Format::Json),
+            LaunchFormat::Jsonl => Err(RowFormat::JsonLines),
+            LaunchFormat::Parquet => Err(RowFormat::Parquet),
         }
     }
 }

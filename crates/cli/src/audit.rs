@@ -1,17 +1,21 @@
 //! `warpbound audit`.
 
+use std::path::PathBuf;
+
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::AuditOptions;
 use warpbound_driver::{BoundOptions, CycleQuery, LaunchSet, Library};
 use warpbound_report::{AuditReport, to_json};
+use warpbound_rows::{AuditRecord, ResultTable, RowFormat};
 
 use crate::arguments::{AuditArguments, Format};
 use crate::audit_counts::audit_counts;
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::rows::{LaunchRow, only_launch};
 use crate::{
-    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, launched_session, print,
+    CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, launched_session, print, rows,
     session_of_set,
 };
 
@@ -20,7 +24,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let AuditArguments {
         input,
         kernel,
-        launch,
+        launches,
         counts,
         facts,
         runs,
@@ -31,15 +35,13 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         caches,
         write_facts,
         format,
+        shard,
         output,
     } = arguments;
     let library = input::library(&input.file)?;
     if counts.counts.is_some() {
         return audit_counts(arguments, &library);
     }
-    let Some(launch) = launch else {
-        return Err(CommandError::Usage("--launch is missing".to_owned()));
-    };
     if library.is_text() {
         let message = "audit runs GPU kernels, and this is mini-SIMT";
         return Err(Diagnostic::new(message)
@@ -62,9 +64,15 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
         cycles: query,
     };
     let options = facts_options(&library, facts)?;
-    let grid = match input::launches(launch)? {
+    let format = match format.report_or_rows() {
+        Ok(format) => format,
+        Err(rows) => return audit_rows(arguments, &library, (&options, &runs), rows),
+    };
+    let grid = match input::launches(only_launch(launches, shard.shard)?)? {
         Launches::One(grid) => grid,
-        Launches::Set(set) => return audit_set(arguments, &library, &set, &options, &runs),
+        Launches::Set(set) => {
+            return audit_set(arguments, &library, &set, (&options, &runs), format);
+        }
     };
     let name = kernel.as_deref();
     let session = launched_session(&library, input, name, &grid)?;
@@ -87,13 +95,55 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     Ok(code(&report))
 }
 
+/// Audits launches and writes a row for each; returns the exit code.
+fn audit_rows(
+    arguments: &AuditArguments,
+    library: &Library,
+    (options, runs): (&BoundOptions, &AuditOptions),
+    format: RowFormat,
+) -> Result<u8, CommandError> {
+    if arguments.write_facts.is_some() {
+        let message = "--write-facts is for --format text and json".to_owned();
+        return Err(CommandError::Usage(message));
+    }
+    let writer = rows::open(&arguments.output, format, ResultTable::Audits)?;
+    let name = arguments.kernel.as_deref();
+    let record = |position, launch: &str, audit: Result<&AuditReport, &str>| {
+        let file = library.name();
+        AuditRecord {
+            position,
+            file,
+            launch,
+            audit,
+        }
+        .cells()
+    };
+    let row = |position, path: &PathBuf| {
+        let grid = match input::launches(path)? {
+            Launches::One(grid) => grid,
+            Launches::Set(set) => return Err(rows::refuse_set(&set.file).into()),
+        };
+        let session = launched_session(library, &arguments.input, name, &grid)?;
+        let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
+        let report = session.audit(kernel, &grid, options, runs, |_| ())?;
+        Ok(LaunchRow {
+            cells: record(position, &grid.file, Ok(&report)),
+            code: code(&report),
+        })
+    };
+    let launches = (arguments.launches.as_slice(), arguments.shard.shard);
+    rows::write(writer, launches, row, |position, launch, why| {
+        record(position, launch, Err(why))
+    })
+}
+
 /// Audits a launch set and its variations; returns the exit code.
 fn audit_set(
     arguments: &AuditArguments,
     library: &Library,
     set: &LaunchSet,
-    options: &BoundOptions,
-    runs: &AuditOptions,
+    (options, runs): (&BoundOptions, &AuditOptions),
+    format: Format,
 ) -> Result<u8, CommandError> {
     if arguments.write_facts.is_some() {
         let message = Diagnostic::new("--write-facts is for one launch, this is a launch set");
@@ -107,7 +157,7 @@ fn audit_set(
     let report = session.audit_set(set, options, runs, show);
     progress.clear();
     let report = report?;
-    let text = match arguments.format {
+    let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),
     };

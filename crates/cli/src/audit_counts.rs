@@ -10,6 +10,7 @@ use warpbound_report::to_json;
 
 use crate::arguments::{AuditArguments, Format};
 use crate::output::Output;
+use crate::rows::only_launch;
 use crate::{CommandError, NO_BOUND, VIOLATED, facts_options, input, print};
 
 /// Counts that were measured elsewhere.
@@ -46,10 +47,14 @@ pub(crate) fn audit_counts(
     }
     check_axes("--grid", grid)?;
     check_axes("--block", block)?;
+    let Ok(format) = arguments.format.report_or_rows() else {
+        let message = "--counts has --format text and json".to_owned();
+        return Err(CommandError::Usage(message));
+    };
     let measured = input::counts(path)?;
-    let launch = match &arguments.launch {
-        Some(path) => Some(input::grid(path)?),
-        None => None,
+    let launch = match arguments.launches.as_slice() {
+        [] => None,
+        launches => Some(input::grid(only_launch(launches, arguments.shard.shard)?)?),
     };
     let name = arguments.kernel.as_deref();
     let name = name.or(launch.as_ref().and_then(|launch| launch.kernel.as_deref()));
@@ -74,7 +79,7 @@ pub(crate) fn audit_counts(
     };
     let out = Output::open(arguments.output.output.as_deref())?;
     let report = session.audit_counts(kernel, &measured, &options)?;
-    let text = match arguments.format {
+    let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),
     };

@@ -1,17 +1,15 @@
 //! `warpbound bound`.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
     BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
     SplitOptions, Unusable,
 };
 use warpbound_report::{BoundFolder, BoundWriter, KernelBound};
+use warpbound_rows::{BoundRecord, ResultTable, RowWriter};
 
 use crate::arguments::{
-    BoundArguments, Cost, CycleArguments, LaunchArguments, PageFormat, SplitMerge,
+    BoundArguments, Cost, CycleArguments, LaunchArguments, OutputFormat, SplitMerge,
 };
 use crate::bound_set::bound_set;
 use crate::input::Launches;
@@ -19,7 +17,8 @@ use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::source_lines::SourceLines;
-use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, facts_options, input, print_diagnostic};
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
+use crate::{facts_options, input, pages, print_diagnostic, rows};
 
 /// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
 /// used.
@@ -87,13 +86,13 @@ fn options_without_launch(
         model: arguments.domains.model(),
         derive: !arguments.no_derive,
         reading: arguments.flow.into(),
-        formula: symbols(&arguments.formula),
+        formula: FormulaSymbols::named(&arguments.formula),
         call_default: arguments.call_default,
         time_limit: arguments.time_limit,
         timing: arguments.timing,
         machine_code: arguments.machine_code
             || arguments.sources.is_some()
-            || arguments.format == PageFormat::Html,
+            || arguments.format == OutputFormat::Html,
         cycles: cycle_query(library, arguments)?,
         ..facts_options(library, &arguments.facts)?
     })
@@ -152,38 +151,46 @@ enum BoundOutput<'a> {
     File(BoundWriter<Output>),
     /// A folder of pages.
     Folder(BoundFolder<'a>),
+    /// Rows about a file.
+    Rows(RowWriter<Output>, String),
 }
 
 impl<'a> BoundOutput<'a> {
     /// Opens the output of the arguments.
     fn open(arguments: &'a BoundArguments) -> Result<BoundOutput<'a>, CommandError> {
         let file = arguments.input.name();
-        if let Some(folder) = folder(arguments) {
-            return BoundOutput::folder(folder, &file);
+        let output = arguments.output.output.as_deref();
+        if arguments.format == OutputFormat::Html
+            && let Some(folder) = pages::folder(output)
+        {
+            let pages = pages::page_writer(folder)?;
+            return Ok(BoundOutput::Folder(BoundFolder::new(&file, pages)));
         }
-        let out = Output::open(arguments.output.output.as_deref())?;
-        let writer = BoundWriter::new(out, arguments.format.into(), &file)
+        let format = match arguments.format.report_or_rows() {
+            Ok(format) => format,
+            Err(rows) => {
+                let writer = rows::open(&arguments.output, rows, ResultTable::Bounds)?;
+                return Ok(BoundOutput::Rows(writer, file));
+            }
+        };
+        let out = Output::open(output)?;
+        let writer = BoundWriter::new(out, format.into(), &file)
             .spooled(tempfile::spooled_tempfile(SPOOLED))
             .explained(arguments.explain);
         Ok(BoundOutput::File(writer))
     }
 
-    /// Creates a folder of pages about `file`. Each page appears once it is complete, the index last.
-    fn folder(folder: &'a Path, file: &str) -> Result<BoundOutput<'a>, CommandError> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let message = format!("{}: cannot be created: {error}", folder.display());
-            std::io::Error::new(error.kind(), message)
-        })?;
-        let write = |name: &str, page: &str| {
-            let mut out = Output::file(&folder.join(name))?;
-            out.write_all(page.as_bytes())?;
-            out.finish()
-        };
-        Ok(BoundOutput::Folder(BoundFolder::new(file, write)))
-    }
-
-    fn kernel(&mut self, kernel: &KernelBound) -> std::io::Result<()> {
+    /// Writes the bound of the kernel at a position of the query.
+    fn kernel(&mut self, position: u64, kernel: &KernelBound) -> std::io::Result<()> {
         match self {
+            BoundOutput::Rows(writer, file) => {
+                let record = BoundRecord {
+                    position,
+                    file,
+                    kernel,
+                };
+                writer.row(record.cells())
+            }
             BoundOutput::File(writer) => writer.kernel(kernel),
             BoundOutput::Folder(folder) => folder.kernel(kernel),
         }
@@ -193,16 +200,9 @@ impl<'a> BoundOutput<'a> {
         match self {
             BoundOutput::File(writer) => writer.finish()?.finish(),
             BoundOutput::Folder(folder) => folder.finish(),
+            BoundOutput::Rows(writer, _) => writer.finish()?.finish(),
         }
     }
-}
-
-/// Returns the folder that the output names, if it is for pages: one that exists, or whose name ends as one.
-fn folder(arguments: &BoundArguments) -> Option<&Path> {
-    let path = arguments.output.output.as_deref()?;
-    let is_named = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    let is_folder = is_named || path.is_dir();
-    (is_folder && arguments.format == PageFormat::Html).then_some(path)
 }
 
 /// Bounds kernels and returns the exit code.
@@ -220,6 +220,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     }
     let options = bound_options(&library, arguments)?;
     let limit = arguments.cycles.limit;
+    let shard = arguments.shard.shard.unwrap_or_default();
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = library.select(&input.selection())?;
     library.check_launches(&images, kernel, &options.launches)?;
@@ -235,12 +236,12 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     };
     let mut diagnostics = Vec::new();
     let mut sources = arguments.sources.as_deref().map(SourceLines::new);
-    let each = |result: Result<KernelBound, Unusable>| {
+    let each = |position: u64, result: Result<KernelBound, Unusable>| {
         match result {
             Ok(mut kernel) => {
                 is_empty = false;
-                let position = kernel.image.and_then(|n| images.binary_search(&n).ok());
-                progress.show(&kernel, position.unwrap_or(0), images.len());
+                let image = kernel.image.and_then(|n| images.binary_search(&n).ok());
+                progress.show(&kernel, image.unwrap_or(0), images.len());
                 let cycles = kernel.cycles.as_ref();
                 let is_without_cycles = cycles.is_some_and(|cycles| cycles.bound.is_none());
                 if kernel.verdict.bound().is_none() || is_without_cycles {
@@ -253,7 +254,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 if let Some(sources) = &mut sources {
                     sources.add_to(&mut kernel);
                 }
-                report.kernel(&kernel)?;
+                report.kernel(position, &kernel)?;
             }
             Err(Unusable::Image(diagnostic)) => {
                 code = code.max(image_code);
@@ -266,10 +267,12 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         }
         Ok(())
     };
-    let done: Result<(), CommandError> = library.bounds(&images, kernel, &options, jobs, each);
+    let done: Result<(), CommandError> =
+        library.bounds(&images, kernel, &options, (shard, jobs), each);
     progress.clear();
     done?;
-    if is_empty {
+    // A shard may be empty, but for the first one if there is a kernel at all.
+    if is_empty && (shard.contains(0) || !diagnostics.is_empty()) {
         let last = diagnostics.pop();
         diagnostics.iter().for_each(print_diagnostic);
         let nothing = || library.no_kernel(&images, kernel);
@@ -279,13 +282,4 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     diagnostics.extend(sources.and_then(|sources| sources.missing()));
     diagnostics.iter().for_each(print_diagnostic);
     Ok(code)
-}
-
-/// Returns the symbols of the formula that the user asks for, if any.
-fn symbols(names: &[String]) -> Option<FormulaSymbols> {
-    match names {
-        [] => None,
-        [name] if name == "loops" => Some(FormulaSymbols::Loops),
-        names => Some(FormulaSymbols::Parameters(names.to_vec())),
-    }
 }

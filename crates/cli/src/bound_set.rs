@@ -20,17 +20,20 @@ pub(crate) fn bound_set(
         let hint = "a launch set is bounded with --cost cycles";
         return Err(refused.hint(hint).into());
     }
+    let format = match arguments.format.report_or_rows() {
+        Ok(format) if format != PageFormat::Html && arguments.shard.shard.is_none() => format,
+        _ => {
+            let message = "a launch set has --format text and json, and no --shard";
+            return Err(CommandError::Usage(message.to_owned()));
+        }
+    };
     let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     let out = Output::open(arguments.output.output.as_deref())?;
     let report = session.bound_set(set, options)?;
-    let text = match arguments.format {
-        PageFormat::Text => report.text(),
+    let text = match format {
         PageFormat::Json => to_json(&report),
-        PageFormat::Html => {
-            let message = "--format html is for kernels and single launches";
-            return Err(CommandError::Usage(message.to_owned()));
-        }
+        PageFormat::Text | PageFormat::Html => report.text(),
     };
     print(out, &text)?;
     let Some(bound) = report.bound else {

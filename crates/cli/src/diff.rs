@@ -11,7 +11,7 @@ use warpbound_report::to_json;
 use crate::arguments::OutputArguments;
 use crate::builds::{BuildArguments, build};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, print};
+use crate::{CommandError, UNUSABLE, input, pages, print};
 
 /// Arguments of `diff`.
 #[derive(Args)]
@@ -45,6 +45,8 @@ pub(crate) enum DiffFormat {
     Json,
     /// For summaries of continuous integration and comments on pull requests
     Markdown,
+    /// One page, or a folder of pages if --output names a folder
+    Html,
 }
 
 /// Compares two builds; returns the exit code.
@@ -57,12 +59,22 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
         jobs: arguments.build.jobs(),
     };
     let report = compare(&old, &new, &options);
+    let output = arguments.output.output.as_deref();
     let text = match arguments.format {
-        DiffFormat::Text => report.text(),
-        DiffFormat::Json => to_json(&report),
-        DiffFormat::Markdown => report.markdown(),
+        DiffFormat::Text => Some(report.text()),
+        DiffFormat::Json => Some(to_json(&report)),
+        DiffFormat::Markdown => Some(report.markdown()),
+        DiffFormat::Html => match pages::folder(output) {
+            Some(folder) => {
+                report.html_folder(pages::page_writer(folder)?)?;
+                None
+            }
+            None => Some(report.html()),
+        },
     };
-    print(Output::open(arguments.output.output.as_deref())?, &text)?;
+    if let Some(text) = text {
+        print(Output::open(output)?, &text)?;
+    }
     match report.unreadable.is_empty() {
         true => Ok(0),
         false => Ok(UNUSABLE),

@@ -292,13 +292,17 @@ fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u
         let pattern = NamePattern::new(kernel);
         images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));
     }
+    let named = |kernel: Option<&str>| match kernel {
+        Some(name) => format!("a kernel {name:?}"),
+        None => "such a kernel".to_owned(),
+    };
     match images.as_slice() {
         [only] => Ok(library.extract(*only)?.contents.to_vec()),
-        [] => Err(Diagnostic::new("no image has such a kernel")
+        [] => Err(Diagnostic::new(format!("no image has {}", named(kernel)))
             .in_file(library.name())
             .into()),
         several => {
-            let message = format!("{} images have such a kernel", several.len());
+            let message = format!("{} images have {}", several.len(), named(kernel));
             let hint = "choose with --arch or --image";
             Err(Diagnostic::new(message)
                 .in_file(library.name())

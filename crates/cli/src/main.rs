@@ -17,7 +17,6 @@ mod extract;
 mod gate;
 mod graph;
 mod hybrid;
-mod input;
 mod instrument;
 mod kernels;
 mod later;
@@ -28,10 +27,13 @@ mod manual;
 mod messages;
 mod metrics;
 mod output;
+mod pages;
 mod predict;
 mod probes;
 mod progress;
+mod rows;
 mod run;
+mod run_rows;
 mod run_set;
 mod sandwich;
 mod source_lines;
@@ -46,7 +48,7 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session};
+use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session, input};
 
 use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};
 use launches::launch_options;
@@ -149,11 +151,7 @@ fn launched_session(
     kernel: Option<&str>,
     grid: &LaunchFile,
 ) -> Result<Arc<Session>, Diagnostic> {
-    let images = library.select(&input.selection())?;
-    match kernel.or(grid.kernel.as_deref()) {
-        Some(name) => Ok(library.only_kernel(&images, name)?.0),
-        None => Ok(Arc::new(library.only_session(&input.selection())?)),
-    }
+    library.launched_session(&input.selection(), kernel, grid)
 }
 
 /// Returns the session with the kernels of a launch set.

@@ -1,7 +1,7 @@
 //! Output to standard output or to a file that appears once it is complete.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -19,7 +19,7 @@ pub(crate) struct Output {
 
 /// Destination of the output.
 enum Sink {
-    Stdout(BufWriter<StdoutLock<'static>>),
+    Stdout(BufWriter<Stdout>),
     /// Existing file that is not a regular one: a device, a pipe.
     Special(BufWriter<File>),
     File {
@@ -40,7 +40,7 @@ impl Output {
 
     fn stdout() -> Output {
         Output {
-            sink: Sink::Stdout(BufWriter::new(io::stdout().lock())),
+            sink: Sink::Stdout(BufWriter::new(io::stdout())),
             name: "standard output".to_owned(),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct PredictArguments {
     #[command(flatten)]
     input: Input,
     /// Launch file
-    #[arg(long, value_name = "FILE", required_unless_present = "tree")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["tree", "formula"])]
     launch: Option<PathBuf>,
     /// Name of the kernel [default: that of the launch file, or the only one]
     #[arg(long, value_name = "K")]
@@ -38,6 +38,10 @@ pub(crate) struct PredictArguments {
     /// Print the computation tree: control statements with their conditions, and the blocks between them
     #[arg(long)]
     tree: bool,
+    /// Print closed forms: the executions of each block by one thread in its indices, sizes and parameters; with a launch,
+    /// their values, without the formulas that are not what is predicted
+    #[arg(long, conflicts_with_all = ["tree", "ranges", "rule"])]
+    formula: bool,
     /// Most operations that are executed for all warps together
     #[arg(long, value_name = "N", default_value_t = 200_000_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     max_operations: u64,
@@ -109,6 +113,20 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     };
     let out = Output::open(arguments.output.output.as_deref())?;
     stages.end("parse");
+    if arguments.formula {
+        let report = session.count_formula_report(kernel, launch.as_ref(), &options)?;
+        stages.end("analyse");
+        let text = match arguments.format {
+            PredictFormat::Json => to_json(&report),
+            PredictFormat::Text | PredictFormat::Dot => report.text(),
+        };
+        print(out, &text)?;
+        stages.print();
+        return Ok(match report.has_any() {
+            true => 0,
+            false => NO_BOUND,
+        });
+    }
     let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {
         let tree = session.computation_tree(kernel, launch.as_ref(), &options)?;
         let text = match arguments.format {

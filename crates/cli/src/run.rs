@@ -8,18 +8,22 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    Interlock, LaunchFile, Library, MeasuredCounts, PathOrder, RunHooks, RunOptions, RunProgress,
-    SchedulerPolicy, Selection, Session, SingleWarp, SplitMarks, SplitOptions, SplitPipelines,
-    StartCaches, TimedOptions,
+    Interlock, LaunchFile, Library, MeasuredCounts, Override, PathOrder, RunHooks, RunOptions,
+    RunProgress, SchedulerPolicy, Selection, Session, SingleWarp, SplitMarks, SplitOptions,
+    SplitPipelines, StartCaches, TimedOptions,
 };
 use warpbound_report::to_json;
 
-use crate::arguments::{Format, Input, LaunchInput, OutputArguments, SplitMerge};
+use crate::arguments::{
+    Format, Input, OutputArguments, OutputFormat, PageFormat, ShardArguments, SplitMerge,
+};
 use crate::input::{self, Launches};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::rows::only_launch;
+use crate::run_rows::run_rows;
 use crate::run_set::run_set;
-use crate::values::{Override, named, parameter_override, single_warp};
+use crate::values::{named, parameter_override, single_warp};
 use crate::{CommandError, launched_session, print};
 
 /// Arguments of `run`.
@@ -27,8 +31,15 @@ use crate::{CommandError, launched_session, print};
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) input: Input,
-    #[command(flatten)]
-    pub(crate) launch: LaunchInput,
+    /// Name of the kernel [default: that of the launch file]
+    #[arg(long, value_name = "K")]
+    pub(crate) kernel: Option<String>,
+    /// Launch file: threads or grid, parameters, data; or a launch set. May be repeated for --format jsonl and parquet
+    #[arg(id = "launch", long, value_name = "FILE", required = true)]
+    pub(crate) launches: Vec<PathBuf>,
+    /// Machine: a file, or the name of a built-in machine [default: that of the launch file, or that of the code]
+    #[arg(long, value_name = "M")]
+    pub(crate) machine: Option<String>,
     /// Execute a GPU kernel without timing: results, faults and instruction counts
     #[arg(long, conflicts_with_all = ["machine", "scheduler", "selection", "set", "caches", "interlock", "only_warp", "splits", "pipelines", "marks", "merge", "sensitivities", "timeline", "events", "trace", "max_cycles"])]
     pub(crate) functional: bool,
@@ -126,9 +137,12 @@ pub(crate) struct RunArguments {
     /// Limit of the cycles [default: 100000000]
     #[arg(long, value_name = "N", help_heading = "mini-SIMT kernels", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     pub(crate) max_cycles: Option<u64>,
-    /// Output format
+    /// Output format. HTML, for one launch of a GPU kernel, has all that --stats adds; JSON lines and Parquet have a
+    /// row for each launch, and no output files of launches are written
     #[arg(long, value_enum, default_value_t, conflicts_with = "trace")]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) shard: ShardArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
 }
@@ -145,23 +159,33 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8, CommandError> {
                     .into(),
             );
         }
-        return match input::launches(&arguments.launch.launch)? {
-            Launches::One(grid) => run_functional(&library, arguments, &grid),
+        let format = match arguments.format.report_or_rows() {
+            Ok(format) => format,
+            Err(rows) => return run_rows(&library, arguments, rows),
+        };
+        let path = only_launch(&arguments.launches, arguments.shard.shard)?;
+        return match input::launches(path)? {
+            Launches::One(grid) => run_functional(&library, arguments, (path, &grid), format),
             Launches::Set(set) if arguments.counts.is_some() => {
                 let message = "--counts is for one launch, this is a launch set";
                 Err(Diagnostic::new(message).in_file(set.file.as_str()).into())
             }
-            Launches::Set(set) => run_set(&library, arguments, &set),
+            Launches::Set(set) => run_set(&library, arguments, (path, &set), format),
         };
     }
     let file = arguments.input.name();
     check_options(arguments, library.is_text()).map_err(|d| d.in_file(file))?;
+    let format = match arguments.format.report_or_rows() {
+        Ok(format) => format,
+        Err(rows) => return run_rows(&library, arguments, rows),
+    };
+    let path = only_launch(&arguments.launches, arguments.shard.shard)?;
     if library.is_text() {
-        return run_mini(&library, arguments);
+        return run_mini(&library, arguments, path, format);
     }
-    match input::launches(&arguments.launch.launch)? {
-        Launches::One(grid) => run_timed(&library, arguments, &grid),
-        Launches::Set(set) => run_set(&library, arguments, &set),
+    match input::launches(path)? {
+        Launches::One(grid) => run_timed(&library, arguments, (path, &grid), format),
+        Launches::Set(set) => run_set(&library, arguments, (path, &set), format),
     }
 }
 
@@ -170,8 +194,11 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
     let RunArguments {
         functional: _,
         input: _,
-        launch: _,
+        kernel: _,
+        launches: _,
+        machine: _,
         format: _,
+        shard: _,
         output,
         stats,
         counts: _,
@@ -245,17 +272,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         ("--timeline", timeline),
         ("--events", events),
     ])?;
-    check_set(set)
-}
-
-/// Refuses a parameter that is set twice.
-fn check_set(set: &[Override]) -> Result<(), Diagnostic> {
-    let mut names: Vec<&str> = set.iter().map(|set| set.parameter().name()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Diagnostic::new(format!("--set {} is given twice", pair[0]))),
-        None => Ok(()),
-    }
+    Override::check_distinct(set)
 }
 
 /// Refuses options of splitting without --splits.
@@ -300,22 +317,13 @@ pub(crate) fn timed_options(
     arguments: &RunArguments,
     session: &Session,
 ) -> Result<TimedOptions, Diagnostic> {
-    let machine = match &arguments.launch.machine {
+    let machine = match &arguments.machine {
         Some(name) => input::gpu_model(name)?,
         None => session.own_gpu_model()?,
     };
-    let (mut set, mut sums) = (Vec::new(), Vec::new());
-    for to in &arguments.set {
-        match *to {
-            Override::Number(parameter, value) => set.push((parameter, value)),
-            Override::Sum(sum, value) => sums.push((sum, value)),
-        }
-    }
-    Ok(TimedOptions {
+    let options = TimedOptions {
         scheduler: arguments.scheduler,
         selection: arguments.selection.unwrap_or_default(),
-        set,
-        sums,
         caches: arguments.caches,
         splitting: split_options(arguments)?,
         interlock: arguments.interlock.unwrap_or_default(),
@@ -326,7 +334,8 @@ pub(crate) fn timed_options(
         spread: true,
         threads: threads(arguments),
         ..TimedOptions::new(machine)
-    })
+    };
+    Ok(options.with_overrides(&arguments.set))
 }
 
 /// Returns the options of splitting.
@@ -366,13 +375,14 @@ fn blocks(grid: &LaunchFile) -> u64 {
 fn run_functional(
     library: &Library,
     arguments: &RunArguments,
-    grid: &LaunchFile,
+    (path, grid): (&Path, &LaunchFile),
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
-    let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
+    let name = arguments.kernel.as_deref();
     let session = launched_session(library, &arguments.input, name, grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let out = Output::open(arguments.output.output.as_deref())?;
-    let open_outputs = outputs(&launched.launch, grid)?;
+    let open_outputs = outputs(path, grid)?;
     let mut progress = Progress::new();
     let all = blocks(grid);
     let run = session.execute(kernel, grid, &run_options(arguments), &mut |done| {
@@ -392,9 +402,10 @@ fn run_functional(
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
-    let text = match arguments.format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+    let text = match format {
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
@@ -404,15 +415,16 @@ fn run_functional(
 fn run_timed(
     library: &Library,
     arguments: &RunArguments,
-    grid: &LaunchFile,
+    (path, grid): (&Path, &LaunchFile),
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
-    let (launched, name) = (&arguments.launch, arguments.launch.kernel.as_deref());
+    let name = arguments.kernel.as_deref();
     let session = launched_session(library, &arguments.input, name, grid)?;
     let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
     let options = timed_options(arguments, &session)?;
     // Output files are opened before the simulation, which may be long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
-    let outputs = outputs(&launched.launch, grid)?;
+    let outputs = outputs(path, grid)?;
     let mut events = open_side_file(arguments.events.as_deref())?;
     let mut timeline = open_side_file(arguments.timeline.as_deref())?;
     let mut progress = Progress::new();
@@ -438,12 +450,24 @@ fn run_timed(
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
-    let text = match arguments.format {
-        Format::Text => run.report.text(arguments.stats),
-        Format::Json => to_json(&run.report),
+    let text = match format {
+        PageFormat::Text => run.report.text(arguments.stats),
+        PageFormat::Json => to_json(&run.report),
+        PageFormat::Html => run.report.html(),
     };
     print(out, &text)?;
     Ok(0)
+}
+
+/// Returns the format of the report on a kind of run that has no pages.
+pub(crate) fn format_without_pages(format: PageFormat, run: &str) -> Result<Format, CommandError> {
+    match format {
+        PageFormat::Text => Ok(Format::Text),
+        PageFormat::Json => Ok(Format::Json),
+        PageFormat::Html => Err(CommandError::Usage(format!(
+            "--format html is for one launch of a GPU kernel, this is {run}"
+        ))),
+    }
 }
 
 /// Opens a file that is written during the simulation.
@@ -473,19 +497,25 @@ pub(crate) fn write_outputs<'a>(
 }
 
 /// Runs a mini-SIMT kernel.
-fn run_mini(library: &Library, arguments: &RunArguments) -> Result<u8, CommandError> {
+fn run_mini(
+    library: &Library,
+    arguments: &RunArguments,
+    path: &Path,
+    format: PageFormat,
+) -> Result<u8, CommandError> {
     let RunArguments {
         input,
-        launch: launched,
+        kernel: name,
+        machine,
         trace,
         max_cycles,
-        format,
         output,
         ..
     } = arguments;
-    let (launch, machine) = input::launch(&launched.launch, launched.machine.as_deref())?;
+    let format = format_without_pages(format, "a mini-SIMT kernel")?;
+    let (launch, machine) = input::launch(path, machine.as_deref())?;
     let session = library.only_session(&input.selection())?;
-    let kernel = session.launched_kernel(launched.kernel.as_deref(), launch.kernel.as_deref())?;
+    let kernel = session.launched_kernel(name.as_deref(), launch.kernel.as_deref())?;
     let mut out = Output::open(output.output.as_deref())?;
     let mut failure = None;
     let mut print = |line: &str| {

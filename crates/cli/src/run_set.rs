@@ -1,27 +1,33 @@
 //! `warpbound run` with a launch set.
 
+use std::path::Path;
+
 use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchSet, Library};
 use warpbound_report::to_json;
 
-use crate::arguments::Format;
+use crate::arguments::{Format, PageFormat};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::run::{RunArguments, outputs, run_options, timed_options, write_outputs};
+use crate::run::{
+    RunArguments, format_without_pages, outputs, run_options, timed_options, write_outputs,
+};
 use crate::{CommandError, print, session_of_set};
 
 /// Executes or simulates a launch set; returns the exit code.
 pub(crate) fn run_set(
     library: &Library,
     arguments: &RunArguments,
-    set: &LaunchSet,
+    (path, set): (&Path, &LaunchSet),
+    format: PageFormat,
 ) -> Result<u8, CommandError> {
     check_options(arguments).map_err(|d| d.in_file(set.file.as_str()))?;
-    let kernel = arguments.launch.kernel.as_deref();
+    let format = format_without_pages(format, "a launch set")?;
+    let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     // Output files are opened before the run, which may be long, so that an error shows early.
     let out = Output::open(arguments.output.output.as_deref())?;
-    let open_outputs = outputs(&arguments.launch.launch, &set.objects)?;
+    let open_outputs = outputs(path, &set.objects)?;
     let mut progress = Progress::new();
     let all: u64 = set
         .repetitions
@@ -44,7 +50,7 @@ pub(crate) fn run_set(
     if let Some(diagnostic) = run.unexpected {
         return Err(diagnostic.into());
     }
-    let text = match arguments.format {
+    let text = match format {
         Format::Text => run.report.text(),
         Format::Json => to_json(&run.report),
     };

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{CacheState, CycleOptions, SandwichOptions, SingleWarp};
 use warpbound_report::{SandwichReport, to_json};
 
-use crate::arguments::{FactsArguments, Format, Input, LaunchInput, OutputArguments};
+use crate::arguments::{FactsArguments, Input, LaunchInput, OutputArguments, PageFormat};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::{named, single_warp};
@@ -33,6 +33,13 @@ pub(crate) struct SandwichArguments {
     /// Number of contents of the buffers: those of the launch file, then random ones
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
     pub(crate) contents: u64,
+    /// What runs: one warp after the other, each alone (warp), or the whole launch (grid) [default: grid for NVIDIA's
+    /// launches of several warps, if no warp is named]
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<SandwichScope>,
+    /// Most runs of a whole launch, of all combinations of parameters, schedulers, contents, orders and caches
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = RangedU64ValueParser::<u64>::new().range(1..=1_000_000))]
+    pub(crate) runs: u64,
     /// The warp that runs, such as 3.1: warp 1 of the block with linear index 3 [default: at most 16 warps, spread over
     /// the launch, one after the other]
     #[arg(long, value_name = "BLOCK.WARP", value_parser = single_warp)]
@@ -42,12 +49,21 @@ pub(crate) struct SandwichArguments {
     pub(crate) max_instructions: u64,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: PageFormat,
     /// Also draw the chain as a waterfall
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+}
+
+/// What runs in a sandwich.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum SandwichScope {
+    /// A warp alone.
+    Warp,
+    /// The whole launch.
+    Grid,
 }
 
 /// Compares a bound in cycles with simulated runs; returns the exit code.
@@ -59,12 +75,17 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         caches,
         seeds,
         contents,
+        scope,
+        runs,
         warp,
         max_instructions,
         format,
         svg,
         output,
     } = arguments;
+    if *scope == Some(SandwichScope::Grid) && warp.is_some() {
+        return Err(Diagnostic::new("--warp names one warp, --scope grid is for all").into());
+    }
     let library = input::library(&input.file)?;
     if library.is_text() {
         let message = "bounds of warps in cycles are for GPU kernels, this is mini-SIMT";
@@ -91,6 +112,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         seeds: *seeds,
         contents: *contents,
         warp: *warp,
+        most_runs: *runs,
         max_instructions: *max_instructions,
         ..SandwichOptions::new(CycleOptions {
             machine,
@@ -102,15 +124,23 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
     let drawing = svg.as_deref().map(Output::file).transpose()?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
-    let report = session.sandwich(kernel, &grid, &options, show);
+    let is_launch = match scope {
+        Some(scope) => *scope == SandwichScope::Grid,
+        None => warp.is_none() && session.sandwiches_launches(&grid),
+    };
+    let report = match is_launch {
+        true => session.launch_sandwich(kernel, &grid, &options, show),
+        false => session.sandwich(kernel, &grid, &options, show),
+    };
     progress.clear();
     let report = report?;
     if let Some(drawing) = drawing {
         print(drawing, &report.svg())?;
     }
     let text = match format {
-        Format::Text => report.text(),
-        Format::Json => to_json(&report),
+        PageFormat::Text => report.text(),
+        PageFormat::Json => to_json(&report),
+        PageFormat::Html => report.html(),
     };
     print(out, &text)?;
     Ok(code(&report))

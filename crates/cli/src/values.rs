@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use warpbound_base::Named;
-use warpbound_driver::{FactsFile, NumberRange, Parameter, ParameterSum, SingleWarp, StatedParam};
+use warpbound_driver::{FactsFile, NumberRange, Override, SingleWarp, StatedParam};
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {
@@ -18,24 +18,6 @@ pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T
         .try_map(|name| T::from_name(&name).ok_or_else(|| format!("there is no {name:?}")))
 }
 
-/// New value of a parameter, or of a sum of two parameters.
-#[derive(Clone, Copy)]
-pub(crate) enum Override {
-    Number(Parameter, u64),
-    /// Sum of a parameter and another one, which keeps its value.
-    Sum(ParameterSum, u64),
-}
-
-impl Override {
-    /// Returns the parameter whose value changes.
-    pub(crate) fn parameter(self) -> Parameter {
-        match self {
-            Override::Number(parameter, _) => parameter,
-            Override::Sum(sum, _) => sum.part(),
-        }
-    }
-}
-
 /// Parses `NAME=VALUE`.
 pub(crate) fn parameter_override(text: &str) -> Result<Override, String> {
     let Some((name, value)) = text.split_once('=') else {
@@ -44,15 +26,9 @@ pub(crate) fn parameter_override(text: &str) -> Result<Override, String> {
     if name == "scheduler.policy" {
         return Err("--scheduler chooses it".to_owned());
     }
-    let number = |value: &str| {
-        let number = value.parse();
-        number.map_err(|_| format!("{value:?} is not a whole number of 64 bits"))
-    };
-    if let Some(sum) = ParameterSum::named(name) {
-        return Ok(Override::Sum(sum, number(value)?));
-    }
-    let parameter = Parameter::named(name).map_err(|diagnostic| diagnostic.to_string())?;
-    Ok(Override::Number(parameter, number(value)?))
+    let number = value.parse();
+    let number = number.map_err(|_| format!("{value:?} is not a whole number of 64 bits"));
+    Override::named(name, number?).map_err(|diagnostic| diagnostic.to_string())
 }
 
 /// Parses `BLOCK.WARP`.

@@ -7,8 +7,9 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::nvidia::ExecUnit;
 use warpbound_machine::Parameter;
-use warpbound_timing::{Completion, UnitModel};
+use warpbound_timing::UnitModel;
 
+use crate::demands::Demands;
 use crate::memory::{AccessDirection, AccessLimits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outstanding::most_outstanding;
@@ -89,9 +90,7 @@ impl Contention {
             StepRules::Warps(transfer) => transfer,
             StepRules::Waves(transfer) => return Some(of_waves(timing, transfer, numbers)),
         };
-        let ops = (0..transfer.facts.len()).map(|at| {
-            of_instruction(transfer, OpIndex(at as u32)).map(|own| u64::try_from(own).unwrap_or(0))
-        });
+        let ops = (0..transfer.facts.len()).map(|at| of_instruction(transfer, OpIndex(at as u32)));
         let ops: Vec<NodeServices> = ops.collect();
         let node = |number: usize| {
             let mut services = NodeServices::default();
@@ -176,7 +175,8 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
             _ => 1,
         };
         let known = &mut longest[facts.unit as usize];
-        let own = occupancy(transfer, OpIndex(at as u32)).unsigned_abs() * places;
+        let at = OpIndex(at as u32);
+        let own = occupancy(transfer, at, transfer.accesses.get(&at)).unsigned_abs() * places;
         *known = (*known).max(own);
     }
     longest.iter().sum()
@@ -189,7 +189,7 @@ fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 
     let (_, parts) = numbers.range(Parameter::SmSchedulers);
     let ops = (0..transfer.facts.len()).map(|at| of_instruction(transfer, OpIndex(at as u32)));
     let services = ops.map(|services| services[Service::Sm as usize]);
-    let of_access = services.max().unwrap_or(0).unsigned_abs();
+    let of_access = services.max().unwrap_or(0);
     let windows = [Parameter::L1Misses, Parameter::L1Stores].map(|window| numbers.range(window).1);
     let port = transfer.memory.port().unsigned_abs();
     let accesses = transfer.accesses.values();
@@ -201,12 +201,20 @@ fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 
     parts * (queued + queue * of_access) + windows.iter().sum::<u64>() * port + 2 * in_flight
 }
 
-/// Time for which an instruction occupies its unit.
-pub(crate) fn occupancy(transfer: &Transfer<'_>, at: OpIndex) -> i64 {
+/// Services of an instruction at most.
+fn of_instruction(transfer: &Transfer<'_>, at: OpIndex) -> NodeServices {
+    Demands::of(transfer, at, transfer.accesses.get(&at), None).by_service()
+}
+
+/// Time for which an instruction, with its access, occupies its unit.
+pub(crate) fn occupancy(
+    transfer: &Transfer<'_>,
+    at: OpIndex,
+    access: Option<&AccessLimits>,
+) -> i64 {
     let Some(facts) = transfer.facts.get(at.index()) else {
         return 0;
     };
-    let access = transfer.accesses.get(&at);
     let words = access.map_or(1, |access| i64::from(access.bytes / 4).max(1));
     let is_atomic = |access: &&AccessLimits| {
         let mut spaces = access.spaces.iter();
@@ -219,51 +227,4 @@ pub(crate) fn occupancy(transfer: &Transfer<'_>, at: OpIndex) -> i64 {
         None => 0,
     };
     transfer.occupancies[facts.unit as usize] * words + atomic
-}
-
-/// Services of an instruction.
-fn of_instruction(transfer: &Transfer<'_>, at: OpIndex) -> [i64; Service::ALL.len()] {
-    let mut services = [0; Service::ALL.len()];
-    let Some(facts) = transfer.facts.get(at.index()) else {
-        return services;
-    };
-    let access = transfer.accesses.get(&at);
-    let occupancy = occupancy(transfer, at);
-    services[Service::Core as usize] = match facts.unit {
-        ExecUnit::None => MILLI,
-        // The cycle of its issue, in which the unit may still serve others, and its own service.
-        unit if unit.is_queued() => MILLI + occupancy,
-        // A pipe is occupied from the cycle of the issue on.
-        _ => occupancy.max(MILLI),
-    };
-    let mut sm = 0;
-    if facts.completion == Completion::Latency(Parameter::LatencyShuffle) {
-        sm += transfer.times.shuffle;
-    }
-    if facts.arrives {
-        sm += transfer.times.barrier_count;
-    }
-    let Some(access) = access else {
-        services[Service::Sm as usize] = sm;
-        return services;
-    };
-    for space in &access.spaces {
-        if space.space == MemorySpace::Shared {
-            sm += transfer.memory.shared_service(access.direction, space);
-            continue;
-        }
-        let (own, gpu) = transfer.memory.services(access.direction, space);
-        sm += own;
-        services[Service::Gpu as usize] += gpu;
-        let sectors = i64::from(space.sectors);
-        let in_flight = transfer.memory.in_flight(access.direction, space);
-        let (held, count) = match access.direction {
-            AccessDirection::Store => (Service::Stores, Service::StoreSectors),
-            _ => (Service::Loads, Service::LoadSectors),
-        };
-        services[held as usize] += sectors * in_flight;
-        services[count as usize] += sectors;
-    }
-    services[Service::Sm as usize] = sm;
-    services
 }

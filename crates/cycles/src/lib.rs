@@ -5,12 +5,14 @@
 //! * `state`: the times of a warp; `step`: their change by an instruction; `memory`: by a memory access; `lines`, `waits`:
 //!   lines of code and constants; `prefetches`.
 //! * `outcomes`: what decides the time of an instruction besides these; `replay`: the times of a recorded warp.
-//! * `contention`: what a warp takes from others; `outstanding`: its loads in flight; `siblings`: the same for splits of a wave.
+//! * `contention`: what a warp takes from others; `demands`: the same of one execution; `follow`: warps on observed paths; `outstanding`: its loads in flight; `siblings`: the same for splits of a wave.
 //! * `potentials`: costs of steps; `account`: terms of the sum.
 
 mod account;
 mod code;
 mod contention;
+mod demands;
+mod follow;
 mod kernel;
 mod lines;
 mod memory;
@@ -32,6 +34,8 @@ mod wave_step;
 pub use account::{Term, TermCycles};
 pub use code::TimedCode;
 pub use contention::{Contention, NodeServices, Service};
+pub use demands::{Demands, DramTransfers, SharedResource};
+pub use follow::{FollowedWarp, Stop};
 pub use kernel::{
     LoadedConstants, OnceCost, OtherWarps, ScalarLimits, TimedKernel, TimedStep, Translations,
     WaveSplits, refusal, wave_refusal,

@@ -261,28 +261,35 @@ impl MemoryTimes {
         self.capacity[usize::from(stores)]
     }
 
-    /// Service of an access at the tags and the port of its SM, and at a slice and DRAM.
-    pub(crate) fn services(&self, direction: AccessDirection, space: &SpaceLimits) -> (i64, i64) {
+    /// Service of an access at the tags and the port of its SM, at a slice, and at DRAM.
+    pub(crate) fn services(
+        &self,
+        direction: AccessDirection,
+        space: &SpaceLimits,
+    ) -> (i64, i64, i64) {
         let (lines, sectors) = (i64::from(space.lines), i64::from(space.sectors));
         let atomic = match direction {
             AccessDirection::Atomic => self.atomic_occupancy,
             _ => 0,
         };
         let fetched = match space.may_miss && direction != AccessDirection::Store {
-            true => self.dram,
+            true => sectors,
             false => 0,
         };
-        let evicted = match space.may_evict {
-            true => lines * self.evicted_line,
-            false => 0,
-        };
+        let evicted = if space.may_evict { lines } else { 0 };
         let tags = self.lookups(space);
         // The unit is held for a cycle after the last request is accepted, of which the port may need less.
         let held = lines * (MILLI - self.port).max(0);
         (
             tags + sectors * self.port + held,
-            sectors * (self.slice + atomic + fetched) + evicted,
+            sectors * (self.slice + atomic),
+            self.dram_service(fetched, evicted),
         )
+    }
+
+    /// Service of sectors that are read from DRAM, and of lines of which all sectors are written back.
+    pub(crate) fn dram_service(&self, read: i64, evicted_lines: i64) -> i64 {
+        read * self.dram + evicted_lines * self.evicted_line
     }
 
     /// Service of an access to shared memory.

@@ -137,7 +137,7 @@ impl<'a> Timing<'a> {
     }
 
     /// Delays an instruction by the fetch of its lines, other than that of the end of the one before it.
-    fn fetch(
+    pub(crate) fn fetch(
         &self,
         (before, op): (OpIndex, OpIndex),
         vector: &mut TimeVector,

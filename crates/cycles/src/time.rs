@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use warpbound_ir::OpIndex;
+
 use crate::account::{Account, Term, TermCycles};
 use crate::code::TimedCode;
 use crate::contention::Contention;
+use crate::demands::{Demands, DramTransfers};
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
+use crate::memory::AccessLimits;
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::{NodeTimes, StepCost, Timing};
 use crate::rules::StepRules;
@@ -72,6 +76,40 @@ impl<'a> KernelTime<'a> {
         };
         time.times = time.timing.vectors(&time.paid);
         time
+    }
+
+    pub(crate) fn timing(&self) -> &Timing<'a> {
+        &self.timing
+    }
+
+    /// Time from the start of a warp to the arrival of its first line, in thousandths of cycles.
+    pub(crate) fn first_fetch(&self) -> i64 {
+        self.timing.first_fetch()
+    }
+
+    /// Returns the demands of one execution of an instruction: `None` for waves. Its access has limits of its own, and
+    /// transfers from and to DRAM.
+    pub fn demands(
+        &self,
+        at: OpIndex,
+        access: Option<(&AccessLimits, DramTransfers)>,
+    ) -> Option<Demands> {
+        let StepRules::Warps(transfer) = &self.timing.transfer else {
+            return None;
+        };
+        let transfers = access.map(|(_, transfers)| transfers);
+        let limits = access.map(|(limits, _)| limits);
+        Some(Demands::of(transfer, at, limits, transfers))
+    }
+
+    /// Thousandths of cycles for which sectors of a line of code or constants take a slice, and for which their transfers
+    /// take DRAM.
+    pub fn line_demands(&self, sectors: u64, transfers: (u64, u64)) -> (u64, u64) {
+        let memory = self.timing.transfer.memory();
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let (slice, _) = memory.line_service(whole(sectors), false);
+        let dram = memory.dram_service(whole(transfers.0), whole(transfers.1));
+        (slice.unsigned_abs(), dram.unsigned_abs())
     }
 
     /// Returns the vectors of the nodes.

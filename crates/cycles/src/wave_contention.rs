@@ -161,9 +161,9 @@ impl<'a> WaveServices<'a> {
                 waits_in_unit |= self.transfer.has_conflicts();
                 continue;
             }
-            let (own, gpu) = memory.services(access.direction, space);
+            let (own, slices, dram) = memory.services(access.direction, space);
             services[Service::Sm as usize] += own;
-            services[Service::Gpu as usize] += gpu;
+            services[Service::Gpu as usize] += slices + dram;
             let sectors = i64::from(space.sectors);
             let (held, count) = match access.direction {
                 AccessDirection::Store => (Service::Stores, Service::StoreSectors),

@@ -4,7 +4,7 @@ mod assumptions;
 pub(crate) mod bound;
 mod cta_estimate;
 mod inputs;
-mod launch_bound;
+pub(crate) mod launch_bound;
 mod launch_memory;
 pub(crate) mod launch_report;
 mod split_bound;

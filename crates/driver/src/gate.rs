@@ -2,6 +2,7 @@
 
 mod budget;
 mod check;
+mod measure;
 mod update;
 
 pub use budget::{Budget, BudgetConditions, BudgetFigure, BudgetLimit, BudgetRow, Tolerance};

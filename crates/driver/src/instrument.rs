@@ -23,7 +23,7 @@ use warpbound_rewrite::probes::{
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
-use crate::probes::{ProbeMetric, ProbedBlocks};
+use crate::probes::{ProbeMetric, ProbedBlocks, check_code};
 use crate::{Prepared, ProbeCounters, ProbeOptions, Session};
 
 pub use stamps::{StampPlan, StampTimes};
@@ -104,11 +104,7 @@ impl Session {
         options: &InstrumentOptions,
     ) -> Result<InstrumentedKernel, Diagnostic> {
         let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let digest = kernel.code_digest();
-        if plan.code != digest {
-            let message = format!("the plan is for code {}, this is {digest}", plan.code);
-            return Err(fail(Diagnostic::new(message)));
-        }
+        check_code(plan, kernel).map_err(fail)?;
         let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
             let message = "these probes are for code of Maxwell and Pascal";

@@ -20,6 +20,7 @@ mod flow;
 pub mod gate;
 mod graph;
 mod hybrid;
+pub mod input;
 mod instrument;
 mod jobs;
 mod launch_knowledge;
@@ -39,6 +40,7 @@ pub mod probes;
 mod runs;
 mod sandwich;
 mod session;
+mod shard;
 pub mod splits;
 mod stated_launches;
 mod words;
@@ -67,9 +69,12 @@ pub use prepared::Prepared;
 pub use probes::{DecodedCounts, ProbeCounters, ProbeOptions};
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
-pub use runs::timed::{RunHooks, RunProgress, SplitMarks, SplitOptions, TimedOptions, TimedRun};
+pub use runs::timed::{
+    Override, RunHooks, RunProgress, SplitMarks, SplitOptions, TimedOptions, TimedRun,
+};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
+pub use shard::Shard;
 pub use splits::{SplitsOptions, chosen_marks};
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 pub use words::disassemble_words;
@@ -82,7 +87,7 @@ pub use warpbound_analyse::launch_ranges::LaunchRanges;
 pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
 pub use warpbound_bound::{FactsFile, SchedulerClass};
 pub use warpbound_launch::{
-    LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
+    FinalArray, LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
 };
 pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
 pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};

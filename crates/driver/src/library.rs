@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
+use warpbound_launch::LaunchFile;
 use warpbound_load::{
     ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, list_candidates,
 };
@@ -14,7 +15,7 @@ use crate::facts_check::FactsCheck;
 use crate::jobs::map_in_order;
 use crate::launch_knowledge::{has_param, param_list};
 use crate::stated_launches::{StatedLaunches, StatedParam};
-use crate::{BoundOptions, Session};
+use crate::{BoundOptions, Session, Shard};
 
 /// Selection of images of a file.
 #[derive(Clone, Copy, Default, Debug)]
@@ -313,6 +314,25 @@ impl Library {
         }
     }
 
+    /// Returns the image whose kernel is launched: the one with the kernel `name`, or else with that of the launch file,
+    /// or the only one.
+    ///
+    /// # Errors
+    ///
+    /// There is no such kernel or image, or there are several.
+    pub fn launched_session(
+        &self,
+        selection: &ImageSelection,
+        name: Option<&str>,
+        launch: &LaunchFile,
+    ) -> Result<Arc<Session>, Diagnostic> {
+        let images = self.select(selection)?;
+        match name.or(launch.kernel.as_deref()) {
+            Some(name) => Ok(self.only_kernel(&images, name)?.0),
+            None => Ok(Arc::new(self.only_session(selection)?)),
+        }
+    }
+
     /// Returns the diagnostic for a search by [`Library::kernels`] that finds none.
     pub fn no_kernel(&self, images: &[usize], name: Option<&str>) -> Diagnostic {
         let in_file = |diagnostic: Diagnostic| diagnostic.in_file(self.file.as_str());
@@ -331,8 +351,9 @@ impl Library {
         in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
     }
 
-    /// Bounds the kernels of some images, or those of a name, on `jobs` threads. `each` receives the results in the
-    /// order of the file, for any number of threads. Stops when `each` returns an error.
+    /// Bounds the kernels of some images, or those of a name, on `jobs` threads; of a shard, those at its positions.
+    /// `each` receives the positions and results in the order of the file, for any number of threads; an unusable image
+    /// has one position. Stops when `each` returns an error.
     ///
     /// # Errors
     ///
@@ -342,8 +363,8 @@ impl Library {
         images: &[usize],
         name: Option<&str>,
         options: &BoundOptions,
-        jobs: usize,
-        mut each: impl FnMut(Result<KernelBound, Unusable>) -> Result<(), E>,
+        (shard, jobs): (Shard, usize),
+        mut each: impl FnMut(u64, Result<KernelBound, Unusable>) -> Result<(), E>,
     ) -> Result<(), E> {
         let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
             let (session, index) = item.map_err(Unusable::Image)?;
@@ -355,7 +376,12 @@ impl Library {
                 },
             }
         };
-        map_in_order(jobs, self.kernels(images, name), bound, &mut each)
+        let items = (0..).zip(self.kernels(images, name));
+        let items = items.filter(|(position, _)| shard.contains(*position));
+        let work = |(position, item)| (position, bound(item));
+        map_in_order(jobs, items, work, |(position, result)| {
+            each(position, result)
+        })
     }
 
     /// Checks that statements about launches apply to kernels of some images, or to those of a name.

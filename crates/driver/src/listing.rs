@@ -171,6 +171,14 @@ fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
     labels
 }
 
+/// Returns the control word of an instruction in columns, if it has one.
+pub(crate) fn control_text(program: &Program, at: usize) -> Option<String> {
+    match program {
+        Program::Nvidia(program) => Some(columns(program.instrs.get(at)?.control).text()),
+        Program::Amd(_) | Program::Mini(_) => None,
+    }
+}
+
 /// Converts a control word to its columns.
 fn columns(control: ControlWord) -> ControlColumns {
     ControlColumns {

@@ -34,6 +34,15 @@ pub enum FormulaSymbols {
 }
 
 impl FormulaSymbols {
+    /// Returns the symbols that names stand for: `loops` alone for counts of loops, else names of words of the launch.
+    pub fn named(names: &[String]) -> Option<FormulaSymbols> {
+        match names {
+            [] => None,
+            [name] if name == "loops" => Some(FormulaSymbols::Loops),
+            names => Some(FormulaSymbols::Parameters(names.to_vec())),
+        }
+    }
+
     /// Returns the names of words of the launch.
     pub fn parameters(&self) -> &[String] {
         match self {

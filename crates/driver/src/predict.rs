@@ -1,5 +1,6 @@
 //! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
 
+pub mod formulas;
 pub mod intervals;
 pub mod paper;
 mod report;

@@ -51,6 +51,17 @@ pub struct ProbeOptions {
     pub predict: PredictOptions,
 }
 
+/// Fails for a plan of other code than that of a kernel.
+pub(crate) fn check_code(plan: &ProbePlan, kernel: &Kernel) -> Result<(), Diagnostic> {
+    let digest = kernel.code_digest();
+    if plan.code == digest {
+        return Ok(());
+    }
+    let message = format!("the plan is for code {}, this is {digest}", plan.code);
+    let hint = "make the plan of this build, or give the build for which it was made";
+    Err(Diagnostic::new(message).hint(hint))
+}
+
 impl ProbeOptions {
     /// Options of a plan for a launch, if there is one.
     pub fn for_launch(

@@ -1,27 +1,35 @@
-//! Sandwich: the worst simulated run of a warp that runs alone, its bound, and what the gap between them consists of.
+//! Sandwich: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and what the gap between
+//! them consists of.
 //!
 //! The bound is computed again with more and more of its claims replaced by what the worst run did. Each of these
 //! numbers is computed by the code of the bound, so none may be larger than the one before it, and all are at least the
 //! cycles of the worst run: a chain that inverts shows an error.
 
 mod chain;
+mod launch;
 mod observed;
 mod runs;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use warpbound_analyse::Refusal;
+use warpbound_analyse::access::{AccessClass, AccessPattern};
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::FactsFile;
+use warpbound_ir::OpIndex;
+use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
-use warpbound_load::Kernel;
+use warpbound_load::{Isa, Kernel};
 use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
 use warpbound_simulate::timed::SingleWarp;
 
 use crate::access::{AccessFindings, memory_units};
-use crate::audit::claims_of_flow;
-use crate::{BoundOptions, CycleOptions, KernelFlow, Session, StatedLaunches};
+use crate::audit::{Claims, claims_of_flow};
+use crate::bound::FlowFacts;
+use crate::{BoundOptions, CycleOptions, KernelFlow, Prepared, Session, StatedLaunches};
 
 use chain::{Chain, Replaced};
 use runs::{Runs, WorstRun};
@@ -43,6 +51,8 @@ pub struct SandwichOptions {
     pub warp: Option<SingleWarp>,
     /// Most warps that are chosen without `warp`.
     pub most_warps: u64,
+    /// Most runs of a whole launch.
+    pub most_runs: u64,
     /// Limit of the warp instructions of a run.
     pub max_instructions: u64,
 }
@@ -58,6 +68,7 @@ impl SandwichOptions {
             contents: 2,
             warp: None,
             most_warps: 16,
+            most_runs: 64,
             max_instructions: 2_000_000,
         }
     }
@@ -80,6 +91,16 @@ impl Session {
         self.sandwich_with(kernel, grid, options, on_run, |_| {})
     }
 
+    /// Whether a sandwich is by default that of the whole launch: one of several warps, of code whose launches have
+    /// sandwiches.
+    pub fn sandwiches_launches(&self, grid: &LaunchFile) -> bool {
+        let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
+        let warps = threads.div_ceil(WARP_LANES.into());
+        let blocks = grid.grid.iter().map(|&n| u64::from(n));
+        let is_nvidia = matches!(self.image.isa(), Isa::Sm(_));
+        is_nvidia && blocks.fold(warps, u64::saturating_mul) > 1
+    }
+
     /// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
     fn sandwich_with(
         &self,
@@ -89,36 +110,15 @@ impl Session {
         mut on_run: impl FnMut(u64, u64),
         change: impl FnOnce(&mut Chain<'_>),
     ) -> Result<SandwichReport, Diagnostic> {
-        let bound_options = BoundOptions {
-            block: Some(grid.block),
-            launches: StatedLaunches {
-                file: Some(grid.clone().into()),
-                ..StatedLaunches::default()
-            },
-            facts: options.facts.clone(),
-            loop_default: options.loop_default,
-            ..BoundOptions::default()
-        };
         let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
         let prepared = self.prepare(kernel)?;
-        warpbound_launch::check_limits(kernel, grid)?;
-        let knowledge = self.launch(kernel, &bound_options)?;
-        let limits = bound_options.limits();
-        let (code, model) = (&prepared.code, &bound_options.model);
-        let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
-        let flow = flow.map_err(|refusal: Refusal| self.refusal_diagnostic(&prepared, refusal))?;
-        let given = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
-        let mut claims = claims_of_flow(&prepared, &bound_options, knowledge.context, flow);
-        if let Some(units) = memory_units(&prepared.program) {
-            let found = AccessFindings::find(&prepared, &claims.flow, &knowledge, units);
-            claims.accesses = found.classes;
-        }
-        let classes = claims.accesses.clone();
+        let subject = SandwichSubject::new(self, &prepared, grid, options)?;
+        let (claims, classes) = (&subject.claims, &subject.classes);
         let mut runs = Runs {
             session: self,
             kernel,
             prepared: &prepared,
-            claims: &claims,
+            claims,
             options,
             count: 0,
             failed: None,
@@ -127,14 +127,17 @@ impl Session {
         let mut chain = Chain::new(
             self,
             (&prepared, &claims.flow),
-            (&classes, grid),
+            (classes, grid),
             &options.cycles,
         )?;
         let worst = runs.worst(grid, &mut on_run)?;
-        chain.observe(given, &worst);
+        chain.observe(subject.given.clone(), &worst);
         change(&mut chain);
         let mut report = self.empty_sandwich(kernel, options, &worst);
         report.runs = runs.count;
+        let patterns = classes.values().map(|class| class.pattern);
+        let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
+        report.unknown_addresses = unknown.count() as u64;
         let overhead = runs::launch_overhead(&options.cycles.machine);
         report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
         runs.add_notes(&worst, &mut report.notes);
@@ -150,20 +153,66 @@ impl Session {
         worst: &WorstRun,
     ) -> SandwichReport {
         SandwichReport {
-            schema: SandwichReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            machine: options.cycles.machine.name.clone(),
-            caches: options.cycles.caches.name(),
             worst_simulated: worst.cycles,
             worst_run: worst.text(),
-            runs: 0,
-            bound: 0,
-            launch_overhead: 0,
-            chain: Vec::new(),
-            shares: Vec::new(),
-            notes: Vec::new(),
+            ..SandwichReport::empty(
+                self.file.clone(),
+                kernel.demangled(),
+                options.cycles.machine.name.clone(),
+                options.cycles.caches.name(),
+            )
         }
+    }
+}
+
+/// Kernel and launch, with what the bound and its runs are about.
+struct SandwichSubject<'a> {
+    claims: Claims<'a>,
+    classes: BTreeMap<OpIndex, AccessClass>,
+    given: FlowFacts,
+}
+
+impl<'a> SandwichSubject<'a> {
+    /// Analyses a kernel for a launch.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, or the kernel is refused.
+    fn new(
+        session: &Session,
+        prepared: &'a Prepared<'a>,
+        grid: &LaunchFile,
+        options: &SandwichOptions,
+    ) -> Result<SandwichSubject<'a>, Diagnostic> {
+        let bound_options = BoundOptions {
+            block: Some(grid.block),
+            launches: StatedLaunches {
+                file: Some(grid.clone().into()),
+                ..StatedLaunches::default()
+            },
+            facts: options.facts.clone(),
+            loop_default: options.loop_default,
+            ..BoundOptions::default()
+        };
+        let kernel = prepared.kernel;
+        warpbound_launch::check_limits(kernel, grid)?;
+        let knowledge = session.launch(kernel, &bound_options)?;
+        let limits = bound_options.limits();
+        let (code, model) = (&prepared.code, &bound_options.model);
+        let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
+        let flow =
+            flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
+        let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
+        let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
+        if let Some(units) = memory_units(&prepared.program) {
+            let found = AccessFindings::find(prepared, &claims.flow, &knowledge, units);
+            claims.accesses = found.classes;
+        }
+        Ok(SandwichSubject {
+            classes: claims.accesses.clone(),
+            claims,
+            given,
+        })
     }
 }
 

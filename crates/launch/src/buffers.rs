@@ -135,6 +135,29 @@ fn indices(shape: &[u64], index: usize) -> String {
     out.concat()
 }
 
+/// Contents of a buffer or variable at the end of a launch.
+#[derive(Clone, Debug)]
+pub struct FinalArray<'a> {
+    /// Name of the buffer or variable in the launch file.
+    pub name: &'a str,
+    /// Whether it is a variable of the module.
+    pub is_variable: bool,
+    /// The contents, in the shape that the launch file states.
+    pub array: NpyArray,
+}
+
+/// Returns the contents of the buffers of a launch and of the variables that it names, at the end.
+pub fn final_arrays<'a>(
+    file: &'a LaunchFile,
+    memory: &'a GlobalMemory,
+) -> impl Iterator<Item = FinalArray<'a>> {
+    final_contents(file, memory).map(|(name, buffer, end, location)| FinalArray {
+        name,
+        is_variable: matches!(location, PointerLocation::Variable(_)),
+        array: array(buffer, end),
+    })
+}
+
 /// The output files of a launch: name in the launch file, NPY contents.
 pub fn output_files<'a>(
     file: &'a LaunchFile,
@@ -142,13 +165,17 @@ pub fn output_files<'a>(
 ) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
     final_contents(file, memory).filter_map(|(_, buffer, end, _)| {
         let name = buffer.output.as_deref()?;
-        let array = NpyArray {
-            element: buffer.element,
-            shape: buffer.shape.clone(),
-            bytes: end.iter().take(buffer.bytes.len()).copied().collect(),
-        };
-        Some((name, array.to_npy()))
+        Some((name, array(buffer, end).to_npy()))
     })
+}
+
+/// Returns the final bytes of a buffer as an array of its shape.
+fn array(buffer: &LaunchBuffer, end: &[u8]) -> NpyArray {
+    NpyArray {
+        element: buffer.element,
+        shape: buffer.shape.clone(),
+        bytes: end.iter().take(buffer.bytes.len()).copied().collect(),
+    }
 }
 
 #[cfg(test)]

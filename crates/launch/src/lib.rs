@@ -24,7 +24,7 @@ pub mod mini;
 mod pointers;
 mod texture;
 
-pub use buffers::{BufferComparison, compare_buffers, output_files};
+pub use buffers::{BufferComparison, FinalArray, compare_buffers, final_arrays, output_files};
 pub use constants::bind;
 pub use file::{
     ElementType, EndCondition, Expected, HostWrite, ImageBinding, LaunchBuffer, LaunchFile,

@@ -4,8 +4,8 @@ use std::io::{self, Cursor, Read, Seek, Write};
 
 use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
 use crate::cycle_bound::CycleBoundReport;
-use crate::html::kernel::{KernelIndex, Sections, unfolded};
-use crate::html::{foot, head};
+use crate::html::kernel::{KernelIndex, Sections};
+use crate::html::{foot, head, unfolded};
 use crate::table::{Align, table};
 use crate::terms::MachineTerms;
 use crate::to_json;

@@ -46,6 +46,10 @@ pub struct DiffSummary {
     pub old_kernels: usize,
     /// Kernels of the new build.
     pub new_kernels: usize,
+    /// Kernels of the old build only.
+    pub removed: usize,
+    /// Kernels of the new build only.
+    pub added: usize,
     /// Pairs with equal code and equal resources, which are not analysed.
     pub identical: usize,
     /// Pairs with other code and the same figures.
@@ -193,6 +197,8 @@ pub struct FigureChange {
     pub old: Option<u128>,
     /// Value in the new build; `None` if it is not known.
     pub new: Option<u128>,
+    /// New value less the old one, if both are known.
+    pub change: Option<i128>,
     /// Reason why there is no old value, or what limits it.
     pub old_note: Option<String>,
     /// Reason why there is no new value, or what limits it.
@@ -209,6 +215,12 @@ impl FigureChange {
         };
         difference(old, new)
     }
+}
+
+/// Returns the new number less the old one; `None` if it is too large for its type.
+pub fn change(old: impl Into<u128>, new: impl Into<u128>) -> Option<i128> {
+    let [old, new] = [old.into(), new.into()].map(i128::try_from);
+    new.ok()?.checked_sub(old.ok()?)
 }
 
 /// Returns the difference of two numbers as text: `+8 (+25.0 %)`.
@@ -246,6 +258,8 @@ pub struct MixChange {
     pub old: u64,
     /// Instructions in the new build.
     pub new: u64,
+    /// New number less the old one.
+    pub change: Option<i128>,
 }
 
 /// Loop of one of the builds.
@@ -276,6 +290,8 @@ pub struct LoopChange {
     pub new: Option<LoopSide>,
     /// Reason for the pair: `fingerprint`, `body`, `source line`, `order`.
     pub paired_by: Option<&'static str>,
+    /// Instructions of the new loop less those of the old one.
+    pub change: Option<i128>,
 }
 
 /// Source line that differs.
@@ -289,6 +305,8 @@ pub struct LineChange {
     pub old: u128,
     /// Instructions or cycles of the new bound.
     pub new: u128,
+    /// New number less the old one.
+    pub change: Option<i128>,
 }
 
 /// Class with the number of its members.

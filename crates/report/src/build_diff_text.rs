@@ -55,8 +55,8 @@ impl BuildDiffReport {
             summary.identical,
             summary.same_figures,
             summary.different,
-            self.removed.len(),
-            self.added.len()
+            summary.removed,
+            summary.added
         )];
         let ways = [
             (summary.paired_without_hashes, "by name without digests"),
@@ -202,7 +202,7 @@ pub(crate) fn loop_text(change: &LoopChange) -> String {
 }
 
 /// Returns the iterations of a loop and their origin as text.
-fn iterations(side: &LoopSide) -> String {
+pub(crate) fn iterations(side: &LoopSide) -> String {
     let origin = match side.origin {
         Origin::Derived => "derived",
         Origin::Launch => "from the launch",

@@ -63,11 +63,14 @@ impl CountsAuditReport {
             "kernel {}  ({})\ncounts {}  ({})\n",
             self.kernel, self.file, self.counts, self.source
         );
-        let number = |n: Option<u64>| n.map_or("?".to_owned(), |n| n.to_string());
+        let number = |n: Option<u64>, of: &str| match n {
+            Some(n) => counted(usize::try_from(n).unwrap_or(usize::MAX), of),
+            None => format!("? {of}s"),
+        };
         out.push_str(&format!(
-            "  {} warps, {} threads; {}, {}, {} with a bound\n",
-            number(self.warps),
-            number(self.threads),
+            "  {}, {}; {}, {}, {} with a bound\n",
+            number(self.warps, "warp"),
+            number(self.threads, "thread"),
             counted(self.instructions, "instruction"),
             counted(self.blocks, "block"),
             counted(self.loops, "loop"),

@@ -3,9 +3,14 @@
 //! Numbers are those of the JSON report: nothing is computed or rounded here, and shares are drawn instead of written.
 
 pub(crate) mod code;
+pub(crate) mod diff;
 pub(crate) mod kernel;
+pub(crate) mod run_code;
+pub(crate) mod shards;
 
 use std::fmt::Write as _;
+
+use crate::functional::RunNote;
 
 /// Style sheet of all pages.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
@@ -45,19 +50,78 @@ pub(crate) fn foot() -> String {
     format!("</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
+/// Beginning of a section that is folded.
+const SECTION: &str = "<details class=\"kernel\">";
+
+/// End of a section.
+pub(crate) const SECTION_END: &str = "</div></details>\n";
+
+/// Returns the beginning of a section, folded; `id` is its name in the page.
+pub(crate) fn section_head(title: &str, id: &str) -> String {
+    let title = escaped(title);
+    format!("{SECTION}<summary><h2>{title}</h2></summary>\n<div id=\"{id}\">\n")
+}
+
+/// Returns a page's only section unfolded.
+pub(crate) fn unfolded(section: &str) -> String {
+    section.replacen(SECTION, "<details class=\"kernel\" open>", 1)
+}
+
+/// Returns a number with a fraction with the digits that it has in JSON.
+pub(crate) fn number(value: f64) -> String {
+    crate::to_json(&value).trim_end().to_owned()
+}
+
+/// Returns a size in x, y and z.
+pub(crate) fn size([x, y, z]: [u32; 3]) -> String {
+    format!("{x} × {y} × {z}")
+}
+
+/// Returns a note of a run as text.
+pub(crate) fn note_text(note: &RunNote) -> String {
+    let place = note.source.as_deref().unwrap_or(&note.address);
+    let (mnemonic, message) = (&note.mnemonic, &note.message);
+    let (location, times) = (&note.location, note.times);
+    format!("{place}: {mnemonic} {message}, first in {location}; times: {times}")
+}
+
+/// Appends lines of text under a head of a level: 2 in a page, 3 in a section.
+pub(crate) fn list(level: u8, head: &str, lines: &[String], out: &mut String) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(out, "<h{level}>{head}</h{level}>\n<ul>\n");
+    for line in lines {
+        let _ = writeln!(out, "<li>{}</li>", escaped(line));
+    }
+    out.push_str("</ul>\n");
+}
+
 /// Returns the class attribute of a cell whose background shows its share of the largest value; empty for 0.
 pub(crate) fn heat(value: u128, largest: u128) -> String {
+    shade('h', value, largest)
+}
+
+/// Returns the class attribute of a step of a colour scale; empty for 0.
+fn shade(scale: char, value: u128, largest: u128) -> String {
     if value == 0 {
         return String::new();
     }
     // Rounded up, so that each share that is not 0 has a colour.
     let step = (value as f64 / largest as f64 * STEPS).ceil();
-    format!(" class=h{:.0}", step.clamp(1.0, STEPS))
+    format!(" class={scale}{:.0}", step.clamp(1.0, STEPS))
+}
+
+/// Returns the attributes of a cell with a bar as long as the share of a number of another one.
+fn bar(value: i128, all: u128) -> String {
+    let percent = value.max(0) as f64 * 100.0 / all.max(1) as f64;
+    format!(" class=b style=--w:{percent:.1}%")
 }
 
 /// Table whose rows are sorted by a click on a column head.
 pub(crate) struct HtmlTable {
     out: String,
+    is_empty: bool,
     /// Whether the column has numbers.
     numeric: Vec<bool>,
 }
@@ -68,32 +132,49 @@ pub(crate) enum HtmlCell<'a> {
     Text(&'a str),
     /// Number or nothing.
     Number(Option<u128>),
+    /// Number that may be negative, or nothing.
+    Signed(Option<i128>),
     /// Number out of the largest of its column, which gives its colour.
     Share(u128, u128),
+    /// Difference with a sign, or nothing, beside the number from which it is: its colour says whether it is a growth, and
+    /// how large beside that number.
+    Change(Option<i128>, u128),
+    /// Number or nothing, over a bar as long as its share of another one; a negative number has no bar.
+    Bar(Option<i128>, u128),
     /// HTML.
     Raw(String),
 }
 
+impl HtmlCell<'_> {
+    /// Returns the cell of a change of an old number.
+    pub(crate) fn of_change(change: Option<i128>, old: Option<u128>) -> HtmlCell<'static> {
+        HtmlCell::Change(change, old.unwrap_or(0))
+    }
+}
+
 impl HtmlTable {
-    /// Begins a table with a caption and column heads, each with whether its cells are numbers.
+    /// Begins a table with a caption and column heads, each with whether its cells are numbers. End tags and quotes that
+    /// HTML does not need are left out.
     pub(crate) fn new(caption: &str, heads: &[(&str, bool)]) -> HtmlTable {
         let label = escaped(caption);
         let mut out = format!(
-            "<div class=\"scroll\" role=\"group\" aria-label=\"{label}\" tabindex=\"0\"><table class=\"sort\"><caption>{label}</caption>\n<thead><tr>"
+            "<div class=scroll role=group aria-label=\"{label}\" tabindex=0><table class=sort><caption>{label}</caption>\n<thead><tr>"
         );
         for (head, is_number) in heads {
-            let class = if *is_number { " class=\"n\"" } else { "" };
-            let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(head));
+            let class = if *is_number { " class=n" } else { "" };
+            let _ = write!(out, "<th scope=col{class}>{}", escaped(head));
         }
-        out.push_str("</tr></thead>\n<tbody>\n");
+        out.push_str("<tbody>\n");
         HtmlTable {
             out,
+            is_empty: true,
             numeric: heads.iter().map(|(_, is_number)| *is_number).collect(),
         }
     }
 
-    /// Appends a row; the first cell is its head. End tags that HTML does not need are left out.
+    /// Appends a row; the first cell is its head.
     pub(crate) fn row(&mut self, cells: &[HtmlCell<'_>]) {
+        self.is_empty = false;
         self.out.push_str("<tr>");
         for (nth, (cell, is_number)) in cells.iter().zip(&self.numeric).enumerate() {
             let tag = match nth {
@@ -108,16 +189,48 @@ impl HtmlTable {
                     let text = number.map_or(String::new(), |number| number.to_string());
                     (plain.to_owned(), text)
                 }
+                HtmlCell::Signed(number) => {
+                    let text = number.map_or(String::new(), |number| number.to_string());
+                    (plain.to_owned(), text)
+                }
+                HtmlCell::Share(0, _) => (plain.to_owned(), "0".to_owned()),
                 HtmlCell::Share(value, largest) => (heat(*value, *largest), value.to_string()),
+                HtmlCell::Bar(None, _) => (plain.to_owned(), String::new()),
+                HtmlCell::Bar(Some(value), all) => (bar(*value, *all), value.to_string()),
+                HtmlCell::Change(None, _) => (plain.to_owned(), String::new()),
+                HtmlCell::Change(Some(0), _) => (plain.to_owned(), "0".to_owned()),
+                HtmlCell::Change(Some(change), from) => {
+                    let scale = if *change > 0 { 'h' } else { 'c' };
+                    (
+                        shade(scale, change.unsigned_abs(), *from),
+                        format!("{change:+}"),
+                    )
+                }
             };
             let _ = write!(self.out, "<{tag}{class}>{text}");
         }
         self.out.push('\n');
     }
 
+    /// Appends a row of a name and numbers.
+    pub(crate) fn numbers(&mut self, name: &str, numbers: &[u64]) {
+        let numbers = numbers.iter().map(|&n| HtmlCell::Number(Some(n.into())));
+        let cells: Vec<HtmlCell<'_>> = std::iter::once(HtmlCell::Text(name))
+            .chain(numbers)
+            .collect();
+        self.row(&cells);
+    }
+
     /// Completes the table.
     pub(crate) fn finish(self) -> String {
-        self.out + "</tbody></table></div>\n"
+        self.out + "</table></div>\n"
+    }
+
+    /// Appends the table to a page, unless it has no rows.
+    pub(crate) fn write(self, out: &mut String) {
+        if !self.is_empty {
+            out.push_str(&self.finish());
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Listing {
 
 impl ControlColumns {
     /// Returns the fields as columns: stall, yield, write and read scoreboard, scoreboards waited for, reuse.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let digit = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n.min(9)));
         let bits = |mask: u8, names: &str| -> String {
             let flag = |(i, name)| if mask >> i & 1 == 1 { name } else { '-' };

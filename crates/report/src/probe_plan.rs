@@ -365,6 +365,16 @@ pub struct DecodedReport {
     /// Metrics, if the plan gives the counts of all blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<MetricsReport>,
+    /// Active lanes over all lanes of the issued instructions (`efficient-instrumentation-2014`), where only their sums
+    /// are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity_factor: Option<f64>,
+    /// Instructions that access global memory over all, where only their sums are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_intensity: Option<f64>,
+    /// Blocks that the sums are of, and all blocks, if they are not of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_blocks: Option<[usize; 2]>,
 }
 
 /// Value of a count.
@@ -419,6 +429,19 @@ impl DecodedReport {
             let columns = [Align::Left, Align::Right];
             section(&mut text, &columns, vec!["count", "value"], rows);
         }
+        let shares = [
+            ("activity factor", self.activity_factor),
+            ("memory intensity", self.memory_intensity),
+        ];
+        let of = match self.only_blocks {
+            Some([some, all]) => format!("  (of the {some} of {all} blocks with probes)"),
+            None => String::new(),
+        };
+        for (name, share) in shares {
+            if let Some(share) = share {
+                text.push_str(&format!("\n    {name}  {:.1} %{of}\n", 100.0 * share));
+            }
+        }
         let blocks = self.blocks();
         if !blocks.is_empty() {
             let (left, right) = (Align::Left, Align::Right);
@@ -462,6 +485,9 @@ mod tests {
                 value("instructions in issues", None, 9),
             ],
             metrics: None,
+            activity_factor: None,
+            memory_intensity: None,
+            only_blocks: None,
         };
         let text = report.to_text();
         let row = text.lines().find(|line| line.contains("0x0008"));

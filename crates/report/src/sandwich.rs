@@ -20,6 +20,10 @@ pub struct SandwichReport {
     pub machine: String,
     /// State of the caches at the start: `any`, `warm` or `cold`.
     pub caches: &'static str,
+    /// What runs: `warp`, a warp of the launch alone, or `grid`, the whole launch.
+    pub scope: &'static str,
+    /// Accesses of which nothing is known but that they access memory.
+    pub unknown_addresses: u64,
     /// Cycles of the worst simulated run.
     pub worst_simulated: u64,
     /// Selection of parameters, scheduler, contents and order of that run.
@@ -31,10 +35,14 @@ pub struct SandwichReport {
     /// Launch overhead that the bound and the worst run contain alike; ratios leave it out.
     pub launch_overhead: u64,
     /// Bounds in which more and more claims are replaced by observations of the worst run, in the order of
-    /// [`SandwichReport::CHAIN`].
+    /// [`SandwichReport::CHAIN`], or of [`SandwichReport::LAUNCH_CHAIN`] for a launch.
     pub chain: Vec<ChainValue>,
     /// Parts of the gap, one for each element of the chain after the first.
     pub shares: Vec<GapShare>,
+    /// Terms that the element `composition` of the chain of a launch is the sum of; empty without it.
+    pub composition: Vec<CompositionPart>,
+    /// That element with one resource after the other left out; empty without it.
+    pub resources: Vec<ResourceShare>,
     /// Limits of the comparison, as sentences.
     pub notes: Vec<String>,
 }
@@ -42,7 +50,7 @@ pub struct SandwichReport {
 /// Element of the chain from the bound to the worst simulated run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ChainValue {
-    /// One of [`SandwichReport::CHAIN`]: the claims that are replaced in addition to those of the elements before.
+    /// One of [`SandwichReport::CHAIN`] or [`SandwichReport::LAUNCH_CHAIN`]: the claims that are replaced in addition to those of the elements before.
     pub name: &'static str,
     /// Cycles.
     pub value: u64,
@@ -57,6 +65,26 @@ pub struct GapShare {
     pub telescoped: i128,
     /// Cycles from the bound to the bound in which this claim alone is replaced; `None` where that has no meaning.
     pub alone: Option<i128>,
+}
+
+/// Term of a sum.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CompositionPart {
+    /// Name of the term, as in the report of a bound of a launch.
+    pub name: &'static str,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+/// Part of the composition that one resource accounts for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ResourceShare {
+    /// Name of the resource.
+    pub name: &'static str,
+    /// Cycles of the composition if this resource served everybody at once.
+    pub without: u64,
+    /// Cycles that are less then.
+    pub cycles: i128,
 }
 
 impl SandwichReport {
@@ -74,6 +102,46 @@ impl SandwichReport {
         "replay",
         "worst simulated",
     ];
+
+    /// Names of the elements of a complete chain of a launch.
+    pub const LAUNCH_CHAIN: [&'static str; 8] = [
+        "bound",
+        "loops",
+        "paths",
+        "addresses",
+        "hits and misses",
+        "machine numbers",
+        "composition",
+        "worst simulated",
+    ];
+
+    /// Returns the report of a warp that runs alone, without numbers.
+    pub fn empty(
+        file: String,
+        kernel: String,
+        machine: String,
+        caches: &'static str,
+    ) -> SandwichReport {
+        SandwichReport {
+            schema: SandwichReport::SCHEMA,
+            file,
+            kernel,
+            machine,
+            caches,
+            scope: "warp",
+            unknown_addresses: 0,
+            worst_simulated: 0,
+            worst_run: String::new(),
+            runs: 0,
+            bound: 0,
+            launch_overhead: 0,
+            chain: Vec::new(),
+            shares: Vec::new(),
+            composition: Vec::new(),
+            resources: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 
     /// Returns the first element of the chain that is larger than the one before: an error of one of the two.
     pub fn inversion(&self) -> Option<&'static str> {
@@ -113,8 +181,12 @@ impl SandwichReport {
             };
             format!("; ratio {ratio:.3}{net}")
         });
+        let subject = match self.scope {
+            "grid" => "the launch",
+            _ => "a warp that runs alone",
+        };
         out.push_str(&format!(
-            "  a warp that runs alone takes at most {} cycles, and {} in the worst of {} simulated runs{ratio}\n",
+            "  {subject} takes at most {} cycles, and {} in the worst of {} simulated runs{ratio}\n",
             self.bound, self.worst_simulated, self.runs
         ));
         out.push_str(&wrapped(2, &format!("worst run: {}", self.worst_run)));
@@ -124,6 +196,7 @@ impl SandwichReport {
             ));
         }
         self.write_chain(&mut out);
+        self.write_composition(&mut out);
         if !self.notes.is_empty() {
             out.push('\n');
         }
@@ -157,6 +230,34 @@ impl SandwichReport {
         ];
         let right = Align::Right;
         section(out, &[Align::Left, right, right, right, right], head, rows);
+    }
+}
+
+impl SandwichReport {
+    /// Appends the terms of the composition, and what it is without each resource.
+    fn write_composition(&self, out: &mut String) {
+        let right = Align::Right;
+        if !self.composition.is_empty() {
+            out.push('\n');
+            let parts = self.composition.iter().filter(|part| part.cycles > 0);
+            let rows = parts.map(|part| vec![part.name.to_owned(), part.cycles.to_string()]);
+            let head = vec!["composition", "cycles"];
+            section(out, &[Align::Left, right], head, rows);
+        }
+        let shares = self.resources.iter().filter(|share| share.cycles != 0);
+        let shares: Vec<&ResourceShare> = shares.collect();
+        if !shares.is_empty() {
+            out.push('\n');
+            let rows = shares.into_iter().map(|share| {
+                vec![
+                    share.name.to_owned(),
+                    share.without.to_string(),
+                    share.cycles.to_string(),
+                ]
+            });
+            let head = vec!["composition without", "cycles", "less by"];
+            section(out, &[Align::Left, right, right], head, rows);
+        }
     }
 }
 

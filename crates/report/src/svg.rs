@@ -321,48 +321,77 @@ fn draw(
             escaped(text)
         );
     }
+    draw_edges(ids, kinds, cells, routes, width, &mut out);
+    draw_boxes(graph, cells, &mut out);
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Draws the edges in groups by kind, which have the attributes that are the same for all of them.
+fn draw_edges(
+    ids: &str,
+    kinds: &[EdgeKind],
+    cells: &[Cell],
+    routes: &[Route],
+    width: f64,
+    out: &mut String,
+) {
+    let mut paths: BTreeMap<EdgeKind, String> = BTreeMap::new();
     let mut lane = 0.0;
     for route in routes {
         let Some(&kind) = kinds.get(route.edge) else {
             continue;
         };
-        let (name, colour, dash) = style(kind);
         let path = if route.back {
             lane += 1.0;
             back_path(cells, route, width + LANE * lane)
         } else {
             forward_path(cells, route)
         };
-        let _ = writeln!(
+        let paths = paths.entry(kind).or_default();
+        let _ = writeln!(paths, "<path d=\"{path}\"/>");
+    }
+    for (kind, paths) in paths {
+        let (name, colour, dash) = style(kind);
+        let _ = write!(
             out,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{ids}{name})\"/>"
+            "<g fill=\"none\" stroke=\"{colour}\"{dash} marker-end=\"url(#{ids}{name})\">\n{paths}</g>\n"
         );
     }
-    for (index, cell) in cells
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| !c.lines.is_empty())
-    {
+}
+
+/// Draws the boxes with their lines of text.
+fn draw_boxes(graph: &Graph, cells: &[Cell], out: &mut String) {
+    let boxes = cells.iter().enumerate();
+    let boxes = boxes.filter(|(_, cell)| !cell.lines.is_empty());
+    out.push_str("<g fill=\"#fbfbf8\" stroke=\"#333\">\n");
+    for (index, cell) in boxes.clone() {
         let divergent = graph.nodes.get(index).is_some_and(|n| n.divergent);
-        let stroke = if divergent { "#c0392b" } else { "#333" };
+        let stroke = if divergent { " stroke=\"#c0392b\"" } else { "" };
         let _ = writeln!(
             out,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"#fbfbf8\" stroke=\"{stroke}\"/>",
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.0}\" rx=\"3\"{stroke}/>",
             cell.x, cell.y, cell.width, cell.height
         );
+    }
+    out.push_str("</g>\n<g xml:space=\"preserve\" font-weight=\"bold\">\n");
+    for (_, cell) in boxes {
         for (i, line) in cell.lines.iter().enumerate() {
-            let weight = if i == 0 { " font-weight=\"bold\"" } else { "" };
+            let weight = if i == 0 {
+                ""
+            } else {
+                " font-weight=\"normal\""
+            };
             let _ = writeln!(
                 out,
-                "<text x=\"{:.1}\" y=\"{:.1}\" xml:space=\"preserve\"{weight}>{}</text>",
+                "<text x=\"{:.1}\" y=\"{:.1}\"{weight}>{}</text>",
                 cell.x + PAD,
                 cell.y + PAD + LINE * (i as f64 + 0.75),
                 escaped(line)
             );
         }
     }
-    out.push_str("</svg>\n");
-    out
+    out.push_str("</g>\n");
 }
 
 /// Returns the name, the colour and the dash pattern of an edge.

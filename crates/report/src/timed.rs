@@ -289,6 +289,8 @@ pub struct LineTime {
     pub source: Option<String>,
     /// Warp instructions issued from this line.
     pub warp_instructions: u64,
+    /// Thread instructions: active lanes, summed over these issues.
+    pub thread_instructions: u64,
     /// Warp cycles up to these issues, each from the previous issue of the warp.
     pub warp_cycles: u64,
     /// The same cycles by stall reason.
@@ -302,10 +304,15 @@ pub struct InstructionTime {
     pub address: String,
     /// The instruction.
     pub text: String,
+    /// Control word: stall, yield, write and read scoreboard, scoreboards waited for, reuse; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
     /// `file:line`, where the file has a line table.
     pub source: Option<String>,
     /// Times that warps issued it.
     pub warp_instructions: u64,
+    /// Thread instructions: active lanes, summed over these issues.
+    pub thread_instructions: u64,
     /// Warp cycles up to these issues, each from the previous issue of the warp.
     pub warp_cycles: u64,
     /// The same cycles by stall reason.

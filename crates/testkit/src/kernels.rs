@@ -4,6 +4,8 @@
 //! There is one file for each source in `kernels/cuda`, and a folder for those in `kernels/gcn3`; a source and its
 //! reference share only the definition of the algorithm.
 
+pub mod built;
+
 mod atomics;
 mod backprop;
 mod barrier_in_function;

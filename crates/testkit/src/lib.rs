@@ -11,6 +11,7 @@
 
 pub mod audit;
 pub mod control_words;
+pub mod count_formulas;
 pub mod counted_loops;
 pub mod cycle_accounting;
 pub mod cycle_bounds;
@@ -28,6 +29,7 @@ pub mod mini;
 pub mod monotone;
 pub mod perceptron;
 pub mod predictions;
+pub mod probe_overheads;
 pub mod probe_plans;
 pub mod probes;
 pub mod random;

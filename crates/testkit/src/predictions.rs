@@ -30,6 +30,21 @@ pub fn counts_of_run(
     launch(code, &run, &mut memory).map_err(|fault| format!("{fault:?}"))
 }
 
+/// Returns the first operations of the blocks of a kernel.
+pub fn block_starts(prepared: &Prepared<'_>) -> Vec<OpIndex> {
+    let blocks = Blocks::build(&prepared.code, &std::collections::BTreeSet::new());
+    (0..blocks.len()).map(|at| blocks.get(at).first).collect()
+}
+
+/// Returns the executions and active lanes of blocks in a run.
+pub fn counts_of_blocks(starts: &[OpIndex], counts: &Counts) -> Vec<[u64; 2]> {
+    let of = |counts: &[u64], at: OpIndex| counts.get(at.index()).copied().unwrap_or(0);
+    let pairs = starts.iter();
+    pairs
+        .map(|&at| [of(&counts.issues, at), of(&counts.active, at)])
+        .collect()
+}
+
 /// Outcome of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ComparedCounts {

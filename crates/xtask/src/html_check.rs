@@ -15,7 +15,7 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask html-check [--shots FOLDER]
 
 Fetches Chromium, a driver and axe-core in pinned versions from npm's registry into oracle/html, writes pages of bounds,
-and opens each from disk in the headless browser: no request besides the page, no message in the console, no violation
+comparisons, runs and sandwiches, and opens each from disk in the headless browser: no request besides the page, no message in the console, no violation
 by axe-core in the light and the dark scheme, each table sorted by each column by mouse and keyboard, each kernel folded
 and unfolded, each number of the page in the JSON report. An index of 28,000 kernels must be open within 2 seconds, 100
 kernels must take at most 2 MB.
@@ -44,6 +44,79 @@ const FILES: [&str; 5] = [
     "nested_loops.gfx803.co",
 ];
 
+/// Commands with other pages, in the folder of the repository.
+const COMMANDS: [(&str, &[&str]); 7] = [
+    (
+        "diff-spill",
+        &[
+            "diff",
+            "kernels/rebuilt/pressure.base.cubin",
+            "kernels/rebuilt/pressure.spill.cubin",
+            "--cycles",
+        ],
+    ),
+    (
+        "diff-loop",
+        &[
+            "diff",
+            "kernels/built/lud_diagonal.sm_61.cubin",
+            "kernels/rebuilt/lud_diagonal.loop.cubin",
+            "--loop-default",
+            "10",
+        ],
+    ),
+    (
+        "diff-added",
+        &[
+            "diff",
+            "kernels/built/transpose.sm_61.cubin",
+            "kernels/built/bitonic_sort.sm_61.cubin",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "run",
+            "kernels/built/transpose.sm_62.cubin",
+            "--launch",
+            "kernels/launches/transpose.transpose.1.toml",
+            "--sensitivities",
+        ],
+    ),
+    (
+        "run-waves",
+        &[
+            "run",
+            "kernels/built/nested_loops.gfx803.co",
+            "--launch",
+            "kernels/launches/nested_loops.nested_divergent.1.toml",
+            "--splits",
+            "1",
+        ],
+    ),
+    (
+        "run-functional",
+        &[
+            "run",
+            "kernels/built/transpose.sm_62.cubin",
+            "--launch",
+            "kernels/launches/transpose.transpose.1.toml",
+            "--functional",
+        ],
+    ),
+    (
+        "sandwich",
+        &[
+            "sandwich",
+            "kernels/built/matmul_int.sm_61.cubin",
+            "--launch",
+            "kernels/cuda/matmul_int.8x8.toml",
+            "--seeds",
+            "1",
+        ],
+    ),
+];
+
 /// Kernels of the large index.
 const KERNELS_OF_INDEX: usize = 28_000;
 /// Maximum of seconds until it is open.
@@ -68,6 +141,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         problems += usize::from(browser.open(name, &page, Some(&report))?.is_none());
         first_kernels.extend(kernels.into_iter().next());
     }
+    for (name, command) in COMMANDS {
+        let page = output_of(repository, command, "html")?;
+        let report = output_of(repository, command, "json")?;
+        problems += usize::from(browser.open(name, &page, Some(&report))?.is_none());
+    }
     let median = median_kernel(repository)?;
     let pages = write_report(
         &vec![median.clone(); KERNELS_OF_PAGE],
@@ -87,6 +165,20 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         bail!("{problems} pages have problems");
     }
     record(repository)
+}
+
+/// Returns the report of a command in a format.
+fn output_of(repository: &Repository, command: &[&str], format: &str) -> anyhow::Result<String> {
+    let mut run = Command::new("cargo");
+    run.args(["run", "--quiet", "--package", "warpbound-cli", "--"]);
+    run.args(command).args(["--format", format]);
+    let output = run.current_dir(repository.root()).output();
+    let output = output.context("cannot start cargo")?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        bail!("{} does not succeed: {message}", command.join(" "));
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Returns the bounds of the kernels of a file in instructions and cycles, with the machine code.

@@ -10,15 +10,16 @@ use warpbound_base::{Deadline, Diagnostic, Named};
 use warpbound_driver::audit::variation;
 use warpbound_driver::{Contents, PredictOptions, Prediction, Session};
 use warpbound_launch::{LaunchFile, ParamValue, PathOrder};
-use warpbound_testkit::predictions::{compare, counts_of_run};
+use warpbound_testkit::predictions::{block_starts, compare, counts_of_blocks, counts_of_run};
 
 use crate::repository::Repository;
 use journal::{CheckedRound, Journal};
 
+mod formulas;
 mod journal;
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--journal FILE] [--minutes M] [--speed] [NAME...]
+usage: cargo run --release -p warpbound-xtask -- predict-check [--variations N] [--seed S] [--journal FILE] [--minutes M] [--speed | --formulas [--launches N]] [NAME...]
 
 Predicts the counts of the launches in kernels/launches (only those whose names begin so, if names are given), as built
 for sm_61, and of N variations of each (default 2), for any contents of buffers and for those as given, and compares
@@ -29,10 +30,13 @@ any difference.
 
   --journal FILE   append a line for each launch and round, and take over what is there: a campaign in parts
   --minutes M      begin no launch after so long; what was reached is printed
-  --speed          compares the time of a prediction and of a functional run of nbody with 2^20 threads instead";
+  --speed          compares the time of a prediction and of a functional run of nbody with 2^20 threads instead
+  --formulas       compares the closed forms of counts with predictions in random launches of each kernel instead
+  --launches N     random launches of each kernel (1000)";
 
-/// Largest number of warp instructions of a run.
-const MOST_INSTRUCTIONS: u64 = 20_000_000;
+/// Largest number of warp instructions of a run; one that exceeds it, mostly a lock that other contents leave closed, is not
+/// compared.
+const MOST_INSTRUCTIONS: u64 = 4_000_000;
 
 /// Time for the prediction of one launch.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
@@ -50,6 +54,9 @@ struct CheckOptions {
     journal: Option<PathBuf>,
     end: Deadline,
     names: Vec<String>,
+    /// Whether closed forms are compared, and in how many launches of each kernel.
+    formulas: bool,
+    launches: u64,
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
@@ -59,6 +66,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         journal: None,
         end: Deadline::default(),
         names: Vec::new(),
+        formulas: false,
+        launches: 1000,
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -72,11 +81,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 options.end = Deadline::after(Duration::from_secs(minutes.saturating_mul(60)));
             }
             "--speed" => return speed(repository),
+            "--formulas" => options.formulas = true,
+            "--launches" => options.launches = value()?.parse()?,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => options.names.push(name.to_owned()),
         }
     }
-    campaign(repository, &options)
+    match options.formulas {
+        true => formulas::check(repository, &options.names, options.launches, options.seed),
+        false => campaign(repository, &options),
+    }
 }
 
 /// Checks all launches, round by round.
@@ -182,6 +196,8 @@ fn check(
         row.known = [&any, &given].map(known_blocks);
         row.lost = any.lost.map(|(_, why)| format!("{:?}", why.reason));
     }
+    let blocks = block_starts(&prepared);
+    let mut known: Vec<EqualNumbers> = Vec::new();
     for (run, order) in runs {
         let start = Instant::now();
         let counts = counts_of_run(&cubin, &prepared, &run, order, MOST_INSTRUCTIONS);
@@ -189,11 +205,28 @@ fn check(
         // Other contents may make a kernel fault.
         let Ok(counts) = counts else { continue };
         row.runs += 1;
-        for contents in [Contents::Any, Contents::AsGiven] {
-            let start = Instant::now();
-            let prediction = session.predict(&prepared, &run, &limits(contents))?;
-            row.predicting += start.elapsed();
-            let compared = compare(&prediction, &counts);
+        let start = Instant::now();
+        let given = session.predict(&prepared, &run, &limits(Contents::AsGiven))?;
+        let (numbers, of_blocks) = (numbers(&run), counts_of_blocks(&blocks, &counts));
+        let found = known.iter().position(|equal| equal.numbers == numbers);
+        let equal = match found {
+            Some(found) => &known[found],
+            None => {
+                known.push(EqualNumbers {
+                    numbers,
+                    prediction: session.predict(&prepared, &run, &limits(Contents::Any))?,
+                    counts: of_blocks.clone(),
+                });
+                &known[known.len() - 1]
+            }
+        };
+        row.predicting += start.elapsed();
+        row.differs |= equal.counts != of_blocks;
+        for (contents, prediction) in [
+            (Contents::Any, &equal.prediction),
+            (Contents::AsGiven, &given),
+        ] {
+            let compared = compare(prediction, &counts);
             row.right += compared.right;
             row.unknown += compared.unknown;
             let wrong = compared.wrong.into_iter();
@@ -202,6 +235,25 @@ fn check(
         }
     }
     Ok(row)
+}
+
+/// Runs with the same numbers among their parameters, which differ in contents only.
+struct EqualNumbers {
+    numbers: Vec<Vec<u8>>,
+    /// Prediction for any contents, which is that of all of them.
+    prediction: Prediction,
+    /// Counts of the first run.
+    counts: Vec<[u64; 2]>,
+}
+
+/// Numbers among the parameters of a launch.
+fn numbers(launch: &LaunchFile) -> Vec<Vec<u8>> {
+    let params = launch.params.iter();
+    let numbers = params.filter_map(|param| match &param.value {
+        ParamValue::Scalar { bytes, .. } => Some(bytes.clone()),
+        _ => None,
+    });
+    numbers.collect()
 }
 
 /// Number of blocks with both counts.
@@ -229,6 +281,8 @@ struct PredictionTotal {
     /// Kernels, and those with an unknown count in some launch.
     kernels: BTreeSet<String>,
     partial: [BTreeSet<String>; 2],
+    /// Kernels with runs of equal numbers and different counts.
+    differing: BTreeSet<String>,
     lost: BTreeMap<String, u64>,
     predicting: Duration,
     running: Duration,
@@ -242,6 +296,9 @@ impl PredictionTotal {
         self.wrong += row.wrong.len() as u64;
         self.predicting += row.predicting;
         self.running += row.running;
+        if row.differs {
+            self.differing.insert(row.kernel.clone());
+        }
         if row.round > 0 {
             return;
         }
@@ -291,6 +348,12 @@ impl PredictionTotal {
                 self.kernels.len()
             );
         }
+        let [partial, _] = &self.partial;
+        println!(
+            "{} of the {} kernels that are not wholly known for any contents have runs with the same numbers and other counts",
+            partial.intersection(&self.differing).count(),
+            partial.len()
+        );
         for (why, launches) in &self.lost {
             println!("{launches} launches lost: {why}");
         }

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, bail};
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{
-    CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, ProbeStyle, Session, TimedOptions,
+    CounterKind, InstrumentOptions, InstrumentedKernel, ProbeStyle, TimedOptions,
 };
-use warpbound_launch::StartCaches;
-use warpbound_load::Kernel;
-use warpbound_testkit::kernels::{self, KernelReference};
+use warpbound_testkit::kernels::built::BuiltKernel;
+use warpbound_testkit::probe_overheads::overhead_machine;
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime};
 
 use crate::repository::Repository;
@@ -57,56 +56,6 @@ pub(crate) const MODES: [Mode; 14] = {
 /// Mode of an instrumentation.
 pub(crate) type Mode = (ProbedBlocks, ProbeStyle, CounterKind, ProbeMetric, bool);
 
-/// A kernel with its file.
-pub(crate) struct OwnKernel {
-    pub(crate) reference: KernelReference,
-    pub(crate) contents: Vec<u8>,
-    pub(crate) session: Session,
-}
-
-impl OwnKernel {
-    pub(crate) fn kernel(&self) -> anyhow::Result<&Kernel> {
-        let found = self.session.kernels(Some(self.reference.kernel))?;
-        found.first().copied().context("there is no such kernel")
-    }
-}
-
-/// Returns the kernels of a build of these sources, or all.
-pub(crate) fn own_kernels(
-    repository: &Repository,
-    build: &str,
-    sources: &[&str],
-) -> anyhow::Result<Vec<OwnKernel>> {
-    let mut found = Vec::new();
-    for reference in kernels::all() {
-        if !sources.is_empty() && !sources.contains(&reference.source) {
-            continue;
-        }
-        let name = format!("{}.{build}.cubin", reference.source);
-        let Ok(contents) = std::fs::read(repository.built_kernels().join(&name)) else {
-            continue;
-        };
-        let session = Session::open(&name, &contents)?;
-        found.push(OwnKernel {
-            reference,
-            contents,
-            session,
-        });
-    }
-    if found.is_empty() {
-        bail!("no kernel with these names");
-    }
-    Ok(found)
-}
-
-/// Returns the options of runs with time: jetson-tx2 with warm caches.
-pub(crate) fn timed_options() -> anyhow::Result<TimedOptions> {
-    Ok(TimedOptions {
-        caches: Some(StartCaches::Warm),
-        ..TimedOptions::new(GpuModel::built_in("jetson-tx2")?)
-    })
-}
-
 #[derive(Default)]
 struct Total {
     runs: u64,
@@ -133,8 +82,8 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             name => sources.push(name),
         }
     }
-    let kernels = own_kernels(repository, build, &sources)?;
-    let timed = timed_options()?;
+    let kernels = BuiltKernel::of_build(&repository.built_kernels(), build, &sources)?;
+    let timed = overhead_machine()?;
     let timed = (!functional).then_some(&timed);
     let total = Mutex::new(Total::default());
     let next = AtomicUsize::new(0);
@@ -216,7 +165,7 @@ impl Total {
 
 /// Checks a kernel in all modes.
 fn check_kernel(
-    own: &OwnKernel,
+    own: &BuiltKernel,
     launches: std::ops::Range<u64>,
     timed: Option<&TimedOptions>,
 ) -> anyhow::Result<Total> {

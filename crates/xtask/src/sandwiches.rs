@@ -13,25 +13,50 @@ use warpbound_driver::{
 };
 use warpbound_report::sandwich::SandwichReport;
 
+mod grids;
+
+use grids::{GridCampaign, GridTask};
+
 use crate::audit_cycles::{MACHINES, launches, quantiles};
 use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 cargo xtask sandwiches [--seeds N] [--contents N] [--warps N] [NAME...]
+cargo xtask sandwiches --grids [--seeds N] [--contents N] [--runs N] [--minutes N] [--threads N] [--journal FILE]
+                               [--seed N] [--part N --of M] [NAME...]
 
 Compares the bound of a lone warp with the worst simulated run, as `warpbound sandwich` does, for the launches whose
 names begin with NAME, or for all, on four machines with the caches that the launch states. Prints each chain, and the
 median share of each cause. Fails if a chain inverts.
+
+With --grids: the bounds of whole launches of several warps, in an order that --seed draws. Prints each chain, and each
+element of it divided by the worst simulated run for blocks alone and for grids. A journal has a line for each launch that is done, from
+which a later run goes on; no launch is begun after --minutes; --part and --of make one of M parts.
 ";
+
+/// Most warp instructions of a run of a whole launch; longer ones are left out, and counted.
+const GRID_INSTRUCTIONS: u64 = 400_000;
 
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut seeds, mut contents, mut warps) = (2, 2, 2);
+    let (mut seeds, mut contents, mut warps, mut runs) = (2, 2, 2, 24);
+    let mut campaign = GridCampaign {
+        seed: 1,
+        part: (0, 1),
+        limit: None,
+        journal: None,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut is_of_grids = false;
     let mut names: Vec<&str> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        if argument == "--journal" {
+            campaign.journal = Some(rest.next().context("--journal has no file")?.into());
+            continue;
+        }
         let mut number = || -> anyhow::Result<u64> {
             Ok(rest.next().context("an option without a number")?.parse()?)
         };
@@ -39,6 +64,13 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--seeds" => seeds = number()?,
             "--contents" => contents = number()?,
             "--warps" => warps = number()?,
+            "--grids" => is_of_grids = true,
+            "--runs" => runs = number()?.max(1),
+            "--minutes" => campaign.limit = Some(Duration::from_secs(60 * number()?)),
+            "--threads" => campaign.threads = number()?.max(1) as usize,
+            "--seed" => campaign.seed = number()?,
+            "--part" => campaign.part.0 = number()? as usize,
+            "--of" => campaign.part.1 = number()?.max(1) as usize,
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
             name => names.push(name),
         }
@@ -60,6 +92,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         seeds,
         contents,
         most_warps: warps,
+        most_runs: runs,
         ..SandwichOptions::new(CycleOptions {
             machine: machine.clone(),
             caches: match grid.caches {
@@ -69,6 +102,24 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             splitting: Default::default(),
         })
     };
+    if is_of_grids {
+        let tasks = tasks
+            .iter()
+            .map(|((name, grid), (machine, chip))| GridTask {
+                name,
+                grid,
+                machine,
+                chip,
+            });
+        return grids::run(tasks.collect(), &campaign, |task| {
+            let options = SandwichOptions {
+                max_instructions: GRID_INSTRUCTIONS,
+                ..extent(task.machine, task.grid)
+            };
+            let launch = (task.name, task.grid);
+            sandwich(repository, launch, task.chip, &options, true)
+        });
+    }
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -76,7 +127,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
                     let options = extent(machine, grid);
-                    let done = sandwich(repository, (name, grid), chip, &options);
+                    let done = sandwich(repository, (name, grid), chip, &options, false);
                     let mut total = total
                         .lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -98,6 +149,7 @@ fn sandwich(
     (name, grid): (&str, &LaunchFile),
     chip: &str,
     options: &SandwichOptions,
+    is_of_grids: bool,
 ) -> anyhow::Result<Option<Result<SandwichReport, String>>> {
     let source = name.split('.').next().unwrap_or_default();
     let builds = [chip.to_string(), format!("nvrtc11.{chip}")];
@@ -113,7 +165,13 @@ fn sandwich(
     let session = Session::open(name, &fs::read(&path)?).map_err(to_error)?;
     let kernel = session.launched_kernel(None, grid.kernel.as_deref());
     let kernel = kernel.map_err(to_error)?;
-    let report = session.sandwich(kernel, grid, options, |_, _| {});
+    let report = match is_of_grids {
+        true if !session.sandwiches_launches(grid) => {
+            return Ok(Some(Err("a launch of one warp".to_owned())));
+        }
+        true => session.launch_sandwich(kernel, grid, options, |_, _| {}),
+        false => session.sandwich(kernel, grid, options, |_, _| {}),
+    };
     Ok(Some(report.map_err(|why| why.message)))
 }
 

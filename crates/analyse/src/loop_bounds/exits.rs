@@ -29,14 +29,14 @@ pub(super) struct Exit {
 }
 
 /// Sides of a branch: successors where its condition holds, and where not.
-struct Sides {
-    condition: ExecCondition,
-    taken: Vec<Option<usize>>,
-    not_taken: usize,
+pub(crate) struct Sides {
+    pub(crate) condition: ExecCondition,
+    pub(crate) taken: Vec<Option<usize>>,
+    pub(crate) not_taken: usize,
 }
 
 /// The sides of the branch at the end of a node; `None` if it has no condition, or one successor may belong to both.
-fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
+pub(crate) fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
     let thread = symbolic.thread;
     let resolved = thread.resolved.get(node.index())?.as_ref()?;
     let next = resolved.next?;

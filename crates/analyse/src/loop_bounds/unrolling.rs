@@ -27,7 +27,7 @@ impl LoopSolver<'_> {
         of: CountedLoop<'_>,
     ) -> Option<Unrolled> {
         let words = self.followed(condition, of)?;
-        let mut now = Overlay::new();
+        let mut now = Overlay::default();
         for (id, entering, _) in &words {
             let spans = entering.iter().map(|word| self.span_under(word, of.facts));
             now.insert(*id, spans.reduce(Span::join)?);
@@ -40,7 +40,7 @@ impl LoopSolver<'_> {
                     words: all,
                 });
             };
-            let mut next = Overlay::new();
+            let mut next = Overlay::default();
             for (id, _, closing) in &words {
                 let spans = closing.iter();
                 let spans = spans.map(|word| self.symbolic.atoms.span_with(word, &holding));

@@ -91,8 +91,10 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             for tally in &mut self.tallies {
                 tally.unknown_at.insert(lost.at);
             }
-            // The writes of an unknown rest may be anywhere.
-            if let Some(contents) = self.values.contents {
+            // The writes of an unknown rest may be anywhere; what is outdated will not be used.
+            if let Some(contents) = self.values.contents
+                && lost.reason != NoProfileReason::Outdated
+            {
                 contents.write(None, 0);
             }
         }

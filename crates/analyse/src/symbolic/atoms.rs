@@ -6,7 +6,7 @@
 //! `x - 2^k·(x >> k)`; so the products of 16-bit halves of which compilers make a product of words (XMAD) add up to
 //! that product.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
 
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{BinaryOp, Cell, TernaryOp, UnaryOp};
@@ -59,16 +59,16 @@ struct Parts {
 #[derive(Default)]
 pub(crate) struct Atoms {
     atoms: Vec<Atom>,
-    numbers: HashMap<Atom, AtomId>,
+    numbers: FxHashMap<Atom, AtomId>,
     /// For each atom, a span that contains it, and how deeply operations are nested in it.
     known: Vec<(Span, u32)>,
     /// Whether an atom was limited since the spans of operations were computed.
     is_changed: bool,
     /// For atoms that are no operations, a power of two and the remainder modulo it, if known.
-    residues: HashMap<AtomId, (u64, u64)>,
+    residues: FxHashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
-    spans: HashMap<WordPolynomial, Span>,
-    parts: HashMap<WordPolynomial, Parts>,
+    spans: FxHashMap<WordPolynomial, Span>,
+    parts: FxHashMap<WordPolynomial, Parts>,
 }
 
 /// The constant polynomial of a word.
@@ -142,16 +142,18 @@ impl Atoms {
     /// Atoms of which a word is made, operations and their operands, each once, operands first.
     pub(crate) fn all_in(&self, word: &WordPolynomial) -> Vec<AtomId> {
         let mut open: Vec<AtomId> = word.unknowns().collect();
-        let mut found: HashSet<AtomId> = HashSet::new();
+        // Operands have smaller numbers than their operations.
+        let limit = open.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
+        let mut is_found = vec![false; limit];
         while let Some(id) = open.pop() {
-            if found.insert(id) {
+            let known = &mut is_found[id.0 as usize];
+            if !std::mem::replace(known, true) {
                 let operands = self.operands(id).iter();
                 open.extend(operands.flat_map(|operand| operand.unknowns()));
             }
         }
-        let mut found: Vec<AtomId> = found.into_iter().collect();
-        found.sort_unstable();
-        found
+        let ids = (0..limit as u32).map(AtomId);
+        ids.filter(|id| is_found[id.0 as usize]).collect()
     }
 
     /// Result of a unary operation.

@@ -1,6 +1,6 @@
 //! Words as integers: exact polynomials over words read as numbers, their limits, and facts that guards imply.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::atoms::{AtomId, Atoms, WordPolynomial};
 use super::polynomial::Polynomial;
@@ -27,10 +27,10 @@ pub(crate) struct Facts {
 #[derive(Default)]
 pub(crate) struct Integers {
     numbers: Vec<(WordPolynomial, Reading)>,
-    ids: HashMap<(WordPolynomial, Reading), NumberId>,
+    ids: FxHashMap<(WordPolynomial, Reading), NumberId>,
     /// For numbers of words at headers of loops, integers that are not negative wherever the word exists: below the
     /// header.
-    of_header_words: HashMap<NumberId, Vec<Integer>>,
+    of_header_words: FxHashMap<NumberId, Vec<Integer>>,
 }
 
 /// Most facts that are tried for the limits of an integer.

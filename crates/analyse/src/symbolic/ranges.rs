@@ -1,14 +1,16 @@
 //! Spans of words: the least and greatest number that a polynomial can be, from the spans of its atoms.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp};
 
 use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, low_mask};
 use super::span::{Reading, Span};
 
 /// Spans of atoms in place of their own, for one step of a loop.
-pub(crate) type Overlay = HashMap<AtomId, Span>;
+pub(crate) type Overlay = FxHashMap<AtomId, Span>;
+
+/// Spans of atoms in the order of their numbers.
+type SpansInOrder = Vec<(AtomId, Span)>;
 
 impl Atoms {
     /// Span of a word.
@@ -18,7 +20,7 @@ impl Atoms {
 
     /// Span of a word where some atoms have other spans.
     pub(crate) fn span_with(&self, word: &WordPolynomial, overlay: &Overlay) -> Span {
-        let mut spans = Overlay::new();
+        let mut spans = SpansInOrder::new();
         for id in self.all_in(word) {
             let span = match overlay.get(&id) {
                 Some(&span) => span,
@@ -31,16 +33,16 @@ impl Atoms {
                     span.meet(known).unwrap_or(known)
                 }
             };
-            spans.insert(id, span);
+            spans.push((id, span));
         }
         self.span_by(word, &|id| self.span_among(&spans, id))
     }
 
-    fn span_among(&self, spans: &Overlay, id: AtomId) -> Span {
-        spans
-            .get(&id)
-            .copied()
-            .unwrap_or_else(|| self.known_span(id))
+    fn span_among(&self, spans: &SpansInOrder, id: AtomId) -> Span {
+        match spans.binary_search_by_key(&id, |&(own, _)| own) {
+            Ok(at) => spans[at].1,
+            Err(_) => self.known_span(id),
+        }
     }
 
     /// Span of a word from the spans of its atoms.

@@ -1,7 +1,8 @@
 //! Values of the program as polynomials: gated single assignment, followed by the meanings of the operations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use rustc_hash::FxHashMap;
 use warpbound_base::{CodeAddr, Named};
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{
@@ -39,7 +40,7 @@ pub(crate) struct Symbolic<'a> {
     pub(crate) masks: Option<&'a Masks<'a>>,
     pub(crate) gsa: Gsa<'a>,
     pub(crate) atoms: Atoms,
-    known: HashMap<(ValueId, Cell), WordPolynomial>,
+    known: FxHashMap<(ValueId, Cell), WordPolynomial>,
     depth: u32,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Symbolic<'a> {
             launch,
             gsa: Gsa::new(code, thread, dependence),
             atoms: Atoms::default(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             depth: 0,
         }
     }
@@ -511,7 +512,7 @@ impl<'a> Symbolic<'a> {
 }
 
 /// A special register as programmers name it.
-fn special_text(register: SpecialReg) -> String {
+pub(crate) fn special_text(register: SpecialReg) -> String {
     let axis = |axis| match axis {
         Axis::X => "x",
         Axis::Y => "y",
@@ -526,7 +527,7 @@ fn special_text(register: SpecialReg) -> String {
 }
 
 /// Name of a ternary operation.
-fn ternary_name(op: TernaryOp) -> &'static str {
+pub(crate) fn ternary_name(op: TernaryOp) -> &'static str {
     match op {
         TernaryOp::Select => "select",
         TernaryOp::Lut(_) => "lut",

@@ -31,16 +31,16 @@ fn composed_for(
     let [path, core, sm, gpu] = [numbers.path, numbers.core, numbers.sm, numbers.gpu].map(bound);
     let last = bound(numbers.path + numbers.stores);
     let times = LaunchTimes {
-        path: &last,
-        followed: &path,
+        path: last,
+        followed: path,
         chain,
         schedulers,
         queued: Cycles(numbers.queued),
         barriers: numbers.barriers,
         segment: Cycles(numbers.segment.unwrap_or(numbers.core)),
-        core: &core,
-        sm: &sm,
-        gpu: &gpu,
+        core,
+        sm,
+        gpu,
         first: Cycles(numbers.first),
         lines: Cycles(numbers.lines),
         ended: Cycles(numbers.ended),
@@ -334,16 +334,16 @@ fn large_grids() {
     let path = WarpBound::from_profile(Cycles(u64::MAX));
     let none = WarpBound::from_profile(Cycles(0));
     let times = LaunchTimes {
-        path: &path,
-        followed: &path,
+        path: path.clone(),
+        followed: path,
         chain: BlockChain::AllWarps,
         schedulers: SchedulerClass::WorkConserving,
         queued: Cycles(0),
         barriers: 0,
         segment: Cycles(0),
-        core: &none,
-        sm: &none,
-        gpu: &none,
+        core: none.clone(),
+        sm: none.clone(),
+        gpu: none,
         first: Cycles(0),
         lines: Cycles(0),
         ended: Cycles(0),

@@ -1,4 +1,4 @@
-//! `bound --format html`: what a page has, without a browser; `cargo xtask html-check` opens it in one.
+//! `--format html`: what pages have, without a browser; `cargo xtask html-check` opens them in one.
 
 use std::collections::BTreeSet;
 
@@ -20,6 +20,46 @@ fn page_and_report(file: &str, options: &[&str]) -> (String, String) {
     let (page, report) = (of(&["html"]), of(&["json", "--machine-code"]));
     assert_eq!(page.code, report.code, "{}", page.stderr);
     (page.stdout, report.stdout)
+}
+
+const DIFF: [&str; 4] = [
+    "diff",
+    "../rebuilt/pressure.base.cubin",
+    "../rebuilt/pressure.spill.cubin",
+    "--cycles",
+];
+
+const RUN: [&str; 5] = [
+    "run",
+    "transpose.sm_62.cubin",
+    "--launch",
+    "../launches/transpose.transpose.1.toml",
+    "--stats",
+];
+
+const SANDWICH: [&str; 10] = [
+    "sandwich",
+    "matmul_int.sm_61.cubin",
+    "--launch",
+    "../cuda/matmul_int.8x8.toml",
+    "--seeds",
+    "1",
+    "--contents",
+    "1",
+    "--warp",
+    "0.1",
+];
+
+/// Returns the page and the text of the JSON report of a command.
+fn page_and_text(command: &[&str]) -> (String, String) {
+    let of = |format: &str| run(&[command, &["--format", format]].concat()).done();
+    (of("html"), of("json"))
+}
+
+/// Returns the page and the JSON report of a command.
+fn page_and_json(command: &[&str]) -> (String, serde_json::Value) {
+    let (page, report) = page_and_text(command);
+    (page, serde_json::from_str(&report).expect("JSON"))
 }
 
 /// Returns the texts between tags, without style and script.
@@ -68,15 +108,151 @@ fn every_number_of_a_page_is_in_the_report() {
     }
 }
 
+/// Pages of comparisons, of runs with time on both families of machines and without, and of sandwiches.
+#[test]
+fn every_number_of_other_pages_is_in_the_report() {
+    let waves = [
+        "run",
+        "nested_loops.gfx803.co",
+        "--launch",
+        "../launches/nested_loops.nested_divergent.1.toml",
+        "--splits",
+        "1",
+    ];
+    let functional = [&RUN[..], &["--functional"]].concat();
+    let set = ["--sensitivities", "--set", "shared.latency=30"];
+    let sensitive = [&RUN[..], &set].concat();
+    for command in [&DIFF[..], &RUN, &waves, &functional, &sensitive, &SANDWICH] {
+        let (page, report) = page_and_text(command);
+        let known = numbers(&report);
+        let shown = numbers(&texts(&page).join("\n"));
+        assert!(shown.len() > 10, "{command:?}: {}", shown.len());
+        let unknown: Vec<_> = shown.difference(&known).collect();
+        assert!(unknown.is_empty(), "{command:?}: {unknown:?}");
+    }
+}
+
 #[test]
 fn a_page_needs_nothing_else() {
-    let (page, _) = page_and_report("transpose.sm_62.cubin", &LAUNCH);
-    assert!(page.starts_with("<!DOCTYPE html>\n"), "{page}");
-    // The name of a namespace is no request.
-    let page = page.replace("http://www.w3.org/2000/svg", "");
-    for request in ["http", " src=", "<link", "@import", "url(//"] {
-        assert!(!page.contains(request), "{request}");
+    let (bound, _) = page_and_report("transpose.sm_62.cubin", &LAUNCH);
+    let others = [&DIFF[..], &RUN, &SANDWICH].map(|command| page_and_json(command).0);
+    for page in others.into_iter().chain([bound]) {
+        assert!(page.starts_with("<!DOCTYPE html>\n"), "{page}");
+        // The name of a namespace is no request.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        for request in ["http", " src=", "<link", "@import", "url(//"] {
+            assert!(!page.contains(request), "{request}");
+        }
     }
+}
+
+/// Returns a list of a report.
+fn list(value: &serde_json::Value) -> &[serde_json::Value] {
+    value.as_array().expect("a list")
+}
+
+/// Whether a text stands alone in a page.
+fn has(texts: &[String], wanted: &str) -> bool {
+    texts.iter().any(|own| own.trim() == wanted)
+}
+
+#[test]
+fn a_page_of_a_comparison_names_figures_loops_and_lines() {
+    let (page, report) = page_and_json(&DIFF);
+    let texts = texts(&page);
+    let kernel = &report["kernels"][0];
+    assert!(list(&kernel["figures"]).len() > 3, "{kernel}");
+    for figure in list(&kernel["figures"]) {
+        let name = figure["figure"].as_str().expect("a name");
+        assert!(has(&texts, name), "{name}");
+        let change = figure["change"].as_i64().expect("a change");
+        let [old, new] = ["old", "new"].map(|side| figure[side].as_i64().expect("a number"));
+        assert_eq!(change, new - old, "{figure}");
+        assert!(has(&texts, &format!("{change:+}")), "{figure}");
+        if let Some(line) = figure["place"]["source"].as_str() {
+            assert!(texts.iter().any(|own| own.starts_with(line)), "{line}");
+        }
+    }
+    for line in list(&kernel["lines"]) {
+        let name = line["new_line"].as_str().or(line["old_line"].as_str());
+        assert!(has(&texts, name.expect("a line")), "{line}");
+    }
+    let (page, report) = page_and_json(&[
+        "diff",
+        "../rebuilt/pressure.base.cubin",
+        "../rebuilt/pressure.iteration.cubin",
+    ]);
+    let own = &report["kernels"][0]["loops"][0];
+    let iterations = |side: &str| format!("{} per entry (derived)", own[side]["bound"]);
+    for side in ["old", "new"] {
+        assert!(page.contains(&iterations(side)), "{own}");
+    }
+}
+
+#[test]
+fn a_folder_of_a_comparison_has_an_index() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = format!("{}/pages/", folder.path().display());
+    let command = [&DIFF[..], &["--format", "html", "--output", &output]].concat();
+    run(&command).done();
+    let read = |name: &str| std::fs::read_to_string(format!("{output}{name}")).expect(name);
+    assert!(read("index.html").contains("href=\"kernels-1.html#k0\""));
+    assert!(read("kernels-1.html").contains("id=\"k0\""));
+}
+
+#[test]
+fn a_page_of_a_run_has_stalls_lines_and_machine_code() {
+    let (page, report) = page_and_json(&RUN);
+    let texts = texts(&page);
+    for (name, cycles) in report["stalls"].as_object().expect("reasons") {
+        let name = name.replace('_', " ");
+        assert!(*cycles == 0 || has(&texts, &name), "{name}");
+        assert!(*cycles == 0 || has(&texts, &cycles.to_string()), "{name}");
+    }
+    for line in list(&report["lines"]) {
+        assert!(has(&texts, line["source"].as_str().expect("a line")));
+    }
+    let instructions = list(&report["instructions"]);
+    assert!(instructions.len() > 20, "{}", instructions.len());
+    for instruction in instructions {
+        for key in ["address", "text"] {
+            assert!(has(&texts, instruction[key].as_str().expect(key)));
+        }
+        for key in ["warp_instructions", "thread_instructions", "warp_cycles"] {
+            assert!(has(&texts, &instruction[key].to_string()), "{instruction}");
+        }
+    }
+    // Lanes of the instructions are those of the whole run.
+    let lanes = |rows: &str| -> u64 {
+        let lanes = list(&report[rows])
+            .iter()
+            .map(|row| &row["thread_instructions"]);
+        lanes.map(|lanes| lanes.as_u64().expect("lanes")).sum()
+    };
+    for rows in ["instructions", "lines"] {
+        assert_eq!(Some(lanes(rows)), report["thread_instructions"].as_u64());
+    }
+}
+
+#[test]
+fn a_page_of_a_sandwich_has_the_whole_chain() {
+    let (page, report) = page_and_json(&SANDWICH);
+    let texts = texts(&page);
+    for element in list(&report["chain"]) {
+        assert!(has(&texts, element["name"].as_str().expect("a name")));
+        assert!(has(&texts, &element["value"].to_string()), "{element}");
+    }
+    for share in list(&report["shares"]) {
+        assert!(has(&texts, &share["telescoped"].to_string()), "{share}");
+    }
+}
+
+#[test]
+fn runs_without_pages_are_named() {
+    let mini = "../msimt/triangle_sum.msimt";
+    let launch = "../msimt/triangle_sum.16x4.toml";
+    let refused = run(&["run", mini, "--launch", launch, "--format", "html"]).usage();
+    assert!(refused.contains("mini-SIMT"), "{refused}");
 }
 
 #[test]

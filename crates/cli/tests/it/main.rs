@@ -32,6 +32,7 @@ mod predict;
 mod profiles;
 mod queries;
 mod readme;
+mod rows;
 mod sandwich;
 mod snapshots;
 mod support;

@@ -136,3 +136,24 @@ fn code_objects_have_trees_and_no_predictions() {
     assert!(tree.contains("s_cbranch"), "{tree}");
     assert!(tree.contains("tainted"), "{tree}");
 }
+
+/// The launch is checked against the prediction; names of parameters are those of the launch file.
+#[test]
+fn closed_forms_have_the_values_that_are_predicted() {
+    let text = run(&["predict", "nbody.sm_61.cubin", "--formula"]).done();
+    assert!(text.contains("n2 = max(0, ceil((p3 - 64)/64))"), "{text}");
+    assert!(text.contains("[1 <= p3]*(n2 + 1)"), "{text}");
+    let text = run(&[&NBODY[..], &["--formula"]].concat()).done();
+    assert!(text.contains("(count - 64)/64"), "{text}");
+    let json_text = run(&[&NBODY[..], &["--formula", "--format", "json"]].concat()).done();
+    let report = json(&json_text);
+    assert_eq!(report["schema"], "warpbound.count-formulas/1");
+    let blocks = report["blocks"].as_array().expect("blocks");
+    for block in blocks {
+        let value = &block["value"];
+        assert_eq!(value["lanes"], value["predicted_lanes"], "{block}");
+        assert_eq!(value["issues"], value["predicted_issues"], "{block}");
+    }
+    let refusal = run(&["predict", "nbody_tiles.gfx803.co", "--formula"]).refusal();
+    assert!(refusal.contains("GCN3"), "{refusal}");
+}

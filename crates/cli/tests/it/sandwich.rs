@@ -61,6 +61,33 @@ fn parts_of_the_gap_add_up_and_no_chain_inverts() {
     }
 }
 
+/// Of a launch of several warps the whole is simulated, unless one warp is asked for.
+#[test]
+fn launches_of_several_warps_end_with_their_composition() {
+    let of_launch = ["--caches", "warm", "--runs", "4", "--format", "json"];
+    let report = json(&sandwich(&of_launch).done());
+    assert_eq!(report["scope"], "grid");
+    let chain = report["chain"].as_array().expect("an array");
+    let names: Vec<&str> = chain.iter().filter_map(|e| e["name"].as_str()).collect();
+    assert_eq!(names[6..], ["composition", "worst simulated"]);
+    let values: Vec<i64> = chain.iter().map(|e| number(&e["value"])).collect();
+    assert!(values.is_sorted_by(|a, b| a >= b), "{names:?} {values:?}");
+    let terms = report["composition"].as_array().expect("an array");
+    let sum: i64 = terms.iter().map(|term| number(&term["cycles"])).sum();
+    assert_eq!(sum, values[6]);
+    for resource in report["resources"].as_array().expect("an array") {
+        let (without, cycles) = (number(&resource["without"]), number(&resource["cycles"]));
+        assert_eq!(without + cycles, values[6], "{resource}");
+    }
+    let alone = [&of_launch[..], &["--scope", "warp"]].concat();
+    let report = json(&sandwich(&alone).done());
+    assert_eq!(report["scope"], "warp");
+    let text = sandwich(&of_launch[..4]).done();
+    assert!(text.contains("the launch takes at most"), "{text}");
+    assert!(text.contains("composition without"), "{text}");
+    sandwich(&["--scope", "grid", "--warp", "0.0"]).refusal();
+}
+
 #[test]
 fn text_and_drawing_are_of_the_same_chain() {
     let svg = scratch("matmul_sandwich.svg", "");

@@ -220,7 +220,7 @@ fn sectors(limits: &AccessLimits) -> u32 {
 }
 
 /// Returns the numbers of a traced access; `None` if no lane takes part.
-fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
+pub(super) fn limits_of(instr: &TracedInstr) -> Option<AccessLimits> {
     let shared = instr.shared.map(|shared| SpaceLimits {
         space: MemorySpace::Shared,
         requests: shared.transactions.saturating_sub(shared.conflicts),

@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 use warpbound_ir::OpIndex;
 
-use crate::memory::AccessDirection;
+use super::bounded::limits_of;
+use crate::demands::DramTransfers;
+use crate::memory::{AccessDirection, AccessLimits};
 
 /// Trace of a warp: the instructions in the order of their issue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,6 +34,25 @@ pub struct TracedInstr {
     pub shared: Option<TracedShared>,
     /// Accesses to local and global memory; an access to local memory has one for each word.
     pub accesses: Vec<TracedAccess>,
+}
+
+impl TracedInstr {
+    /// Returns the requests, lines and sectors of its access, and what they found in caches; `None` if no lane takes part.
+    pub fn limits(&self) -> Option<AccessLimits> {
+        limits_of(self)
+    }
+
+    /// Returns what its access has transferred from and to DRAM.
+    pub fn transfers(&self) -> DramTransfers {
+        let requests = self.accesses.iter().flat_map(|access| &access.requests);
+        let beyond = requests.flatten().filter_map(|line| line.beyond.as_ref());
+        let mut transfers = DramTransfers::default();
+        for line in beyond.flat_map(|beyond| &beyond.lines) {
+            transfers.read += line.missing;
+            transfers.evicted_lines += u32::from(line.evicted > 0);
+        }
+        transfers
+    }
 }
 
 /// Request for a line of code or for a constant.

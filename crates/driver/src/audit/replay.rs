@@ -192,6 +192,13 @@ impl TraceRecorder {
         }
     }
 
+    /// Removes and returns the instructions whose outcomes are complete: all but the last one that was issued.
+    pub(crate) fn take_complete(&mut self) -> impl Iterator<Item = TracedInstr> + '_ {
+        let complete = self.trace.instrs.len().saturating_sub(1);
+        self.cycles.drain(..complete);
+        self.trace.instrs.drain(..complete)
+    }
+
     /// Returns the trace and the cycle of each issue.
     pub fn finish(self) -> (RecordedTrace, Vec<u64>) {
         (self.trace, self.cycles)

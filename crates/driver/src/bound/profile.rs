@@ -352,4 +352,9 @@ impl GlobalContents for ReadBuffers<'_> {
             }
         }
     }
+
+    fn is_outdated(&self) -> bool {
+        let is_read = |&index: &usize| self.readable.get(index) == Some(&true);
+        self.writes_anywhere.get() || self.written.borrow().iter().any(is_read)
+    }
 }

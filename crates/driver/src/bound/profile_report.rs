@@ -195,5 +195,6 @@ fn reason_text(reason: NoProfileReason) -> &'static str {
         NoProfileReason::Steps => "too many instructions to execute all warps",
         NoProfileReason::StackHeight => "the warp has too many stack entries",
         NoProfileReason::TimeLimit => "not done within the time limit (--time-limit)",
+        NoProfileReason::Outdated => "buffers that were read are written",
     }
 }

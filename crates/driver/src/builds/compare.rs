@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_report::bound::{BoundAssumption, KernelBound};
 use warpbound_report::build_diff::{
-    ClassCountAt, DiffPlace, FigureChange, LineChange, LoopChange, LoopSide, MixChange,
+    ClassCountAt, DiffPlace, FigureChange, LineChange, LoopChange, LoopSide, MixChange, change,
 };
 use warpbound_report::divergence::{ItemKind, OpReport};
 
@@ -129,6 +129,10 @@ fn figure_changes(
             unit,
             old: before.value,
             new: after.value,
+            change: before
+                .value
+                .zip(after.value)
+                .and_then(|(old, new)| change(old, new)),
             old_note: before.note,
             new_note: after.note,
             place,
@@ -246,10 +250,14 @@ impl<T, I: Iterator<Item = (u64, T)>> RevMax<T> for I {}
 fn mix_changes(old: &KernelFigures, new: &KernelFigures) -> Vec<MixChange> {
     let classes: BTreeSet<&String> = old.mix.keys().chain(new.mix.keys()).collect();
     let count = |figures: &KernelFigures, class| figures.mix.get(class).copied().unwrap_or(0);
-    let changes = classes.into_iter().map(|class| MixChange {
-        class: class.clone(),
-        old: count(old, class),
-        new: count(new, class),
+    let changes = classes.into_iter().map(|class| {
+        let [old, new] = [old, new].map(|figures| count(figures, class));
+        MixChange {
+            class: class.clone(),
+            old,
+            new,
+            change: change(old, new),
+        }
     });
     changes.filter(|change| change.old != change.new).collect()
 }
@@ -276,6 +284,7 @@ fn loop_changes(
                 old: Some(loop_side(old)),
                 new: Some(loop_side(new)),
                 paired_by: Some(reason),
+                change: change(old.instructions, new.instructions),
             });
         }
     }
@@ -284,11 +293,13 @@ fn loop_changes(
         old: side(old, at),
         new: None,
         paired_by: None,
+        change: None,
     }));
     changes.extend(aligned.gained.into_iter().map(|at| LoopChange {
         old: None,
         new: side(new, at),
         paired_by: None,
+        change: None,
     }));
     changes
 }
@@ -310,12 +321,9 @@ fn loop_side(one: &LoopFigures) -> LoopSide {
 fn line_changes(rows: &[(Option<LineFigures>, Option<LineFigures>)]) -> Vec<LineChange> {
     let share = |line: &Option<LineFigures>| line.as_ref().map_or(0, |line| line.instructions);
     let name = |line: &Option<LineFigures>| line.as_ref().map(|line| line.line.clone());
-    let changes = rows.iter().map(|(old, new)| LineChange {
-        old_line: name(old),
-        new_line: name(new),
-        old: share(old),
-        new: share(new),
-    });
+    let changes = rows
+        .iter()
+        .map(|(old, new)| line_change([name(old), name(new)], [share(old), share(new)]));
     sorted(changes)
 }
 
@@ -331,20 +339,25 @@ fn cycle_line_changes(
             .get(line.as_str())
             .map(|&partner| partner.to_owned());
         let after = partner.as_ref().and_then(|partner| new.remove(partner));
-        changes.push(LineChange {
-            old_line: Some(line),
-            new_line: partner,
-            old: cycles,
-            new: after.unwrap_or(0),
-        });
+        changes.push(line_change(
+            [Some(line), partner],
+            [cycles, after.unwrap_or(0)],
+        ));
     }
-    changes.extend(new.into_iter().map(|(line, cycles)| LineChange {
-        old_line: None,
-        new_line: Some(line),
-        old: 0,
-        new: cycles,
-    }));
+    let gained = new.into_iter();
+    changes.extend(gained.map(|(line, cycles)| line_change([None, Some(line)], [0, cycles])));
     sorted(changes.into_iter())
+}
+
+/// Returns the change of a line with its names and numbers in the old and the new build.
+fn line_change([old_line, new_line]: [Option<String>; 2], [old, new]: [u128; 2]) -> LineChange {
+    LineChange {
+        old_line,
+        new_line,
+        old,
+        new,
+        change: change(old, new),
+    }
 }
 
 /// Returns the changes of a number, the greatest first.

@@ -53,6 +53,8 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
         summary: DiffSummary {
             old_kernels: old.kernels.len(),
             new_kernels: new.kernels.len(),
+            removed: pairs.removed.len(),
+            added: pairs.added.len(),
             ..DiffSummary::default()
         },
         kernels: Vec::new(),

@@ -14,7 +14,7 @@ use crate::jobs::map_in_order;
 use crate::{FactsFile, ImageSelection, Library, Session};
 
 /// Resources that the file states about a kernel.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct KernelResources {
     /// Registers of a thread; of GCN3 VGPRs.
     pub registers: u32,

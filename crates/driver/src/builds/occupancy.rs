@@ -8,7 +8,7 @@ use warpbound_machine::{
 };
 
 /// Warps of a kernel that an SM or a compute unit holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct KernelOccupancy {
     /// Resident warps; 0 if no block fits.
     pub warps: u64,

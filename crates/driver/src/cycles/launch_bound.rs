@@ -10,14 +10,18 @@ use warpbound_bound::{
     StatedCounts, WarpBound, WaveSpread,
 };
 use warpbound_cycles::{
-    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, OtherWarps, PathTime, Service,
-    StepCost,
+    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
+    Service, StepCost,
 };
+use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
 use warpbound_report::cycle_bound::CtaEstimate;
 use warpbound_simt::counts::{CountSystem, RowFamily};
+
+use warpbound_analyse::access::AccessClass;
 
 use super::bound::{delays, solve};
 use super::cta_estimate::EstimatedLaunch;
@@ -30,9 +34,12 @@ use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 mod barriers;
 mod segments;
 mod shares;
+mod sums;
 mod wave_launch;
 
 use shares::Shares;
+use sums::ServiceProgram;
+pub(crate) use sums::{PathSums, SumVectors, Window, costs_among};
 
 /// Part of a launch, and the schedulers, that a bound in cycles is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -94,7 +101,6 @@ impl LaunchTime {
         (options, cycles): (&BoundOptions, &CycleOptions),
         extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
-        let LaunchExtent { scope, schedulers } = extent;
         if let Program::Mini(_) = prepared.program {
             return Err(Diagnostic::new(
                 "mini-SIMT programs have blocks in cycles, no launches",
@@ -104,6 +110,23 @@ impl LaunchTime {
             let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
             return Err(why.hint("state one with --launch"));
         };
+        let classes = match memory_units(&prepared.program) {
+            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            None => BTreeMap::new(),
+        };
+        let known = (&classes, file);
+        LaunchTime::with_classes(session, (prepared, flow), known, cycles, extent)
+    }
+
+    /// As [`LaunchTime::new`], for known classes of the accesses.
+    pub(crate) fn with_classes(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        (classes, file): (&BTreeMap<OpIndex, AccessClass>, &LaunchFile),
+        cycles: &CycleOptions,
+        extent: LaunchExtent,
+    ) -> Result<LaunchTime, Diagnostic> {
+        let LaunchExtent { scope, schedulers } = extent;
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
         let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
@@ -121,13 +144,9 @@ impl LaunchTime {
             slots: shape.resident.1.saturating_mul(shape.warps),
             stride: machine.stride,
         };
-        let classes = match memory_units(&prepared.program) {
-            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
-            None => BTreeMap::new(),
-        };
         let known = (&numbers, cycles.caches);
         let launched = (Some(file), Some(residents));
-        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, launched)?;
+        let mut inputs = session.cycle_inputs(prepared, flow, classes, known, launched)?;
         if residents.sms > 1 {
             // Each page of the first level may wait for a walk that another SM has begun.
             for pages in inputs
@@ -201,6 +220,20 @@ impl LaunchTime {
         launch.estimate(prepared, flow, stated)
     }
 
+    /// Changes the inputs: to what a run has shown, or to plant a fault.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut CycleInputs)) {
+        change(&mut self.inputs);
+    }
+
+    pub(crate) fn inputs(&self) -> &CycleInputs {
+        &self.inputs
+    }
+
+    /// Numbers of the machine.
+    pub(crate) fn numbers(&self) -> &MachineNumbers {
+        &self.numbers
+    }
+
     /// Computes the bound for stated facts.
     ///
     /// # Errors
@@ -211,126 +244,134 @@ impl LaunchTime {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<LaunchCycles, Diagnostic> {
-        let with = |others: OtherWarps| CycleInputs {
-            others,
-            ..self.inputs.clone()
+        let with = |inputs: &CycleInputs| {
+            let (found, windows_bind, _) = self.bound_with(inputs, stated, effort)?;
+            Ok((found, windows_bind))
         };
-        if self.shape.blocks.saturating_mul(self.shape.warps) == 1 {
-            let alone = with(OtherWarps::Absent);
+        if self.is_lone_warp() {
+            let alone = self.inputs_among(OtherWarps::Absent);
             let counted = alone.with_counted_sectors();
-            let counted = counted.map(|counted| self.bound_with(&counted, stated, effort));
-            let (alone, _) = self.bound_with(&alone, stated, effort)?;
+            let counted = counted.map(|counted| with(&counted));
+            let (alone, _) = with(&alone)?;
             return Ok(match counted.transpose()? {
                 Some((counted, _)) => lesser(counted, alone),
                 None => alone,
             });
         }
-        let of_sm = with(OtherWarps::FirstOfSm);
-        let (of_sm, windows_bind) = self.bound_with(&of_sm, stated, effort)?;
+        let found = self.of_either(|inputs, _| with(inputs))?;
+        found
+            .into_iter()
+            .reduce(lesser)
+            .ok_or_else(|| Diagnostic::new("no bound was computed"))
+    }
+
+    /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
+    /// with: those for first requests of the SM and of the path.
+    pub(crate) fn bound_with_vectors(
+        &self,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<(LaunchCycles, [Option<SumVectors>; 2]), Diagnostic> {
+        let mut vectors = [None, None];
+        let found = self.of_either(|inputs, number| {
+            let (found, windows_bind, own) = self.bound_with(inputs, stated, effort)?;
+            if let Some(known) = vectors.get_mut(number) {
+                *known = Some(own);
+            }
+            Ok((found, windows_bind))
+        })?;
+        let found = found.into_iter().reduce(lesser);
+        let found = found.ok_or_else(|| Diagnostic::new("no bound was computed"))?;
+        Ok((found, vectors))
+    }
+
+    /// Computes something with the first requests of lines and translations counted in both ways, first those of an SM, then
+    /// those of a path: the second only if no windows of requests delay warps.
+    ///
+    /// # Errors
+    ///
+    /// Those of the computation.
+    pub(crate) fn of_either<T>(
+        &self,
+        mut compute: impl FnMut(&CycleInputs, usize) -> Result<(T, bool), Diagnostic>,
+    ) -> Result<Vec<T>, Diagnostic> {
+        let (of_sm, windows_bind) = compute(&self.inputs_among(OtherWarps::FirstOfSm), 0)?;
         if windows_bind {
             // Sectors of other warps hold places in a window while their own pages are translated.
-            return Ok(of_sm);
+            return Ok(vec![of_sm]);
         }
-        let of_path = with(OtherWarps::FirstOfPath);
-        let (of_path, _) = self.bound_with(&of_path, stated, effort)?;
-        Ok(lesser(of_path, of_sm))
+        let (of_path, _) = compute(&self.inputs_among(OtherWarps::FirstOfPath), 1)?;
+        Ok(vec![of_sm, of_path])
+    }
+
+    fn inputs_among(&self, others: OtherWarps) -> CycleInputs {
+        CycleInputs {
+            others,
+            ..self.inputs.clone()
+        }
+    }
+
+    /// Whether the launch has one warp.
+    fn is_lone_warp(&self) -> bool {
+        self.shape.blocks.saturating_mul(self.shape.warps) == 1
     }
 
     /// Computes the bound with the first requests of lines and translations counted in one way; with whether windows of
-    /// requests delay warps.
+    /// requests delay warps, and the vectors of nodes.
     fn bound_with(
         &self,
         inputs: &CycleInputs,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<(LaunchCycles, bool), Diagnostic> {
+    ) -> Result<(LaunchCycles, bool, SumVectors), Diagnostic> {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
-        let contention = time.contention(&self.numbers);
-        let contention =
-            contention.ok_or_else(|| Diagnostic::new("the code has no services of a warp"))?;
+        let contention = contention_of(&time, &self.numbers)?;
         let program = ServiceProgram {
             launch: self,
             stated,
             effort,
         };
-        let is_alone = inputs.others == OtherWarps::Absent;
-        // Of warps one after the other, each would wait for first requests that another one has made.
-        let is_single = self.chain != BlockChain::AllWarps;
-        let path = program.path(&mut time, is_single)?;
-        let followed = match self.needs_followed() {
-            true => program.solve(&program.costs(&time, is_single).followed())?,
-            false => path.clone(),
-        };
-        let service = |service: Service| {
-            let of_node = |node| match is_alone {
-                true => 0,
-                false => whole_cycles(of_node(&contention, node)[service as usize]),
-            };
-            program.greatest(of_node, 0)
-        };
-        let (sm, windows_bind) = match is_alone {
-            true => (service(Service::Sm)?, false),
-            false => program.sm(&contention)?,
-        };
-        let first = match (inputs.others, is_single) {
-            (OtherWarps::Absent, _) => 0,
-            (OtherWarps::FirstOfPath, true) => contention.in_flight,
-            _ => contention.first.saturating_add(contention.in_flight),
-        };
-        let core = service(Service::Core)?;
-        let gpu = service(Service::Gpu)?;
-        let segment = program.segment(&contention, &core)?;
-        let times = LaunchTimes {
-            path: &path,
-            followed: &followed,
-            chain: self.chain,
-            schedulers: self.schedulers,
-            queued: Cycles(whole_cycles(contention.queued)),
-            barriers: program.barriers(&contention)?,
-            segment,
-            core: &core,
-            sm: &sm,
-            gpu: &gpu,
-            first: Cycles(first),
-            lines: Cycles(if is_alone { 0 } else { contention.lines }),
-            ended: Cycles(if is_alone { 0 } else { contention.ended }),
-            apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
-        };
-        let delays = Delays {
-            once: 0,
-            ..delays(inputs, &self.numbers)?
-        };
+        let sums = self.times(&program, (inputs, &contention), &mut time)?;
+        let (times, windows_bind) = (sums.times, sums.windows_bind);
+        let delays = self.delays(inputs)?;
         let bound = match self.spread {
             None => LaunchBound::compose(&self.shape, &times, delays),
             Some(spread) => {
-                let end = match is_alone {
+                let end = match inputs.others {
                     // The path of a wave alone has it.
-                    true => 0,
-                    false => self.numbers.slow(Parameter::LaunchEnd),
+                    OtherWarps::Absent => 0,
+                    _ => self.numbers.slow(Parameter::LaunchEnd),
                 };
                 let times = wave_launch::times_of(&times, windows_bind, end);
                 LaunchBound::of_waves(&self.shape, spread, &times, delays)
             }
         };
-        let bound = bound
-            .ok_or_else(|| Diagnostic::new("the bound of the launch has more than 64 bits"))?;
+        let bound = bound.ok_or_else(too_many_bits)?;
         let mut shares = Shares::new(inputs, &contention);
-        shares.add_path(&mut time, &path, bound.term(LaunchTerm::Path));
-        shares.add_service(Service::Core, &core, bound.term(LaunchTerm::Core));
-        shares.add_service(Service::Sm, &sm, bound.term(LaunchTerm::Sm));
-        shares.add_service(Service::Gpu, &gpu, bound.term(LaunchTerm::Gpu));
+        shares.add_path(&mut time, &times.path, bound.term(LaunchTerm::Path));
+        shares.add_service(Service::Core, &times.core, bound.term(LaunchTerm::Core));
+        shares.add_service(Service::Sm, &times.sm, bound.term(LaunchTerm::Sm));
+        shares.add_service(Service::Gpu, &times.gpu, bound.term(LaunchTerm::Gpu));
         let found = LaunchCycles {
             bound,
             instructions: shares.instructions,
             services: LaunchServices {
-                core: core.upper_bound(),
-                sm: sm.upper_bound(),
-                gpu: gpu.upper_bound(),
+                core: times.core.upper_bound(),
+                sm: times.sm.upper_bound(),
+                gpu: times.gpu.upper_bound(),
                 lines: times.lines,
             },
         };
-        Ok((found, windows_bind))
+        Ok((found, windows_bind, sums.vectors))
+    }
+
+    /// Times that come on top of those of warps.
+    pub(crate) fn delays(&self, inputs: &CycleInputs) -> Result<Delays, Diagnostic> {
+        Ok(Delays {
+            once: 0,
+            ..delays(inputs, &self.numbers)?
+        })
     }
 
     /// Whether warps of the launch may follow each other, on their SM or for the bound.
@@ -356,154 +397,18 @@ fn lesser(first: LaunchCycles, second: LaunchCycles) -> LaunchCycles {
     }
 }
 
-/// Integer programs over the counts of a warp, or of a chain of warps.
-struct ServiceProgram<'a> {
-    launch: &'a LaunchTime,
-    stated: StatedCounts<'a>,
-    effort: Effort,
+/// Times for which the warps of a kernel take what others need.
+pub(crate) fn contention_of(
+    time: &KernelTime<'_>,
+    numbers: &MachineNumbers,
+) -> Result<Contention, Diagnostic> {
+    let contention = time.contention(numbers);
+    contention.ok_or_else(|| Diagnostic::new("the code has no services of a warp"))
 }
 
-/// Most solutions of the integer program of the path, each with vectors that suit the path of the one before.
-const MOST_ROUNDS: usize = 3;
-
-impl ServiceProgram<'_> {
-    /// Solves for the costs of steps.
-    fn solve(&self, costs: &PathTime) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let LaunchTime { counts, inputs, .. } = self.launch;
-        solve(counts, inputs, costs, self.stated, self.effort)
-    }
-
-    /// Greatest time of a warp among others, without its waits for them; with its first requests, if these are counted for
-    /// each warp.
-    fn path(
-        &self,
-        time: &mut KernelTime<'_>,
-        counts_first: bool,
-    ) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let mut best = self.solve(&self.costs(time, counts_first))?;
-        for _ in 1..MOST_ROUNDS {
-            let Some(path) = best.worst_path() else { break };
-            let variables = self.launch.inputs.variables.iter();
-            let counts: Vec<u128> = variables.map(|&var| path.count(var)).collect();
-            if !time.improve(&counts) {
-                break;
-            }
-            let found = self.solve(&self.costs(time, counts_first))?;
-            if found.upper_bound().limit() >= best.upper_bound().limit() {
-                break;
-            }
-            best = found;
-        }
-        Ok(best)
-    }
-
-    /// Costs of a warp among others; with its first requests, if these are counted for each warp.
-    fn costs(&self, time: &KernelTime<'_>, counts_first: bool) -> PathTime {
-        let mut costs = time.costs();
-        if !counts_first {
-            costs.once.clear();
-        }
-        costs
-    }
-
-    /// Most barriers that a warp passes, if it matters.
-    fn barriers(&self, contention: &Contention) -> Result<u64, Diagnostic> {
-        if self.launch.chain != BlockChain::Aligned {
-            return Ok(0);
-        }
-        let count = |node: usize| contention.barriers.get(node).copied().unwrap_or(0);
-        Ok(self.greatest(count, 0)?.upper_bound().limit().0)
-    }
-
-    /// Greatest service of a sub-partition that a warp takes between two barriers; all of it if there are none, or where a
-    /// block has no other one beside it.
-    fn segment(
-        &self,
-        contention: &Contention,
-        core: &WarpBound<Cycles>,
-    ) -> Result<Cycles, Diagnostic> {
-        let of_warp = core.upper_bound().limit();
-        let LaunchShape {
-            blocks,
-            sms,
-            resident,
-            ..
-        } = self.launch.shape;
-        let has_others = blocks > sms && resident.1 > 1;
-        if self.launch.chain != BlockChain::Aligned || !has_others {
-            return Ok(of_warp);
-        }
-        let in_run = |nodes: &[usize]| {
-            let core = |node| whole_cycles(of_node(contention, node)[Service::Core as usize]);
-            let of_node = |node| if nodes.contains(&node) { core(node) } else { 0 };
-            Ok(self.greatest(of_node, 0)?.upper_bound().limit().0)
-        };
-        let found = segments::greatest_segment(&self.launch.inputs, contention, in_run)?;
-        Ok(found.map_or(of_warp, |found| found.min(of_warp)))
-    }
-
-    /// Greatest sum of a number of each node over the executions of a warp, and of a number for its start.
-    fn greatest(
-        &self,
-        of_node: impl Fn(usize) -> u64,
-        of_warp: u64,
-    ) -> Result<WarpBound<Cycles>, Diagnostic> {
-        let cost = |cycles: u64| StepCost {
-            cycles,
-            terms: Default::default(),
-        };
-        let steps = self.launch.inputs.steps.iter();
-        self.solve(&PathTime {
-            exits: Vec::new(),
-            steps: steps.map(|step| Some(cost(of_node(step.from)))).collect(),
-            start: cost(of_warp),
-            once: Vec::new(),
-        })
-    }
-
-    /// Greatest service of a warp by what the warps of an SM share, and whether windows of requests are a part of it. A window
-    /// that holds all of the SM's launch delays none.
-    fn sm(&self, contention: &Contention) -> Result<(WarpBound<Cycles>, bool), Diagnostic> {
-        let shape = &self.launch.shape;
-        let at_once = shape.blocks <= shape.sms.saturating_mul(shape.resident.0);
-        let resident = match at_once {
-            true => shape.blocks.div_ceil(shape.sms.max(1)),
-            false => shape.resident.1,
-        };
-        let warps = u128::from(resident) * u128::from(shape.warps);
-        let binds = |sectors: Service, window: u64| -> Result<bool, Diagnostic> {
-            let window = u128::from(window);
-            let outstanding = contention
-                .outstanding
-                .filter(|_| sectors == Service::LoadSectors);
-            if outstanding.is_some_and(|sectors| warps * u128::from(sectors) <= window) {
-                return Ok(false);
-            }
-            let of_warp = self.greatest(|node| of_node(contention, node)[sectors as usize], 0)?;
-            let of_warp = u128::from(of_warp.upper_bound().limit().0);
-            Ok(!at_once || of_warp * warps > window)
-        };
-        let [loads, stores] = contention.windows;
-        let binding = [
-            (Service::Loads, Service::LoadSectors, loads),
-            (Service::Stores, Service::StoreSectors, stores),
-        ];
-        let mut windows = Vec::new();
-        for (held, sectors, window) in binding {
-            if binds(sectors, window)? {
-                windows.push((held, window + 1));
-            }
-        }
-        let of_node = |node| {
-            let services = of_node(contention, node);
-            let waits = windows
-                .iter()
-                .map(|&(held, places)| services[held as usize].div_ceil(places));
-            whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
-        };
-        let found = self.greatest(of_node, whole_cycles(contention.warp_end))?;
-        Ok((found, !windows.is_empty()))
-    }
+/// Refusal of a sum.
+pub(crate) fn too_many_bits() -> Diagnostic {
+    Diagnostic::new("the bound of the launch has more than 64 bits")
 }
 
 /// Services of a node.

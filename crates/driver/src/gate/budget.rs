@@ -189,7 +189,7 @@ impl Budget {
     ///
     /// The text is no TOML, or a key or value is none of a budget; the diagnostic names the line.
     pub fn parse(file: &str, text: &str) -> Result<Budget, Diagnostic> {
-        let parser = BudgetParser { file, text };
+        let parser = BudgetParser::new(file, text);
         let document = Document::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             parser.fail(at, error.message().replace(char::is_control, " "))
@@ -229,14 +229,23 @@ fn span(span: Option<Range<usize>>) -> usize {
 /// Parser of the tables of a budget.
 struct BudgetParser<'a> {
     file: &'a str,
-    text: &'a str,
+    /// Positions of the ends of lines, ascending: each value of each row has a line.
+    line_ends: Vec<usize>,
 }
 
 impl BudgetParser<'_> {
+    fn new<'a>(file: &'a str, text: &str) -> BudgetParser<'a> {
+        let ends = text.bytes().enumerate();
+        let ends = ends.filter_map(|(at, byte)| (byte == b'\n').then_some(at));
+        BudgetParser {
+            file,
+            line_ends: ends.collect(),
+        }
+    }
+
     /// Returns the line of a byte, from 1.
     fn line(&self, at: usize) -> usize {
-        let before = self.text.as_bytes().get(..at).unwrap_or_default();
-        before.iter().filter(|&&byte| byte == b'\n').count() + 1
+        self.line_ends.partition_point(|&end| end < at) + 1
     }
 
     fn fail(&self, at: usize, message: String) -> Diagnostic {

@@ -10,10 +10,11 @@ use warpbound_report::gate::{
 };
 
 use super::budget::{Budget, BudgetFigure, BudgetLimit, BudgetRow, fits};
+use super::measure::{EqualKernels, MeasuredKernel, measure};
 use super::update::{RowValues, update};
 use crate::BoundOptions;
-use crate::builds::{Build, BuildKernel, FigureExtent, FigurePlace, KernelFigures};
-use crate::builds::{local_accesses, name_without_hashes};
+use crate::builds::name_without_hashes;
+use crate::builds::{Build, BuildKernel, FigureExtent, FigurePlace, FigurePlaces};
 use crate::jobs::map_in_order;
 
 /// Options of a check.
@@ -40,13 +41,10 @@ pub struct GatedBuild {
 pub fn gate(build: &Build, budget: &Budget, options: &GateOptions) -> GatedBuild {
     let index = RowIndex::of(budget);
     let rows = |kernel: &BuildKernel| index.decided(kernel);
+    let equal = EqualKernels::default();
     let work = |kernel: &BuildKernel| {
         let decided = rows(kernel);
-        let measured = measure(build, kernel, &decided, options);
-        let found = measured.map(|measured| {
-            let checks = checks(build, kernel, &decided, &measured, options);
-            (measured, checks)
-        });
+        let found = checked(build, kernel, &decided, options, &equal);
         (build.named(kernel), kernel.isa, decided, found)
     };
     let mut report = empty_report(build, budget);
@@ -217,138 +215,33 @@ impl<'a> RowIndex<'a> {
     }
 }
 
-/// Figures of a kernel that a budget can limit.
-pub(super) struct MeasuredKernel {
-    /// Figures, or the reasons why there are none.
-    pub(super) values: BTreeMap<BudgetFigure, Result<u128, String>>,
-    /// Assumptions of the bounds, or the reason why they are not known; `None` if they were not asked for.
-    pub(super) assumptions: Option<Result<Vec<BoundAssumption>, String>>,
-    /// Lines of the facts file that are missing.
-    missing_facts: Vec<String>,
-    figures: Option<KernelFigures>,
-}
-
-/// Measures the figures that limits ask for; for an update, all of them for a kernel without a row.
-fn measure(
+/// Measures a kernel and compares its figures with its limits.
+fn checked(
     build: &Build,
     kernel: &BuildKernel,
     decided: &DecidedLimits,
     options: &GateOptions,
-) -> Result<MeasuredKernel, Diagnostic> {
-    if let Some(why) = &kernel.refused {
-        return Err(why.clone());
-    }
-    let is_new = options.update && decided.matched.is_empty();
-    let is_wanted = |figure: BudgetFigure| decided.limits.contains_key(&figure) || is_new;
-    let cycles = match decided.limits.contains_key(&BudgetFigure::Cycles) {
-        true => options.bound.cycles.clone(),
-        false => None,
-    };
-    let is_bounded = is_wanted(BudgetFigure::Bound)
-        || decided.limits.contains_key(&BudgetFigure::Cycles)
-        || decided.assumptions.is_some();
-    let bound_options = BoundOptions {
-        cycles,
-        ..options.bound.clone()
-    };
-    let figures = match is_bounded {
-        true => Some(build.figures(kernel, &bound_options, FigureExtent::Bounds)?),
-        false => None,
-    };
-    let mut values = BTreeMap::new();
-    for &(figure, _) in BudgetFigure::ALL
-        .iter()
-        .filter(|(figure, _)| is_wanted(*figure))
-    {
-        if figure == BudgetFigure::Cycles && bound_options.cycles.is_none() {
-            continue;
+    equal: &EqualKernels,
+) -> Result<(MeasuredKernel, Vec<GateCheck>), Diagnostic> {
+    let mut measured = measure(build, kernel, decided, options, Some(equal))?;
+    let mut found = checks(decided, &measured);
+    if found.iter().any(has_failed) && !options.update {
+        if measured.is_of_equal {
+            measured = measure(build, kernel, decided, options, None)?;
+            found = checks(decided, &measured);
         }
-        let value = match (figure, &figures) {
-            (BudgetFigure::Spills, None) => {
-                let session = build.session(kernel)?;
-                Ok(local_accesses(&session, session.kernel_at(kernel.position)?)?.into())
-            }
-            (figure, figures) => value_of(figure, kernel, figures.as_ref()),
-        };
-        values.insert(figure, value);
+        explain(build, kernel, &measured, options, &mut found);
     }
-    let wants_assumptions = decided.assumptions.is_some() || is_new;
-    let assumptions = figures.as_ref().filter(|_| wants_assumptions);
-    let missing_facts = figures
-        .as_ref()
-        .map(|figures| figures.bound.missing_facts.clone());
-    Ok(MeasuredKernel {
-        assumptions: assumptions.map(assumptions_of),
-        values,
-        missing_facts: missing_facts.unwrap_or_default(),
-        figures,
-    })
+    Ok((measured, found))
 }
 
-/// Returns the assumptions of the bounds.
-fn assumptions_of(figures: &KernelFigures) -> Result<Vec<BoundAssumption>, String> {
-    let bound = &figures.bound;
-    if let Some(reason) = bound.verdict.reason() {
-        return Err(reason.to_owned());
-    }
-    let of_cycles = bound.cycles.iter().flat_map(|cycles| &cycles.assumptions);
-    Ok(bound.assumptions.iter().chain(of_cycles).cloned().collect())
-}
-
-/// Returns a figure, or the reason why there is none.
-fn value_of(
-    figure: BudgetFigure,
-    kernel: &BuildKernel,
-    figures: Option<&KernelFigures>,
-) -> Result<u128, String> {
-    let resources = &kernel.resources;
-    let known = |value: Option<u128>, reason: &str| value.ok_or_else(|| reason.to_owned());
-    let bound = figures.map(|figures| &figures.bound);
-    match figure {
-        BudgetFigure::Bound => {
-            let verdict = bound.map(|bound| &bound.verdict);
-            let reason = verdict.and_then(|verdict| verdict.reason());
-            known(
-                verdict.and_then(|verdict| verdict.bound()),
-                reason.unwrap_or("not known"),
-            )
-        }
-        BudgetFigure::Cycles => {
-            let cycles = bound.and_then(|bound| bound.cycles.as_ref());
-            let reason = cycles.and_then(|cycles| cycles.reason.as_deref());
-            let cycles = cycles.and_then(|cycles| cycles.bound);
-            known(cycles.map(u128::from), reason.unwrap_or("not known"))
-        }
-        BudgetFigure::Registers => Ok(resources.registers.into()),
-        BudgetFigure::ScalarRegisters => {
-            let registers = resources.scalar_registers.map(u128::from);
-            known(registers, "the kernel has no scalar registers of its own")
-        }
-        BudgetFigure::Spills => known(
-            figures.map(|figures| figures.local_accesses.into()),
-            "not known",
-        ),
-        BudgetFigure::Shared => known(resources.shared.map(u128::from), "the linker decides it"),
-        BudgetFigure::Local => known(resources.local.map(u128::from), "not known"),
-        BudgetFigure::Occupancy => {
-            let warps = resources
-                .occupancy
-                .as_ref()
-                .map(|occupancy| occupancy.warps.into());
-            known(warps, "shared memory or the machine is not known")
-        }
-        BudgetFigure::CodeBytes => Ok(resources.code_bytes.into()),
-    }
+/// Whether a figure is over its limit or not proved.
+fn has_failed(check: &GateCheck) -> bool {
+    check.outcome != GateOutcome::Passed
 }
 
 /// Compares the figures of a kernel with its limits.
-fn checks(
-    build: &Build,
-    kernel: &BuildKernel,
-    decided: &DecidedLimits,
-    measured: &MeasuredKernel,
-    options: &GateOptions,
-) -> Vec<GateCheck> {
+fn checks(decided: &DecidedLimits, measured: &MeasuredKernel) -> Vec<GateCheck> {
     let mut checks = Vec::new();
     for (&figure, (_, limit)) in &decided.limits {
         let allowed = decided.allowed.get(&figure).copied().unwrap_or(0);
@@ -378,27 +271,34 @@ fn checks(
         });
     }
     checks.extend(assumption_check(decided, measured));
-    let has_failed = |check: &GateCheck| check.outcome != GateOutcome::Passed;
-    if checks.iter().any(has_failed) && !options.update {
-        let own;
-        let figures = match &measured.figures {
-            Some(figures) => Some(figures),
-            None => {
-                let bound = BoundOptions {
-                    cycles: None,
-                    ..options.bound.clone()
-                };
-                // Without the places, the numbers stand all the same.
-                own = build.figures(kernel, &bound, FigureExtent::Bounds).ok();
-                own.as_ref()
-            }
-        };
-        for check in checks.iter_mut().filter(|check| has_failed(check)) {
-            check.place = figures.and_then(|figures| place_of(check.figure, figures));
-            check.action = Some(action(check, measured));
-        }
-    }
     checks
+}
+
+/// Adds to the figures that failed the places that explain them and what can be done.
+fn explain(
+    build: &Build,
+    kernel: &BuildKernel,
+    measured: &MeasuredKernel,
+    options: &GateOptions,
+    checks: &mut [GateCheck],
+) {
+    let own;
+    let places = match &measured.analysed {
+        Some(figures) => Some(&figures.places),
+        None => {
+            let bound = BoundOptions {
+                cycles: None,
+                ..options.bound.clone()
+            };
+            // Without the places, the numbers stand all the same.
+            own = build.figures(kernel, &bound, FigureExtent::Bounds).ok();
+            own.as_ref().map(|figures| &figures.places)
+        }
+    };
+    for check in checks.iter_mut().filter(|check| has_failed(check)) {
+        check.place = places.and_then(|places| place_of(check.figure, places));
+        check.action = Some(action(check, measured));
+    }
 }
 
 /// Compares the assumptions of the bounds with those that are allowed.
@@ -438,8 +338,7 @@ fn assumption_check(decided: &DecidedLimits, measured: &MeasuredKernel) -> Optio
 }
 
 /// Returns the place that explains a figure.
-fn place_of(figure: &str, figures: &KernelFigures) -> Option<GatePlace> {
-    let places = &figures.places;
+fn place_of(figure: &str, places: &FigurePlaces) -> Option<GatePlace> {
     let found = match figure {
         "bound" => &places.bound,
         "cycles" => &places.cycles,
@@ -464,7 +363,9 @@ fn gate_place(place: &FigurePlace) -> GatePlace {
 
 /// Returns what can be done about a figure that did not pass.
 fn action(check: &GateCheck, measured: &MeasuredKernel) -> String {
-    match (check.outcome, measured.missing_facts.first()) {
+    let analysed = measured.analysed.as_ref();
+    let missing = analysed.and_then(|figures| figures.missing_facts.first());
+    match (check.outcome, missing) {
         (GateOutcome::Unproved, Some(fact)) => {
             format!(
                 "state the missing fact in the facts file of [conditions], or loop_default: {fact}"

@@ -8,7 +8,8 @@ use warpbound_load::Isa;
 use warpbound_report::build_diff::NamedKernel;
 
 use super::budget::{Budget, BudgetFigure};
-use super::check::{DecidedLimits, MeasuredKernel};
+use super::check::DecidedLimits;
+use super::measure::MeasuredKernel;
 
 /// Numbers that rows get, worst of all their kernels.
 #[derive(Default)]

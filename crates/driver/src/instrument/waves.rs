@@ -11,6 +11,7 @@ use warpbound_rewrite::gcn::{CodeObjectRewriter, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
 
 use super::counters_launch;
+use crate::probes::check_code;
 use crate::{Prepared, ProbeCounters, Session};
 
 /// Bytes of the variable before the counters: the digest of the plan, which the host writes.
@@ -50,11 +51,7 @@ impl Session {
         plan: &ProbePlan,
     ) -> Result<InstrumentedWaves, Diagnostic> {
         let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let digest = kernel.code_digest();
-        if plan.code != digest {
-            let message = format!("the plan is for code {}, this is {digest}", plan.code);
-            return Err(fail(Diagnostic::new(message)));
-        }
+        check_code(plan, kernel).map_err(fail)?;
         if !plan.sums.is_empty() {
             let message = "counters of waves have no sums of several probes";
             let why =

@@ -14,6 +14,7 @@ use warpbound_simulate::timed::StallCycles;
 use super::cycle_statistics::{CycleStatistics, Traffic};
 use super::names::{InstrNames, stalls};
 use crate::Prepared;
+use crate::listing::control_text;
 
 /// Kinds of accesses in the order of [`CycleStatistics`].
 const KINDS: [&str; 3] = ["load", "store", "atomic"];
@@ -45,12 +46,14 @@ pub(crate) fn ratio(part: u64, all: u64) -> f64 {
 #[derive(Clone, Copy, Default)]
 struct IssueTime {
     issues: u64,
+    lanes: u64,
     waited: StallCycles,
 }
 
 impl IssueTime {
     fn add(&mut self, other: &IssueTime) {
         self.issues += other.issues;
+        self.lanes += other.lanes;
         for (sum, cycles) in self.waited.iter_mut().zip(other.waited) {
             *sum += cycles;
         }
@@ -76,6 +79,7 @@ impl CycleStatistics {
         for at in 0..prepared.code.ops.len() {
             let time = IssueTime {
                 issues: counts.issues.get(at).copied().unwrap_or(0),
+                lanes: counts.active.get(at).copied().unwrap_or(0),
                 waited: self.stall_cycles.get(at).copied().unwrap_or_default(),
             };
             if time.issues == 0 {
@@ -87,8 +91,10 @@ impl CycleStatistics {
             instructions.push(InstructionTime {
                 address: name.address.clone(),
                 text: name.text.clone(),
+                control: control_text(&prepared.program, at),
                 source: name.source.clone(),
                 warp_instructions: time.issues,
+                thread_instructions: time.lanes,
                 warp_cycles: time.cycles(),
                 stalls: stalls(&time.waited),
             });
@@ -101,6 +107,7 @@ impl CycleStatistics {
         let line = |(source, time): (Option<&str>, IssueTime)| LineTime {
             source: source.map(str::to_owned),
             warp_instructions: time.issues,
+            thread_instructions: time.lanes,
             warp_cycles: time.cycles(),
             stalls: stalls(&time.waited),
         };

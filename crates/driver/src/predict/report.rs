@@ -234,5 +234,6 @@ fn reason_text(reason: NoProfileReason) -> &'static str {
         NoProfileReason::Steps => "too many operations",
         NoProfileReason::StackHeight => "too many stack entries",
         NoProfileReason::TimeLimit => "the time limit has passed",
+        NoProfileReason::Outdated => "buffers that were read are written",
     }
 }

@@ -124,6 +124,23 @@ impl ProbeCounters {
         Ok(counters)
     }
 
+    /// Whether the values are the paper's two sums over the probes of a plan.
+    pub(super) fn are_paper_sums(&self, plan: &ProbePlan) -> bool {
+        self.plan == Some(plan.digest_of_paper_sums())
+    }
+
+    /// Checks that sums over parts of the launch are numbers.
+    ///
+    /// # Errors
+    ///
+    /// One exceeds 64 bits.
+    pub(super) fn check_sums(&self) -> Result<(), Diagnostic> {
+        match self.exceeds[0] {
+            true => Err(Diagnostic::new("a sum of counters exceeds 64 bits")),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that the values are those of a plan's counters.
     ///
     /// # Errors
@@ -137,11 +154,6 @@ impl ProbeCounters {
                 plan.code
             );
             return Err(Diagnostic::new(message));
-        }
-        if self.plan == Some(plan.digest_of_paper_sums()) {
-            let message = "these are the paper's two sums, which no plan decodes";
-            let hint = "the activity factor is the first sum divided by the second";
-            return Err(Diagnostic::new(message).hint(hint));
         }
         if let Some(of) = self.plan.filter(|of| *of != digest) {
             let message = format!("the counters are of plan {of:016x}, this is {digest:016x}");

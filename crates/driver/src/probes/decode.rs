@@ -11,7 +11,7 @@ use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbeQuantity, WantedCount};
 use warpbound_report::{DecodedReport, DecodedValue, ProbePlan};
 
-use super::{PlannedKernel, ProbeCounters, launch_digest, launched};
+use super::{PlannedKernel, ProbeCounters, check_code, launch_digest, launched};
 use crate::block_counts::{BlockCount, BlockCounts};
 use crate::metrics::{MetricsBasis, metrics_with};
 use crate::{BoundOptions, Session};
@@ -43,12 +43,7 @@ impl Session {
         launch: Option<&LaunchFile>,
     ) -> Result<DecodedCounts, Diagnostic> {
         let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let digest = kernel.code_digest();
-        if plan.code != digest {
-            let message = format!("the plan is for code {}, this is {digest}", plan.code);
-            let hint = "make the plan of this build, or give the build that was measured";
-            return Err(fail(Diagnostic::new(message).hint(hint)));
-        }
+        check_code(plan, kernel).map_err(fail)?;
         counters.check(plan).map_err(fail)?;
         let prepared = self.prepare(kernel)?;
         let context = LaunchContext {
@@ -76,6 +71,9 @@ impl Session {
         counters: &ProbeCounters,
         launch: Option<&LaunchFile>,
     ) -> Result<DecodedReport, Diagnostic> {
+        if counters.are_paper_sums(plan) {
+            return self.decoded_paper_sums(kernel, plan, counters);
+        }
         let decoded = self.decode_counters(kernel, plan, counters, launch)?;
         let prepared = self.prepare(kernel)?;
         let basis = MetricsBasis {
@@ -104,7 +102,70 @@ impl Session {
             counters: plan.counters(),
             values: values.collect(),
             metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
+            activity_factor: decoded.activity_factor(plan.warp_width),
+            memory_intensity: decoded.memory_intensity(),
+            only_blocks: None,
         })
+    }
+
+    /// Reports the paper's two sums: instructions of the blocks with probes times active lanes, and times lanes of a warp.
+    fn decoded_paper_sums(
+        &self,
+        kernel: &Kernel,
+        plan: &ProbePlan,
+        counters: &ProbeCounters,
+    ) -> Result<DecodedReport, Diagnostic> {
+        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
+        check_code(plan, kernel).map_err(fail)?;
+        counters.check_sums().map_err(fail)?;
+        let &[active, all] = counters.values.as_slice() else {
+            let message = format!("there are {} sums, not two", counters.values.len());
+            return Err(fail(Diagnostic::new(message)));
+        };
+        let value = |count: &str, value| DecodedValue {
+            count: count.to_owned(),
+            block: None,
+            source: None,
+            value,
+        };
+        let blocks = plan.probed_blocks();
+        Ok(DecodedReport {
+            schema: DecodedReport::SCHEMA,
+            kernel: kernel.demangled(),
+            code: plan.code.clone(),
+            counters: counters.values.len(),
+            values: vec![
+                value("instructions times active lanes", active),
+                value("instructions times lanes of a warp", all),
+            ],
+            metrics: None,
+            activity_factor: (all > 0).then(|| active as f64 / all as f64),
+            memory_intensity: None,
+            only_blocks: (blocks < plan.blocks).then_some([blocks, plan.blocks]),
+        })
+    }
+}
+
+impl DecodedCounts {
+    /// Active lanes over all lanes of the issued instructions, if the plan has their sums in place of counts of blocks.
+    fn activity_factor(&self, warp_width: u32) -> Option<f64> {
+        let lanes = *self
+            .values
+            .get(&WantedCount::Instructions(ProbeQuantity::Lanes))?;
+        let issues = *self
+            .values
+            .get(&WantedCount::Instructions(ProbeQuantity::Issues))?;
+        (issues > 0).then(|| lanes as f64 / (f64::from(warp_width) * issues as f64))
+    }
+
+    /// Issued instructions that access global memory over all, if the plan has their sums.
+    fn memory_intensity(&self) -> Option<f64> {
+        let accesses = WantedCount::GlobalAccesses(ProbeQuantity::Issues);
+        let accesses = *self.values.get(&accesses)?;
+        let issues = *self
+            .values
+            .get(&WantedCount::Instructions(ProbeQuantity::Issues))?;
+        (issues > 0).then(|| accesses as f64 / issues as f64)
     }
 }
 

@@ -8,7 +8,8 @@ use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::{
-    GlobalMemory, LaunchFile, PathOrder, check_limits, compare_buffers, output_files,
+    FinalArray, GlobalMemory, LaunchFile, PathOrder, check_limits, compare_buffers, final_arrays,
+    output_files,
 };
 use warpbound_load::Kernel;
 use warpbound_report::MetricsReport;
@@ -193,6 +194,11 @@ impl FunctionalRun {
     /// Returns the output files of the launch: names in the launch file, and contents in the NPY format.
     pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
         output_files(grid, &self.memory)
+    }
+
+    /// Returns the contents of all buffers and variables of the launch at the end.
+    pub fn arrays<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = FinalArray<'a>> {
+        final_arrays(grid, &self.memory)
     }
 }
 

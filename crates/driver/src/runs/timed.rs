@@ -5,8 +5,8 @@ use std::num::NonZero;
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_launch::{
-    BufferComparison, GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches, compare_buffers,
-    output_files,
+    BufferComparison, FinalArray, GlobalMemory, Launch, LaunchFile, PathOrder, StartCaches,
+    compare_buffers, final_arrays, output_files,
 };
 use warpbound_load::Kernel;
 use warpbound_machine::{
@@ -30,6 +30,7 @@ use crate::listeners::timeline::Timeline;
 use crate::{Prepared, Session};
 
 pub(crate) use observe::ObservedLaunch;
+pub use overrides::Override;
 use setup::TimedSetup;
 pub(crate) use setup::registers as wave_registers;
 pub use splitting::{SplitMarks, SplitOptions};
@@ -37,6 +38,7 @@ pub use splitting::{SplitMarks, SplitOptions};
 pub(crate) mod assumptions;
 mod ends;
 pub(crate) mod observe;
+mod overrides;
 mod sensitivities;
 mod setup;
 pub(crate) mod splitting;
@@ -150,6 +152,11 @@ impl TimedRun {
     /// Returns the output files of the launch: names in the launch file, and contents in the NPY format.
     pub fn outputs<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
         output_files(grid, &self.memory)
+    }
+
+    /// Returns the contents of all buffers and variables of the launch at the end.
+    pub fn arrays<'a>(&'a self, grid: &'a LaunchFile) -> impl Iterator<Item = FinalArray<'a>> {
+        final_arrays(grid, &self.memory)
     }
 }
 

@@ -28,12 +28,23 @@ const MOST_ROUNDS: usize = 8;
 pub(super) struct Replaced {
     pub(super) loops: bool,
     pub(super) path: bool,
-    addresses: bool,
-    hits: bool,
-    numbers: bool,
+    pub(super) addresses: bool,
+    pub(super) hits: bool,
+    pub(super) numbers: bool,
 }
 
 impl Replaced {
+    /// Replaces all claims.
+    pub(super) fn all() -> Replaced {
+        Replaced {
+            loops: true,
+            path: true,
+            addresses: true,
+            hits: true,
+            numbers: true,
+        }
+    }
+
     /// Replaces the claim that an element of the chain is named after; returns whether it changes something.
     pub(super) fn replace(&mut self, name: &str) -> bool {
         let claim = match name {

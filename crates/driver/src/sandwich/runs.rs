@@ -322,29 +322,10 @@ impl Runs<'_> {
         let mut conditions = self.conditions().into_iter().next()?;
         (conditions.selection, conditions.caches) = (Selection::Slow, caches);
         let timed = self.timed(situation, &conditions);
-        let hooks = RunHooks {
-            events: None,
-            timeline: None,
-            progress: &mut |_| {},
-        };
-        let run = self
-            .session
-            .simulate(self.kernel, &situation.launch, &timed, hooks)
-            .ok()?;
-        let searched = run
-            .report
-            .selection_search
-            .map_or(Vec::new(), |search| search.numbers);
-        self.count += 1 + searched
-            .iter()
-            .map(|number| number.others as u64)
-            .sum::<u64>();
-        let known = |number: &SearchedParameter| {
-            let parameter = Parameter::named(&number.name).ok()?;
-            Some((parameter, number.value))
-        };
-        conditions.set.extend(searched.iter().filter_map(known));
-        Some((run.report.cycles, conditions))
+        let found = slowest_numbers(self.session, self.kernel, &situation.launch, &timed)?;
+        self.count += found.runs;
+        conditions.set.extend(found.numbers);
+        Some((found.cycles, conditions))
     }
 
     /// Returns the values of the parameters under conditions.
@@ -357,8 +338,45 @@ impl Runs<'_> {
     }
 }
 
+/// Slowest values of the parameters without a slow end.
+pub(super) struct SlowestNumbers {
+    pub(super) numbers: Vec<(Parameter, u64)>,
+    /// Cycles of the run with them.
+    pub(super) cycles: u64,
+    /// Runs of the search.
+    pub(super) runs: u64,
+}
+
+/// Searches the slow end of the parameters without one; `None` if a run does not come to its end.
+pub(super) fn slowest_numbers(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &LaunchFile,
+    timed: &TimedOptions,
+) -> Option<SlowestNumbers> {
+    let hooks = RunHooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| {},
+    };
+    let run = session.simulate(kernel, launch, timed, hooks).ok()?;
+    let searched = run.report.selection_search;
+    let searched = searched.map_or(Vec::new(), |search| search.numbers);
+    let others = searched.iter().map(|number| number.others as u64);
+    let runs = 1 + others.sum::<u64>();
+    let known = |number: &SearchedParameter| {
+        let parameter = Parameter::named(&number.name).ok()?;
+        Some((parameter, number.value))
+    };
+    Some(SlowestNumbers {
+        numbers: searched.iter().filter_map(known).collect(),
+        cycles: run.report.cycles,
+        runs,
+    })
+}
+
 /// Raises the most header executions, per entry and in all, by those of a run. Loops that a run does not reach count 0.
-fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObservations) {
+pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObservations) {
     for (counts, seen) in counts
         .iter_mut()
         .zip([&seen.max_per_entry, &seen.max_totals])

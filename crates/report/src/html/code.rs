@@ -12,14 +12,14 @@ const MAX_BLOCKS: usize = 120;
 /// Returns the machine code and the graph; `id` is that of the kernel in the page.
 pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
     let mut out = String::from(
-        "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=\"group\" aria-label=\"Machine code\" tabindex=\"0\"><table><thead><tr>",
+        "<details><summary>Machine code</summary>\n<div class=\"scroll code\" role=group aria-label=\"Machine code\" tabindex=0><table><thead><tr>",
     );
     let has_control = code.instructions.iter().any(|i| i.control.is_some());
-    out.push_str("<th scope=\"col\">address</th><th scope=\"col\" class=\"n\">executions</th>");
+    out.push_str("<th scope=col>address<th scope=col class=n>executions");
     if has_control {
-        out.push_str("<th scope=\"col\">stall y w r wait   reuse</th>");
+        out.push_str("<th scope=col>stall y w r wait   reuse");
     }
-    out.push_str("<th scope=\"col\">instruction</th><th scope=\"col\">lanes and accesses</th></tr></thead><tbody>\n");
+    out.push_str("<th scope=col>instruction<th scope=col>lanes and accesses<tbody>\n");
     let most = |value: &dyn Fn(&AnnotatedInstruction) -> Option<u128>| {
         code.instructions
             .iter()
@@ -37,7 +37,7 @@ pub(crate) fn machine_code(code: &MachineCodeReport, id: &str) -> String {
         }
         instruction_row(instruction, has_control, most_executions, &mut out);
     }
-    out.push_str("</tbody></table></div></details>\n");
+    out.push_str("</table></div></details>\n");
     match &code.graph {
         Some(graph) if graph.nodes.len() <= MAX_BLOCKS => {
             let drawing = svg(graph, id);
@@ -101,7 +101,7 @@ fn instruction_row(
     findings.extend(instruction.access.clone());
     findings.extend(instruction.divergence.clone());
     if !findings.is_empty() {
-        let _ = write!(out, "<td>{}", escaped(&findings.join("; ")));
+        let _ = write!(out, "<td class=t>{}", escaped(&findings.join("; ")));
     }
     out.push('\n');
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::code::machine_code;
-use super::{HtmlCell, HtmlTable, escaped};
+use super::{HtmlCell, HtmlTable, SECTION_END, escaped, list, section_head};
 use crate::bound::{BoundAssumption, BoundVerdict, KernelBound, LoopReport, Origin};
 use crate::cycle_bound::CycleBoundReport;
 use crate::terms::MachineTerms;
@@ -54,21 +54,10 @@ pub(crate) struct Sections {
     machines: Vec<String>,
 }
 
-/// Beginning of a section.
-const SECTION: &str = "<details class=\"kernel\">";
-
-/// Returns a page's only section unfolded.
-pub(crate) fn unfolded(section: &str) -> String {
-    section.replacen(SECTION, "<details class=\"kernel\" open>", 1)
-}
-
 impl Sections {
     /// Returns the next section, folded; `id` is the name of the kernel in the page.
     pub(crate) fn section(&mut self, kernel: &KernelBound, id: &str) -> String {
-        let mut out = format!(
-            "{SECTION}<summary><h2>{}</h2></summary>\n<div id=\"{id}\">\n",
-            escaped(&kernel.name)
-        );
+        let mut out = section_head(&kernel.name, id);
         let image = kernel
             .image
             .map_or(String::new(), |n| format!(", image {n}"));
@@ -86,12 +75,12 @@ impl Sections {
         worst_path(kernel, &mut out);
         loops(&kernel.loops, &mut out);
         assumptions(kernel, &mut out);
-        list("Notes", &kernel.notes, &mut out);
-        list("Facts to complete", &kernel.missing_facts, &mut out);
+        list(3, "Notes", &kernel.notes, &mut out);
+        list(3, "Facts to complete", &kernel.missing_facts, &mut out);
         if let Some(code) = &kernel.machine_code {
             out.push_str(&machine_code(code, id));
         }
-        out.push_str("</div></details>\n");
+        out.push_str(SECTION_END);
         out
     }
 
@@ -303,16 +292,4 @@ fn assumptions(kernel: &KernelBound, out: &mut String) {
         ]);
     }
     out.push_str(&table.finish());
-}
-
-/// Appends lines of text under a head.
-fn list(head: &str, lines: &[String], out: &mut String) {
-    if lines.is_empty() {
-        return;
-    }
-    let _ = write!(out, "<h3>{head}</h3>\n<ul>\n");
-    for line in lines {
-        let _ = writeln!(out, "<li>{}</li>", escaped(line));
-    }
-    out.push_str("</ul>\n");
 }

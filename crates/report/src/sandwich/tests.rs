@@ -15,11 +15,6 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
     let mut shares: Vec<GapShare> = shares.collect();
     shares[6].alone = None;
     SandwichReport {
-        schema: SandwichReport::SCHEMA,
-        file: "a.cubin".to_owned(),
-        kernel: "void sum<int>(int const*, int)".to_owned(),
-        machine: "gtx1080".to_owned(),
-        caches: "any",
         worst_simulated: values[7],
         worst_run: "selection slow, scheduler lrr, contents 3, larger part first".to_owned(),
         runs: 5040,
@@ -28,6 +23,12 @@ fn sandwich(values: [u64; 8]) -> SandwichReport {
         chain,
         shares,
         notes: vec!["the seeds are 1 to 20".to_owned()],
+        ..SandwichReport::empty(
+            "a.cubin".to_owned(),
+            "void sum<int>(int const*, int)".to_owned(),
+            "gtx1080".to_owned(),
+            "any",
+        )
     }
 }
 
@@ -75,6 +76,8 @@ fn json_has_the_keys_of_the_schema() {
         "kernel",
         "machine",
         "caches",
+        "scope",
+        "unknown_addresses",
         "worst_simulated",
         "worst_run",
         "runs",
@@ -82,6 +85,8 @@ fn json_has_the_keys_of_the_schema() {
         "launch_overhead",
         "chain",
         "shares",
+        "composition",
+        "resources",
         "notes",
     ];
     expected.sort_unstable();

@@ -141,6 +141,7 @@ fn sample() -> TimedReport {
             .map(|line| LineTime {
                 source: Some(format!("matmul_tiled.cu:{line}")),
                 warp_instructions: 123_456,
+                thread_instructions: 3_950_592,
                 warp_cycles: 400_000 - line * 10_000,
                 stalls: Stalls {
                     memory: 300_000 - line * 10_000,
@@ -152,8 +153,10 @@ fn sample() -> TimedReport {
         instructions: vec![InstructionTime {
             address: "0x0188".to_owned(),
             text: "@!P0 LDG.E.CI R12, [R34+0x12]".to_owned(),
+            control: None,
             source: None,
             warp_instructions: 123_456,
+            thread_instructions: 3_950_592,
             warp_cycles: 400_000,
             stalls: Stalls {
                 instruction_fetch: 400_000,

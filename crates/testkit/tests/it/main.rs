@@ -7,6 +7,7 @@ mod bandwidth;
 mod branch_kinds;
 mod complementary_writes;
 mod control_words;
+mod count_formulas;
 mod counted_loops;
 mod cycle_bounds;
 mod dependencies;

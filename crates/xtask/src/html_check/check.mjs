@@ -43,7 +43,7 @@ async function accessible(tab, scheme) {
 
 /** Whether texts are in the order of a column: numbers by value, others by code units. */
 function ordered(texts, down) {
-  const key = (text) => (/^\d+$/.test(text) ? BigInt(text) : null);
+  const key = (text) => (/^[+-]?\d+(\.\d+)?$/.test(text) ? (text.includes(".") ? Number(text) : BigInt(text)) : null);
   const after = (a, b) => {
     const [x, y] = [key(a), key(b)];
     return x !== null && y !== null ? x > y : x === null && y === null ? a > b : x !== null;
@@ -65,7 +65,7 @@ async function sorting(tab) {
       const [direction, texts] = await head.evaluate((button) => {
         const cell = button.parentElement;
         const rows = [...cell.closest("table").tBodies[0].rows];
-        return [cell.ariaSort, rows.map((row) => row.cells[cell.cellIndex].textContent)];
+        return [cell.ariaSort, rows.map((row) => row.cells[cell.cellIndex]?.textContent.trim() ?? "")];
       });
       if (!ordered(texts, direction === "descending")) problems.push(`not sorted ${direction}: ${texts.slice(0, 5)}`);
       sorted += 1;

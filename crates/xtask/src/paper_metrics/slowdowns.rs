@@ -9,10 +9,11 @@ use warpbound_driver::{
 };
 use warpbound_launch::LaunchFile;
 use warpbound_report::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};
+use warpbound_testkit::kernels::built::BuiltKernel;
+use warpbound_testkit::probe_overheads::overhead_machine;
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime, plain_cycles};
 
 use super::{KERNELS, PaperKernel};
-use crate::probe_check::{OwnKernel, own_kernels, timed_options};
 use crate::repository::Repository;
 
 /// Selection of probes: name, blocks, realisation, counters.
@@ -58,7 +59,7 @@ const STAGES: [&str; 4] = ["parse", "analyse", "instrument", "execute"];
 /// Kernel of the table with its file and launch.
 struct Subject {
     name: String,
-    own: OwnKernel,
+    own: BuiltKernel,
     launch: LaunchFile,
 }
 
@@ -72,7 +73,7 @@ fn subjects(repository: &Repository) -> anyhow::Result<Vec<Subject>> {
             launch,
             ..
         } = wanted;
-        let own = own_kernels(repository, "sm_61", &[*source])?;
+        let own = BuiltKernel::of_build(&repository.built_kernels(), "sm_61", &[*source])?;
         let own = own.into_iter().find(|own| own.reference.kernel == *kernel);
         let own = own.with_context(|| format!("no kernel {kernel}"))?;
         found.push(Subject {
@@ -104,7 +105,7 @@ fn instrumented(
 
 /// Draws the slowdowns in simulated cycles on jetson-tx2 with warm caches; the counters of each run are checked.
 pub(super) fn draw_slowdowns(repository: &Repository) -> anyhow::Result<String> {
-    let timed = timed_options()?;
+    let timed = overhead_machine()?;
     let names = SELECTIONS.map(|(name, ..)| name.to_owned());
     let mut panel = BarPanel {
         title: "Slowdown by instrumentation for the activity factor (simulated cycles)".to_owned(),

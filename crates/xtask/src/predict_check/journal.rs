@@ -25,6 +25,8 @@ pub(super) struct CheckedRound {
     pub(super) blocks: u64,
     /// Those that are known for any contents, and for those as given.
     pub(super) known: [u64; 2],
+    /// Whether runs with the same numbers and other contents, or another order of lanes, have other counts.
+    pub(super) differs: bool,
     /// Reason why the launch has no counts.
     pub(super) lost: Option<String>,
     pub(super) predicting: Duration,
@@ -92,6 +94,7 @@ impl Journal {
             row.blocks,
             row.known[0],
             row.known[1],
+            row.differs.into(),
             row.predicting.as_millis() as u64,
             row.running.as_millis() as u64,
         ];
@@ -128,6 +131,7 @@ fn parse(line: &str, seed: u64) -> anyhow::Result<Option<CheckedRound>> {
         blocks,
         any,
         given,
+        differs,
         predicting,
         running,
     ] = numbers.as_slice()
@@ -145,6 +149,7 @@ fn parse(line: &str, seed: u64) -> anyhow::Result<Option<CheckedRound>> {
         wrong: wrong.map(str::to_owned).collect(),
         blocks,
         known: [any, given],
+        differs: differs != 0,
         lost: (*lost != "-").then(|| (*lost).to_owned()),
         predicting: Duration::from_millis(predicting),
         running: Duration::from_millis(running),
@@ -166,6 +171,7 @@ mod tests {
             runs: 5,
             wrong: vec!["one".to_owned(), "two".to_owned()],
             known: [1, 2],
+            differs: true,
             ..CheckedRound::default()
         };
         let mut journal = Journal::open(Some(&path), 1).expect("it is new");

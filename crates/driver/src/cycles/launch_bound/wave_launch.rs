@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use warpbound_base::{Cycles, Diagnostic};
-use warpbound_bound::{LaunchTimes, WaveSpread, WaveTimes};
+use warpbound_bound::{LaunchTimes, WarpBound, WaveSpread, WaveTimes};
 use warpbound_cycles::MachineNumbers;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
@@ -88,14 +88,18 @@ pub(super) fn machine_of(
 
 /// Returns the times of which the bound of a launch of waves is composed: those of warps, whether windows are a part of the
 /// service of a compute unit, and the cycles of the end of the launch.
-pub(super) fn times_of<'a>(times: &LaunchTimes<'a>, windows_bind: bool, end: u64) -> WaveTimes<'a> {
+pub(super) fn times_of(
+    times: &LaunchTimes<WarpBound<Cycles>>,
+    windows_bind: bool,
+    end: u64,
+) -> WaveTimes<'_> {
     WaveTimes {
-        path: times.path,
-        followed: times.followed,
+        path: &times.path,
+        followed: &times.followed,
         chain: times.chain,
-        core: times.core,
-        sm: times.sm,
-        gpu: times.gpu,
+        core: &times.core,
+        sm: &times.sm,
+        gpu: &times.gpu,
         windows_bind,
         first: times.first,
         lines: times.lines,

@@ -1,14 +1,16 @@
-//! Reading of the input files.
+//! Input files: machine code, facts, launches, machines.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    Bytes, FactsFile, FactsUpdate, FileSource, GpuModel, ImageSelection, LaunchFile, LaunchSet,
-    Library, MarkedSites, MeasuredCounts, mini,
-};
+use warpbound_bound::FactsFile;
+use warpbound_launch::{LaunchFile, LaunchSet, MarkedSites};
+use warpbound_load::{Bytes, FileSource};
+use warpbound_machine::GpuModel;
+
+use crate::{FactsUpdate, ImageSelection, Library, MeasuredCounts, mini};
 
 /// Maximum size of an input from a pipe, and of a text file.
 const MAX_BYTES: u64 = 256 << 20;
@@ -17,10 +19,14 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_DATA_BYTES: u64 = LaunchFile::MAX_BYTES + (1 << 20);
 
 /// Name of standard input in messages and reports.
-pub(crate) const STDIN: &str = "standard input";
+pub const STDIN: &str = "standard input";
 
 /// Opens a file with machine code; `-` is standard input. Parts of a regular file are read on demand.
-pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn library(path: &Path) -> Result<Library, Diagnostic> {
     if path == Path::new("-") {
         let contents = read(std::io::stdin().lock(), STDIN, MAX_BYTES);
         return Library::open(STDIN, Bytes::from(contents?));
@@ -36,14 +42,22 @@ pub(crate) fn library(path: &Path) -> Result<Library, Diagnostic> {
 }
 
 /// Reads a facts file and checks that its facts are about kernels of the library.
-pub(crate) fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
     let facts = FactsFile::parse(&path.display().to_string(), &text(path)?)?;
     library.check_facts(&facts)?;
     Ok(facts)
 }
 
 /// Reads the facts of an earlier build, with the build itself if it is given.
-pub(crate) fn facts_update(old: &Path, before: Option<&Path>) -> Result<FactsUpdate, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn facts_update(old: &Path, before: Option<&Path>) -> Result<FactsUpdate, Diagnostic> {
     let mut update = FactsUpdate::new(FactsFile::parse(&old.display().to_string(), &text(old)?)?);
     let Some(before) = before else {
         return Ok(update);
@@ -63,7 +77,11 @@ pub(crate) fn facts_update(old: &Path, before: Option<&Path>) -> Result<FactsUpd
 }
 
 /// Reads a mini-SIMT launch and its machine: `machine`, or else that of the launch file, or else the default.
-pub(crate) fn launch(
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn launch(
     path: &Path,
     machine: Option<&str>,
 ) -> Result<(mini::LaunchFile, mini::Machine), Diagnostic> {
@@ -85,7 +103,11 @@ pub(crate) fn launch(
 }
 
 /// Returns the model of a GPU: from a file, or a built-in one.
-pub(crate) fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
     if !name.ends_with(".toml") {
         return GpuModel::built_in(name);
     }
@@ -93,12 +115,16 @@ pub(crate) fn gpu_model(name: &str) -> Result<GpuModel, Diagnostic> {
 }
 
 /// Reads a marks file.
-pub(crate) fn marks(name: &str) -> Result<MarkedSites, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn marks(name: &str) -> Result<MarkedSites, Diagnostic> {
     MarkedSites::parse(name, &text(Path::new(name))?)
 }
 
 /// A launch of a grid, or a launch set.
-pub(crate) enum Launches {
+pub enum Launches {
     /// One launch.
     One(Box<LaunchFile>),
     /// The launches of a host program.
@@ -106,7 +132,11 @@ pub(crate) enum Launches {
 }
 
 /// Reads a launch of a grid, or a launch set.
-pub(crate) fn launches(path: &Path) -> Result<Launches, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn launches(path: &Path) -> Result<Launches, Diagnostic> {
     let text = text(path)?;
     let contents = |name: &str| data(path, name);
     if LaunchSet::is_set(&text) {
@@ -124,7 +154,11 @@ pub(crate) fn launches(path: &Path) -> Result<Launches, Diagnostic> {
 }
 
 /// Reads a launch of a grid.
-pub(crate) fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn grid(path: &Path) -> Result<LaunchFile, Diagnostic> {
     match launches(path)? {
         Launches::One(grid) => Ok(*grid),
         Launches::Set(set) => Err(Diagnostic::new("this is a launch set, not one launch")
@@ -142,7 +176,11 @@ fn data(launch: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// Reads a file of numbers.
-pub(crate) fn contents(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn contents(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     read(file, &name, MAX_DATA_BYTES)
@@ -164,7 +202,11 @@ fn read_machine(name: &str, folder: &Path) -> Result<mini::Machine, Diagnostic> 
 }
 
 /// Reads bare instruction words; `-` is standard input.
-pub(crate) fn words(path: &Path) -> Result<String, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn words(path: &Path) -> Result<String, Diagnostic> {
     match path == Path::new("-") {
         true => utf8(read(std::io::stdin().lock(), STDIN, MAX_BYTES)?, STDIN),
         false => text(path),
@@ -172,12 +214,20 @@ pub(crate) fn words(path: &Path) -> Result<String, Diagnostic> {
 }
 
 /// Reads counts of instructions.
-pub(crate) fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
     MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
 }
 
 /// Reads a file of text.
-pub(crate) fn text(path: &Path) -> Result<String, Diagnostic> {
+///
+/// # Errors
+///
+/// The file cannot be read or used.
+pub fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     utf8(read(file, &name, MAX_BYTES)?, &name)

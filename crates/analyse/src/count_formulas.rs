@@ -1,0 +1,466 @@
+//! Closed forms of counts: how often one thread executes each block, as a formula in the indices of thread and block, in
+//! sizes and in parameters (SOUNDNESS 15.8).
+//!
+//! A thread executes a node as often as the branches decide on which it depends. Their conditions become words of the
+//! launch and of the thread; a value that changes in a loop by the same step, or by the same shift, is a word in the
+//! completed iterations, and the loop goes on as long as its only exit says, which counts them.
+
+mod evaluate;
+mod expression;
+mod regions;
+mod rounds;
+mod sums;
+mod text;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_graph::LoopIndex;
+use warpbound_ir::{Code, OpIndex};
+use warpbound_simt::NodeId;
+
+use crate::dependence::Dependence;
+use crate::launch_ranges::LaunchRanges;
+use crate::loop_bounds::exits::{Sides, sides};
+use crate::symbolic::conditions::{Condition, conditions};
+use crate::symbolic::values::Symbolic;
+use crate::thread_cfg::ThreadCfg;
+
+use expression::{Count, Factor, Test};
+use regions::{Part, Region, part_of};
+use rounds::LoopRounds;
+use words::Words;
+
+pub use evaluate::{FormulaLaunch, FormulaTotals};
+pub use text::LoopText;
+
+/// Reason why a count has no formula.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoFormulaReason {
+    /// A value from memory decides.
+    Loaded,
+    /// The result of an operation that is not followed decides.
+    Operation,
+    /// A value decides that changes in a loop in another way than by a step or a shift.
+    Recurrence,
+    /// A value decides that is chosen among several at a join.
+    Join,
+    /// A transfer decides that is no branch by a word: an indirect jump, or a pop to several places.
+    Transfer,
+    /// A loop is left at several places, or not in each iteration.
+    Exits,
+    /// A loop has several headers.
+    Irreducible,
+    /// Calls share a context, so that a loop of the graph is not what a thread repeats.
+    Recursion,
+    /// The formula would be too long.
+    Long,
+}
+
+impl NoFormulaReason {
+    /// The reason as text.
+    pub fn text(self) -> &'static str {
+        match self {
+            NoFormulaReason::Loaded => "a value from memory",
+            NoFormulaReason::Operation => "the result of an operation that is not followed",
+            NoFormulaReason::Recurrence => "a value that changes in a loop by no step or shift",
+            NoFormulaReason::Join => "a value chosen among several at a join",
+            NoFormulaReason::Transfer => "an indirect jump, or a pop to several places",
+            NoFormulaReason::Exits => {
+                "a loop that is left at several places, or not in each iteration"
+            }
+            NoFormulaReason::Irreducible => "a loop with several headers",
+            NoFormulaReason::Recursion => "recursion, or too many calling contexts",
+            NoFormulaReason::Long => "a formula that would be too long",
+        }
+    }
+}
+
+/// Operation by which a count has no formula, and the reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoFormula {
+    /// The operation.
+    pub at: OpIndex,
+    /// The reason.
+    pub reason: NoFormulaReason,
+}
+
+impl NoFormula {
+    fn new(at: OpIndex, reason: NoFormulaReason) -> NoFormula {
+        NoFormula { at, reason }
+    }
+}
+
+/// Formula of the executions of a block by one thread.
+pub struct BlockFormula {
+    /// Parts of the sum: one for each context in which the block is executed. Executions by warps are those of the lane
+    /// with most of them where all live lanes come together.
+    parts: Vec<BlockPart>,
+}
+
+/// Executions of a block in one context.
+struct BlockPart {
+    count: Count,
+    /// Whether a warp executes the block there with all its live lanes.
+    is_whole: bool,
+}
+
+/// Formulas of the counts of the blocks of a kernel.
+pub struct CountFormulas<'a> {
+    words: Words<'a>,
+    rounds: BTreeMap<LoopIndex, LoopRounds>,
+    blocks: BTreeMap<OpIndex, Result<BlockFormula, NoFormula>>,
+}
+
+impl<'a> CountFormulas<'a> {
+    /// Finds the formulas of all blocks of a kernel, for the launches of a range. `is_whole` says of a node whether warps
+    /// execute it with all their live lanes. With `is_shared`, calling contexts are shared, and there are no formulas.
+    pub fn find(
+        code: &'a Code,
+        thread: &'a ThreadCfg,
+        dependence: &'a Dependence,
+        launch: &'a LaunchRanges,
+        is_shared: bool,
+        is_whole: &dyn Fn(NodeId) -> bool,
+    ) -> CountFormulas<'a> {
+        let symbolic = Symbolic::new(code, thread, dependence, launch, None);
+        let mut formulas = CountFormulas {
+            words: Words::new(symbolic),
+            rounds: BTreeMap::new(),
+            blocks: BTreeMap::new(),
+        };
+        if is_shared {
+            let recursion = NoFormula::new(code.entry, NoFormulaReason::Recursion);
+            for node in thread.space.ids().filter(|&node| thread.is_reached(node)) {
+                let first = thread.space.block(node).first;
+                formulas.blocks.insert(first, Err(recursion));
+            }
+            return formulas;
+        }
+        let mut finder = Finder {
+            reasons: BTreeMap::new(),
+            entered: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            formulas: &mut formulas,
+        };
+        finder.find_rounds();
+        finder.find_nodes();
+        let nodes = finder.nodes;
+        for (node, count) in nodes {
+            let node = NodeId(node as u32);
+            let part = count.map(|count| BlockPart {
+                count,
+                is_whole: is_whole(node),
+            });
+            let first = thread.space.block(node).first;
+            let empty = Ok(BlockFormula { parts: Vec::new() });
+            let block = formulas.blocks.entry(first).or_insert(empty);
+            match (block.as_mut(), part) {
+                (Ok(block), Ok(part)) => block.parts.push(part),
+                (Ok(_), Err(why)) => *block = Err(why),
+                (Err(_), _) => {}
+            }
+        }
+        formulas
+    }
+
+    /// Blocks that a thread may execute, by their first operation: the formula, or the reason why there is none.
+    pub fn blocks(&self) -> &BTreeMap<OpIndex, Result<BlockFormula, NoFormula>> {
+        &self.blocks
+    }
+
+    /// Loops that a word mentions, and those that their iterations depend on.
+    fn all_loops(&self, count: &Count) -> BTreeSet<LoopIndex> {
+        let mut found = BTreeSet::new();
+        self.add_loops(count, &mut found);
+        let mut open: Vec<LoopIndex> = found.iter().copied().collect();
+        while let Some(index) = open.pop() {
+            let words = self.rounds.get(&index).map(LoopRounds::words);
+            for word in words.into_iter().flatten() {
+                let more = self.words.loops_in(word).into_iter();
+                open.extend(more.filter(|&of| found.insert(of)));
+            }
+        }
+        found
+    }
+
+    fn add_loops(&self, count: &Count, found: &mut BTreeSet<LoopIndex>) {
+        for factor in count.products.iter().flatten() {
+            match factor {
+                Factor::Holds(test) => {
+                    let words = test.conditions.iter().flat_map(Condition::words);
+                    found.extend(words.flat_map(|word| self.words.loops_in(word)));
+                }
+                Factor::GoesOn(index) | Factor::Rounds(index) | Factor::Headers(index) => {
+                    found.insert(*index);
+                }
+                Factor::Sum { over, of, .. } => {
+                    found.insert(*over);
+                    self.add_loops(of, found);
+                }
+            }
+        }
+    }
+}
+
+/// Search for the formulas of a kernel.
+struct Finder<'f, 'a> {
+    formulas: &'f mut CountFormulas<'a>,
+    /// Reason why the iterations of a loop are not counted.
+    reasons: BTreeMap<LoopIndex, NoFormula>,
+    /// Whether, in one iteration of the loop around, a loop is entered.
+    entered: BTreeMap<LoopIndex, Result<Count, NoFormula>>,
+    /// Executions of each node by one thread.
+    nodes: BTreeMap<usize, Result<Count, NoFormula>>,
+}
+
+impl Finder<'_, '_> {
+    /// Counts the iterations of all loops.
+    fn find_rounds(&mut self) {
+        let dependence = self.formulas.words.symbolic.dependence;
+        let loops: Vec<LoopIndex> = dependence.loops.loops().map(|(index, _)| index).collect();
+        for index in loops {
+            match self.rounds(index) {
+                Ok(rounds) => {
+                    self.formulas.rounds.insert(index, rounds);
+                }
+                Err(why) => {
+                    self.reasons.insert(index, why);
+                }
+            }
+        }
+    }
+
+    /// The iterations of a loop by its only exit, which is executed in each iteration.
+    fn rounds(&mut self, index: LoopIndex) -> Result<LoopRounds, NoFormula> {
+        let words = &mut self.formulas.words;
+        let (thread, dependence) = (words.symbolic.thread, words.symbolic.dependence);
+        let body = dependence.loops.get(index);
+        let first = |node: usize| thread.space.block(NodeId(node as u32)).first;
+        let &[header] = body.headers.as_slice() else {
+            let at = body.body.first().map_or(OpIndex(0), |&node| first(node));
+            return Err(NoFormula::new(at, NoFormulaReason::Irreducible));
+        };
+        let several = NoFormula::new(first(header), NoFormulaReason::Exits);
+        let leaves = |node: usize| {
+            let mut successors = dependence.graph.successors(node).iter();
+            successors.any(|&to| !body.contains(to))
+        };
+        let exits: Vec<usize> = body.body.iter().copied().filter(|&n| leaves(n)).collect();
+        let &[exit] = exits.as_slice() else {
+            return Err(several);
+        };
+        let region = Region::new(dependence, Some(index), header);
+        if dependence.loops.innermost(exit) != Some(index) || !region.is_in_each(Part::Node(exit)) {
+            return Err(several);
+        }
+        let node = NodeId(exit as u32);
+        let at = thread.space.block(node).last;
+        let transfer = NoFormula::new(at, NoFormulaReason::Transfer);
+        let sides = sides(&words.symbolic, node).ok_or(transfer)?;
+        let &[taken] = sides.taken.as_slice() else {
+            return Err(transfer);
+        };
+        let stays = |to: Option<usize>| to.is_some_and(|to| body.contains(to));
+        let goes_on = match (stays(taken), stays(Some(sides.not_taken))) {
+            (goes_on, other) if goes_on != other => goes_on,
+            _ => return Err(transfer),
+        };
+        let test = self.test(&sides, node, at, goes_on)?;
+        Ok(LoopRounds::new(&mut self.formulas.words, index, at, test))
+    }
+
+    /// The test that a side of a branch is taken.
+    fn test(
+        &mut self,
+        sides: &Sides,
+        node: NodeId,
+        at: OpIndex,
+        taken: bool,
+    ) -> Result<Test, NoFormula> {
+        let transfer = NoFormula::new(at, NoFormulaReason::Transfer);
+        let guard = sides.condition.guard.ok_or(transfer)?;
+        let words = &mut self.formulas.words;
+        let word = words.symbolic.before(node, at, guard);
+        let word = words.resolve(&word)?;
+        let holds = taken != sides.condition.negated;
+        let atoms = &words.symbolic.atoms;
+        let direct = conditions(atoms, &word, holds);
+        if direct.is_equivalent {
+            return Ok(Test {
+                conditions: direct.all,
+                all_hold: true,
+            });
+        }
+        let other = conditions(atoms, &word, !holds);
+        Ok(match other.is_equivalent {
+            true => Test {
+                conditions: other.all,
+                all_hold: false,
+            },
+            false => Test {
+                conditions: vec![Condition::NotZero(word)],
+                all_hold: holds,
+            },
+        })
+    }
+
+    /// Counts the executions of all nodes, outer loops first.
+    fn find_nodes(&mut self) {
+        let symbolic = &self.formulas.words.symbolic;
+        let (dependence, entry) = (symbolic.dependence, symbolic.thread.entry.index());
+        let mut order: Vec<(u32, LoopIndex)> = (dependence.loops.loops())
+            .map(|(index, body)| (body.depth, index))
+            .collect();
+        order.sort_unstable();
+        self.find_region(None, entry);
+        for (_, index) in order {
+            match dependence.loops.get(index).headers.as_slice() {
+                &[header] => self.find_region(Some(index), header),
+                _ => {
+                    let why = self.reasons.get(&index).copied();
+                    let why =
+                        why.unwrap_or(NoFormula::new(OpIndex(0), NoFormulaReason::Irreducible));
+                    for &node in &dependence.loops.get(index).body {
+                        self.nodes.insert(node, Err(why));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts the executions of the nodes of a region, and whether it enters the loops inside it.
+    fn find_region(&mut self, of: Option<LoopIndex>, entry: usize) {
+        let dependence = self.formulas.words.symbolic.dependence;
+        let region = Region::new(dependence, of, entry);
+        let counts = region.executions(|from, to| self.edge(of, from, to));
+        for &part in region.parts() {
+            let at = region.number(part);
+            let Some(count) = at.and_then(|at| counts.get(at)).cloned() else {
+                continue;
+            };
+            match part {
+                Part::Loop(index) => {
+                    self.entered.insert(index, count);
+                }
+                Part::Node(node) => {
+                    let total = count.and_then(|count| self.total(of, count));
+                    self.nodes.insert(node, total);
+                }
+            }
+        }
+    }
+
+    /// The factor of an edge between two parts of a region; `None` is the end of the region.
+    fn edge(
+        &mut self,
+        of: Option<LoopIndex>,
+        from: Part,
+        to: Option<Part>,
+    ) -> Result<Factor, NoFormula> {
+        let symbolic = &self.formulas.words.symbolic;
+        let (thread, dependence) = (symbolic.thread, symbolic.dependence);
+        let node = match from {
+            Part::Node(node) => node,
+            // By which of its exits a loop is left is unknown.
+            Part::Loop(index) => {
+                let header = dependence.loops.get(index).headers.first();
+                let header = header.map_or(0, |&header| header);
+                let at = thread.space.block(NodeId(header as u32)).first;
+                return Err(NoFormula::new(at, NoFormulaReason::Exits));
+            }
+        };
+        let at = thread.space.block(NodeId(node as u32)).last;
+        if let Some(index) = of
+            && let Some(rounds) = self.formulas.rounds.get(&index)
+            && rounds.exit == at
+        {
+            // The other side leads out of the loop.
+            return Ok(Factor::GoesOn(index));
+        }
+        let transfer = NoFormula::new(at, NoFormulaReason::Transfer);
+        let id = NodeId(node as u32);
+        let sides = sides(symbolic, id).ok_or(transfer)?;
+        let header = of.and_then(|index| dependence.loops.get(index).headers.first().copied());
+        let target = |to: Option<usize>| {
+            let inside = to.filter(|&to| {
+                let stays = of.is_none_or(|index| dependence.loops.get(index).contains(to));
+                stays && Some(to) != header && to != dependence.exit()
+            });
+            inside.map(|to| part_of(dependence, of, to))
+        };
+        let by_taken: Vec<bool> = (sides.taken.iter())
+            .map(|&taken| target(taken) == to)
+            .collect();
+        let by_other = target(Some(sides.not_taken)) == to;
+        let all = by_taken.iter().all(|&is| is);
+        let any = by_taken.iter().any(|&is| is);
+        let taken = match (all, any, by_other) {
+            (true, true, false) => true,
+            (_, false, true) => false,
+            _ => return Err(transfer),
+        };
+        Ok(Factor::Holds(self.test(&sides, id, at, taken)?))
+    }
+
+    /// Executions in all iterations of a loop and of the loops around it, from those in one iteration.
+    fn total(&mut self, of: Option<LoopIndex>, count: Count) -> Result<Count, NoFormula> {
+        let dependence = self.formulas.words.symbolic.dependence;
+        let (mut count, mut of) = (count, of);
+        while let Some(index) = of {
+            if let Some(why) = self.reasons.get(&index) {
+                return Err(*why);
+            }
+            let entered = self.entered.get(&index).cloned();
+            let unknown = NoFormula::new(OpIndex(0), NoFormulaReason::Irreducible);
+            let entered = entered.unwrap_or(Err(unknown))?;
+            count = entered.times(&self.summed(index, &count)?)?;
+            of = dependence.loops.get(index).parent;
+        }
+        // Words may mention loops that have been left, in their last iteration.
+        for index in self.formulas.all_loops(&count) {
+            if let Some(why) = self.reasons.get(&index) {
+                return Err(*why);
+            }
+        }
+        Ok(count)
+    }
+
+    /// The sum over the iterations of a loop.
+    fn summed(&self, index: LoopIndex, count: &Count) -> Result<Count, NoFormula> {
+        let mut sum = Count::zero();
+        for product in &count.products {
+            let goes_on = product.contains(&Factor::GoesOn(index));
+            let others = product
+                .iter()
+                .filter(|&factor| *factor != Factor::GoesOn(index));
+            let rest = Count {
+                products: vec![others.cloned().collect()],
+            };
+            let words = &self.formulas.words;
+            let mut mentioned = self.formulas.all_loops(&rest).into_iter();
+            let varies = mentioned.any(|of| words.is_inside(of, index) && self.varies(of, index));
+            let part = match (varies, goes_on) {
+                (true, _) => Count::factor(Factor::Sum {
+                    over: index,
+                    with_last: !goes_on,
+                    of: rest,
+                }),
+                (false, true) => rest.times(&Count::factor(Factor::Rounds(index)))?,
+                (false, false) => rest.times(&Count::factor(Factor::Headers(index)))?,
+            };
+            sum = sum.plus(&part)?;
+        }
+        Ok(sum)
+    }
+
+    /// Whether the number of iterations of a loop `of`, or which of them is being executed, may differ between the
+    /// iterations of a loop around it.
+    fn varies(&self, of: LoopIndex, index: LoopIndex) -> bool {
+        if of == index {
+            return true;
+        }
+        let all = self.formulas.all_loops(&Count::factor(Factor::Rounds(of)));
+        all.contains(&index)
+    }
+}

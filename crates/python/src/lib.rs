@@ -1,0 +1,30 @@
+//! Extension module `warpbound._native` of the Python package: files, launches and queries.
+//!
+//! Options arrive as JSON objects and reports leave as the JSON documents of the command line, so that names and values
+//! have one meaning; the package makes dataclasses of them. All work is done without the lock of the interpreter.
+
+mod error;
+mod file;
+mod launch;
+mod options;
+mod rows;
+
+use pyo3::prelude::*;
+
+/// The module `warpbound._native`.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::file::NativeFile;
+    #[pymodule_export]
+    use crate::launch::NativeLaunch;
+    #[pymodule_export]
+    use crate::rows::{columns, parquet};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

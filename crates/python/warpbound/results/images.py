@@ -1,0 +1,90 @@
+"""Images of files and their kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Size = tuple[int, ...]
+"""Sizes in x, y and z."""
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """Facts that a code object of an AMD GPU states about a kernel."""
+
+    version: str
+    vector_registers: int
+    scalar_registers: int
+    scratch: int
+    kernarg: int
+    hidden: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of an image."""
+
+    name: str
+    """Demangled name."""
+    symbol: str
+    """Name in the symbol table."""
+    instructions: int
+    """Instructions of the code section."""
+    registers: int
+    """General registers per thread."""
+    shared: int | None
+    """Static shared memory in bytes."""
+    local: int | None
+    """Stack frame of a thread in bytes."""
+    constant: int
+    """Constant memory with contents in the file, in bytes."""
+    parameters: tuple[int, ...]
+    """Number of parameters, and their size in bytes."""
+    barriers: int
+    calls: int
+    """Call instructions."""
+    loops: int | None
+    """Loops; `None` if the control flow cannot be followed."""
+    required_block: Size | None
+    """Threads of a block that the kernel requires."""
+    refused: str | None
+    """Reason why the control flow cannot be followed."""
+    code_object: CodeObject | None = None
+
+
+@dataclass(frozen=True)
+class ImageContents:
+    """Kernels of an image."""
+
+    file: str
+    isa: str
+    refused: str | None
+    """Reason why the kernels cannot be read."""
+    kernels: tuple[Kernel, ...]
+    others: tuple[str, ...]
+    """Contents that are not kernels."""
+    warnings: tuple[str, ...]
+    """Defects of the file that do not affect its code."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of a file."""
+
+    number: int
+    """Number, from 1."""
+    kind: str
+    """`cubin`, `code object`, `PTX`."""
+    isa: str
+    """`sm_61`, `gfx803`."""
+    supported: bool
+    """Whether it is machine code that can be bounded."""
+    stored: int
+    """Bytes in the file."""
+    size: int
+    """Bytes after decompression."""
+    packing: str
+    member: str | None
+    """Member of an archive that contains it."""
+    contents: ImageContents | None = None
+    """Kernels, where they are asked for."""

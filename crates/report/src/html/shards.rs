@@ -1,0 +1,92 @@
+//! Folder of pages: an index, and shards with some sections each.
+
+use std::io;
+use std::mem;
+
+use super::{foot, head};
+
+/// Maximum of sections of a shard.
+const SECTIONS: usize = 100;
+
+/// Receiver of complete pages: a file name and the contents.
+type PageSink<'a> = Box<dyn FnMut(&str, &str) -> io::Result<()> + 'a>;
+
+/// Writer of a folder of pages: `index.html`, and `kernels-1.html`, `kernels-2.html`, … with up to 100 sections each.
+/// One shard is in memory at a time.
+pub(crate) struct PageFolder<'a> {
+    title: String,
+    pages: PageSink<'a>,
+    shard: String,
+    sections: usize,
+}
+
+impl<'a> PageFolder<'a> {
+    /// Creates a folder; `pages` receives each page when it is complete, the index last.
+    pub(crate) fn new(
+        title: &str,
+        pages: impl FnMut(&str, &str) -> io::Result<()> + 'a,
+    ) -> PageFolder<'a> {
+        PageFolder {
+            title: title.to_owned(),
+            pages: Box::new(pages),
+            shard: String::new(),
+            sections: 0,
+        }
+    }
+
+    /// Returns the name that the next section has in its page.
+    pub(crate) fn next_id(&self) -> String {
+        format!("k{}", self.sections)
+    }
+
+    /// Returns the address of the next section in the index.
+    pub(crate) fn next_link(&self) -> String {
+        format!("{}#{}", page_name(self.sections / SECTIONS), self.next_id())
+    }
+
+    /// Whether the next section is the first of its page.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.shard.is_empty()
+    }
+
+    /// Adds a section.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the receiver of pages.
+    pub(crate) fn section(&mut self, section: &str) -> io::Result<()> {
+        self.shard.push_str(section);
+        self.sections += 1;
+        match self.sections % SECTIONS {
+            0 => self.write_shard(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the last shard, and the index with its content.
+    ///
+    /// # Errors
+    ///
+    /// See [`PageFolder::section`].
+    pub(crate) fn finish(mut self, index: &str) -> io::Result<()> {
+        if !self.shard.is_empty() {
+            self.write_shard()?;
+        }
+        let page = format!("{}{index}{}", head(&self.title), foot());
+        (self.pages)("index.html", &page)
+    }
+
+    /// Writes the sections since the last shard as a page.
+    fn write_shard(&mut self) -> io::Result<()> {
+        let page = page_name((self.sections - 1) / SECTIONS);
+        let sections = mem::take(&mut self.shard);
+        let back = "<p><a href=\"index.html\">All kernels</a></p>\n<div class=\"tools\"></div>\n";
+        let text = format!("{}{back}{sections}{}", head(&self.title), foot());
+        (self.pages)(&page, &text)
+    }
+}
+
+/// Returns the file name of a shard.
+fn page_name(shard: usize) -> String {
+    format!("kernels-{}.html", shard + 1)
+}

@@ -1,0 +1,336 @@
+//! `cargo xtask sandwiches --grids`: sandwiches of whole launches, in an order that the seed draws, with a journal from
+//! which a later run goes on.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use warpbound_driver::{GpuModel, Parameter};
+use warpbound_launch::LaunchFile;
+use warpbound_report::sandwich::SandwichReport;
+
+use super::PROGRESS_INTERVAL;
+use crate::audit_cycles::quantiles;
+
+/// Extent of a campaign.
+pub(super) struct GridCampaign {
+    pub(super) seed: u64,
+    /// Part of the launches: every n-th, from a first one.
+    pub(super) part: (usize, usize),
+    /// Time after which no launch is begun.
+    pub(super) limit: Option<Duration>,
+    pub(super) journal: Option<PathBuf>,
+    /// Host threads.
+    pub(super) threads: usize,
+}
+
+/// Launch on a machine.
+pub(super) struct GridTask<'a> {
+    pub(super) name: &'a str,
+    pub(super) grid: &'a LaunchFile,
+    pub(super) machine: &'a GpuModel,
+    pub(super) chip: &'static str,
+}
+
+impl GridTask<'_> {
+    /// Name in the journal and in lines.
+    fn key(&self) -> String {
+        format!("{} on {}", self.name, self.machine.name)
+    }
+
+    /// Kind of a launch, for which ratios are collected.
+    fn kind(&self, report: &SandwichReport) -> String {
+        let blocks: u64 = self.grid.grid.iter().map(|&n| u64::from(n)).product();
+        let kind = match blocks {
+            1 => "one block",
+            _ if blocks <= self.machine.range(Parameter::SmCount).least => {
+                "at most a block for each SM"
+            }
+            _ => "several blocks for an SM",
+        };
+        match report.unknown_addresses {
+            0 => kind.to_owned(),
+            _ => format!("{kind}, with unknown addresses"),
+        }
+    }
+}
+
+/// Sandwich of one launch on one machine: a line of the journal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct GridSandwich {
+    key: String,
+    kind: String,
+    /// Reason why there is none.
+    refused: Option<String>,
+    problems: Vec<String>,
+    inversion: Option<String>,
+    runs: u64,
+    /// Elements of the chain, net of the overhead of the launch.
+    chain: Vec<(String, u64)>,
+    /// Parts of the composition by resource.
+    resources: Vec<(String, i64)>,
+    worst_run: String,
+}
+
+impl GridSandwich {
+    fn new(task: &GridTask<'_>, report: &SandwichReport) -> GridSandwich {
+        let net = |cycles: u64| cycles.saturating_sub(report.launch_overhead);
+        let chain = report.chain.iter();
+        let resources = report.resources.iter();
+        let errors = report.notes.iter().filter(|note| note.starts_with("error"));
+        let mut problems: Vec<String> = errors.cloned().collect();
+        let gap = i128::from(report.bound) - i128::from(report.worst_simulated);
+        let parts: i128 = report.shares.iter().map(|share| share.telescoped).sum();
+        if parts != gap {
+            problems.push(format!("parts add up to {parts}, the gap is {gap}"));
+        }
+        GridSandwich {
+            key: task.key(),
+            kind: task.kind(report),
+            problems,
+            inversion: report.inversion().map(str::to_owned),
+            runs: report.runs,
+            chain: chain
+                .map(|element| (element.name.to_owned(), net(element.value)))
+                .collect(),
+            resources: resources
+                .map(|part| {
+                    let cycles = i64::try_from(part.cycles).unwrap_or(i64::MAX);
+                    (part.name.to_owned(), cycles)
+                })
+                .collect(),
+            worst_run: report.worst_run.clone(),
+            ..GridSandwich::default()
+        }
+    }
+
+    /// Value of an element of the chain divided by the worst simulated run.
+    fn ratio(&self, name: &str) -> Option<f64> {
+        let (_, worst) = self.chain.last()?;
+        let (_, value) = self.chain.iter().find(|(known, _)| known == name)?;
+        Some(*value as f64 / (*worst).max(1) as f64)
+    }
+
+    /// Element of the chain that accounts for the greatest part of the gap, with that part.
+    fn largest_part(&self) -> Option<(&str, u64)> {
+        let pairs = self.chain.windows(2).filter_map(|pair| match pair {
+            [(_, before), (name, after)] => Some((name.as_str(), before.saturating_sub(*after))),
+            _ => None,
+        });
+        pairs.max_by_key(|(_, part)| *part)
+    }
+
+    fn line(&self) -> String {
+        let values = self.chain.iter();
+        let values: Vec<String> = values
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        let resources = self.resources.iter().filter(|(_, cycles)| *cycles > 0);
+        let resources: Vec<String> = resources
+            .map(|(name, cycles)| format!("{name} {cycles}"))
+            .collect();
+        let part = self.largest_part();
+        let part = part.map_or(String::new(), |(name, part)| {
+            format!("; the largest part is {name} with {part}")
+        });
+        format!(
+            "{}: {} ({}); composition: {}{part}",
+            self.key,
+            values.join(", "),
+            self.worst_run,
+            resources.join(", ")
+        )
+    }
+}
+
+/// Makes the sandwiches; `sandwich` makes one, `None` without code for the chip.
+pub(super) fn run(
+    mut tasks: Vec<GridTask<'_>>,
+    campaign: &GridCampaign,
+    sandwich: impl Fn(&GridTask<'_>) -> anyhow::Result<Option<Result<SandwichReport, String>>> + Sync,
+) -> anyhow::Result<()> {
+    fastrand::Rng::with_seed(campaign.seed).shuffle(&mut tasks);
+    let (first, step) = campaign.part;
+    let tasks: Vec<GridTask<'_>> = tasks.into_iter().skip(first).step_by(step.max(1)).collect();
+    let totals = GridSandwiches::open(campaign.journal.as_deref(), campaign.seed, tasks.len())?;
+    let totals = Mutex::new(totals);
+    let (next, begin) = (AtomicUsize::new(0), Instant::now());
+    let lock = || totals.lock().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        for _ in 0..campaign.threads.max(1) {
+            scope.spawn(|| {
+                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if lock().rows.contains_key(&task.key()) {
+                        continue;
+                    }
+                    if campaign.limit.is_some_and(|limit| begin.elapsed() > limit) {
+                        break;
+                    }
+                    let row = match sandwich(task) {
+                        Ok(Some(Ok(report))) => GridSandwich::new(task, &report),
+                        Ok(Some(Err(why))) => refused(task, why),
+                        Ok(None) => refused(task, "without code for the chip".to_owned()),
+                        Err(error) => GridSandwich {
+                            key: task.key(),
+                            problems: vec![format!("{error:#}")],
+                            ..GridSandwich::default()
+                        },
+                    };
+                    lock().add(row, begin);
+                }
+            });
+        }
+    });
+    let totals = totals.into_inner();
+    totals.unwrap_or_else(PoisonError::into_inner).print()
+}
+
+fn refused(task: &GridTask<'_>, why: String) -> GridSandwich {
+    GridSandwich {
+        key: task.key(),
+        refused: Some(why),
+        ..GridSandwich::default()
+    }
+}
+
+/// First line of a journal.
+#[derive(Serialize, Deserialize)]
+struct JournalHead {
+    seed: u64,
+}
+
+/// Sandwiches that are done, and their journal.
+struct GridSandwiches {
+    all: usize,
+    rows: BTreeMap<String, GridSandwich>,
+    journal: Option<File>,
+    reported: Duration,
+    problems: Vec<String>,
+}
+
+impl GridSandwiches {
+    /// Opens a journal, whose lines count as done. Without a path nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or written, or is a journal of another seed.
+    fn open(path: Option<&Path>, seed: u64, all: usize) -> anyhow::Result<GridSandwiches> {
+        let mut totals = GridSandwiches {
+            all,
+            rows: BTreeMap::new(),
+            journal: None,
+            reported: Duration::ZERO,
+            problems: Vec::new(),
+        };
+        let Some(path) = path else {
+            return Ok(totals);
+        };
+        let text = match path.exists() {
+            true => fs::read_to_string(path)?,
+            false => String::new(),
+        };
+        // The last line may be incomplete.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = text.get(..whole).unwrap_or_default().lines();
+        if let Some(head) = lines.next() {
+            let head: JournalHead =
+                serde_json::from_str(head).context("no journal of sandwiches")?;
+            if head.seed != seed {
+                bail!("the journal is of seed {}", head.seed);
+            }
+        }
+        for line in lines {
+            let row: GridSandwich = serde_json::from_str(line)?;
+            totals.rows.insert(row.key.clone(), row);
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.set_len(whole as u64)?;
+        if whole == 0 {
+            writeln!(file, "{}", serde_json::to_string(&JournalHead { seed })?)?;
+        }
+        totals.journal = Some(file);
+        Ok(totals)
+    }
+
+    /// Adds a sandwich, and prints the progress on standard error.
+    fn add(&mut self, row: GridSandwich, begin: Instant) {
+        if let Some(file) = &mut self.journal {
+            let line = serde_json::to_string(&row).map_err(anyhow::Error::from);
+            let written = line.and_then(|line| Ok(writeln!(file, "{line}")?));
+            if let Err(error) = written {
+                self.problems.push(format!("the journal: {error:#}"));
+            }
+        }
+        self.rows.insert(row.key.clone(), row);
+        let now = begin.elapsed();
+        if now >= self.reported + PROGRESS_INTERVAL {
+            self.reported = now;
+            let rows = self.rows.values();
+            let inverted = rows.filter(|row| row.inversion.is_some()).count();
+            eprintln!("{} of {}, {inverted} inversions", self.rows.len(), self.all);
+        }
+    }
+
+    /// Prints all lines and the totals.
+    ///
+    /// # Errors
+    ///
+    /// A chain inverts, or a launch has no sandwich for an unexpected reason.
+    fn print(mut self) -> anyhow::Result<()> {
+        let mut ratios: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+        let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut lines = Vec::new();
+        let (mut inversions, mut runs, mut composed) = (0, 0, 0);
+        for row in self.rows.values() {
+            let problems = row.problems.iter();
+            self.problems
+                .extend(problems.map(|problem| format!("{}: {problem}", row.key)));
+            if let Some(why) = &row.refused {
+                *refused.entry(why).or_default() += 1;
+            }
+            if let Some(at) = &row.inversion {
+                inversions += 1;
+                lines.push(format!("INVERSION at {at:?}: {}", row.line()));
+            }
+            runs += row.runs;
+            for name in SandwichReport::LAUNCH_CHAIN {
+                if let Some(ratio) = row.ratio(name) {
+                    ratios.entry((&row.kind, name)).or_default().push(ratio);
+                }
+            }
+            if let Some(ratio) = row.ratio("composition") {
+                composed += 1;
+                lines.push(format!("{ratio:8.3} {}", row.line()));
+            }
+        }
+        lines.sort();
+        for line in &lines {
+            println!("{line}");
+        }
+        let made = self.rows.values().filter(|row| !row.chain.is_empty());
+        println!(
+            "{} sandwiches of launches of {} asked for, {composed} with a composition, {runs} runs, {inversions} inversions",
+            made.count(),
+            self.all
+        );
+        for ((kind, name), ratios) in &mut ratios {
+            println!(
+                "{name} / worst simulated, net of launch overhead, {kind}: {}",
+                quantiles(ratios)
+            );
+        }
+        for (reason, count) in &refused {
+            println!("no sandwich: {count} {reason}");
+        }
+        if inversions > 0 || !self.problems.is_empty() {
+            bail!("{inversions} chains invert; {}", self.problems.join("; "));
+        }
+        Ok(())
+    }
+}
