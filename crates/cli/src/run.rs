@@ -199,7 +199,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         machine: _,
         format: _,
         shard: _,
-        output,
+        output: _,
         stats,
         counts: _,
         checks,
@@ -267,11 +267,7 @@ fn check_options(arguments: &RunArguments, is_mini: bool) -> Result<(), Diagnost
         return Err(Diagnostic::new(message).hint(*instead));
     }
     check_splits(arguments)?;
-    check_files([
-        ("--output", &output.output),
-        ("--timeline", timeline),
-        ("--events", events),
-    ])?;
+    check_files(arguments)?;
     Override::check_distinct(set)
 }
 
@@ -291,7 +287,12 @@ fn check_splits(arguments: &RunArguments) -> Result<(), Diagnostic> {
 }
 
 /// Refuses options that name the same file.
-fn check_files(files: [(&str, &Option<PathBuf>); 3]) -> Result<(), Diagnostic> {
+fn check_files(arguments: &RunArguments) -> Result<(), Diagnostic> {
+    let files = [
+        ("--output", &arguments.output.output),
+        ("--timeline", &arguments.timeline),
+        ("--events", &arguments.events),
+    ];
     for (nth, (option, file)) in files.iter().enumerate() {
         let other = files[..nth].iter().find(|(_, other)| other == file);
         if let (Some((other, _)), Some(_)) = (other, file) {

@@ -6,7 +6,6 @@ COMMAND is the program `warpbound`, of the same build profile as the wheel. Time
 other, so that a change of the computer's load meets both of a pair; medians are of the ratios of the pairs.
 """
 
-import json
 import statistics
 import subprocess
 import sys
@@ -52,7 +51,7 @@ def measure_import():
 
 def measure_bound(command):
     """Bounds of files of three sizes: a call of the package, and a process of the command."""
-    for name in ["break_loop.sm_61.cubin", "matmul_int.sm_61.cubin", "stiff_solver.sm_61.cubin"]:
+    for name in ["break_loop.sm_61.cubin", "matmul_int.sm_61.cubin", "rates.sm_61.cubin"]:
         path = BUILT / name
         pairs = []
         for _ in range(7):
@@ -64,24 +63,26 @@ def measure_bound(command):
         print(f"bound of {name}: {1e3 * call:.1f} ms, command {1e3 * process:.1f} ms, ratio {ratio:.2f}")
 
 
-def measure_campaign():
-    files = sorted(BUILT.glob("*.sm_*.cubin"))
+def measure_campaign(pairs=3):
+    """Audits of one launch, as tasks of equal length: a single long task would keep one worker busy at the end."""
+    launches = ["--launch", ROOT / "kernels" / "launches" / "hotspot.hotspot.0.toml"] * 40
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "rows.jsonl"
-        pairs, rows = [], []
-        for _ in range(3):
-            times = []
+        times, rows = [], []
+        for _ in range(pairs):
+            pair = []
             for workers in (1, 2):
-                options = ["--loop-default", 10, "--cost", "cycles", "--output", output, "--workers", workers]
-                times.append(seconds(sys.executable, "-m", "warpbound.campaign", "bound", *files, *options))
+                options = [*launches, "--runs", 2, "--cycles", "--output", output, "--workers", workers]
+                campaign = [sys.executable, "-m", "warpbound.campaign", "audit", BUILT / "hotspot.sm_61.cubin"]
+                pair.append(seconds(*campaign, *options))
                 rows.append(output.read_bytes())
-            pairs.append(times)
+            times.append(pair)
     assert all(other == rows[0] for other in rows)
-    count = len([json.loads(row) for row in rows[0].splitlines()])
-    one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(one / two for one, two in pairs)
-    print(f"campaign of {count} kernels of {len(files)} files: {one:.1f} s with one worker, {two:.1f} s with two")
-    print(f"  with the start of the cluster; ratio {ratio:.2f}, the same rows")
+    one, two = (statistics.median(column) for column in zip(*times, strict=True))
+    ratio = statistics.median(one / two for one, two in times)
+    count = len(rows[0].splitlines())
+    print(f"campaign of {count} audits, with the start of the cluster: {one:.1f} s with one worker, {two:.1f} s with two,")
+    print(f"  ratio {ratio:.2f}, the same rows")
 
 
 if __name__ == "__main__":
