@@ -17,9 +17,9 @@ use crate::time::KernelTime;
 /// Place at which a followed warp stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It has arrived at a barrier that opens for it alone.
+    /// Arrival at a barrier that opens for it alone.
     Barrier,
-    /// It has ended: cycles until all that it has stored is there, and until its last instruction.
+    /// End: cycles until all that it has stored is there, and until its last instruction.
     End {
         /// Stores included.
         path: u64,

@@ -20,7 +20,7 @@ pub struct SandwichReport {
     pub machine: String,
     /// State of the caches at the start: `any`, `warm` or `cold`.
     pub caches: &'static str,
-    /// What runs: `warp`, a warp of the launch alone, or `grid`, the whole launch.
+    /// Part of the launch that runs: `warp`, a warp alone, or `grid`, all of it.
     pub scope: &'static str,
     /// Accesses of which nothing is known but that they access memory.
     pub unknown_addresses: u64,

@@ -59,7 +59,7 @@ impl AnalysedFigures {
     }
 }
 
-/// What an analysis reads of a kernel.
+/// Properties of a kernel that an analysis reads.
 #[derive(PartialEq, Eq, Hash)]
 struct AnalysedInput {
     isa: Isa,

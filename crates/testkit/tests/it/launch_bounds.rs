@@ -315,7 +315,9 @@ fn changes_of_the_sub_partition_count() {
     let mut launch = program.launch(0);
     (launch.grid, launch.block) = ([2, 1, 1], [128, 1, 1]);
     let machine = machine("gtx1080", 1)
-        .with(Parameter::LaunchBlock, 400)
+        .with(Parameter::LaunchBlock, 1200)
+        // Nine of them take a little less than the unit is occupied.
+        .with(Parameter::FenceBlock, 200)
         .with(Parameter::InstructionAhead, 0)
         .with(Parameter::InstructionL15Hit, 1)
         .with(Parameter::InstructionL2Hit, 2)

@@ -233,7 +233,7 @@ pub(super) struct ObservedSums<'a> {
 /// Most improvements of the vectors for the paths of a run.
 const MOST_ROUNDS: usize = 3;
 
-/// Most combinations of cycles and payments that are told apart.
+/// Most combinations of cycles and payments that are distinguished.
 const MOST_STATES: usize = 1 << 10;
 
 impl ObservedSums<'_> {
