@@ -59,7 +59,7 @@ impl AnalysedFigures {
     }
 }
 
-/// What an analysis reads of a kernel.
+/// Input of the analysis of a kernel.
 #[derive(PartialEq, Eq, Hash)]
 struct AnalysedInput {
     isa: Isa,
