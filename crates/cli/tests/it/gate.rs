@@ -76,6 +76,21 @@ fn planted_changes_are_over_budget() {
     assert!(!result.stdout.contains("registers is"), "{}", result.stdout);
 }
 
+/// Kernels with equal code are analysed once, but each is reported with its own lines.
+#[test]
+fn equal_kernels_have_their_own_lines() {
+    let budget = "[[kernel]]\nname = \"*pressure*\"\nbound = 1\n";
+    let budget = scratch("gate.equal.toml", budget);
+    let other = "../rebuilt/pressure.renamed.cubin";
+    let result = run(&["gate", BASE, other, "--budget", &budget, "--jobs", "1"]);
+    assert_eq!((result.code, &*result.stderr), (Some(1), ""));
+    let lines: Vec<&str> = result.stdout.lines().map(str::trim_start).collect();
+    for source in ["pressure.cu:", "other.cu:"] {
+        let named = lines.iter().filter(|line| line.starts_with(source));
+        assert_eq!(named.count(), 1, "{source} {}", result.stdout);
+    }
+}
+
 /// The limit itself is within the budget, one less is not; the tolerance is rounded down.
 #[test]
 fn limits_are_exact() {

@@ -59,7 +59,7 @@ impl AnalysedFigures {
     }
 }
 
-/// Properties of a kernel that an analysis reads.
+/// Input of the analysis of a kernel.
 #[derive(PartialEq, Eq, Hash)]
 struct AnalysedInput {
     isa: Isa,

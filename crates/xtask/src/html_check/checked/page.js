@@ -11,8 +11,8 @@ for (const table of document.querySelectorAll("table.sort")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.ariaSort = down ? "descending" : "ascending";
       const body = table.tBodies[0];
-      const number = (text) => (/^\d+$/.test(text) ? BigInt(text) : null);
-      const rows = [...body.rows].map((row) => [row.cells[column].textContent, row]);
+      const number = (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text) : /^[+-]?\d+\.\d+$/.test(text) ? Number(text) : null);
+      const rows = [...body.rows].map((row) => [row.cells[column]?.textContent.trim() ?? "", row]);
       const compare = (a, b) => {
         const [x, y] = [number(a), number(b)];
         if (x !== null && y !== null) return x < y ? -1 : x > y ? 1 : 0;
