@@ -33,7 +33,7 @@ pub(crate) struct SandwichArguments {
     /// Number of contents of the buffers: those of the launch file, then random ones
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<u64>::new().range(1..=10_000))]
     pub(crate) contents: u64,
-    /// Runs: those of one warp after the other, each alone (warp), or of the whole launch (grid) [default: grid for NVIDIA's
+    /// Extent of the runs: one warp after the other, each alone (warp), or the whole launch (grid) [default: grid for NVIDIA's
     /// launches of several warps, if no warp is named]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<SandwichScope>,
@@ -57,7 +57,7 @@ pub(crate) struct SandwichArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// Part of a launch that runs in a sandwich.
+/// Extent of the runs of a sandwich.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum SandwichScope {
     /// A warp alone.

@@ -20,7 +20,7 @@ pub struct SandwichReport {
     pub machine: String,
     /// State of the caches at the start: `any`, `warm` or `cold`.
     pub caches: &'static str,
-    /// Part of the launch that runs: `warp`, a warp alone, or `grid`, all of it.
+    /// Extent of the runs: `warp`, a warp of the launch alone, or `grid`, the whole launch.
     pub scope: &'static str,
     /// Accesses of which nothing is known but that they access memory.
     pub unknown_addresses: u64,
@@ -238,7 +238,6 @@ impl SandwichReport {
     fn write_composition(&self, out: &mut String) {
         let right = Align::Right;
         if !self.composition.is_empty() {
-            out.push('\n');
             let parts = self.composition.iter().filter(|part| part.cycles > 0);
             let rows = parts.map(|part| vec![part.name.to_owned(), part.cycles.to_string()]);
             let head = vec!["composition", "cycles"];
@@ -247,7 +246,6 @@ impl SandwichReport {
         let shares = self.resources.iter().filter(|share| share.cycles != 0);
         let shares: Vec<&ResourceShare> = shares.collect();
         if !shares.is_empty() {
-            out.push('\n');
             let rows = shares.into_iter().map(|share| {
                 vec![
                     share.name.to_owned(),

@@ -154,7 +154,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "sandwiches",
-        summary: "bounds of single warps against their worst runs, the gaps by cause; no chain may invert",
+        summary: "bounds of single warps and of launches against their worst runs, the gaps by cause; no chain may invert",
+        help: sandwiches::HELP,
+        run: sandwiches::run,
+    },
+    Command {
+        name: "sandwich",
+        summary: "the same as sandwiches",
         help: sandwiches::HELP,
         run: sandwiches::run,
     },

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    CacheState, CycleOptions, GpuModel, LaunchFile, SandwichOptions, Session, StartCaches,
+    CacheState, CycleOptions, GpuModel, LaunchFile, Parameter, SandwichOptions, Session,
+    StartCaches,
 };
 use warpbound_report::sandwich::SandwichReport;
 
@@ -22,65 +23,129 @@ use crate::repository::Repository;
 
 pub(crate) const HELP: &str = "\
 cargo xtask sandwiches [--seeds N] [--contents N] [--warps N] [NAME...]
-cargo xtask sandwiches --grids [--seeds N] [--contents N] [--runs N] [--minutes N] [--threads N] [--journal FILE]
-                               [--seed N] [--part N --of M] [NAME...]
+cargo xtask sandwiches --grids [--seeds N] [--contents N] [--runs N] [--sms N] [--minutes N] [--threads N]
+                               [--journal FILE] [--seed N] [--part N --of M] [--totals] [NAME...]
 
 Compares the bound of a lone warp with the worst simulated run, as `warpbound sandwich` does, for the launches whose
 names begin with NAME, or for all, on four machines with the caches that the launch states. Prints each chain, and the
 median share of each cause. Fails if a chain inverts.
 
-With --grids: the bounds of whole launches of several warps, in an order that --seed draws. Prints each chain, and each
-element of it divided by the worst simulated run for blocks alone and for grids. A journal has a line for each launch that is done, from
-which a later run goes on; no launch is begun after --minutes; --part and --of make one of M parts.
+With --grids: the bounds of whole launches of several warps, in an order that --seed draws, also on machines with as many
+other numbers of SMs as --sms says, at most four. Prints each chain, and each element of it divided by the worst
+simulated run for blocks alone and for grids. A journal has a line for each launch that is done, from which a later run
+goes on; no launch is begun after --minutes; --part and --of make one of M parts; --totals leaves out the chains.
 ";
 
 /// Most warp instructions of a run of a whole launch; longer ones are left out, and counted.
 const GRID_INSTRUCTIONS: u64 = 400_000;
 
+/// Numbers of SMs, beside that of the machine: with few of them, small grids have several blocks for an SM.
+const SMS: [u64; 4] = [1, 3, 2, 7];
+
 /// Time between two progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(20);
 
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut seeds, mut contents, mut warps, mut runs) = (2, 2, 2, 24);
-    let mut campaign = GridCampaign {
-        seed: 1,
-        part: (0, 1),
-        limit: None,
-        journal: None,
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    let mut is_of_grids = false;
-    let mut names: Vec<&str> = Vec::new();
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        if argument == "--journal" {
-            campaign.journal = Some(rest.next().context("--journal has no file")?.into());
-            continue;
-        }
-        let mut number = || -> anyhow::Result<u64> {
-            Ok(rest.next().context("an option without a number")?.parse()?)
+/// Extent of the runs.
+struct Extent<'a> {
+    seeds: u64,
+    contents: u64,
+    /// Warps of a launch that run alone.
+    warps: u64,
+    /// Runs of a whole launch.
+    runs: u64,
+    /// Other numbers of SMs that whole launches run on.
+    sms: u64,
+    /// Whole launches, if these are what is run.
+    grids: Option<GridCampaign>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Extent<'a> {
+    fn parse(arguments: &'a [String]) -> anyhow::Result<Extent<'a>> {
+        let mut extent = Extent {
+            seeds: 2,
+            contents: 2,
+            warps: 2,
+            runs: 24,
+            sms: 0,
+            grids: None,
+            names: Vec::new(),
         };
-        match argument.as_str() {
-            "--seeds" => seeds = number()?,
-            "--contents" => contents = number()?,
-            "--warps" => warps = number()?,
-            "--grids" => is_of_grids = true,
-            "--runs" => runs = number()?.max(1),
-            "--minutes" => campaign.limit = Some(Duration::from_secs(60 * number()?)),
-            "--threads" => campaign.threads = number()?.max(1) as usize,
-            "--seed" => campaign.seed = number()?,
-            "--part" => campaign.part.0 = number()? as usize,
-            "--of" => campaign.part.1 = number()?.max(1) as usize,
-            flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
-            name => names.push(name),
+        let mut campaign = GridCampaign {
+            seed: 1,
+            part: (0, 1),
+            limit: None,
+            journal: None,
+            totals_only: false,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        let mut is_of_grids = false;
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            if argument == "--journal" {
+                campaign.journal = Some(rest.next().context("--journal has no file")?.into());
+                continue;
+            }
+            let mut number = || -> anyhow::Result<u64> {
+                Ok(rest.next().context("an option without a number")?.parse()?)
+            };
+            match argument.as_str() {
+                "--seeds" => extent.seeds = number()?,
+                "--contents" => extent.contents = number()?,
+                "--warps" => extent.warps = number()?,
+                "--runs" => extent.runs = number()?.max(1),
+                "--sms" => extent.sms = number()?,
+                "--grids" => is_of_grids = true,
+                "--totals" => campaign.totals_only = true,
+                "--minutes" => campaign.limit = Some(Duration::from_secs(60 * number()?)),
+                "--threads" => campaign.threads = number()?.max(1) as usize,
+                "--seed" => campaign.seed = number()?,
+                "--part" => campaign.part.0 = number()? as usize,
+                "--of" => campaign.part.1 = number()?.max(1) as usize,
+                flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
+                name => extent.names.push(name),
+            }
+        }
+        extent.grids = is_of_grids.then_some(campaign);
+        Ok(extent)
+    }
+
+    /// Options for a launch on a machine.
+    fn options(&self, machine: &GpuModel, grid: &LaunchFile) -> SandwichOptions {
+        SandwichOptions {
+            seeds: self.seeds,
+            contents: self.contents,
+            most_warps: self.warps,
+            most_runs: self.runs,
+            ..SandwichOptions::new(CycleOptions {
+                machine: machine.clone(),
+                caches: match grid.caches {
+                    StartCaches::Warm => CacheState::Warm,
+                    StartCaches::Cold => CacheState::Cold,
+                },
+                splitting: Default::default(),
+            })
         }
     }
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let extent = Extent::parse(arguments)?;
     let mut machines = Vec::new();
     for (name, chip) in MACHINES {
         let machine = GpuModel::built_in(name).map_err(|d| anyhow::anyhow!("{d}"))?;
         machines.push((machine, chip));
     }
-    let launches = launches(repository, repository.cuda_launches()?, &names)?;
+    if extent.grids.is_some() {
+        let counts = SMS.iter().take(extent.sms as usize);
+        let others = counts.flat_map(|&sms| {
+            let own = machines.iter();
+            own.map(move |(machine, chip)| (machine.clone().with(Parameter::SmCount, sms), *chip))
+        });
+        let others: Vec<_> = others.collect();
+        machines.extend(others);
+    }
+    let launches = launches(repository, repository.cuda_launches()?, &extent.names)?;
     let mut tasks = Vec::new();
     for launch in &launches {
         tasks.extend(machines.iter().map(|machine| (launch, machine)));
@@ -88,21 +153,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let (next, total) = (AtomicUsize::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let extent = |machine: &GpuModel, grid: &LaunchFile| SandwichOptions {
-        seeds,
-        contents,
-        most_warps: warps,
-        most_runs: runs,
-        ..SandwichOptions::new(CycleOptions {
-            machine: machine.clone(),
-            caches: match grid.caches {
-                StartCaches::Warm => CacheState::Warm,
-                StartCaches::Cold => CacheState::Cold,
-            },
-            splitting: Default::default(),
-        })
-    };
-    if is_of_grids {
+    if let Some(campaign) = &extent.grids {
         let tasks = tasks
             .iter()
             .map(|((name, grid), (machine, chip))| GridTask {
@@ -111,10 +162,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 machine,
                 chip,
             });
-        return grids::run(tasks.collect(), &campaign, |task| {
+        return grids::run(tasks.collect(), campaign, |task| {
             let options = SandwichOptions {
                 max_instructions: GRID_INSTRUCTIONS,
-                ..extent(task.machine, task.grid)
+                ..extent.options(task.machine, task.grid)
             };
             let launch = (task.name, task.grid);
             sandwich(repository, launch, task.chip, &options, true)
@@ -126,7 +177,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                 while let Some(((name, grid), (machine, chip))) =
                     tasks.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let options = extent(machine, grid);
+                    let options = extent.options(machine, grid);
                     let done = sandwich(repository, (name, grid), chip, &options, false);
                     let mut total = total
                         .lock()

@@ -1,3 +1,5 @@
+use warpbound_base::Observed;
+
 use super::*;
 
 /// Times of a warp: path, services of the sub-partition, the SM and the GPU, first requests, time between starts.
@@ -353,4 +355,107 @@ fn large_grids() {
         LaunchBound::compose(&large, &times, Delays::default()),
         None
     );
+}
+
+/// Equal blocks, dispatched in turn to `sms` SMs of `places` places, one wave of them after the other.
+fn observed(
+    blocks: u64,
+    (sms, places): (u64, u64),
+    chain: BlockChain,
+    warps: u64,
+) -> ObservedLaunch {
+    let parts = (0..4).map(|part| {
+        let own = warps / 4 + u64::from(part < warps % 4);
+        PartLoad {
+            warps: own,
+            path: if own > 0 { 1000 } else { 0 },
+            core: 100 * own,
+        }
+    });
+    let parts: Vec<PartLoad> = parts.collect();
+    let longest = if chain == BlockChain::AllWarps {
+        warps
+    } else {
+        1
+    };
+    let block = |number: u64| {
+        let wave = number / (sms * places);
+        ObservedBlock {
+            sm: (number % sms) as u32,
+            life: (2000 * wave, 2000 * (wave + 1)),
+            path: 1000 * longest,
+            followed: 1000 * longest,
+            core: 100 * warps.div_ceil(4),
+            barriers: 0,
+            parts: parts.clone(),
+            sm_service: 10 * warps,
+        }
+    };
+    ObservedLaunch {
+        blocks: (0..blocks).map(block).collect(),
+        chain,
+        sms,
+        resident: places,
+        gpu: blocks * warps,
+        queued: 7,
+        first: 50,
+        ended: 40,
+        apart: 3,
+    }
+}
+
+/// Observed blocks count no more than the bound of equal blocks, and as much where nothing can be saved.
+#[test]
+fn observed_blocks_are_within_the_bound_of_equal_ones() {
+    let numbers = Numbers {
+        path: 1000,
+        core: 100,
+        sm: 10,
+        gpu: 1,
+        queued: 7,
+        first: 50,
+        ended: 40,
+        apart: 3,
+        ..Numbers::default()
+    };
+    let mut equal = 0;
+    for blocks in 1..40 {
+        for (sms, places) in [(1, 1), (1, 3), (2, 1), (2, 4), (5, 2), (40, 1)] {
+            for warps in [1, 3, 4, 5, 8] {
+                for chain in [BlockChain::OneWarp, ALIGNED, BlockChain::AllWarps] {
+                    let bound = limit(shape(blocks, warps, sms, (places, places)), chain, numbers);
+                    let run = observed(blocks, (sms, places), chain, warps);
+                    let found = run.compose(Delays::default()).expect("it fits").cycles();
+                    let Observed(Cycles(found)) = found;
+                    assert!(found <= bound, "{found} > {bound}: {run:?}");
+                    assert!(2 * found > bound, "{found} of {bound}: {run:?}");
+                    equal += usize::from(found == bound);
+                }
+            }
+        }
+    }
+    assert!(equal > 500, "{equal}");
+}
+
+/// Blocks of different length count with their own times: the mean over the places, and the last one.
+#[test]
+fn observed_blocks_count_with_their_own_times() {
+    let mut run = observed(3, (1, 1), BlockChain::OneWarp, 1);
+    (run.queued, run.first, run.ended, run.apart, run.gpu) = (0, 0, 0, 0, 0);
+    for (block, cycles) in run.blocks.iter_mut().zip([100, 300, 50]) {
+        (block.path, block.followed, block.sm_service) = (cycles, cycles, 0);
+        block.parts[0].path = cycles;
+        block.life = (0, 0);
+    }
+    run.blocks[2].life = (400, 450);
+    let found = run.compose(Delays::default()).expect("it fits");
+    assert_eq!(found.cycles(), Observed(Cycles(450)));
+    // A sub-partition that warps share adds their services.
+    run.blocks[1].parts[0] = PartLoad {
+        warps: 2,
+        path: 300,
+        core: 80,
+    };
+    let found = run.compose(Delays::default()).expect("it fits");
+    assert_eq!(found.cycles(), Observed(Cycles(530)));
 }

@@ -79,9 +79,9 @@ impl Session {
             depends_on_time: false,
         };
         let worst = runs.worst(grid, on_run)?;
-        chain.observe(subject.given, &worst).map_err(locate)?;
-        change(&mut chain);
         let mut report = self.empty_launch_sandwich(kernel, options, &worst);
+        chain.observe(subject.given, worst).map_err(locate)?;
+        change(&mut chain);
         report.runs = runs.count;
         report.unknown_addresses = unknown as u64;
         let overhead = launch_overhead(&options.cycles.machine);

@@ -57,6 +57,38 @@ fn text_has_the_chain_and_the_parts_of_the_gap() {
     );
 }
 
+/// A launch has the sum that its last element consists of, and what is left of it without each resource.
+#[test]
+fn text_of_a_launch_has_its_composition() {
+    let mut report = sandwich(VALUES);
+    report.scope = "grid";
+    report.chain[6].name = "composition";
+    report.shares[5].name = "composition";
+    let part = |name, cycles| CompositionPart { name, cycles };
+    report.composition = vec![
+        part("launch overhead", 5000),
+        part("warps one after the other", 1200),
+        part("DRAM refresh", 0),
+    ];
+    let share = |name, cycles: u64| ResourceShare {
+        name,
+        without: 6200 - cycles,
+        cycles: cycles.into(),
+    };
+    report.resources = vec![share("units", 150), share("DRAM", 0)];
+    let text = report.text();
+    let tables = "
+    composition                cycles
+    launch overhead              5000
+    warps one after the other    1200
+
+    composition without  cycles  less by
+    units                  6050      150
+";
+    assert!(text.contains("the launch takes at most 6388"), "{text}");
+    assert!(text.contains(tables), "{text}");
+}
+
 /// The keys of the interface, in order.
 #[test]
 fn json_has_the_keys_of_the_schema() {

@@ -28,6 +28,8 @@ pub(super) struct GridCampaign {
     pub(super) journal: Option<PathBuf>,
     /// Host threads.
     pub(super) threads: usize,
+    /// Whether chains are left out of what is printed, but for those that invert.
+    pub(super) totals_only: bool,
 }
 
 /// Launch on a machine.
@@ -41,7 +43,12 @@ pub(super) struct GridTask<'a> {
 impl GridTask<'_> {
     /// Name in the journal and in lines.
     fn key(&self) -> String {
-        format!("{} on {}", self.name, self.machine.name)
+        let (machine, sms) = (&self.machine.name, self.sms());
+        format!("{} on {machine} with {sms} SMs", self.name)
+    }
+
+    fn sms(&self) -> u64 {
+        self.machine.range(Parameter::SmCount).least
     }
 
     /// Kind of a launch, for which ratios are collected.
@@ -49,9 +56,7 @@ impl GridTask<'_> {
         let blocks: u64 = self.grid.grid.iter().map(|&n| u64::from(n)).product();
         let kind = match blocks {
             1 => "one block",
-            _ if blocks <= self.machine.range(Parameter::SmCount).least => {
-                "at most a block for each SM"
-            }
+            _ if blocks <= self.sms() => "at most a block for each SM",
             _ => "several blocks for an SM",
         };
         match report.unknown_addresses {
@@ -188,7 +193,8 @@ pub(super) fn run(
         }
     });
     let totals = totals.into_inner();
-    totals.unwrap_or_else(PoisonError::into_inner).print()
+    let totals = totals.unwrap_or_else(PoisonError::into_inner);
+    totals.print(campaign.totals_only)
 }
 
 fn refused(task: &GridTask<'_>, why: String) -> GridSandwich {
@@ -282,8 +288,8 @@ impl GridSandwiches {
     /// # Errors
     ///
     /// A chain inverts, or a launch has no sandwich for an unexpected reason.
-    fn print(mut self) -> anyhow::Result<()> {
-        let mut ratios: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    fn print(mut self, totals_only: bool) -> anyhow::Result<()> {
+        let mut ratios: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
         let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
         let mut lines = Vec::new();
         let (mut inversions, mut runs, mut composed) = (0, 0, 0);
@@ -301,11 +307,15 @@ impl GridSandwiches {
             runs += row.runs;
             for name in SandwichReport::LAUNCH_CHAIN {
                 if let Some(ratio) = row.ratio(name) {
-                    ratios.entry((&row.kind, name)).or_default().push(ratio);
+                    let of_kind = ratios.entry(&row.kind).or_default();
+                    of_kind.entry(name).or_default().push(ratio);
                 }
             }
             if let Some(ratio) = row.ratio("composition") {
                 composed += 1;
+                if totals_only {
+                    continue;
+                }
                 lines.push(format!("{ratio:8.3} {}", row.line()));
             }
         }
@@ -319,11 +329,13 @@ impl GridSandwiches {
             made.count(),
             self.all
         );
-        for ((kind, name), ratios) in &mut ratios {
-            println!(
-                "{name} / worst simulated, net of launch overhead, {kind}: {}",
-                quantiles(ratios)
-            );
+        for (kind, ratios) in &mut ratios {
+            println!("over the worst simulated run, net of launch overhead, {kind}:");
+            for name in SandwichReport::LAUNCH_CHAIN {
+                if let Some(ratios) = ratios.get_mut(name) {
+                    println!("  {name:16} {}", quantiles(ratios));
+                }
+            }
         }
         for (reason, count) in &refused {
             println!("no sandwich: {count} {reason}");

@@ -78,11 +78,12 @@ impl LaunchChain<'_> {
     pub(super) fn observe(
         &mut self,
         given: FlowFacts,
-        worst: &WorstLaunch,
+        worst: WorstLaunch,
     ) -> Result<(), Diagnostic> {
         let claimed = self.claimed()?;
         let paths = LaunchPaths::of(&worst.record, claimed.inputs(), claimed.chain());
-        let seen = worst.loop_counts.clone().map(|[bounds, totals]| FlowFacts {
+        let caches = worst.caches();
+        let seen = worst.loop_counts.map(|[bounds, totals]| FlowFacts {
             bounds,
             totals,
             never: given.never.clone(),
@@ -91,10 +92,10 @@ impl LaunchChain<'_> {
             given,
             seen,
             accesses: worst.record.most(),
-            record: worst.record.clone(),
+            record: worst.record,
             paths,
-            caches: worst.caches(),
-            config: worst.config.clone(),
+            caches,
+            config: worst.config,
         });
         Ok(())
     }

@@ -8,7 +8,8 @@ use warpbound_bound::{
     BlockChain, Delays, ObservedBlock, ObservedComposition, ObservedLaunch, PartLoad,
 };
 use warpbound_cycles::{
-    AccessLimits, Contention, Demands, FollowedWarp, KernelTime, MILLI, SharedResource, Stop,
+    AccessLimits, Contention, Demands, FollowedWarp, KernelTime, MILLI, SharedResource,
+    SpaceLimits, Stop,
 };
 use warpbound_ir::OpIndex;
 use warpbound_machine::Parameter;
@@ -192,7 +193,7 @@ impl Composer<'_> {
         let accesses = warp.accesses.iter().filter_map(|seen| {
             let mut limits = self.inputs.accesses.get(&seen.at)?.clone();
             limits.bytes = limits.bytes.min(seen.limits.bytes);
-            let own = |limit: &warpbound_cycles::SpaceLimits| {
+            let own = |limit: &SpaceLimits| {
                 let mut spaces = seen.limits.spaces.iter();
                 spaces.find(|own| own.space == limit.space)
             };

@@ -19,7 +19,7 @@ pub(super) struct LaunchPaths {
     /// Nodes that each warp has passed, in their order.
     pub(super) nodes: BTreeMap<WarpKey, Vec<u32>>,
     /// Different segments: the steps taken in each, by number, and how often.
-    segments: Vec<Vec<(usize, u64)>>,
+    pub(super) segments: Vec<Vec<(usize, u64)>>,
     /// Different warps: their segments. Warps of blocks whose barriers are aligned have one for each barrier and one more,
     /// all others a single one.
     warps: BTreeSet<Vec<SegmentId>>,

@@ -8,16 +8,19 @@ use warpbound_report::sandwich::SandwichReport;
 use super::chain::{LaunchChain, LaunchObservation};
 use crate::{CacheState, CycleOptions, SandwichOptions, Session};
 
-/// Machine with as many SMs.
-fn machine(sms: u64) -> GpuModel {
+/// Machine with other numbers.
+fn machine(numbers: &[(Parameter, u64)]) -> GpuModel {
     let machine = GpuModel::built_in("gtx1080").expect("a machine");
-    machine.with(Parameter::SmCount, sms)
+    let numbers = numbers.iter();
+    numbers.fold(machine, |machine, &(parameter, value)| {
+        machine.with(parameter, value)
+    })
 }
 
 /// Sandwich of a kernel and launch, with a changed chain.
 fn sandwich(
     (kernel, launch): (&str, &str),
-    (sms, caches): (u64, CacheState),
+    (numbers, caches): (&[(Parameter, u64)], CacheState),
     change: impl FnOnce(&mut LaunchObservation),
 ) -> SandwichReport {
     let read = |path: &str| std::fs::read(format!("../../kernels/{path}")).expect(path);
@@ -34,7 +37,7 @@ fn sandwich(
         contents: 1,
         most_runs: 8,
         ..SandwichOptions::new(CycleOptions {
-            machine: machine(sms),
+            machine: machine(numbers),
             caches,
             splitting: Default::default(),
         })
@@ -45,14 +48,20 @@ fn sandwich(
     report.expect("a sandwich")
 }
 
-/// Launch of several blocks of several warps, without barriers.
+/// Block of two warps whose loop has 8 iterations.
 const MATMUL: (&str, &str) = ("matmul_int", "cuda/matmul_int.8x8.toml");
+
+/// Six blocks of eight warps, whose accesses have a sector for each lane.
+const TRANSPOSE: (&str, &str) = ("transpose", "launches/transpose.transpose_naive.1.toml");
+
+/// The same with barriers.
+const ALIGNED: (&str, &str) = ("transpose", "launches/transpose.transpose.1.toml");
 
 #[test]
 fn no_chain_of_a_launch_inverts() {
     for caches in [CacheState::Any, CacheState::Warm, CacheState::Cold] {
-        for sms in [1, 20] {
-            let report = sandwich(MATMUL, (sms, caches), |_| {});
+        for (launch, sms) in [(MATMUL, 20), (TRANSPOSE, 1), (ALIGNED, 1), (ALIGNED, 20)] {
+            let report = sandwich(launch, (&[(Parameter::SmCount, sms)], caches), |_| {});
             assert_eq!(report.inversion(), None, "{}", report.text());
             let errors = report.notes.iter().filter(|note| note.starts_with("error"));
             assert_eq!(errors.count(), 0, "{}", report.text());
@@ -65,4 +74,71 @@ fn no_chain_of_a_launch_inverts() {
             assert_eq!(terms, report.chain[6].value, "{}", report.text());
         }
     }
+}
+
+/// Name of the element at which a chain inverts, with the report for a failing test.
+fn inversion(report: &SandwichReport) -> (Option<&'static str>, String) {
+    (report.inversion(), report.text())
+}
+
+#[test]
+fn more_steps_than_loops_allow_invert_the_chain() {
+    let report = sandwich(MATMUL, (&[], CacheState::Warm), |observed| {
+        let paths = observed.paths.as_mut().expect("paths");
+        for (_, count) in paths.segments.iter_mut().flatten() {
+            *count *= 2;
+        }
+    });
+    let (at, text) = inversion(&report);
+    assert_eq!(at, Some("paths"), "{text}");
+}
+
+#[test]
+fn fewer_loop_counts_than_steps_invert_the_chain() {
+    let report = sandwich(MATMUL, (&[], CacheState::Warm), |observed| {
+        let seen = observed.seen.as_mut().expect("loop counts");
+        for count in seen.bounds.iter_mut().chain(&mut seen.totals) {
+            *count = count.map(|count| count.div_ceil(2));
+        }
+    });
+    let (at, text) = inversion(&report);
+    assert_eq!(at, Some("paths"), "{text}");
+}
+
+/// Data that another warp has requested is on its way: a warp that finds it in the cache waits for it.
+#[test]
+fn misses_that_are_not_seen_invert_the_chain() {
+    let slow = [(Parameter::DramBeyond, 5000)];
+    let report = sandwich(MATMUL, (&slow, CacheState::Cold), |observed| {
+        let recorded = observed.record.warps.values_mut();
+        let accesses = recorded.flat_map(|warp| &mut warp.accesses);
+        let limits = accesses.map(|access| &mut access.limits);
+        for limits in limits.chain(observed.accesses.values_mut()) {
+            for space in &mut limits.spaces {
+                space.may_miss = false;
+            }
+        }
+    });
+    let (at, text) = inversion(&report);
+    assert_eq!(at, Some("worst simulated"), "{text}");
+}
+
+/// The port of an SM is what the launch waits for: without the sectors of others the sum is too small.
+#[test]
+fn services_that_are_left_out_invert_the_chain() {
+    let slow = [
+        (Parameter::SmCount, 1),
+        (Parameter::LaunchBlock, 1),
+        (Parameter::SmBandwidth, 4000),
+    ];
+    let report = sandwich(TRANSPOSE, (&slow, CacheState::Warm), |observed| {
+        let recorded = observed.record.warps.values_mut();
+        for access in recorded.flat_map(|warp| &mut warp.accesses) {
+            for space in &mut access.limits.spaces {
+                (space.requests, space.lines, space.sectors) = (1, 1, 1);
+            }
+        }
+    });
+    let (at, text) = inversion(&report);
+    assert_eq!(at, Some("worst simulated"), "{text}");
 }
