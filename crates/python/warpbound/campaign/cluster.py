@@ -29,7 +29,6 @@ def client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         return
     settings = {
         "distributed.scheduler.allowed-failures": _DEATHS,
-        "distributed.worker.daemon": False,
         "logging.distributed": "error",
     }
     with (
