@@ -278,7 +278,7 @@ impl ObservedLaunch {
                         .filter(|(other, _)| *other != number);
                     let ends = others.filter(|(_, other)| {
                         let end = other.life.1;
-                        end <= dispatch && (block.life.0..=block.life.1).contains(&end)
+                        end <= dispatch && block.life.0 < end && end <= block.life.1
                     });
                     block.of_part() * (places + ends.count() as u128)
                 });

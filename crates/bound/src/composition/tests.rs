@@ -364,15 +364,19 @@ fn observed(
     chain: BlockChain,
     warps: u64,
 ) -> ObservedLaunch {
-    let parts = (0..4).map(|part| {
-        let own = warps / 4 + u64::from(part < warps % 4);
-        PartLoad {
-            warps: own,
-            path: if own > 0 { 1000 } else { 0 },
-            core: 100 * own,
-        }
-    });
-    let parts: Vec<PartLoad> = parts.collect();
+    // The slots of the warps of an SM are consecutive.
+    let parts = |before: u64| -> Vec<PartLoad> {
+        let parts = (0..4).map(|part| {
+            let slot = (part + 4 - before * warps % 4) % 4;
+            let own = warps / 4 + u64::from(slot < warps % 4);
+            PartLoad {
+                warps: own,
+                path: if own > 0 { 1000 } else { 0 },
+                core: 100 * own,
+            }
+        });
+        parts.collect()
+    };
     let longest = if chain == BlockChain::AllWarps {
         warps
     } else {
@@ -387,7 +391,7 @@ fn observed(
             followed: 1000 * longest,
             core: 100 * warps.div_ceil(4),
             barriers: 0,
-            parts: parts.clone(),
+            parts: parts(number / sms),
             sm_service: 10 * warps,
         }
     };
@@ -451,11 +455,11 @@ fn observed_blocks_count_with_their_own_times() {
     let found = run.compose(Delays::default()).expect("it fits");
     assert_eq!(found.cycles(), Observed(Cycles(450)));
     // A sub-partition that warps share adds their services.
-    run.blocks[1].parts[0] = PartLoad {
+    run.blocks[1].parts = vec![PartLoad {
         warps: 2,
         path: 300,
         core: 80,
-    };
+    }];
     let found = run.compose(Delays::default()).expect("it fits");
     assert_eq!(found.cycles(), Observed(Cycles(530)));
 }
