@@ -146,7 +146,7 @@ impl CountFormulaReport {
         out
     }
 
-    /// Comparison with the prediction of the launch.
+    /// Line about the comparison with the prediction of the launch.
     fn check_text(&self) -> String {
         let values = || self.blocks.iter().filter_map(|block| block.value.as_ref());
         let count = |is: &dyn Fn(&FormulaValue) -> bool| values().filter(|value| is(value)).count();

@@ -437,10 +437,14 @@ impl DecodedReport {
             Some([some, all]) => format!("  (of the {some} of {all} blocks with probes)"),
             None => String::new(),
         };
-        for (name, share) in shares {
-            if let Some(share) = share {
-                text.push_str(&format!("\n    {name}  {:.1} %{of}\n", 100.0 * share));
-            }
+        let shares = shares
+            .iter()
+            .filter_map(|(name, share)| Some((name, (*share)?)));
+        let lines: String = shares
+            .map(|(name, share)| format!("    {name}  {:.1} %{of}\n", 100.0 * share))
+            .collect();
+        if !lines.is_empty() {
+            text.push_str(&format!("\n{lines}"));
         }
         let blocks = self.blocks();
         if !blocks.is_empty() {
