@@ -139,7 +139,7 @@ impl<'a> PathFinder<'a> {
             }
         }
         let arrives = inputs.nodes.iter().map(|ends| {
-            let ops = ends.into_iter().flat_map(|(first, last)| first.0..=last.0);
+            let ops = ends.iter().flat_map(|(first, last)| first.0..=last.0);
             let mut facts = ops.filter_map(|op| inputs.facts.get(op as usize));
             facts.any(|facts| facts.arrives)
         });

@@ -22,6 +22,9 @@ const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::Random(2),
 ];
 
+/// Most header executions that any run had, per entry and in all, by loop.
+type MostCounts = [Vec<Option<u64>>; 2];
+
 /// Contents of the buffers and an order of divergent lanes.
 struct Situation {
     /// Number of the contents; 0 for the given ones.
@@ -52,7 +55,7 @@ pub(super) struct WorstLaunch {
     pub(super) config: MachineConfig,
     pub(super) record: LaunchRecord,
     /// Most header executions that any run had, per entry and in all, by loop; `None` if they depend on time.
-    pub(super) loop_counts: Option<[Vec<Option<u64>>; 2]>,
+    pub(super) loop_counts: Option<MostCounts>,
 }
 
 impl WorstLaunch {
@@ -164,7 +167,7 @@ impl LaunchRuns<'_> {
     fn situations(
         &mut self,
         grid: &LaunchFile,
-    ) -> Result<(Vec<Situation>, [Vec<Option<u64>>; 2]), Diagnostic> {
+    ) -> Result<(Vec<Situation>, MostCounts), Diagnostic> {
         let mut situations = Vec::new();
         let mut loop_counts = [Vec::new(), Vec::new()];
         for content in 0..self.options.contents.max(1) {
