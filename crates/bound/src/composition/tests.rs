@@ -361,7 +361,7 @@ fn large_grids() {
 fn observed(
     blocks: u64,
     (sms, places): (u64, u64),
-    chain: BlockChain,
+    (chain, barriers): (BlockChain, u64),
     warps: u64,
 ) -> ObservedLaunch {
     // The slots of the warps of an SM are consecutive.
@@ -390,7 +390,8 @@ fn observed(
             path: 1000 * longest,
             followed: 1000 * longest,
             core: 100 * warps.div_ceil(4),
-            barriers: 0,
+            barriers,
+            segment: 100 / (barriers + 1) * warps.div_ceil(4),
             parts: parts(number / sms),
             sm_service: 10 * warps,
         }
@@ -426,9 +427,20 @@ fn observed_blocks_are_within_the_bound_of_equal_ones() {
     for blocks in 1..40 {
         for (sms, places) in [(1, 1), (1, 3), (2, 1), (2, 4), (5, 2), (40, 1)] {
             for warps in [1, 3, 4, 5, 8] {
-                for chain in [BlockChain::OneWarp, ALIGNED, BlockChain::AllWarps] {
+                for (chain, barriers) in [
+                    (BlockChain::OneWarp, 0),
+                    (ALIGNED, 0),
+                    (ALIGNED, 3),
+                    (BlockChain::AllWarps, 0),
+                ] {
+                    // Equal segments between barriers.
+                    let numbers = Numbers {
+                        barriers,
+                        segment: Some(100 / (barriers + 1)),
+                        ..numbers
+                    };
                     let bound = limit(shape(blocks, warps, sms, (places, places)), chain, numbers);
-                    let run = observed(blocks, (sms, places), chain, warps);
+                    let run = observed(blocks, (sms, places), (chain, barriers), warps);
                     let found = run.compose(Delays::default()).expect("it fits").cycles();
                     let Observed(Cycles(found)) = found;
                     assert!(found <= bound, "{found} > {bound}: {run:?}");
@@ -444,7 +456,7 @@ fn observed_blocks_are_within_the_bound_of_equal_ones() {
 /// Blocks of different length count with their own times: the mean over the places, and the last one.
 #[test]
 fn observed_blocks_count_with_their_own_times() {
-    let mut run = observed(3, (1, 1), BlockChain::OneWarp, 1);
+    let mut run = observed(3, (1, 1), (BlockChain::OneWarp, 0), 1);
     (run.queued, run.first, run.ended, run.apart, run.gpu) = (0, 0, 0, 0, 0);
     for (block, cycles) in run.blocks.iter_mut().zip([100, 300, 50]) {
         (block.path, block.followed, block.sm_service) = (cycles, cycles, 0);

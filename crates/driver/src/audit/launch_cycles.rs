@@ -101,9 +101,53 @@ impl Session {
         launch: &LaunchFile,
         runs: &LaunchTimeRuns,
     ) -> Result<LaunchTimeAudit, Diagnostic> {
-        let refused = |why: Diagnostic| LaunchTimeAudit {
-            refused: Some(why.message),
-            ..LaunchTimeAudit::default()
+        let (mut found, limit) = self.bounded_launch(prepared, claims, launch, runs)?;
+        let Some(limit) = limit else {
+            return Ok(found);
+        };
+        for &caches in states(runs.cycles.caches) {
+            let slow = match runs.searches {
+                true => self.slowest_numbers(prepared, launch, (runs, caches)),
+                false => Vec::new(),
+            };
+            for &(selection, policy) in &runs.runs {
+                let options = TimedOptions {
+                    selection,
+                    set: match selection {
+                        Selection::Slow => slow.clone(),
+                        _ => Vec::new(),
+                    },
+                    order: runs.order,
+                    caches: Some(caches),
+                    scheduler: Some(policy),
+                    max_instructions: Some(runs.max_instructions),
+                    ..TimedOptions::new(runs.cycles.machine.clone())
+                };
+                let run = self.simulate_with(prepared, launch, &options, &mut Silent);
+                let is_same = |issued| found.issued.is_none_or(|expected| expected == issued);
+                match run.ok().filter(|run| is_same(run.counts.issued())) {
+                    Some(run) => found.compare(&options, run.cycles.0.0, limit),
+                    None => found.skipped += 1,
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Bounds a launch for the loop counts of a run without time; with the limit of its cycles, if it has one.
+    fn bounded_launch(
+        &self,
+        prepared: &Prepared<'_>,
+        claims: &Claims<'_>,
+        launch: &LaunchFile,
+        runs: &LaunchTimeRuns,
+    ) -> Result<(LaunchTimeAudit, Option<u64>), Diagnostic> {
+        let refused = |why: Diagnostic| {
+            let refused = LaunchTimeAudit {
+                refused: Some(why.message),
+                ..LaunchTimeAudit::default()
+            };
+            (refused, None)
         };
         let options = BoundOptions {
             launches: StatedLaunches {
@@ -137,7 +181,6 @@ impl Session {
             }
             Some(_) => self.flow_facts(prepared, &knowledge, &options, &claims.flow)?,
         };
-        let expected = seen.fault.is_none().then_some(seen.observations.issued);
         let found = match time.bound(known.stated(), Effort::default()) {
             Ok(found) => found,
             Err(why) => return Ok(refused(why)),
@@ -155,44 +198,18 @@ impl Session {
         let terms = LaunchTerm::ALL
             .iter()
             .map(|&term| (term.name(), bound.term(term)));
-        let mut found = LaunchTimeAudit {
+        let audit = LaunchTimeAudit {
             bound: limit - bound.term(LaunchTerm::Launch),
             terms: terms.collect(),
             estimate,
-            issued: expected,
+            issued: seen.fault.is_none().then_some(seen.observations.issued),
             services: Some(found.services),
             shape: format!("{:?} {:?}", time.shape(), time.chain()),
             unknown_addresses: time.unknown_addresses(),
             schedulers: runs.schedulers,
             ..LaunchTimeAudit::default()
         };
-        for &caches in states(runs.cycles.caches) {
-            let slow = match runs.searches {
-                true => self.slowest_numbers(prepared, launch, (runs, caches)),
-                false => Vec::new(),
-            };
-            for &(selection, policy) in &runs.runs {
-                let options = TimedOptions {
-                    selection,
-                    set: match selection {
-                        Selection::Slow => slow.clone(),
-                        _ => Vec::new(),
-                    },
-                    order,
-                    caches: Some(caches),
-                    scheduler: Some(policy),
-                    max_instructions: Some(most),
-                    ..TimedOptions::new(runs.cycles.machine.clone())
-                };
-                let run = self.simulate_with(prepared, launch, &options, &mut Silent);
-                let is_same = |issued| expected.is_none_or(|expected| expected == issued);
-                match run.ok().filter(|run| is_same(run.counts.issued())) {
-                    Some(run) => found.compare(&options, run.cycles.0.0, limit),
-                    None => found.skipped += 1,
-                }
-            }
-        }
-        Ok(found)
+        Ok((audit, Some(limit)))
     }
 
     /// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
