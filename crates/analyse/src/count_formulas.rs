@@ -51,7 +51,7 @@ pub enum NoFormulaReason {
     Exits,
     /// A loop has several headers.
     Irreducible,
-    /// Calls share a context, so that a loop of the graph is not what a thread repeats.
+    /// Calls share a context, so that a loop of the graph is no loop of a thread.
     Recursion,
     /// The formula would be too long.
     Long,

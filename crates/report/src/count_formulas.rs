@@ -75,7 +75,7 @@ pub struct NoFormulaReport {
     pub reason: String,
 }
 
-/// Value of a formula in a launch, beside what is predicted.
+/// Value of a formula in a launch, beside the prediction.
 #[derive(Clone, Debug, Serialize)]
 pub struct FormulaValue {
     /// Executions by all threads, if the launch is in the range of the formula.
@@ -86,7 +86,7 @@ pub struct FormulaValue {
     pub predicted_lanes: Option<u64>,
     /// Executions by warps that are predicted, if they are known.
     pub predicted_issues: Option<u64>,
-    /// Whether the formula is not what is predicted.
+    /// Whether the formula differs from the prediction.
     pub disagrees: bool,
 }
 

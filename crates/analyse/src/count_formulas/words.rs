@@ -62,7 +62,7 @@ impl<'a> Words<'a> {
             return Err(NoFormula::new(entry, NoFormulaReason::Long));
         }
         let changes = NoFormula::new(self.place_of(id), NoFormulaReason::Recurrence);
-        // What an atom that depends on itself finds.
+        // Result of an atom that depends on itself.
         self.known.insert(id, Err(changes));
         self.depth += 1;
         let found = self.derive(id);
@@ -283,7 +283,7 @@ impl<'a> Words<'a> {
         }
         let (op, amount) = self.shift_of(&closing, id).ok_or(unknown)?;
         let amount = iteration.scaled(amount).ok_or(unknown)?;
-        // Repeated shifts are one shift by the sum: amounts of 32 and more leave what is left after 32 of them.
+        // Repeated shifts are one shift by the sum: amounts of 32 and more leave the same as 32 of them.
         let shifted = self.symbolic.atoms.binary(op, start, amount);
         shifted.ok_or(unknown)
     }

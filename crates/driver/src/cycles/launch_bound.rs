@@ -220,7 +220,7 @@ impl LaunchTime {
         launch.estimate(prepared, flow, stated)
     }
 
-    /// Changes the inputs: to what a run has shown, or to plant a fault.
+    /// Changes the inputs: replaces claims by observations of a run, or plants a fault.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut CycleInputs)) {
         change(&mut self.inputs);
     }

@@ -1,4 +1,4 @@
-//! Closed forms of counts are what the slice predicts, in random launches; with planted faults they are not.
+//! Closed forms of counts agree with predictions by the slice in random launches; with planted faults they do not.
 
 use fastrand::Rng;
 use warpbound_driver::Session;

@@ -28,7 +28,7 @@ pub(super) struct GridCampaign {
     pub(super) journal: Option<PathBuf>,
     /// Host threads.
     pub(super) threads: usize,
-    /// Whether chains are left out of what is printed, but for those that invert.
+    /// Whether only totals are printed, and chains that invert.
     pub(super) totals_only: bool,
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 /// Sums of costs over paths, the greatest of all paths that are possible or observed.
 pub(crate) trait PathSums {
-    /// Sum, with what it rests on.
+    /// Sum, with the evidence for it.
     type Sum: Clone;
 
     /// Cycles of a sum.
@@ -45,7 +45,7 @@ pub(crate) struct SumVectors {
     pub(crate) followed: NodeVectors,
 }
 
-/// Times of which a bound is composed, and what they were computed with.
+/// Times of which a bound is composed, and the vectors that they were computed with.
 pub(crate) struct LaunchSums<T> {
     pub(crate) times: LaunchTimes<T>,
     /// Whether windows of requests delay warps.
@@ -149,7 +149,7 @@ impl LaunchTime {
         Ok(found.map_or(of_warp, |found| found.min(of_warp)))
     }
 
-    /// Greatest service of a warp by what the warps of an SM share, and whether windows of requests are a part of it.
+    /// Greatest service of a warp by the resources that the warps of an SM share, and whether windows of requests are a part of it.
     fn sm<S: PathSums>(
         &self,
         sums: &S,
