@@ -31,6 +31,10 @@ pub struct ServiceAccounting<'a> {
     machine: &'a MachineConfig,
     /// By SM and sub-partition.
     core: BTreeMap<(u32, u32), Served>,
+    /// Service of the sub-partition since the last barrier, by block and warp.
+    segments: BTreeMap<(u64, u32), u64>,
+    /// The most of all warps between two barriers.
+    segment: u64,
     /// By SM.
     sm: BTreeMap<u32, Served>,
     /// Slices and DRAM.
@@ -63,6 +67,9 @@ pub struct Served {
 pub struct Services {
     /// Issue slot and units of each sub-partition.
     pub core: Vec<Served>,
+    /// The most that a sub-partition serves a warp between two barriers, or between one and its start or end, in
+    /// thousandths of cycles.
+    pub segment: u64,
     /// Shared memory, barriers, tags and port of each SM.
     pub sm: Vec<Served>,
     /// Slices of the L2 cache and DRAM.
@@ -76,6 +83,8 @@ impl<'a> ServiceAccounting<'a> {
             program,
             machine,
             core: BTreeMap::new(),
+            segments: BTreeMap::new(),
+            segment: 0,
             sm: BTreeMap::new(),
             gpu: Served::default(),
             place: None,
@@ -88,6 +97,7 @@ impl<'a> ServiceAccounting<'a> {
     pub fn services(&self) -> Services {
         Services {
             core: self.core.values().copied().collect(),
+            segment: self.segment,
             sm: self.sm.values().copied().collect(),
             gpu: self.gpu,
         }
@@ -102,6 +112,9 @@ impl<'a> ServiceAccounting<'a> {
         if let Some(place) = self.place {
             let core = self.core.entry((place.sm, place.scheduler)).or_default();
             core.milli += milli;
+            let segment = self.segments.entry((place.block, place.warp)).or_default();
+            *segment += milli;
+            self.segment = self.segment.max(*segment);
         }
     }
 
@@ -140,6 +153,11 @@ impl<'a> ServiceAccounting<'a> {
         };
         self.serve_core(core);
         self.serve_sm(sm);
+        // A barrier is a part of the segment before it.
+        let mnemonic = instr.and_then(|instr| self.program.mnemonic(instr));
+        if let (Some("BAR"), Some(place)) = (mnemonic, self.place) {
+            self.segments.remove(&(place.block, place.warp));
+        }
     }
 
     /// Adds the passes of an access through the load/store lanes after the first: one for each word of 32 bits.
@@ -271,6 +289,9 @@ pub struct ServiceAudit {
     /// Least difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of SMs, of
     /// the memory that all SMs share. `None` for a resource that served none.
     pub slack: [Option<u64>; 3],
+    /// Difference of the greatest service between two barriers that the bound counts and that of the runs, if the bound
+    /// counts less than a whole warp for it.
+    pub segment: Option<u64>,
 }
 
 impl ServiceAudit {
@@ -298,6 +319,17 @@ impl ServiceAudit {
         }
         for &sm in &run.sm {
             self.compare(1, sm, counted.sm.limit().0, 0);
+        }
+        let of_segment = counted.segment.0 * MILLI;
+        if run.segment > of_segment {
+            let text = format!(
+                "a segment takes a sub-partition for {}, at most {of_segment}",
+                run.segment
+            );
+            self.exceeded.push(text);
+        } else if counted.segment < counted.core.limit() {
+            let slack = of_segment - run.segment;
+            self.segment = Some(self.segment.map_or(slack, |least| least.min(slack)));
         }
         let lines = counted.lines.0 * run.sm.len() as u64;
         self.compare(2, run.gpu, counted.gpu.limit().0, lines);

@@ -61,11 +61,13 @@ pub struct LaunchCycles {
     pub services: LaunchServices,
 }
 
-/// Services by shared resources that the bound of a launch counts, each for one warp but for the last.
+/// Services by shared resources that the bound of a launch counts, each for one warp but for those of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchServices {
     /// Issue slot and units of a sub-partition.
     pub core: UpperBound<Cycles>,
+    /// The most of it between two barriers, or between one and the start or end of the warp.
+    pub segment: Cycles,
     /// Shared memory, barriers, tags and port of an SM, and waits for its windows.
     pub sm: UpperBound<Cycles>,
     /// Slices of the L2 cache and DRAM.
@@ -358,6 +360,7 @@ impl LaunchTime {
             instructions: shares.instructions,
             services: LaunchServices {
                 core: times.core.upper_bound(),
+                segment: times.segment,
                 sm: times.sm.upper_bound(),
                 gpu: times.gpu.upper_bound(),
                 lines: times.lines,

@@ -13,10 +13,11 @@ use warpbound_testkit::short_launches::{pinned_machine, short_launch};
 const CYCLE: u64 = 1000;
 
 /// Warps of short programs take no more of any resource than the bound counts for them. In many programs the bound counts
-/// what they take to the cycle: sub-partitions, SMs, and L2 cache with DRAM. A service that a bound leaves out shows there.
+/// what they take to the cycle: sub-partitions, SMs, L2 cache with DRAM, and sub-partitions between two barriers. A service
+/// that a bound leaves out shows there.
 #[test]
 fn short_programs_take_the_services_that_bounds_count() {
-    let (mut runs, mut exceeded, mut exact) = (0, Vec::new(), [0; 3]);
+    let (mut runs, mut exceeded, mut exact) = (0, Vec::new(), [0; 4]);
     for seed in 0..200 {
         let short = short_launch(seed).expect("a machine");
         let found = compare_services(&short.session, &short.launch, &short.runs);
@@ -24,13 +25,15 @@ fn short_programs_take_the_services_that_bounds_count() {
         runs += found.runs;
         let texts = found.exceeded.iter();
         exceeded.extend(texts.map(|text| format!("program {seed}: {text}")));
-        for (exact, slack) in exact.iter_mut().zip(found.slack) {
+        let [core, sm, gpu] = found.slack;
+        let slacks = [core, sm, gpu, found.segment];
+        for (exact, slack) in exact.iter_mut().zip(slacks) {
             *exact += u64::from(slack.is_some_and(|slack| slack < CYCLE));
         }
     }
     assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
     assert!(runs >= 300, "{runs} runs");
-    let least = [80, 15, 20];
+    let least = [80, 15, 20, 5];
     let suffice = exact
         .iter()
         .zip(least)
