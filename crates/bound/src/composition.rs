@@ -83,8 +83,10 @@ pub struct LaunchTimes<T> {
     pub first: Cycles,
     /// Services of all lines that an SM requests, each once, by the memory that all SMs share.
     pub lines: Cycles,
-    /// Time for which accesses of blocks that have ended take what an SM has.
+    /// Time for which accesses of blocks that have ended take what an SM has, as far as queues and windows limit them.
     pub ended: Cycles,
+    /// Services that a warp may leave to its SM when it ends, where nothing limits how many are left.
+    pub unfinished: T,
     /// Time between the starts of two blocks on an SM.
     pub apart: Cycles,
 }
@@ -217,6 +219,8 @@ impl<T> LaunchTimes<T> {
         let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
         let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
         let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
+        let unfinished = weights.unfinished.checked_mul(cycles(&self.unfinished))?;
+        let sm = sm.checked_add(unfinished)?;
         let first = weights.first.checked_mul(self.first.0.into())?;
         let starts = weights.starts.checked_mul(self.apart.0.into())?;
         Some([path, core, sm, gpu, first, starts])
@@ -258,6 +262,8 @@ struct Weights {
     /// SMs that request lines.
     lines: u128,
     ended: u128,
+    /// Warps that may have ended on an SM before the last block is dispatched.
+    unfinished: u128,
 }
 
 impl Weights {
@@ -294,6 +300,7 @@ impl Weights {
                 starts: own - 1,
                 lines,
                 ended: 0,
+                unfinished: 0,
             });
         }
         // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
@@ -326,6 +333,10 @@ impl Weights {
             starts: on_sm,
             lines,
             ended: 1,
+            // Each other SM is full when the last block is dispatched; all blocks but these may have been on one.
+            unfinished: (blocks - 1)
+                .saturating_sub((sms - 1).saturating_mul(least))
+                .checked_mul(warps)?,
         })
     }
 }
@@ -393,10 +404,14 @@ impl Core {
                 changes: u128::from(own > 1),
                 ..Core::default()
             }),
-            BlockChain::OneWarp => Some(Core {
-                changes: u128::from(own > 1),
-                ..Core::of_warps(resident.div_ceil(parts))
-            }),
+            BlockChain::OneWarp => {
+                let in_part = Core {
+                    changes: u128::from(own > 1),
+                    ..Core::of_warps(resident.div_ceil(parts))
+                };
+                // What the queues hold is from warps of the SM, which count once in the sum of all.
+                in_part.lesser(Core::of_warps(resident), times)
+            }
             BlockChain::Aligned => {
                 let others = own - 1;
                 // The chain is in one sub-partition between barriers, and so serves each segment of another block there once,
@@ -410,7 +425,8 @@ impl Core {
                     warps: in_part.checked_add(others.checked_mul(warps)?)?,
                     ..changing
                 };
-                changing.lesser(Core { segments: 0, ..all }, times)
+                let lesser = changing.lesser(Core { segments: 0, ..all }, times)?;
+                lesser.lesser(Core::of_warps(resident), times)
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::outstanding::most_outstanding;
 use crate::potentials::Timing;
 use crate::rules::StepRules;
 use crate::step::Transfer;
+use crate::unfinished::unfinished_services;
 use crate::wave_contention::of_waves;
 
 /// Resource that warps share, or a quantity that decides how long they wait for one.
@@ -74,8 +75,14 @@ pub struct Contention {
     pub queued: u64,
     /// Barriers that one execution of each node passes.
     pub barriers: Vec<u64>,
-    /// Cycles for which accesses of blocks that have ended may still take what an SM has.
+    /// Cycles for which accesses of blocks that have ended may still take what an SM has, as far as queues and windows limit
+    /// them.
     pub ended: u64,
+    /// Thousandths of cycles that one execution of each node, and of each operation, may leave to what an SM has when its
+    /// warp ends, where nothing limits them.
+    pub unfinished: Vec<u64>,
+    /// See [`Contention::unfinished`].
+    pub unfinished_ops: Vec<u64>,
     /// Cycles for which all lines of code and constants, each once, take the memory that all SMs share: for each SM.
     pub lines: u64,
     /// Sectors of loads that a warp has in flight at most; `None` without a limit.
@@ -117,6 +124,13 @@ impl Contention {
         };
         let once = timing.waits.once.iter();
         let once = once.map(|once| once.cycles.saturating_mul(once.most));
+        let unfinished_ops = unfinished_services(timing.kernel, transfer);
+        let unfinished = |number: usize| {
+            let ends = timing.kernel.nodes.get(number).copied().flatten();
+            let ops = ends.into_iter().flat_map(|(first, last)| first.0..=last.0);
+            let services = ops.filter_map(|op| unfinished_ops.get(OpIndex(op).index()));
+            services.sum()
+        };
         let arrives = transfer.facts.iter().any(|facts| facts.arrives);
         let most = transfer.most_sectors;
         let barriers = |number: usize| {
@@ -128,6 +142,8 @@ impl Contention {
         Some(Contention {
             queued: queued(transfer, numbers),
             ended: whole_cycles_of(ended(transfer, numbers, queued(transfer, numbers))),
+            unfinished: (0..timing.kernel.nodes.len()).map(unfinished).collect(),
+            unfinished_ops: unfinished_ops.clone(),
             lines: whole_cycles(timing.waits.lines),
             outstanding: most_outstanding(timing.kernel, transfer),
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
@@ -183,14 +199,17 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
 }
 
 /// Most time for which accesses of blocks that have ended may still take what an SM has: those in the queues of its
-/// sub-partitions, and those in front of its port.
+/// sub-partitions, those in front of its port, and the last arrival at its barriers.
 fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 {
     let (_, queue) = numbers.range(Parameter::OccupancyQueue);
     let (_, parts) = numbers.range(Parameter::SmSchedulers);
     let ops = (0..transfer.facts.len()).map(|at| of_instruction(transfer, OpIndex(at as u32)));
     let services = ops.map(|services| services[Service::Sm as usize]);
     let of_access = services.max().unwrap_or(0);
-    let windows = [Parameter::L1Misses, Parameter::L1Stores].map(|window| numbers.range(window).1);
+    // A request that alone exceeds a window is accepted as the only one.
+    let windows = [Parameter::L1Misses, Parameter::L1Stores]
+        .map(|window| numbers.range(window).1.max(SECTORS_OF_LINE));
+    let arrival = transfer.times.barrier_count.unsigned_abs();
     let port = transfer.memory.port().unsigned_abs();
     let accesses = transfer.accesses.values();
     let in_flight = accesses.flat_map(|access| {
@@ -198,7 +217,10 @@ fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 
         spaces.map(|space| transfer.memory.in_flight(access.direction, space))
     });
     let in_flight = in_flight.max().unwrap_or(0).unsigned_abs();
-    parts * (queued + queue * of_access) + windows.iter().sum::<u64>() * port + 2 * in_flight
+    parts * (queued + queue * of_access)
+        + windows.iter().sum::<u64>() * port
+        + 2 * in_flight
+        + arrival
 }
 
 /// Services of an instruction at most.

@@ -27,6 +27,7 @@ mod siblings;
 mod state;
 mod step;
 mod time;
+mod unfinished;
 mod waits;
 mod wave_contention;
 mod wave_step;

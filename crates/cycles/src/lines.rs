@@ -52,6 +52,32 @@ impl LineWait {
         at.max(crate::memory::floor(free) + self.backlog) + self.latency
     }
 
+    /// Returns the wait for either line, whichever is later.
+    pub(crate) fn or(self, other: LineWait) -> LineWait {
+        LineWait {
+            waits: self.waits || other.waits,
+            latency: self.latency.max(other.latency),
+            backlog: self.backlog.max(other.backlog),
+            reaches_l2: self.reaches_l2 || other.reaches_l2,
+            reaches_dram: self.reaches_dram || other.reaches_dram,
+            service: (
+                self.service.0.max(other.service.0),
+                self.service.1.max(other.service.1),
+            ),
+        }
+    }
+
+    /// Returns the wait for several lines that are requested one after the other, for each of which this is the wait.
+    pub(crate) fn repeated(self, lines: i64) -> LineWait {
+        let (slice, dram) = self.service;
+        LineWait {
+            // The last one waits for the service of the others.
+            latency: self.latency + (lines - 1) * (slice + dram),
+            service: (lines * slice, lines * dram),
+            ..self
+        }
+    }
+
     /// Returns the wait for the lines of both.
     fn and(self, other: LineWait) -> LineWait {
         let (late, early) = match self.latency >= other.latency {
@@ -121,8 +147,11 @@ pub(crate) struct LineCaches {
     /// Persistent lines of each.
     persistent: [BTreeSet<u64>; 2],
     /// Latency of a request that hits the second cache, and of one that does not; they exclude that of the first cache.
+    /// Either may be the longer one.
     second: i64,
     beyond: i64,
+    /// Whether other warps request lines as well.
+    among_others: bool,
     /// Most time by which a prefetched line arrives later than one that is requested when it is needed, from the request
     /// of the line that it was prefetched with.
     prefetched: i64,
@@ -146,6 +175,8 @@ pub(crate) struct LineLatencies {
     pub(crate) service: (i64, i64),
     /// Whether the L2 cache may miss it.
     pub(crate) reaches_dram: bool,
+    /// Whether other warps request lines as well.
+    pub(crate) among_others: bool,
 }
 
 impl LineCaches {
@@ -168,6 +199,7 @@ impl LineCaches {
             persistent,
             second: latencies.second,
             beyond: latencies.beyond,
+            among_others: latencies.among_others,
             prefetched: latencies.prefetched,
             after_others: latencies.after_others,
             service: latencies.service,
@@ -183,6 +215,22 @@ impl LineCaches {
     /// Whether a line of the first cache stays there.
     pub(crate) fn stays_in_first(&self, line: u64) -> bool {
         self.persistent[0].contains(&line)
+    }
+
+    /// Whether a line that misses in the first cache may be part of one that is on its way to the second, by a request of
+    /// another warp for another part of it. Lines of the same size are requested from both at the same time.
+    fn may_join(&self) -> bool {
+        self.among_others && self.line[0] != self.line[1]
+    }
+
+    /// Longest latency of a request for a line that misses in the first cache and may be absent from the second, present
+    /// there, or on its way.
+    fn absent(&self) -> i64 {
+        match self.may_join() {
+            // It arrives in the second cache first.
+            true => self.beyond + self.second,
+            false => self.beyond.max(self.second),
+        }
     }
 
     /// Returns the wait for the line at an address. `requested` tells for each cache whether every path to here has
@@ -213,7 +261,8 @@ impl LineCaches {
             }
         }
         let latency = match (hits_second, counts, first) {
-            (false, false, _) => self.beyond + late,
+            // The line may be in the second cache, or not.
+            (false, false, _) => self.absent() + late,
             // The first request is counted, the others hit the first cache.
             (_, true, true) => 0,
             _ => self.second + late,
@@ -247,16 +296,17 @@ impl LineCaches {
     }
 
     /// Returns the wait for the line at an address if other warps request lines as well. The first request of a persistent
-    /// line, whichever warp makes it, is added to `counted`. Any other line may be in flight by a request of another warp,
-    /// which may have been made up to `lead` later than one that is made now.
+    /// line, whichever warp makes it, is added to `counted`, unless each wait `pays_in_full`. Any other line may be in flight
+    /// by a request of another warp, which may have been made up to `lead` later than one that is made now.
     pub(crate) fn wait_among_others(
         &self,
         address: u64,
-        lead: i64,
+        (lead, pays_in_full): (i64, bool),
         (node, counted): (usize, &mut FirstMisses),
     ) -> LineWait {
         let lines = self.line.map(|size| address / size);
-        let [first, second] = [0, 1].map(|level| self.persistent[level].contains(&lines[level]));
+        let persists = |level: usize| self.persistent[level].contains(&lines[level]);
+        let [first, second] = [0, 1].map(|level| !pays_in_full && persists(level));
         let late = self.after_others + lead;
         if first || second {
             let group = counted.groups.entry(lines[1]).or_default();
@@ -275,9 +325,10 @@ impl LineCaches {
                 latency: self.second + late,
                 ..LineWait::default()
             },
+            // The first cache may have lost a line that is on its way to the second: it comes from there afterwards.
             (false, false) => LineWait {
                 waits: true,
-                latency: self.beyond + late,
+                latency: self.beyond + self.second + late,
                 backlog: 0,
                 reaches_l2: true,
                 reaches_dram: self.reaches_dram,
@@ -290,11 +341,18 @@ impl LineCaches {
     pub(crate) fn first_misses(&self, counted: &FirstMisses) -> Vec<(Vec<usize>, i64)> {
         let cost = |group: &MissGroup| {
             let lines = group.first.len() as i64;
-            let beyond = self.beyond + group.late + self.service.0 + self.service.1;
+            let service = self.service.0 + self.service.1;
             let second = self.second + group.late;
+            // Whichever part of the line of the second cache is requested first, the others come from there.
+            let further = match self.may_join() {
+                true => lines,
+                false => (lines - 1).max(0),
+            };
             match (group.is_absent, group.each_misses) {
-                (true, true) => lines.max(1) * beyond,
-                (true, false) => beyond + (lines - 1).max(0) * second,
+                (true, true) => lines.max(1) * (self.absent() + group.late + service),
+                (true, false) => {
+                    self.beyond.max(self.second) + group.late + service + further * second
+                }
                 (false, _) => lines * second,
             }
         };

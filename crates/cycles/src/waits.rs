@@ -21,7 +21,8 @@ use crate::step::OpWaits;
 /// Distance of constant banks in the addresses of their caches.
 const BANK_STRIDE: u64 = 0x1_0000;
 
-/// Most lines of a constant bank whose first misses are counted one by one.
+/// Most lines of a constant bank whose first misses are counted one by one. A load from a longer bank waits for a first miss
+/// each time.
 const MOST_COUNTED: u64 = 8;
 
 const CODE: [CacheShape; 2] = [
@@ -104,6 +105,7 @@ struct Builder<'a> {
     once: Vec<bool>,
     code_counted: FirstMisses,
     constants_counted: FirstMisses,
+    /// Service of a line of constants at a slice and at DRAM.
     in_bank: (i64, i64),
     /// Bytes of a sector of the L2 cache.
     sector: u64,
@@ -228,6 +230,7 @@ impl<'a> Builder<'a> {
             after_others: ahead as i64 * transfer(line, bandwidth),
             service,
             reaches_dram: kernel.lines_may_miss,
+            among_others: kernel.others != OtherWarps::Absent,
         };
         let code = LineCaches::new(&ranges, numbers, CODE, latencies);
         let mut lines = ranges
@@ -248,6 +251,7 @@ impl<'a> Builder<'a> {
             after_others: 0,
             service: of_bank.service,
             reaches_dram: kernel.constants_may_miss,
+            among_others: kernel.others != OtherWarps::Absent,
         };
         let constants = LineCaches::new(&constant_ranges(kernel), numbers, CONSTANTS, latencies);
         let prefetches = Prefetches::new(kernel, numbers, (line, ahead, each));
@@ -552,7 +556,7 @@ impl<'a> Builder<'a> {
             let constants = addresses.iter().map(|&address| {
                 let lines = self.constants.line.map(|size| address / size);
                 let known = [0, 1].map(|level| requested.constants[level].contains(&lines[level]));
-                self.constant(node, address, known, once)
+                self.constant(node, address, known, (once, false))
             });
             let constants = all(constants.collect::<Vec<_>>());
             let (loaded_constants, further_words) = self.loaded(node, op);
@@ -579,17 +583,28 @@ impl<'a> Builder<'a> {
         waits
     }
 
-    /// Wait for the line of a constant; `known` tells for each cache whether every path to here has requested it.
-    fn constant(&mut self, node: usize, address: u64, known: [bool; 2], once: bool) -> LineWait {
+    /// Wait for the line of a constant; `known` tells for each cache whether every path to here has requested it, `once`
+    /// whether the instruction is issued at most once. Where each execution `pays_in_full`, no first miss is counted for it.
+    fn constant(
+        &mut self,
+        node: usize,
+        address: u64,
+        known: [bool; 2],
+        (once, pays_in_full): (bool, bool),
+    ) -> LineWait {
         let counted = (node, &mut self.constants_counted);
         let stays = self
             .constants
             .stays_in_first(address / self.constants.line[0]);
         match self.leads.filter(|_| self.of_sm || !stays) {
-            Some(leads) => self
-                .constants
-                .wait_among_others(address, leads.constants, counted),
-            None => self.constants.wait(address, known, (once, 0), counted),
+            Some(leads) => {
+                let request = (leads.constants, pays_in_full && !self.of_sm);
+                self.constants.wait_among_others(address, request, counted)
+            }
+            None => {
+                let pays = (once || pays_in_full, 0);
+                self.constants.wait(address, known, pays, counted)
+            }
         }
     }
 
@@ -599,7 +614,9 @@ impl<'a> Builder<'a> {
         if let Some(leads) = self.leads.filter(|_| self.of_sm || !stays) {
             let counted = (node, &mut self.code_counted);
             let address = line * self.code.line[0];
-            let fetch = self.code.wait_among_others(address, leads.code, counted);
+            let fetch = self
+                .code
+                .wait_among_others(address, (leads.code, false), counted);
             return self.with_refetched(fetch);
         }
         let known = requested.code.contains(&line);
@@ -646,22 +663,14 @@ impl<'a> Builder<'a> {
         let line = self.constants.line[0];
         let lines = loaded.bytes.div_ceil(line);
         let further = loaded.words.saturating_sub(1);
-        let once = lines > MOST_COUNTED;
-        let counted = match self.of_sm {
-            // Each line may be the one that another warp requests.
-            true => lines,
-            false => lines.min(MOST_COUNTED),
-        };
-        let each =
-            (0..counted).map(|number| self.constant(node, first + number * line, [false; 2], once));
-        let mut wait = all(each.collect::<Vec<_>>());
-        if once {
-            // Each word may be in another line: the last one waits for the service of the others.
-            let others = i64::from(further);
-            wait.latency += others * (self.in_bank.0 + self.in_bank.1);
-            wait.service = ((others + 1) * self.in_bank.0, (others + 1) * self.in_bank.1);
-        }
-        (wait, further)
+        // Each address may be in any line of the bank, the one whose wait is the longest.
+        let pays_in_full = lines > MOST_COUNTED;
+        let each = (0..lines).map(|number| {
+            let address = first + number * line;
+            self.constant(node, address, [false; 2], (false, pays_in_full))
+        });
+        let longest = each.reduce(LineWait::or).unwrap_or_default();
+        (longest.repeated(1 + i64::from(further)), further)
     }
 
     fn address(&self, op: OpIndex) -> u64 {

@@ -62,6 +62,9 @@ pub(crate) fn of_waves(
         queued: rules.held_alu().max(0).unsigned_abs(),
         barriers: nodes.map(barriers).collect(),
         ended: cycles(rules.ended(numbers)),
+        // A unit of a compute unit is held until its access is served.
+        unfinished: Vec::new(),
+        unfinished_ops: Vec::new(),
         lines: cycles(timing.waits.lines),
         outstanding: None,
         windows: [false, true].map(|stores| {

@@ -190,6 +190,14 @@ impl GpuModel {
         self
     }
 
+    /// Returns the model with the range of a parameter extended to a value.
+    #[must_use]
+    pub fn extended(mut self, parameter: Parameter, value: u64) -> GpuModel {
+        let range = &mut self.ranges[parameter as usize];
+        (range.least, range.most) = (range.least.min(value), range.most.max(value));
+        self
+    }
+
     /// Range of a parameter; 0 to 0 if the machines of its family do not have it.
     pub fn range(&self, parameter: Parameter) -> &ParameterRange {
         &self.ranges[parameter as usize]

@@ -7,6 +7,7 @@ pub mod fixtures;
 mod generate;
 mod idioms;
 mod listing;
+mod odd;
 mod short;
 mod slot;
 mod words;
@@ -24,6 +25,7 @@ use crate::kernels::TestLaunch;
 use cubin::KernelImage;
 use generate::ProgramDraft;
 
+pub use odd::{code_of_many_lines, odd_program};
 pub use short::{segment_program, short_program};
 
 /// Name of the kernel of each program.
@@ -85,7 +87,7 @@ impl ControlWordProgram {
             sm,
             code: &self.code,
             registers: words::REGISTERS,
-            barriers: 1,
+            barriers: 2,
             params: &[8, 8, 4],
             shared: generate::SHARED_BYTES,
             frame: generate::LOCAL_BYTES,

@@ -27,6 +27,7 @@ pub mod kernels;
 pub mod launch_profiles;
 pub mod mini;
 pub mod monotone;
+pub mod odd_machines;
 pub mod perceptron;
 pub mod predictions;
 pub mod probe_overheads;

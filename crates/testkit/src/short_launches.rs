@@ -41,7 +41,7 @@ const DRAWN: [(Parameter, &[u64]); 21] = [
 const ATTEMPTS: usize = 16;
 
 /// Machines, with the architecture of the code that runs on each.
-const MACHINES: [(&str, u8); 3] = [("p100", 60), ("gtx1080", 61), ("jetson-tx2", 62)];
+pub(crate) const MACHINES: [(&str, u8); 3] = [("p100", 60), ("gtx1080", 61), ("jetson-tx2", 62)];
 
 const BLOCKS: [u32; 10] = [1, 2, 3, 4, 7, 8, 9, 33, 100, 200];
 const THREADS: [u32; 9] = [1, 32, 33, 64, 64, 96, 128, 160, 256];

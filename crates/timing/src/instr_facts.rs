@@ -1,7 +1,7 @@
 //! Facts about each instruction that its timing depends on: its control word, its operands and its timing class.
 
 use smallvec::SmallVec;
-use warpbound_ir::{Cell, Code, ControlEffect, Op};
+use warpbound_ir::{BarrierArrival, Cell, Code, ControlEffect, Meaning, Op};
 use warpbound_isa::nvidia::{
     ExecUnit, LatencyKind, OperandValue, SassInstr, SassProgram, Timing, View,
 };
@@ -54,6 +54,8 @@ pub struct InstrFacts {
     pub branches: bool,
     /// Whether it counts as an arrival at a barrier, whether or not the warp waits there.
     pub arrives: bool,
+    /// Whether it may arrive at a barrier without waiting there.
+    pub passes_barrier: bool,
     /// Cells that it reads, for a register scoreboard.
     pub reads: SmallVec<[Cell; 6]>,
     /// Cells that it writes, for a register scoreboard.
@@ -127,6 +129,7 @@ fn facts_of(
         constants: view.as_ref().map(constant_operands).unwrap_or_default(),
         branches: op.control != ControlEffect::Next,
         arrives: op.barrier,
+        passes_barrier: op.barrier && !always_waits(op),
         reads: op
             .reads
             .iter()
@@ -136,6 +139,15 @@ fn facts_of(
         writes: op.writes.clone().into_iter().collect(),
         has_class: view.is_some() && timing.is_some(),
     }
+}
+
+/// Whether each execution of a barrier by a warp waits there. One without an active lane counts as an arrival all the same.
+fn always_waits(op: &Op) -> bool {
+    let waits = match &op.meaning {
+        Some(Meaning::Barrier { arrival, .. }) => *arrival != BarrierArrival::Arrive,
+        _ => false,
+    };
+    waits && op.condition.is_always()
 }
 
 /// Returns the distance of a control word.
@@ -312,6 +324,7 @@ mod tests {
             constants: SmallVec::new(),
             branches: false,
             arrives: false,
+            passes_barrier: false,
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             has_class: true,

@@ -6,15 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, bail};
 use warpbound_driver::Session;
 use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
+use warpbound_testkit::odd_machines::compare_odd_launch;
 use warpbound_testkit::random::{WarpCampaign, campaign};
+use warpbound_testkit::short_launches::compare_short_program;
 
 use crate::repository::{Repository, files_with_extension};
-use crate::{audit_control_words, audit_short_launches, audit_splits};
+use crate::{audit_control_words, audit_odd_machines, audit_short_launches, audit_splits};
 
 pub(crate) const HELP: &str = "\
 usage: cargo run --release -p warpbound-xtask -- audit [--runs COUNT] [--seed NUMBER]
                                                        [--cycles COUNT [--from NUMBER]]
                                                        [--launches COUNT [--from NUMBER]]
+                                                       [--odd COUNT [--from NUMBER]]
+                                                       [--climb COUNT [--from NUMBER]]
+                                                       [--grown COUNT [--from NUMBER]]
                                                        [--waves COUNT]
                                                        [--splits COUNT]
 
@@ -28,6 +33,10 @@ four machines with different numbers, cache states, contents of memory and diver
 and each run is compared with the bounds in cycles: for the program's loop bounds, and for the run's.
 With --launches, programs of a few instructions run as launches of up to 200 blocks on machines of which every number
 is known, under two policies each, and are compared with the bounds of launches.
+With --odd, each number of the machine may also be 0, 1, ten and fifty times that of a real machine or 1000, caches have few
+lines, and programs read lines that conflict in one cache and fit in another, or leave work behind when their blocks end.
+With --climb, numbers, blocks and threads of such launches are changed step by step towards the smallest bound / run.
+With --grown, their bounds are computed again with more iterations, more blocks and longer ranges: none may fall.
 With --waves, waves of 64 lanes run random structured programs that keep masks, and are compared with the claims about
 masks, about values of active lanes, about loops and with the bound.
 With --splits, random programs of machine code run with waves that split, without and with time: what they leave in memory
@@ -39,6 +48,9 @@ Prints totals and fails on any contradiction.
   --cycles COUNT   programs with random control words
   --from NUMBER    number of the first of them (0)
   --launches COUNT programs as launches
+  --odd COUNT      launches on machines with odd numbers
+  --climb COUNT    searches, of 30 steps each
+  --grown COUNT    launches that grow
   --waves COUNT    waves, four for each program
   --splits COUNT   programs that run with waves that split";
 
@@ -104,6 +116,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     let (mut runs, mut seed) = (100_000usize, 1u64);
     let (mut cycles, mut first, mut waves, mut splits) = (None, 0u64, None, None);
     let mut short_launches = None;
+    let (mut odd, mut climb, mut grown) = (None, None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let value = rest.next().context("an option without a value")?;
@@ -112,6 +125,9 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--seed" => seed = value.parse()?,
             "--cycles" => cycles = Some(value.parse()?),
             "--launches" => short_launches = Some(value.parse()?),
+            "--odd" => odd = Some(value.parse()?),
+            "--climb" => climb = Some(value.parse()?),
+            "--grown" => grown = Some(value.parse()?),
             "--from" => first = value.parse()?,
             "--waves" => waves = Some(value.parse()?),
             "--splits" => splits = Some(value.parse()?),
@@ -122,7 +138,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         return audit_control_words::run(first, count);
     }
     if let Some(count) = short_launches {
-        return audit_short_launches::run(first, count);
+        return audit_short_launches::run(first, count, compare_short_program);
+    }
+    if let Some(count) = odd {
+        return audit_short_launches::run(first, count, compare_odd_launch);
+    }
+    if let Some(count) = climb {
+        return audit_odd_machines::climb(first, count);
+    }
+    if let Some(count) = grown {
+        return audit_odd_machines::grow(first, count);
     }
     if let Some(count) = waves {
         return audit_random_waves(seed, count);

@@ -1,4 +1,5 @@
-//! `cargo xtask audit --launches`: programs of a few instructions as launches, on machines of which every number is known.
+//! `cargo xtask audit --launches` and `--odd`: programs of a few instructions as launches, on machines of which every number
+//! is known.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::LaunchTimeAudit;
-use warpbound_testkit::short_launches::compare_short_program;
 
 use crate::audit_cycles::quantiles;
 
@@ -32,8 +32,11 @@ struct Total {
     smallest: Vec<(f64, String)>,
 }
 
-/// Audits `count` programs from number `first` on.
-pub(crate) fn run(first: u64, count: u64) -> anyhow::Result<()> {
+/// Comparison of the launch of a number with its bound.
+type Compare = fn(u64) -> Result<LaunchTimeAudit, Diagnostic>;
+
+/// Audits `count` launches from number `first` on.
+pub(crate) fn run(first: u64, count: u64, compare: Compare) -> anyhow::Result<()> {
     let (next, total) = (AtomicU64::new(0), Mutex::new(Total::default()));
     let begin = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -45,7 +48,7 @@ pub(crate) fn run(first: u64, count: u64) -> anyhow::Result<()> {
                     if nth >= count {
                         break;
                     }
-                    let found = compare_short_program(first + nth);
+                    let found = compare(first + nth);
                     let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
                     total.add(first + nth, found);
                     if begin.elapsed() >= total.reported + PROGRESS_INTERVAL {

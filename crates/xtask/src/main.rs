@@ -10,6 +10,7 @@ mod audit_grids;
 mod audit_kernels;
 mod audit_loops;
 mod audit_mini;
+mod audit_odd_machines;
 mod audit_short_launches;
 mod audit_splits;
 mod compare_results;

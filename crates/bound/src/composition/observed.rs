@@ -78,6 +78,8 @@ pub struct ObservedBlock {
     pub parts: Vec<PartLoad>,
     /// Cycles for which it takes what its SM shares.
     pub sm_service: u64,
+    /// The part of it that its warps did not wait for, where nothing limits how much they leave when they end.
+    pub unfinished: u64,
 }
 
 impl ObservedBlock {
@@ -256,8 +258,13 @@ impl ObservedLaunch {
         let afterwards = sms.into_iter().map(|mut blocks| {
             // Those that end last: the others have ended before the last dispatch.
             blocks.sort_by_key(|block| Reverse(block.life.1));
-            blocks.truncate(usize::try_from(self.resident).unwrap_or(usize::MAX));
-            self.afterwards(&blocks)
+            let running = usize::try_from(self.resident).unwrap_or(usize::MAX);
+            let ended = blocks.split_off(running.min(blocks.len()));
+            let unfinished = ended.iter().map(|block| u128::from(block.unfinished));
+            self.afterwards(&blocks).and(OfSm {
+                sm: unfinished.sum(),
+                ..OfSm::default()
+            })
         });
         Some(until_last.and(afterwards.max_by_key(OfSm::sum)?))
     }

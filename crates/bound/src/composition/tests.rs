@@ -13,6 +13,7 @@ struct Numbers {
     apart: u64,
     lines: u64,
     ended: u64,
+    unfinished: u64,
     stores: u64,
     queued: u64,
     barriers: u64,
@@ -46,6 +47,7 @@ fn composed_for(
         first: Cycles(numbers.first),
         lines: Cycles(numbers.lines),
         ended: Cycles(numbers.ended),
+        unfinished: bound(numbers.unfinished),
         apart: Cycles(numbers.apart),
     };
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
@@ -345,10 +347,11 @@ fn large_grids() {
         segment: Cycles(0),
         core: none.clone(),
         sm: none.clone(),
-        gpu: none,
+        gpu: none.clone(),
         first: Cycles(0),
         lines: Cycles(0),
         ended: Cycles(0),
+        unfinished: none,
         apart: Cycles(0),
     };
     assert_eq!(
@@ -394,6 +397,7 @@ fn observed(
             segment: 100 / (barriers + 1) * warps.div_ceil(4),
             parts: parts(number / sms),
             sm_service: 10 * warps,
+            unfinished: 0,
         }
     };
     ObservedLaunch {
@@ -474,4 +478,19 @@ fn observed_blocks_count_with_their_own_times() {
     }];
     let found = run.compose(Delays::default()).expect("it fits");
     assert_eq!(found.cycles(), Observed(Cycles(530)));
+}
+
+/// What warps leave behind where no queue limits it may all be on the SM of the last block: each block but those that fill
+/// the other SMs.
+#[test]
+fn services_left_behind_count_for_each_ended_warp() {
+    let numbers = Numbers {
+        unfinished: 7,
+        ..Numbers::default()
+    };
+    let of = |blocks, sms| limit(shape(blocks, 2, sms, (1, 1)), BlockChain::OneWarp, numbers);
+    assert_eq!(of(195, 100), 2 * 7 * (194 - 99));
+    assert_eq!(of(195, 1), 2 * 7 * 194);
+    // All blocks that start at once count in full.
+    assert_eq!(of(100, 100), 0);
 }

@@ -36,6 +36,7 @@ fn plain(number: u32) -> InstrFacts {
         constants: SmallVec::new(),
         branches: false,
         arrives: false,
+        passes_barrier: false,
         reads: SmallVec::new(),
         writes: SmallVec::new(),
         has_class: true,

@@ -250,17 +250,16 @@ impl LaunchTime {
             let (found, windows_bind, _) = self.bound_with(inputs, stated, effort)?;
             Ok((found, windows_bind))
         };
+        let mut found = self.of_either(|inputs, _| with(inputs))?;
         if self.is_lone_warp() {
+            // It takes no longer than one among others that do nothing.
             let alone = self.inputs_among(OtherWarps::Absent);
             let counted = alone.with_counted_sectors();
-            let counted = counted.map(|counted| with(&counted));
-            let (alone, _) = with(&alone)?;
-            return Ok(match counted.transpose()? {
-                Some((counted, _)) => lesser(counted, alone),
-                None => alone,
-            });
+            for inputs in counted.iter().chain([&alone]) {
+                let (alone, _) = with(inputs)?;
+                found.push(alone);
+            }
         }
-        let found = self.of_either(|inputs, _| with(inputs))?;
         found
             .into_iter()
             .reduce(lesser)

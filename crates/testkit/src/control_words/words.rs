@@ -62,6 +62,8 @@ pub(super) const EXIT: u64 = 0xe300_0000_0000_0000 | TRUE | ALWAYS << GUARD_AT;
 pub(super) const SYNC: u64 = 0xf0f8_0000_0000_0000 | TRUE | ALWAYS << GUARD_AT;
 /// BAR.SYNC 0.
 pub(super) const BARRIER: u64 = 0xf0a8_1b80_0000_0000 | ALWAYS << GUARD_AT;
+/// BAR.ARV 1, 64.
+pub(super) const ARRIVAL: u64 = 0xf0a8_1b81_0000_0000 | ALWAYS << GUARD_AT | 1 << 8 | 64 << 20;
 /// BRA and SSY without a target.
 pub(super) const BRANCH: u64 = 0xe240_0000_0000_0000 | TRUE | ALWAYS << GUARD_AT;
 pub(super) const PUSH_SYNC: u64 = 0xe290_0000_0000_0000;

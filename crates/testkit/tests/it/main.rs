@@ -39,6 +39,7 @@ mod mini_interpreter;
 mod mini_machine;
 mod mini_programs;
 mod monotone;
+mod odd_machines;
 mod outcomes;
 mod own_kernels;
 mod passing;

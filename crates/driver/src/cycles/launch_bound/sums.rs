@@ -84,6 +84,10 @@ impl LaunchTime {
             (OtherWarps::FirstOfPath, true) => contention.in_flight,
             _ => contention.first.saturating_add(contention.in_flight),
         };
+        let unfinished = |node: usize| match is_alone {
+            true => 0,
+            false => whole_cycles(contention.unfinished.get(node).copied().unwrap_or(0)),
+        };
         let core = sums.of_chain(&of_service(Service::Core))?;
         let times = LaunchTimes {
             path,
@@ -99,6 +103,7 @@ impl LaunchTime {
             first: Cycles(first),
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
+            unfinished: sums.of_warp(&unfinished, 0)?,
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let vectors = SumVectors {

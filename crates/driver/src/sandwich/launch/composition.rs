@@ -87,6 +87,8 @@ struct WarpLoad {
     /// Issue slots and units by segment between barriers.
     core: Vec<[u64; 2]>,
     all: Demands,
+    /// Thousandths of cycles that it may leave to its SM when it ends.
+    unfinished: u64,
 }
 
 /// Services of a block, before those of one resource are left out.
@@ -215,6 +217,7 @@ impl Composer<'_> {
             part: warp.place.scheduler as usize,
             core: vec![[0; 2]],
             all: Demands::default(),
+            unfinished: 0,
         };
         let splits = self.time.chain() == BlockChain::Aligned;
         let mut accesses = accesses.iter().zip(&warp.accesses).peekable();
@@ -224,6 +227,8 @@ impl Composer<'_> {
             let demands = self.of_kernel.demands(at, access);
             let demands = demands.ok_or_else(no_path)?;
             load.all.add(&demands);
+            let unfinished = self.contention.unfinished_ops.get(at.index());
+            load.unfinished += unfinished.copied().unwrap_or(0);
             if let Some(core) = load.core.last_mut() {
                 core[0] += demands.service(SharedResource::Issue);
                 core[1] += demands.service(SharedResource::Units);
@@ -371,6 +376,7 @@ impl Composer<'_> {
             barriers: barriers.max().unwrap_or(0),
             parts,
             sm_service: cycles(sm_service),
+            unfinished: cycles(load.warps.iter().map(|warp| warp.unfinished).sum()),
         }
     }
 }

@@ -1,0 +1,177 @@
+//! Programs for machines with odd numbers: lines of constants and of code that conflict in one cache and fit in another,
+//! warps that request lines which are on their way for others, and blocks that leave work behind when they end.
+
+use fastrand::Rng;
+
+use super::ControlWordProgram;
+use super::generate::{LANE, SCRATCH};
+use super::listing::Listing;
+use super::slot::Slot;
+use super::words::{self, Operand};
+use crate::execute::mix;
+
+/// Registers of results.
+const RESULTS: std::ops::Range<u8> = 20..36;
+
+/// Bytes between the lines of constants that a program reads: parts of a line of the second cache, lines of one set.
+const STRIDES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// Generates the program of a seed.
+pub fn odd_program(seed: u64) -> ControlWordProgram {
+    let mut rng = Rng::with_seed(mix(&[0x0dd, seed]));
+    let mut l = Listing::default();
+    l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
+    l.wait(1);
+    match rng.u32(..10) {
+        0..=3 => constants(&mut l, &mut rng),
+        4..=5 => code(&mut l, &mut rng),
+        6..=7 => left_behind(&mut l, &mut rng),
+        _ => {
+            constants(&mut l, &mut rng);
+            code(&mut l, &mut rng);
+            left_behind(&mut l, &mut rng);
+        }
+    }
+    let end = Slot {
+        waits: [0, 0, 0b11_1111][rng.usize(..3)],
+        ..Slot::PLAIN
+    };
+    ControlWordProgram {
+        seed,
+        ..l.finish_with(end)
+    }
+}
+
+/// Generates a loop whose body is in a number of lines of 128 bytes; each warp but the first starts later.
+pub fn code_of_many_lines(lines: u32) -> ControlWordProgram {
+    let mut l = Listing::default();
+    l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
+    l.wait(1);
+    for warp in 1..4 {
+        l.unless_warp((words::NOT_EQUAL, warp), |l| l.chain(7 * warp as usize, 15));
+    }
+    // Four groups of a control word and three instructions.
+    let instructions = 12 * lines;
+    l.repeat(20, |l| {
+        (0..instructions).for_each(|_| {
+            l.op(words::NOP);
+        });
+    });
+    l.finish()
+}
+
+/// Appends a loop, if it has more than one iteration.
+fn repeat(l: &mut Listing, count: u32, body: impl FnOnce(&mut Listing)) {
+    match count {
+        1 => body(l),
+        _ => l.repeat(count, body),
+    }
+}
+
+/// Reads lines of constants again and again, by operands and by loads.
+fn constants(l: &mut Listing, rng: &mut Rng) {
+    let count = [1, 3, 20, 40][rng.usize(..4)];
+    let stride = STRIDES[rng.usize(..STRIDES.len())];
+    let lines = words::CONSTANT_BYTES / stride;
+    let first = rng.u32(..lines) * stride;
+    let known = 1 + rng.u32(..4);
+    let reads = rng.usize(1..6);
+    let delays = rng.bool();
+    // An address of each thread, or the same of all: the load may then be of any line of the bank.
+    let computed = rng.u32(..4);
+    if computed == 0 {
+        l.op(words::shift_left(SCRATCH, LANE, rng.u32(2..9))).code = 6;
+        l.op(words::and(SCRATCH, SCRATCH, words::CONSTANT_BYTES / 2 - 4))
+            .code = 6;
+    }
+    repeat(l, count, |l| {
+        if delays {
+            let warp = rng.u32(..4);
+            l.unless_warp((words::NOT_EQUAL, warp), |l| l.chain(rng.usize(1..4), 15));
+        }
+        for number in 0..reads {
+            let offset = (first + rng.u32(..known) * stride) % words::CONSTANT_BYTES / 4 * 4;
+            let scoreboard = number as u8 % 6;
+            match rng.u32(..5) {
+                0 | 1 => {
+                    l.op(words::mov(41, Operand::Constant(words::BANK, offset)));
+                }
+                2 if computed == 0 => {
+                    l.op(words::load_constant(20, SCRATCH, offset / 2 / 4 * 4, 4))
+                        .write = Some(scoreboard);
+                }
+                _ => {
+                    let bytes = [4, 8][rng.usize(..2)];
+                    let load = words::load_constant(20, words::RZ, offset / bytes * bytes, bytes);
+                    l.op(load).write = Some(scoreboard);
+                }
+            }
+            if rng.bool() {
+                l.wait(1 << scoreboard);
+            }
+        }
+        if rng.u32(..3) == 0 {
+            l.op(words::BARRIER);
+        }
+    });
+}
+
+/// Executes code of many lines, in a loop or once; some warps skip a part of it.
+fn code(l: &mut Listing, rng: &mut Rng) {
+    let count = [1, 2, 5, 12][rng.usize(..4)];
+    let parts = rng.usize(1..4);
+    repeat(l, count, |l| {
+        for _ in 0..parts {
+            let fill = rng.usize(1..60);
+            let body = |l: &mut Listing| {
+                (0..fill).for_each(|_| {
+                    l.op(words::NOP);
+                });
+            };
+            match rng.bool() {
+                true => body(l),
+                false => l.unless_warp((words::EQUAL, rng.u32(..4)), body),
+            }
+        }
+        if rng.u32(..4) == 0 {
+            l.op(words::BARRIER);
+        }
+    });
+}
+
+/// Keeps the first blocks busy, while others leave instructions that nobody waits for, and end.
+fn left_behind(l: &mut Listing, rng: &mut Rng) {
+    let (few, end) = (l.place(), l.place());
+    l.op(words::special(SCRATCH, words::BLOCK_X)).write = Some(0);
+    l.wait(1);
+    let busy = [1, 2, 3, 7][rng.usize(..4)];
+    l.op(words::compare(words::LESS, 2, SCRATCH, busy)).code = 13;
+    l.op_to(words::guarded(words::BRANCH, 2, true), few);
+    let rounds = [3, 30, 100][rng.usize(..3)];
+    l.repeat(rounds, |l| l.chain(2, 15));
+    l.op_to(words::BRANCH, end);
+    l.bind(few);
+    let kind = rng.u32(..7);
+    let waits = rng.u32(..4) == 0;
+    for number in 0..rng.usize(1..30) {
+        let to = RESULTS.start + number as u8 % 16;
+        let word = match kind {
+            0 | 1 => words::shuffle(0, to, 20, 3),
+            2 => words::ARRIVAL,
+            // No lane takes part.
+            3 => words::guarded(words::BARRIER, 2, false),
+            4 => words::shared_atomic(0, to, words::RZ, 4 * rng.u32(..2), 40),
+            5 => words::load_shared(to, words::RZ, 64 * rng.u32(..2), 4),
+            _ => words::half(1, to, 10, 11, 12),
+        };
+        let raises = kind != 2 && kind != 3 && rng.bool();
+        let slot = l.op(word);
+        if raises {
+            slot.write = Some(5);
+        }
+        if waits && rng.bool() {
+            l.wait(1 << 5);
+        }
+    }
+    l.bind(end);
+}
