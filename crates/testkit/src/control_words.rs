@@ -25,7 +25,7 @@ use crate::kernels::TestLaunch;
 use cubin::KernelImage;
 use generate::ProgramDraft;
 
-pub use odd::{code_of_many_lines, odd_program};
+pub use odd::{barriers_in_lines, lines_before_a_loop, odd_program};
 pub use short::{segment_program, short_program};
 
 /// Name of the kernel of each program.

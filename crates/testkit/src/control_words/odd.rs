@@ -23,7 +23,8 @@ pub fn odd_program(seed: u64) -> ControlWordProgram {
     l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
     l.wait(1);
     match rng.u32(..10) {
-        0..=3 => constants(&mut l, &mut rng),
+        0..=2 => constants(&mut l, &mut rng),
+        3 => meetings(&mut l, &mut rng),
         4..=5 => code(&mut l, &mut rng),
         6..=7 => left_behind(&mut l, &mut rng),
         _ => {
@@ -42,20 +43,36 @@ pub fn odd_program(seed: u64) -> ControlWordProgram {
     }
 }
 
-/// Generates a loop whose body is in a number of lines of 128 bytes; each warp but the first starts later.
-pub fn code_of_many_lines(lines: u32) -> ControlWordProgram {
+/// Instructions in a line of code of 128 bytes: four groups of a control word and three instructions.
+const OF_LINE: usize = 12;
+
+/// Generates straight code of some lines, and then a loop of others.
+pub fn lines_before_a_loop(before: usize, in_loop: usize) -> ControlWordProgram {
     let mut l = Listing::default();
-    l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
-    l.wait(1);
-    for warp in 1..4 {
-        l.unless_warp((words::NOT_EQUAL, warp), |l| l.chain(7 * warp as usize, 15));
-    }
-    // Four groups of a control word and three instructions.
-    let instructions = 12 * lines;
-    l.repeat(20, |l| {
-        (0..instructions).for_each(|_| {
+    let fill = |l: &mut Listing, lines: usize| {
+        (0..OF_LINE * lines).for_each(|_| {
             l.op(words::NOP);
         });
+    };
+    fill(&mut l, before);
+    l.repeat(50, |l| fill(l, in_loop));
+    l.finish()
+}
+
+/// Generates a loop of a number of barriers, each in a line of its own and far from the others, so that lines that are
+/// prefetched are not needed.
+pub fn barriers_in_lines(count: usize) -> ControlWordProgram {
+    let mut l = Listing::default();
+    l.repeat(20, |l| {
+        for _ in 0..count {
+            let next = l.place();
+            l.op(words::BARRIER);
+            l.op_to(words::BRANCH, next);
+            (2..5 * OF_LINE).for_each(|_| {
+                l.op(words::NOP);
+            });
+            l.bind(next);
+        }
     });
     l.finish()
 }
@@ -112,6 +129,38 @@ fn constants(l: &mut Listing, rng: &mut Rng) {
         }
         if rng.u32(..3) == 0 {
             l.op(words::BARRIER);
+        }
+    });
+}
+
+/// Lets all warps of a block request the same line at the same time, again and again: of constants or of code.
+fn meetings(l: &mut Listing, rng: &mut Rng) {
+    let count = [10, 40][rng.usize(..2)];
+    let stride = STRIDES[rng.usize(..STRIDES.len())];
+    let lines = rng.u32(1..8);
+    let of_code = rng.bool();
+    l.repeat(count, |l| {
+        for number in 0..lines {
+            l.op(words::BARRIER);
+            match of_code {
+                true => {
+                    let next = l.place();
+                    l.op_to(words::BRANCH, next);
+                    (2..OF_LINE * rng.usize(1..6)).for_each(|_| {
+                        l.op(words::NOP);
+                    });
+                    l.bind(next);
+                }
+                false => {
+                    let offset = number * stride % words::CONSTANT_BYTES;
+                    match rng.bool() {
+                        true => l.op(words::mov(41, Operand::Constant(words::BANK, offset))),
+                        false => l.op(words::load_constant(20, words::RZ, offset, 4)),
+                    }
+                    .write = Some(0);
+                    l.wait(1);
+                }
+            }
         }
     });
 }

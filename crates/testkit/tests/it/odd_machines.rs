@@ -7,7 +7,9 @@ use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_driver::{CacheState, CycleOptions, LaunchFile, SchedulerClass, Session};
 use warpbound_machine::{GpuModel, Parameter as P, SchedulerPolicy, Selection};
-use warpbound_testkit::control_words::{ControlWordProgram, code_of_many_lines};
+use warpbound_testkit::control_words::{
+    ControlWordProgram, barriers_in_lines, lines_before_a_loop,
+};
 use warpbound_testkit::odd_machines::{compare_odd_launch, grown_bounds};
 use warpbound_testkit::short_launches::compare_launch;
 
@@ -102,19 +104,20 @@ fn a_second_cache_may_be_slower_than_the_l2_cache() {
     assert!(worst > 417_755, "{worst}: the run of the fault took longer");
 }
 
-/// As [`a_second_cache_may_be_slower_than_the_l2_cache`], for code that neither cache holds.
+/// As [`a_second_cache_may_be_slower_than_the_l2_cache`], for lines of a loop that the first cache does not hold, and that
+/// the code before the loop could take from the second.
 #[test]
 fn a_second_cache_of_code_may_be_slower_than_the_l2_cache() {
     let numbers = [
         (P::InstructionL1Bytes, 256),
         (P::InstructionL1Ways, 1),
-        (P::InstructionL15Bytes, 640),
+        (P::InstructionL15Bytes, 1024),
         (P::InstructionL15Ways, 1),
         (P::InstructionAhead, 0),
         (P::InstructionL15Hit, 3000),
         (P::InstructionL2Hit, 10),
     ];
-    runs_code(9, 32, &numbers);
+    runs_code(&lines_before_a_loop(10, 4), 32, &numbers);
 }
 
 /// A line that another warp has requested and the first cache has lost arrives in the second cache first.
@@ -144,24 +147,27 @@ fn lines_on_their_way_come_from_the_second_cache_afterwards() {
     assert!(worst > 24_179, "{worst}: the run of the fault took longer");
 }
 
-/// As [`lines_on_their_way_come_from_the_second_cache_afterwards`], for code of which both warps request the same lines.
+/// As [`lines_on_their_way_come_from_the_second_cache_afterwards`], for code: all warps request the same line after a
+/// barrier, and the first cache loses it to lines that are prefetched.
 #[test]
 fn lines_of_code_on_their_way_come_from_the_second_cache_afterwards() {
     let numbers = [
+        (P::BarrierLatency, 1),
         (P::InstructionL1Bytes, 256),
         (P::InstructionL1Ways, 1),
         (P::InstructionL15Bytes, 1024),
         (P::InstructionL15Ways, 1),
-        (P::InstructionAhead, 0),
+        (P::InstructionAhead, 2),
+        (P::InstructionAheadBandwidth, 1_000_000),
         (P::InstructionL15Hit, 500),
         (P::InstructionL2Hit, 600),
+        (P::L2Bandwidth, 1_000_000),
     ];
-    runs_code(17, 128, &numbers);
+    runs_code(&barriers_in_lines(16), 64, &numbers);
 }
 
-/// Runs a loop of code in a number of lines, in which the warps of a block lose lines to each other.
-fn runs_code(lines: u32, threads: u32, numbers: &[(P, u64)]) {
-    let program: ControlWordProgram = code_of_many_lines(lines);
+/// Compares a launch of one block of a program with its bound.
+fn runs_code(program: &ControlWordProgram, threads: u32, numbers: &[(P, u64)]) {
     let mut launch = program.launch(0);
     launch.block = [threads, 1, 1];
     let found = compare(&program.session(61), &launch, machine(numbers));
