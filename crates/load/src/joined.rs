@@ -219,3 +219,113 @@ fn resolve(relocations: &mut [Relocation], starts: &BTreeMap<usize, u32>) {
         symbol.in_code = address.map(CodeAddr);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::bank::ConstBank;
+    use crate::relocation::Symbol;
+
+    /// A call of the function in a section, at offset 8.
+    fn call(section: usize, is_weak: bool) -> Relocation {
+        Relocation {
+            offset: 8,
+            number: 42,
+            symbol: Symbol {
+                name: Arc::from("f"),
+                is_defined: true,
+                is_global: false,
+                value: 0,
+                in_code: None,
+                section: Some(section),
+                is_weak,
+            },
+            addend: None,
+        }
+    }
+
+    fn code(bytes: usize, calls: Vec<Relocation>) -> Kernel {
+        Kernel {
+            code: Bytes::from(vec![0; bytes]),
+            relocations: calls,
+            ..Kernel::default()
+        }
+    }
+
+    /// Joins the functions to a kernel of 64 bytes in section 1 that calls section 2; returns the size of its code.
+    fn joined(
+        functions: &BTreeMap<usize, Kernel>,
+        (linkage, size): (Linkage, usize),
+        is_weak: bool,
+    ) -> Result<usize, String> {
+        let mut kernel = code(64, vec![call(2, is_weak)]);
+        let mut joiner = Joiner::new(functions, linkage, size);
+        let done = joiner.join(1, &mut kernel);
+        done.map_err(|why| why.to_string())?;
+        Ok(kernel.code().len())
+    }
+
+    const LINKED: (Linkage, usize) = (Linkage::Executable, 1000);
+
+    #[test]
+    fn functions_that_functions_call_are_joined_once() {
+        let functions = BTreeMap::from([
+            (2, code(32, vec![call(3, false), call(2, false)])),
+            (3, code(96, vec![call(2, false), call(1, false)])),
+            (4, code(32, vec![])),
+        ]);
+        let mut kernel = code(64, vec![call(2, false)]);
+        let mut joiner = Joiner::new(&functions, Linkage::Executable, 1000);
+        joiner.join(1, &mut kernel).expect("they are joined");
+        let calls: Vec<(u32, Option<u32>)> = kernel
+            .relocations
+            .iter()
+            .map(|call| (call.offset, call.symbol.in_code.map(|at| at.0)))
+            .collect();
+        // The kernel at 0, section 2 at 64, section 3 at 96.
+        let expected = [(8, 64), (72, 96), (72, 64), (104, 64), (104, 0)];
+        assert_eq!(calls, expected.map(|(at, to)| (at, Some(to))));
+        assert_eq!(kernel.code().len(), 64 + 32 + 96);
+    }
+
+    #[test]
+    fn many_copies_of_a_large_function_are_not_made() {
+        let functions = BTreeMap::from([(2, code(320, vec![]))]);
+        let mut joiner = Joiner::new(&functions, Linkage::Executable, 100);
+        let mut sizes = Vec::new();
+        for _ in 0..6 {
+            let mut kernel = code(64, vec![call(2, false)]);
+            let done = joiner.join(1, &mut kernel).is_ok();
+            sizes.push((done, kernel.code().len()));
+        }
+        // 16 times 100 bytes suffice for four of 384.
+        assert_eq!(sizes[..4], [(true, 384); 4]);
+        assert_eq!(sizes[4..], [(false, 64); 2]);
+    }
+
+    #[test]
+    fn what_the_linker_may_change_stays_outside() {
+        let functions = BTreeMap::from([(2, code(32, vec![]))]);
+        assert_eq!(joined(&functions, LINKED, true), Ok(96));
+        let unlinked = (Linkage::Relocatable, 1000);
+        assert_eq!(joined(&functions, unlinked, false), Ok(96));
+        assert_eq!(joined(&functions, unlinked, true), Ok(64));
+        let mut with_bank = functions.clone();
+        let bank = ConstBank {
+            number: 2,
+            is_shared_by_kernels: false,
+            file_offset: 0,
+            relocations: Arc::from([]),
+            contents: Bytes::new(),
+        };
+        with_bank.get_mut(&2).expect("it is there").banks.push(bank);
+        assert_eq!(joined(&with_bank, unlinked, false), Ok(96));
+        let why = joined(&with_bank, LINKED, false).expect_err("it is left outside");
+        assert!(why.contains("constant bank of its own"), "{why}");
+        let odd = BTreeMap::from([(2, code(40, vec![]))]);
+        let why = joined(&odd, LINKED, false).expect_err("it is left outside");
+        assert!(why.contains("whole groups"), "{why}");
+    }
+}
