@@ -53,7 +53,8 @@ impl LaunchContext {
             SpecialReg::VirtualId
             | SpecialReg::BlockIndex(_)
             | SpecialReg::BlockSize
-            | SpecialReg::SharedSize => true,
+            | SpecialReg::SharedSize
+            | SpecialReg::StackLimit => true,
             SpecialReg::ThreadIndex(Axis::Y) => self.block.is_some_and(|[x, _, _]| whole(x.into())),
             SpecialReg::ThreadIndex(Axis::Z) => self
                 .block

@@ -222,7 +222,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let limit = arguments.cycles.limit;
     let shard = arguments.shard.shard.unwrap_or_default();
     let kernel = kernel_name(kernel.as_deref(), &options);
-    let images = library.select(&input.selection())?;
+    let images = crate::select(&library, input)?;
     library.check_launches(&images, kernel, &options.launches)?;
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

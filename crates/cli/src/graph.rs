@@ -19,7 +19,7 @@ pub(crate) fn graph(arguments: &CfgArguments) -> Result<u8, CommandError> {
     } = arguments;
     let library = input::library(&input.file)?;
     let options = flow_options(&library, launch, domains)?;
-    let images = library.select(&input.selection())?;
+    let images = crate::select(&library, input)?;
     library.check_launches(&images, Some(kernel), &options.launches)?;
     let (session, index) = library.only_kernel(&images, kernel)?;
     let out = Output::open(output.output.as_deref())?;

@@ -287,7 +287,7 @@ fn beside(stem: &Path, ending: &str) -> PathBuf {
 
 /// Returns the content of the only image with the kernel.
 fn image(library: &Library, input: &Input, kernel: Option<&str>) -> Result<Vec<u8>, CommandError> {
-    let mut images = library.select(&input.selection())?;
+    let mut images = crate::select(library, input)?;
     if let Some(kernel) = kernel {
         let pattern = NamePattern::new(kernel);
         images.retain(|&number| library.has_kernel(number, &pattern).unwrap_or(false));

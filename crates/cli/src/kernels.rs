@@ -33,7 +33,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let library = input::library(&input.file)?;
-    let images = library.select(&input.selection())?;
+    let images = crate::select(&library, input)?;
     let kernel = kernel.as_deref();
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
@@ -103,7 +103,7 @@ pub(crate) fn report<R: KernelReport>(
         format,
         output,
     } = arguments;
-    let images = library.select(&input.selection())?;
+    let images = crate::select(library, input)?;
     let kernel = kernel_name(kernel.as_deref(), options);
     library.check_launches(&images, kernel, &options.launches)?;
     let out = Output::open(output.output.as_deref())?;
@@ -135,7 +135,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         ..BoundOptions::default()
     };
     let options = launch_options(&library, launch, options)?;
-    let images = library.select(&input.selection())?;
+    let images = crate::select(&library, input)?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
     let mut update = match update {

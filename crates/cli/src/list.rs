@@ -42,7 +42,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let found_reports = match is_all && !library.is_single() {
         true => None,
         false => {
-            let numbers = library.select(&selection)?;
+            let numbers = crate::select(&library, input)?;
             let (found, unread) = read_reports(&library, &numbers, kernel)?;
             // Without --image, a kernel found in another image answers the query.
             let is_answered = kernel.is_some() && selection.image.is_none() && !found.is_empty();

@@ -154,6 +154,26 @@ fn launched_session(
     library.launched_session(&input.selection(), kernel, grid)
 }
 
+/// Returns the numbers of the selected images; names on standard error those that are left out as copies that are not linked.
+fn select(library: &Library, input: &Input) -> Result<Vec<usize>, Diagnostic> {
+    let selection = input.selection();
+    let images = library.select(&selection)?;
+    if selection.image.is_none() {
+        for copy in library.unlinked_copies() {
+            if images.contains(&copy.linked) {
+                messages::note(&format_args!(
+                    "{} image {} is not linked and left out: image {} has its kernels linked (--image {} for the copies)",
+                    library.name(),
+                    copy.image,
+                    copy.linked,
+                    copy.image
+                ));
+            }
+        }
+    }
+    Ok(images)
+}
+
 /// Returns the session with the kernels of a launch set.
 fn session_of_set(
     library: &Library,
@@ -165,7 +185,7 @@ fn session_of_set(
         let message = "--kernel is for one launch: a launch set names its kernels";
         return Err(Diagnostic::new(message).in_file(set.file.as_str()));
     }
-    let images = library.select(&input.selection())?;
+    let images = select(library, input)?;
     let names = set.launches.iter();
     // A launch without a kernel is of the only one, which the launches with a name then have too.
     match names

@@ -51,6 +51,13 @@ pub(crate) fn error(message: &dyn Display) {
     eprintln!("{label} {message}");
 }
 
+/// Prints a note to standard error unless notes are not wanted.
+pub(crate) fn note(message: &dyn Display) {
+    if !options().quiet {
+        eprintln!("warpbound: {message}");
+    }
+}
+
 /// Returns the function that marks text on standard output: it is unchanged unless colours are wanted.
 pub(crate) fn mark_on_stdout() -> fn(&str) -> String {
     match is_coloured(stdout().is_terminal()) {

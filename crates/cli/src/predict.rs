@@ -94,7 +94,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     let session = match &launch {
         Some(launch) => launched_session(&library, &arguments.input, name, launch)?,
         None => {
-            let images = library.select(&arguments.input.selection())?;
+            let images = crate::select(&library, &arguments.input)?;
             match name {
                 Some(name) => library.only_kernel(&images, name)?.0,
                 None => library.only_session(&arguments.input.selection())?.into(),

@@ -174,7 +174,7 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let counters = counters.map_err(in_file(&arguments.counters))?;
     let launch = arguments.launch.as_deref().map(input::grid).transpose()?;
     let library = input::library(&arguments.input.file)?;
-    let images = library.select(&arguments.input.selection())?;
+    let images = crate::select(&library, &arguments.input)?;
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
     let report = session.decoded(kernel, &plan, &counters, launch.as_ref())?;

@@ -105,6 +105,7 @@ impl Session {
     ) -> Result<InstrumentedKernel, Diagnostic> {
         let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
         check_code(plan, kernel).map_err(fail)?;
+        check_sections(kernel).map_err(fail)?;
         let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
             let message = "these probes are for code of Maxwell and Pascal";
@@ -120,6 +121,18 @@ impl Session {
         };
         target.instrument(file, plan, options).map_err(fail)
     }
+}
+
+/// Refuses a kernel that calls functions in code sections of their own, which other kernels may call as well.
+pub(crate) fn check_sections(kernel: &Kernel) -> Result<(), Diagnostic> {
+    let Some(section) = kernel.joined.first() else {
+        return Ok(());
+    };
+    let name = warpbound_load::demangle(&section.name);
+    let message = format!(
+        "calls {name}, whose code is in a section of its own, where no probes can be placed"
+    );
+    Err(Diagnostic::new(message).hint("compile the function into the kernel, without -rdc or -G"))
 }
 
 /// Kernel to instrument.

@@ -43,6 +43,7 @@ mod session;
 mod shard;
 pub mod splits;
 mod stated_launches;
+mod unlinked;
 mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
@@ -77,6 +78,7 @@ pub use session::Session;
 pub use shard::Shard;
 pub use splits::{SplitsOptions, chosen_marks};
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
+pub use unlinked::UnlinkedCopy;
 pub use words::disassemble_words;
 
 pub use warpbound_analyse::LaunchContext;

@@ -1,7 +1,7 @@
 //! Files with machine code: a cubin, or a file that contains many.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
@@ -15,6 +15,7 @@ use crate::facts_check::FactsCheck;
 use crate::jobs::map_in_order;
 use crate::launch_knowledge::{has_param, param_list};
 use crate::stated_launches::{StatedLaunches, StatedParam};
+use crate::unlinked::UnlinkedCopy;
 use crate::{BoundOptions, Session, Shard};
 
 /// Selection of images of a file.
@@ -48,6 +49,7 @@ pub enum CodeKind {
 pub struct Library {
     pub(crate) file: String,
     pub(crate) library: warpbound_load::ImageDirectory,
+    pub(crate) unlinked: OnceLock<Vec<UnlinkedCopy>>,
 }
 
 impl Library {
@@ -61,6 +63,7 @@ impl Library {
         Ok(Library {
             file: file.to_owned(),
             library,
+            unlinked: OnceLock::new(),
         })
     }
 
@@ -83,13 +86,19 @@ impl Library {
     }
 
     /// Returns the numbers of the selected images with machine code of a supported architecture; at least one. A
-    /// cubin file has the number 1, whatever its architecture.
+    /// cubin file has the number 1, whatever its architecture. Copies that are not linked are left out unless one is
+    /// selected by number, see [`Library::unlinked_copies`].
     ///
     /// # Errors
     ///
     /// No image is left, or the image selected by number is not machine code.
     pub fn select(&self, selection: &ImageSelection) -> Result<Vec<usize>, Diagnostic> {
-        self.select_images(selection, false)
+        let mut numbers = self.select_images(selection, false)?;
+        if selection.image.is_none() && numbers.len() > 1 {
+            let copies = self.unlinked_copies();
+            numbers.retain(|number| copies.iter().all(|copy| copy.image != *number));
+        }
+        Ok(numbers)
     }
 
     /// Like [`Library::select`], including images of unsupported architectures.

@@ -6,7 +6,7 @@ use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_ir::{Code, ControlEffect, lift_flow};
 use warpbound_load::{
-    CodeObjectKernel, ContainerKind, FatbinEntry, Kernel, NamePattern, OtherKind,
+    CodeObjectKernel, ContainerKind, FatbinEntry, Kernel, Linkage, NamePattern, OtherKind,
 };
 use warpbound_report::list::{
     CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary,
@@ -16,8 +16,9 @@ use crate::prepared::Prepared;
 use crate::{CodeKind, Library, Session};
 
 impl Library {
-    /// Lists the images of the file without loading them.
+    /// Lists the images of the file; loads them only to find copies that are not linked.
     pub fn directory(&self) -> Directory {
+        let copies = self.unlinked_copies();
         let summary = |(number, entry): (usize, &FatbinEntry)| ImageSummary {
             number,
             kind: entry.kind.to_string(),
@@ -27,6 +28,10 @@ impl Library {
             size: entry.size,
             packing: entry.packing.to_string(),
             member: entry.member.as_ref().map(ToString::to_string),
+            linked_in: copies
+                .iter()
+                .find(|copy| copy.image == number)
+                .map(|copy| copy.linked),
         };
         Directory {
             file: self.file.clone(),
@@ -71,6 +76,7 @@ impl Session {
         let mut report = FileReport {
             file: self.file.clone(),
             isa: self.image.isa().to_string(),
+            linked: self.image.linkage() == Linkage::Executable,
             refused: None,
             kernels: Vec::new(),
             others: self.others(),

@@ -13,7 +13,7 @@ use crate::Session;
 use crate::prepared::Prepared;
 
 impl Session {
-    /// Disassembles a kernel and the functions that follow it in its section.
+    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones.
     ///
     /// # Errors
     ///
@@ -52,21 +52,23 @@ impl Session {
         })
     }
 
-    /// Appends the disassembly of a kernel and of the functions that follow it, in the syntax of nvdisasm for raw code:
-    /// a line with the kernel's name, then one per instruction. The code is only decoded, so that large libraries are
+    /// Appends the disassembly of a kernel and of the functions in its own section, in the syntax of nvdisasm for raw code: a
+    /// line with the kernel's name, then one per instruction. The code is only decoded, so that large libraries are
     /// listed quickly.
     ///
     /// # Errors
     ///
     /// The code section contains no code of the architecture.
     pub fn disassemble_plain(&self, kernel: &Kernel, out: &mut String) -> Result<(), Diagnostic> {
-        let program = Prepared::decode(kernel, self.image.isa()).map_err(|d| self.locate(d))?;
+        // nvdisasm prints each section once, at its own addresses.
+        let own = kernel.own_section();
+        let program = Prepared::decode(&own, self.image.isa()).map_err(|d| self.locate(d))?;
         match program {
             Program::Nvidia(program) => {
                 out.push_str(".text.");
                 out.push_str(&kernel.demangled());
                 out.push_str(":\n");
-                program.write_listing(&relocated(kernel, &program), out);
+                program.write_listing(&relocated(&own, &program), out);
                 Ok(())
             }
             Program::Amd(_) | Program::Mini(_) => {

@@ -122,7 +122,7 @@ pub enum ControlEffect {
     Push(StackToken, ControlTarget),
     /// Pops down to the nearest entry with the tag.
     Pop(StackToken),
-    /// Terminates the lanes.
+    /// Terminates the lanes; with [`Meaning::Trap`] the launch.
     Exit,
     /// End of the code, after the last instruction: terminates the lanes without an issue.
     End,

@@ -99,17 +99,31 @@ struct Lifter<'a> {
 impl Lifter<'_> {
     fn lift_op(&self, instr: &SassInstr, effects: Effects) -> Op {
         let relocation = self.relocations(instr.addr).first();
+        let condition = ExecCondition {
+            guard: effects.guard.pred.map(Cell::pred),
+            negated: effects.guard.negated,
+            cc_test: effects.cc_test,
+        };
+        let always_leaves = condition.is_always()
+            && matches!(
+                effects.flow,
+                InstrFlow::Branch(_)
+                    | InstrFlow::Indirect { .. }
+                    | InstrFlow::Pop(_)
+                    | InstrFlow::Exit
+            );
+        // The section of another function follows in the code, but perhaps not in the memory of a GPU.
+        let control = match self.kernel.ends_section(instr.addr) && !always_leaves {
+            true => ControlEffect::Unsupported("the end of the code section".to_owned()),
+            false => self.control_effect(instr, effects.flow, relocation),
+        };
         Op {
             addr: instr.addr,
-            condition: ExecCondition {
-                guard: effects.guard.pred.map(Cell::pred),
-                negated: effects.guard.negated,
-                cc_test: effects.cc_test,
-            },
+            condition,
             reads: effects.reads.iter().map(|&r| r.into()).collect(),
             writes: effects.writes.iter().map(|&r| r.into()).collect(),
             value: value_dependence(&effects),
-            control: self.control_effect(instr, effects.flow, relocation),
+            control,
             barrier: effects.barrier,
             scope: OpScope::Lane,
             meaning: None,
@@ -120,10 +134,22 @@ impl Lifter<'_> {
         // The loader changes a relocated word before it is executed, so the encoded operands do not count.
         let view = match self.relocations(instr.addr) {
             [] => self.program.view(instr),
+            // The target of a transfer of control is part of its control effect, not of its meaning.
+            [relocation] if relocation.symbol.in_code.is_some() && self.has_target(instr) => {
+                self.program.view(instr)
+            }
             [relocation] => self.relocated_view(instr, relocation, words),
             _ => None,
         };
         maxwell::meaning(&view?)
+    }
+
+    /// Whether an instruction calls, jumps or pushes a code address that it holds.
+    fn has_target(&self, instr: &SassInstr) -> bool {
+        matches!(
+            self.program.control_effects(instr).flow,
+            InstrFlow::Call(_) | InstrFlow::Branch(_) | InstrFlow::Push(..)
+        )
     }
 
     /// Relocations that change the instruction at `addr`.
@@ -186,7 +212,7 @@ impl Lifter<'_> {
         flow: InstrFlow,
         relocation: Option<&Relocation>,
     ) -> ControlEffect {
-        let target = |target| self.control_target(target, relocation);
+        let target = |target| self.control_target(target, relocation, instr);
         match flow {
             InstrFlow::Next => ControlEffect::Next,
             InstrFlow::Branch(to) => ControlEffect::Jump(target(to)),
@@ -224,16 +250,16 @@ impl Lifter<'_> {
         &self,
         target: instr::BranchTarget,
         relocation: Option<&Relocation>,
+        instr: &SassInstr,
     ) -> ControlTarget {
         if let Some(relocation) = relocation {
-            let name = &relocation.symbol.name;
-            let own = self.kernel.functions.iter().find(|f| f.name == *name);
-            return match own {
-                Some(function) if relocation.addend.unwrap_or_default() == 0 => {
-                    self.code_target(function.start)
+            let symbol = &relocation.symbol;
+            return match symbol.in_code {
+                Some(address) if relocation.operand_addend(instr.word as u64) == Some(0) => {
+                    self.code_target(address)
                 }
                 Some(_) => ControlTarget::Invalid(relocation.to_string()),
-                None => ControlTarget::External(name.to_string()),
+                None => ControlTarget::External(symbol.name.to_string()),
             };
         }
         match target {

@@ -113,7 +113,7 @@ pub enum InstrFlow {
     Push(StackToken, BranchTarget),
     /// SYNC, BRK, CONT, RET, LONGJMP: pops down to the nearest entry with the tag.
     Pop(StackToken),
-    /// EXIT, KIL: terminates the lanes.
+    /// EXIT, KIL: terminates the lanes. BPT.TRAP: terminates the launch, so that the lanes go on nowhere.
     Exit,
     /// Control flow that no analysis follows (RTT, RAM, SAM, BPT.CAL, SETCRSPTR, branches that
     /// depend on the call depth or on state outside [`Reg`]); leads to a refusal.

@@ -33,6 +33,9 @@ pub enum SpecialReg {
     BlockSize,
     /// Bytes of shared memory of the block.
     SharedSize,
+    /// Lowest address of the part of local memory that holds the stack (SR_LMEMHIOFF): code for debuggers compares the
+    /// stack's end with it.
+    StackLimit,
     /// Mask of the lanes with the same number as this one.
     LanesEqual,
     /// Mask of the lanes with a lower number.
@@ -60,7 +63,7 @@ pub enum SpecialReg {
 }
 
 /// Special registers with their names in IR text and in NVIDIA's disassembler.
-const NAMES: [(SpecialReg, &str, &str); 20] = [
+const NAMES: [(SpecialReg, &str, &str); 21] = [
     (SpecialReg::LaneId, "lane", "SR_LANEID"),
     (SpecialReg::ThreadIndex(Axis::X), "thread_x", "SR_TID.X"),
     (SpecialReg::ThreadIndex(Axis::Y), "thread_y", "SR_TID.Y"),
@@ -70,6 +73,7 @@ const NAMES: [(SpecialReg, &str, &str); 20] = [
     (SpecialReg::BlockIndex(Axis::Z), "block_z", "SR_CTAID.Z"),
     (SpecialReg::BlockSize, "block_size", "SR_NTID"),
     (SpecialReg::SharedSize, "shared_size", "SR_SMEMSZ"),
+    (SpecialReg::StackLimit, "stack_limit", "SR_LMEMHIOFF"),
     (SpecialReg::LanesEqual, "lanes_equal", "SR_EQMASK"),
     (SpecialReg::LanesBelow, "lanes_below", "SR_LTMASK"),
     (SpecialReg::LanesUpTo, "lanes_up_to", "SR_LEMASK"),

@@ -9,7 +9,7 @@ use warpbound_load::{Image, Kernel, Variable, VariableLocation, demangle};
 use crate::file::{ImageBinding, LaunchFile, PointerLocation};
 use crate::launch::{Launch, PathOrder};
 use crate::memory::{Buffer, GlobalMemory};
-use crate::{bindings, buffers, gcn, pointers};
+use crate::{bindings, buffers, gcn, limits, pointers};
 
 /// Size of the launch block in bytes: more than CUDA's limit of parameter bytes.
 const LAUNCH_BLOCK: usize = 0x2000;
@@ -37,6 +37,7 @@ pub fn bind(
     order: PathOrder,
     max_instructions: u64,
 ) -> Result<(Launch, GlobalMemory), Diagnostic> {
+    limits::check_shared(kernel, file)?;
     if let Some(object) = &kernel.code_object {
         return gcn::bind(file, image, kernel, object, code, (order, max_instructions));
     }
@@ -66,7 +67,7 @@ pub fn bind(
         grid: file.grid,
         block: file.block,
         shared: shared.saturating_add(file.dynamic_shared),
-        local: local(kernel, file),
+        local: local(kernel, file).map_err(fault)?,
         constants,
         textures,
         surfaces,
@@ -111,7 +112,20 @@ fn set_variables(
             None => return Err(format!("the module has no variable {name}")),
         }
     }
+    let mut left = LaunchFile::MAX_BYTES;
     for variable in variables {
+        let in_memory = matches!(variable.location, VariableLocation::Global(_));
+        left = match in_memory {
+            true => left.checked_sub(variable.size.into()),
+            false => Some(left),
+        }
+        .ok_or_else(|| {
+            format!(
+                "the variables of the module have more than {} bytes, the last of them {}",
+                LaunchFile::MAX_BYTES,
+                demangle(&variable.name)
+            )
+        })?;
         let mut all = file.variables.iter().enumerate();
         let given = all.find(|(_, given)| has_name(variable, &given.name));
         let given = given.map(|(number, given)| {
@@ -124,10 +138,11 @@ fn set_variables(
                 write_bank(constants, *bank, *offset as usize, given);
             }
             VariableLocation::Global(start) => {
-                let mut bytes = start.to_vec();
-                bytes.resize(variable.size as usize, 0);
-                for (to, from) in bytes.iter_mut().zip(given) {
-                    *to = *from;
+                let mut bytes = vec![0; variable.size as usize];
+                for contents in [start, given] {
+                    for (to, from) in bytes.iter_mut().zip(contents) {
+                        *to = *from;
+                    }
                 }
                 memory.add(&*variable.name, bytes);
             }
@@ -236,12 +251,35 @@ fn write_references(
 /// `cudaLimitStackSize`.
 const STACK: u32 = 1024;
 
-/// Bytes of local memory of a thread.
-fn local(kernel: &Kernel, file: &LaunchFile) -> u32 {
+/// Bytes of stack that a launch gives each thread of a kernel whose file states that the size is not known; `None` if the
+/// file knows it, or the launch file states it.
+pub fn assumed_stack(kernel: &Kernel, file: &LaunchFile) -> Option<u32> {
+    (kernel.has_unknown_stack && file.stack.is_none()).then(|| stated_stack(kernel))
+}
+
+/// Bytes of stack of a thread by the file of the kernel: at least CUDA's default if code that recurses may need more than it
+/// states.
+fn stated_stack(kernel: &Kernel) -> u32 {
     let needed = kernel.min_stack_size.filter(|&needed| needed > 0);
-    let needed = needed.unwrap_or(STACK);
+    let least = if kernel.has_unknown_stack { STACK } else { 0 };
     let own = kernel.frame_size.unwrap_or(0);
-    file.stack.unwrap_or(needed.max(own))
+    needed.unwrap_or(STACK).max(own).max(least)
+}
+
+/// Bytes of local memory of a thread.
+///
+/// # Errors
+///
+/// If the file states more than a GPU provides.
+fn local(kernel: &Kernel, file: &LaunchFile) -> Result<u32, String> {
+    let bytes = file.stack.unwrap_or_else(|| stated_stack(kernel));
+    match bytes <= LaunchFile::MAX_STACK {
+        true => Ok(bytes),
+        false => Err(format!(
+            "a thread has {bytes} bytes of local memory by the file, and may have {}",
+            LaunchFile::MAX_STACK
+        )),
+    }
 }
 
 /// Writes bytes to a constant bank; drops those past its end.
@@ -282,7 +320,7 @@ fn launch_block(
             put(at + 4 * nth, &number.to_le_bytes());
         }
     }
-    put(Launch::STACK_AT, &local(kernel, file).to_le_bytes());
+    put(Launch::STACK_AT, &local(kernel, file)?.to_le_bytes());
     for (at, word) in Launch::WINDOW_BASES {
         put(at, &word.to_le_bytes());
     }

@@ -25,7 +25,7 @@ mod pointers;
 mod texture;
 
 pub use buffers::{BufferComparison, FinalArray, compare_buffers, final_arrays, output_files};
-pub use constants::bind;
+pub use constants::{assumed_stack, bind};
 pub use file::{
     ElementType, EndCondition, Expected, HostWrite, ImageBinding, LaunchBuffer, LaunchFile,
     LaunchParam, LaunchPointer, LaunchSet, LaunchVariable, NpyArray, ParamValue, PointerLocation,

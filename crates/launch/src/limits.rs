@@ -23,20 +23,11 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
         let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
         Err(diagnostic.in_file(file.file.as_str()))
     };
-    let (fixed, dynamic) = (
-        u64::from(kernel.static_shared.unwrap_or(0)),
-        u64::from(file.dynamic_shared),
-    );
-    let (most, attribute) = match &kernel.code_object {
-        Some(_) => (MAX_LDS, "amdgpu_flat_work_group_size"),
-        None => (MAX_SHARED, "__launch_bounds__"),
+    check_shared(kernel, file)?;
+    let attribute = match &kernel.code_object {
+        Some(_) => "amdgpu_flat_work_group_size",
+        None => "__launch_bounds__",
     };
-    if fixed + dynamic > most {
-        return fail(format!(
-            "a block has {} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {most}",
-            fixed + dynamic
-        ));
-    }
     let spelled = |[x, y, z]: [u32; 3]| format!("{x}, {y}, {z}");
     if let Some(required) = kernel.required_block.filter(|&block| block != file.block) {
         return fail(format!(
@@ -53,4 +44,29 @@ pub fn check_limits(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic
         )),
         _ => Ok(()),
     }
+}
+
+/// Checks the shared memory of a block, which files state and runs allocate.
+///
+/// # Errors
+///
+/// If a block has more than the GPU provides.
+pub(crate) fn check_shared(kernel: &Kernel, file: &LaunchFile) -> Result<(), Diagnostic> {
+    let (fixed, dynamic) = (
+        u64::from(kernel.static_shared.unwrap_or(0)),
+        u64::from(file.dynamic_shared),
+    );
+    let most = match &kernel.code_object {
+        Some(_) => MAX_LDS,
+        None => MAX_SHARED,
+    };
+    let all = fixed + dynamic;
+    if all <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "a block has {all} bytes of shared memory ({fixed} static and {dynamic} dynamic), and may have {most}"
+    );
+    let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+    Err(diagnostic.in_file(file.file.as_str()))
 }

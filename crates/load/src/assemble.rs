@@ -14,6 +14,7 @@ use crate::inventory::{
     self, CodeSection, FunctionSymbol, SHT_CUDA_INFO, code_name, is_code, is_static_shared,
 };
 use crate::isa::Isa;
+use crate::joined::Joiner;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
@@ -48,20 +49,32 @@ pub(crate) fn assemble(
         return Ok(image);
     }
     let parts = Parts::collect(file, elf, &mut image)?;
+    let mut functions = BTreeMap::new();
     for (&index, section) in &code.sections {
-        for &kernel in &section.kernels {
-            match parts.assemble_function(index, kernel, section, &mut image) {
-                Ok(kernel) => image.kernels.push(kernel),
-                Err(error) => image.refuse(kernel.symbol, error),
-            }
-        }
         if let ([], [first, ..]) = (&*section.kernels, &*section.functions) {
             match parts.assemble_function(index, *first, section, &mut image) {
-                Ok(function) => image.device_functions.push(function),
+                Ok(function) => {
+                    functions.insert(index, function);
+                }
                 Err(error) => image.warnings.push(error.in_kernel(&*first.symbol.name)),
             }
         }
     }
+    let mut joiner = Joiner::new(&functions, linkage, file.len());
+    for (&index, section) in &code.sections {
+        for &kernel in &section.kernels {
+            match parts.assemble_function(index, kernel, section, &mut image) {
+                Ok(mut kernel) => {
+                    if let Err(warning) = joiner.join(index, &mut kernel) {
+                        image.warnings.push(warning);
+                    }
+                    image.kernels.push(kernel);
+                }
+                Err(error) => image.refuse(kernel.symbol, error),
+            }
+        }
+    }
+    image.device_functions = functions.into_values().collect();
     for kernel in code.without_code {
         let symbol = kernel.symbol;
         let error = fault(symbol.offset, "the kernel lies outside the code sections");
@@ -202,17 +215,9 @@ impl<'elf> Parts<'elf> {
                 | attribute::MAX_STACK_SIZE
                 | attribute::REGCOUNT => {
                     let [symbol, value] = record.exact_words()?;
-                    let old = self.by_symbol.insert((record.code, symbol), value);
-                    if old.is_some_and(|old| old != value) {
-                        let error = record.fault("contradicts an earlier one");
-                        let function = self.elf.symbols.get(symbol as usize);
-                        match function.map(|function| function.location) {
-                            Some(SymbolLocation::Section(code)) => {
-                                self.faults.entry(code).or_insert(error);
-                            }
-                            _ => return Err(error),
-                        }
-                    }
+                    // Compilers state some sizes twice, the second time with the functions behind pointers.
+                    let known = self.by_symbol.entry((record.code, symbol)).or_default();
+                    *known = value.max(*known);
                 }
                 _ => others.push(record),
             }
@@ -303,14 +308,20 @@ impl<'elf> Parts<'elf> {
         let nothing = KernelParts::default();
         let parts = self.of_kernel.get(&index).unwrap_or(&nothing);
         let metadata = Metadata::read(self.elf, &parts.attributes, code_size)?;
-        let registers = (section.info >> 24) as u16;
-        let stated_registers = self.stated_value(attribute::REGCOUNT, symbol_index);
-        if let Some(stated) = stated_registers.filter(|stated| *stated != u32::from(registers)) {
+        let of_section = (section.info >> 24) as u16;
+        // The linker counts the registers of the functions that a kernel may call in the attribute only.
+        let stated = self.stated_value(attribute::REGCOUNT, symbol_index);
+        let stated = stated.map(|stated| u16::try_from(stated).unwrap_or(u16::MAX));
+        if let Some(stated) =
+            stated.filter(|&stated| stated < of_section || stated > MOST_REGISTERS)
+        {
             let message =
-                format!("the section states {registers} registers, attribute REGCOUNT {stated}");
+                format!("the section states {of_section} registers, attribute REGCOUNT {stated}");
             let warning = fault(section.offset, message).in_kernel(&*symbol.name);
             image.warnings.push(warning);
         }
+        let stated = stated.filter(|&stated| stated <= MOST_REGISTERS);
+        let registers = of_section.max(stated.unwrap_or_default());
         Ok(Kernel {
             name: Arc::clone(&symbol.name),
             entry: CodeAddr(to_u32(symbol.value, symbol)?),
@@ -324,9 +335,16 @@ impl<'elf> Parts<'elf> {
             registers,
             barriers: barriers(section)?,
             static_shared: (image.linkage == Linkage::Executable).then_some(parts.static_shared),
-            frame_size: self.stated_value(attribute::FRAME_SIZE, symbol_index),
-            min_stack_size: self.stated_value(attribute::MIN_STACK_SIZE, symbol_index),
-            max_stack_size: self.stated_value(attribute::MAX_STACK_SIZE, symbol_index),
+            frame_size: self.stated_size(attribute::FRAME_SIZE, symbol_index),
+            min_stack_size: self.stated_size(attribute::MIN_STACK_SIZE, symbol_index),
+            max_stack_size: self.stated_size(attribute::MAX_STACK_SIZE, symbol_index),
+            has_unknown_stack: [
+                attribute::FRAME_SIZE,
+                attribute::MIN_STACK_SIZE,
+                attribute::MAX_STACK_SIZE,
+            ]
+            .into_iter()
+            .any(|size| self.stated_value(size, symbol_index) == Some(UNKNOWN_SIZE)),
             crs_stack_size: metadata.crs_stack_size,
             register_limit: metadata.register_limit,
             param_block: self.param_block(&metadata, index)?,
@@ -343,6 +361,7 @@ impl<'elf> Parts<'elf> {
             relocations: self.relocations(index)?,
             other_attributes: metadata.others,
             code_object: None,
+            joined: Vec::new(),
             code,
             lines: self.lines.get(&index).cloned().unwrap_or_default(),
         })
@@ -355,7 +374,7 @@ impl<'elf> Parts<'elf> {
             name: Arc::clone(&symbol.name),
             start: CodeAddr(to_u32(symbol.value, symbol)?),
             size: to_u32(symbol.size, symbol)?,
-            frame_size: self.stated_value(attribute::FRAME_SIZE, function.index),
+            frame_size: self.stated_size(attribute::FRAME_SIZE, function.index),
         })
     }
 
@@ -386,6 +405,13 @@ impl<'elf> Parts<'elf> {
             return Err(fault(section.offset, message));
         }
         Ok(self.file.slice_ref(self.elf.contents(section)?))
+    }
+
+    /// Size of memory that the file's attributes state for a function; `None` if they state that it is not known, as for
+    /// the stack of recursive functions.
+    fn stated_size(&self, attribute: u8, symbol: usize) -> Option<u32> {
+        self.stated_value(attribute, symbol)
+            .filter(|&size| size != UNKNOWN_SIZE)
     }
 
     /// Value that the file's attributes state for a function.
@@ -440,6 +466,12 @@ impl<'elf> Parts<'elf> {
         }
     }
 }
+
+/// Size that stands for one that is not known (experiment: the stack of recursive functions, by ptxas 12).
+const UNKNOWN_SIZE: u32 = u32::MAX;
+
+/// Most general registers of a thread of an NVIDIA GPU.
+const MOST_REGISTERS: u16 = 255;
 
 /// Highest barrier index plus one: bits from 20 of a code section's flags (experiment: `bar.sync 5` gives 6).
 /// The hardware has 16 barriers.

@@ -128,6 +128,8 @@ pub(crate) struct RawSymbol {
     /// The name; for a section symbol the section's name.
     pub(crate) name: Arc<str>,
     pub(crate) kind: u8,
+    /// Whether another file may define it instead (`STB_WEAK`).
+    pub(crate) is_weak: bool,
     pub(crate) other: u8,
     pub(crate) location: SymbolLocation,
     pub(crate) value: u64,
@@ -559,6 +561,7 @@ fn read_symbols(
             Ok(RawSymbol {
                 name: Arc::from(name),
                 kind: entry.st_type().0,
+                is_weak: entry.st_bind() == elf::STB_WEAK,
                 other: entry.st_other.0,
                 location: place,
                 value: entry.st_value.get(LE),

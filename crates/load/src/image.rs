@@ -45,6 +45,17 @@ pub enum Linkage {
     Relocatable,
 }
 
+impl Linkage {
+    /// The linkage of a cubin with this ELF type (`ET_REL`, `ET_EXEC`).
+    pub(crate) fn of_file_type(file_type: u16) -> Option<Linkage> {
+        match file_type {
+            1 => Some(Linkage::Relocatable),
+            2 => Some(Linkage::Executable),
+            _ => None,
+        }
+    }
+}
+
 /// An item of the file that is not a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OtherItem {

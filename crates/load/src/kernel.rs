@@ -11,6 +11,7 @@ use warpbound_base::CodeAddr;
 use crate::attribute::Attribute;
 use crate::bank::ConstBank;
 use crate::code_object::CodeObjectKernel;
+use crate::joined::JoinedSection;
 use crate::line::{LineTable, SourceLine};
 use crate::metadata::{IndirectBranch, Param, ParamBlock};
 use crate::relocation::Relocation;
@@ -29,7 +30,8 @@ pub struct Function {
     pub frame_size: Option<u32>,
 }
 
-/// One kernel of a supported architecture. Addresses are relative to the start of its code section.
+/// One kernel of a supported architecture. Addresses are relative to the start of its code section, after which the
+/// sections of [`Kernel::joined`] follow.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct Kernel {
@@ -43,7 +45,8 @@ pub struct Kernel {
     pub first_line: u32,
     /// Functions in the code section, the kernel included, by address.
     pub functions: Arc<[Function]>,
-    /// General registers per thread (NVIDIA: bits 31:24 of the code section's `sh_info`; AMD: VGPRs).
+    /// General registers per thread, those of the functions that it may call included where the file states them (NVIDIA:
+    /// bits 31:24 of the code sections' `sh_info`, `REGCOUNT`; AMD: VGPRs).
     pub registers: u16,
     /// Barriers in use: the highest index plus one, 0 to 16 (bits from 20 of the section's `sh_flags`).
     pub barriers: u8,
@@ -52,10 +55,12 @@ pub struct Kernel {
     /// Bytes of local memory of the kernel's own frame per thread (`FRAME_SIZE`).
     pub frame_size: Option<u32>,
     /// Bytes of local stack per thread that are certainly needed (`MIN_STACK_SIZE`); not an upper bound
-    /// where the code recurses or calls through pointers.
+    /// where the code recurses or calls through pointers. `None` if the file states none, or that the size is not known.
     pub min_stack_size: Option<u32>,
     /// Bytes of local stack per thread (`MAX_STACK_SIZE`), as relocatable files state it.
     pub max_stack_size: Option<u32>,
+    /// Whether the file states that the size of the stack is not known, as ptxas does for code that recurses.
+    pub has_unknown_stack: bool,
     /// Bytes per warp that the control-flow stack may spill (`CRS_STACK_SIZE`).
     pub crs_stack_size: Option<u32>,
     /// The register limit the compiler was given (`MAXREG_COUNT`); 255 for none.
@@ -89,6 +94,8 @@ pub struct Kernel {
     pub other_attributes: Vec<Attribute>,
     /// Facts that a code object of an AMD GPU states about the kernel; `None` for other machines.
     pub code_object: Option<CodeObjectKernel>,
+    /// Code sections of functions that the kernel may call, by address: they follow its own section.
+    pub joined: Vec<JoinedSection>,
     pub(crate) code: Bytes,
     pub(crate) lines: LineTable,
 }
@@ -97,9 +104,40 @@ pub struct Kernel {
 const DEMANGLE_LIMIT: usize = 16 * 1024;
 
 impl Kernel {
-    /// The bytes of the code section: the kernel, the functions placed after it, padding.
+    /// The bytes of the code section, and of those that are joined to it: the kernel, the functions placed after it,
+    /// padding.
     pub fn code(&self) -> &[u8] {
         &self.code
+    }
+
+    /// The kernel as its own code section has it, without joined ones.
+    pub fn own_section(&self) -> Kernel {
+        let mut own = self.clone();
+        let Some(first) = self.joined.first() else {
+            return own;
+        };
+        let end = first.start;
+        own.joined.clear();
+        own.code
+            .truncate(usize::try_from(end.0).unwrap_or(usize::MAX));
+        own.functions = self
+            .functions
+            .iter()
+            .filter(|function| function.start < end)
+            .cloned()
+            .collect();
+        own.relocations
+            .retain(|relocation| relocation.offset < end.0);
+        own
+    }
+
+    /// Whether an instruction is the last of its section, so that none follows it there.
+    pub fn ends_section(&self, address: CodeAddr) -> bool {
+        // Instructions of Maxwell and Pascal have eight bytes.
+        let next = address.offset(8);
+        self.joined
+            .iter()
+            .any(|section| Some(section.start) == next)
     }
 
     /// The name as C++ source spells it; the symbol's name if that is not a mangled one.
@@ -114,7 +152,14 @@ impl Kernel {
 
     /// The source line of an instruction, if the file records one.
     pub fn source_line(&self, address: CodeAddr) -> Option<SourceLine> {
-        self.lines.find(address)
+        let joined = self.joined.partition_point(|part| part.start <= address);
+        let joined = joined
+            .checked_sub(1)
+            .and_then(|index| self.joined.get(index));
+        match joined {
+            Some(part) => part.lines.find(CodeAddr(address.0 - part.start.0)),
+            None => self.lines.find(address),
+        }
     }
 
     /// The innermost function that contains an address.
@@ -137,6 +182,16 @@ impl Kernel {
         hasher.write(&self.code);
         if let Some(literals) = self.bank(2) {
             hasher.write(literals.bytes());
+        }
+        // The words of calls between the sections hold no addresses.
+        if !self.joined.is_empty() {
+            for relocation in &self.relocations {
+                hasher.write(&relocation.offset.to_le_bytes());
+                match relocation.symbol.in_code {
+                    Some(address) => hasher.write(&address.0.to_le_bytes()),
+                    None => hasher.write(relocation.symbol.name.as_bytes()),
+                }
+            }
         }
         if let Some(object) = &self.code_object {
             let descriptor = &object.descriptor;

@@ -12,7 +12,7 @@ use crate::container::{self, Magic};
 use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
-use crate::image::Image;
+use crate::image::{Image, Linkage};
 use crate::isa::Isa;
 use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
@@ -111,6 +111,18 @@ impl ImageDirectory {
     /// One line naming offset and cause, for an entry that cannot be read or unpacked.
     pub fn contents(&self, entry: &FatbinEntry) -> Result<Bytes, Diagnostic> {
         entry.contents(Window::all(&*self.source))
+    }
+
+    /// Whether the cubin of an entry is linked; `None` for an entry that is no cubin, or cannot be read.
+    pub fn linkage(&self, entry: &FatbinEntry) -> Option<Linkage> {
+        let header = match entry.packing {
+            Packing::None => {
+                Window::all(&*self.source).read(entry.offset, entry.packed_size.min(64), "a header")
+            }
+            Packing::Lz4 | Packing::Zstd => self.contents(entry),
+        };
+        let header = Header::read(&header.ok()?).ok()?;
+        Linkage::of_file_type(header.file_type).filter(|_| header.machine == EM_CUDA)
     }
 
     /// Loads the cubin of an entry.

@@ -150,11 +150,11 @@ impl Metadata {
                 }
                 eiattr::CRS_STACK_SIZE => {
                     let [size] = attribute.exact_words()?;
-                    set_once(&mut metadata.crs_stack_size, size, attribute)?;
+                    metadata.crs_stack_size = metadata.crs_stack_size.max(Some(size));
                 }
                 eiattr::MAXREG_COUNT => {
                     let limit = attribute.half()?;
-                    set_once(&mut metadata.register_limit, limit, attribute)?;
+                    metadata.register_limit = metadata.register_limit.max(Some(limit));
                 }
                 eiattr::EXTERNS => metadata.externs.extend(symbol_names(elf, attribute)?),
                 eiattr::CUDA_API_VERSION | eiattr::SW1850030_WAR | eiattr::SW2393858_WAR => {}

@@ -39,16 +39,12 @@ impl Image {
             return code_object::assemble(&file, &elf);
         }
         let sm = architecture(&elf.header)?;
-        let linkage = match elf.header.file_type {
-            1 => Linkage::Relocatable,
-            2 => Linkage::Executable,
-            other => {
-                return Err(fault(
-                    16,
-                    format!("ELF type {other} is neither an executable nor a relocatable cubin"),
-                ));
-            }
-        };
+        let file_type = elf.header.file_type;
+        let linkage = Linkage::of_file_type(file_type).ok_or_else(|| {
+            let message =
+                format!("ELF type {file_type} is neither an executable nor a relocatable cubin");
+            fault(16, message)
+        })?;
         assemble::assemble(&file, &elf, sm, linkage)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::elf::{Elf, RawRelocation, SymbolLocation, fault};
 
@@ -31,6 +31,12 @@ pub struct Symbol {
     pub is_global: bool,
     /// Byte offset in the section that defines it; 0 if it is undefined.
     pub value: u64,
+    /// Address in the code of the kernel that has the relocation, if the symbol is there.
+    pub in_code: Option<CodeAddr>,
+    /// Index of the section that defines it.
+    pub(crate) section: Option<usize>,
+    /// Whether another file may define it instead.
+    pub(crate) is_weak: bool,
 }
 
 /// A half of an address of 64 bits.
@@ -67,10 +73,11 @@ impl Relocation {
                 "a relocation names a symbol that does not exist",
             )
         })?;
-        let section = match symbol.location {
-            SymbolLocation::Section(index) => elf.sections.get(index),
+        let index = match symbol.location {
+            SymbolLocation::Section(index) => Some(index),
             SymbolLocation::Undefined | SymbolLocation::Other => None,
         };
+        let section = index.and_then(|index| elf.sections.get(index));
         let offset = u32::try_from(raw.at)
             .map_err(|_| fault(raw.offset, "a relocation lies beyond 4 GiB of its section"))?;
         Ok(Relocation {
@@ -81,6 +88,9 @@ impl Relocation {
                 is_defined: symbol.location != SymbolLocation::Undefined,
                 is_global: section.is_some_and(|section| is_global(section.name)),
                 value: symbol.value,
+                in_code: None,
+                section: index,
+                is_weak: symbol.is_weak,
             },
             addend: raw.addend,
         })
@@ -101,6 +111,17 @@ pub struct RelocatedOperand {
 const OPERAND_LOW_BIT: u8 = 20;
 
 impl Relocation {
+    /// Number added to an address that becomes an operand of an instruction with this word; `None` if the operand's field is
+    /// not known.
+    pub fn operand_addend(&self, word: u64) -> Option<i64> {
+        let in_place = || match self.name()? {
+            "R_CUDA_ABS32_20" => Some(i64::from((word >> OPERAND_LOW_BIT) as u32)),
+            "R_CUDA_ABS24_20" => Some(i64::from((word >> OPERAND_LOW_BIT) as u32 & 0xff_ffff)),
+            _ => None,
+        };
+        self.addend.or_else(in_place)
+    }
+
     /// The operand of an instruction with this word that receives the address.
     pub fn operand(&self, word: u64) -> RelocatedOperand {
         let stored = word >> OPERAND_LOW_BIT;

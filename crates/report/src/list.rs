@@ -41,6 +41,8 @@ pub struct FileReport {
     pub file: String,
     /// `sm_61`, `gfx803`.
     pub isa: String,
+    /// Whether the image is linked; without, calls and addresses may still be missing.
+    pub linked: bool,
     /// Reason why the kernels cannot be read.
     pub refused: Option<String>,
     /// Kernels.
@@ -132,6 +134,9 @@ pub struct ImageSummary {
     pub packing: String,
     /// Archive member that contains the image.
     pub member: Option<String>,
+    /// Number of the image with the same kernels linked, if this one is not; then queries leave this one out unless it is
+    /// selected by number.
+    pub linked_in: Option<usize>,
 }
 
 impl Directory {
@@ -168,7 +173,7 @@ impl Directory {
             Align::Left,
         ];
         out.push_str(&table(2, &columns, &rows));
-        let heads = ["image", "isa", "bytes", "stored", "as", "member"];
+        let heads = ["image", "isa", "bytes", "stored", "as", "member", ""];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
         for image in self.images.iter().filter(|image| image.supported) {
             rows.push(vec![
@@ -178,6 +183,9 @@ impl Directory {
                 image.stored.to_string(),
                 image.packing.clone(),
                 image.member.clone().unwrap_or_default(),
+                image.linked_in.map_or(String::new(), |linked| {
+                    format!("not linked: a copy of image {linked}")
+                }),
             ]);
         }
         if rows.len() > 1 {
@@ -186,6 +194,7 @@ impl Directory {
                 Align::Left,
                 Align::Right,
                 Align::Right,
+                Align::Left,
                 Align::Left,
                 Align::Left,
             ];
@@ -200,7 +209,8 @@ impl Directory {
 impl FileReport {
     /// Returns one line per kernel, with column heads.
     pub fn text(&self) -> String {
-        let mut out = format!("{}  {}\n", self.file, self.isa);
+        let state = if self.linked { "" } else { ", not linked" };
+        let mut out = format!("{}  {}{state}\n", self.file, self.isa);
         if self.refused.is_some() {
             // The reason is printed as a diagnostic.
             for kernel in &self.kernels {

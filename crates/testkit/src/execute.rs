@@ -527,7 +527,8 @@ fn is_warp_uniform(register: SpecialReg, launch: &LaunchContext) -> bool {
             SpecialReg::VirtualId
             | SpecialReg::BlockIndex(_)
             | SpecialReg::BlockSize
-            | SpecialReg::SharedSize,
+            | SpecialReg::SharedSize
+            | SpecialReg::StackLimit,
             _,
         ) => true,
         (SpecialReg::ThreadIndex(Axis::Y), Some([x, ..])) => rows(x.into()),

@@ -123,7 +123,7 @@ fn of_special(register: SpecialReg) -> Origins {
         | SpecialReg::LanesAbove
         | SpecialReg::LanesFrom => Origins::THREAD,
         SpecialReg::BlockIndex(_) | SpecialReg::BlockSize => Origins::BLOCK,
-        SpecialReg::SharedSize => Origins::PARAM,
+        SpecialReg::SharedSize | SpecialReg::StackLimit => Origins::PARAM,
         SpecialReg::VirtualConfig
         | SpecialReg::VirtualId
         | SpecialReg::ClockLow

@@ -240,6 +240,7 @@ fn is_fixed(name: &str) -> bool {
             | SpecialReg::BlockIndex(_)
             | SpecialReg::BlockSize
             | SpecialReg::SharedSize
+            | SpecialReg::StackLimit
             | SpecialReg::LanesEqual
             | SpecialReg::LanesBelow
             | SpecialReg::LanesUpTo

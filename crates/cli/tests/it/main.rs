@@ -14,6 +14,7 @@ mod divergence;
 mod facts;
 mod facts_update;
 mod files;
+mod foreign;
 mod functional;
 mod gate;
 mod html;

@@ -6,6 +6,7 @@ use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_ir::{ControlEffect, Op};
 use warpbound_isa::instr::StackToken;
+use warpbound_load::Kernel;
 use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
 
@@ -30,6 +31,7 @@ impl BoundQuery<'_> {
         self.add_stated_assumptions(loops, never, &mut all);
         self.add_model_assumptions(&mut all);
         self.add_code_assumptions(calls, &mut all);
+        all.extend(stack_assumption(self.prepared.kernel, self.options));
         self.add_segment_assumptions(loops, &mut all);
         all
     }
@@ -139,6 +141,21 @@ impl BoundQuery<'_> {
             all.push(assumption("external-call", text));
         }
     }
+}
+
+/// States the stack of a kernel whose file does not know its size.
+fn stack_assumption(kernel: &Kernel, options: &BoundOptions) -> Option<BoundAssumption> {
+    let file = options.launches.file.as_ref();
+    let text = match file.and_then(|file| warpbound_launch::assumed_stack(kernel, file)) {
+        Some(bytes) => format!(
+            "each thread has {bytes} bytes of stack, which suffice: the file does not know how much code that recurses needs"
+        ),
+        None if kernel.has_unknown_stack && file.is_none() => {
+            "the stack of each thread suffices: the file does not know how much code that recurses needs".to_owned()
+        }
+        None => return None,
+    };
+    Some(assumption("stack-size", text))
 }
 
 fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {

@@ -29,7 +29,7 @@ impl BoundQuery<'_> {
             return Some(launch_report(prepared, machine, bound_options, bound));
         }
         let bound = self.cycle_bound(&options, stated);
-        let assumptions = options.assumptions(self.session, self.options);
+        let assumptions = options.assumptions(self.session, self.prepared.kernel, self.options);
         Some(report(self.prepared, &options, bound.as_ref(), assumptions))
     }
 

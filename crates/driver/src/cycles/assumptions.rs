@@ -1,6 +1,7 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
 use warpbound_analyse::access::MemoryUnits;
+use warpbound_load::Kernel;
 use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
@@ -16,6 +17,7 @@ impl CycleOptions {
     pub(crate) fn assumptions(
         &self,
         session: &Session,
+        kernel: &Kernel,
         options: &BoundOptions,
     ) -> Vec<BoundAssumption> {
         let mut all = vec![
@@ -75,6 +77,12 @@ impl CycleOptions {
                 "splits",
                 "the wave splits at no other branches than the sites that are found, and each bound of a loop holds for waves \
                  with fewer lanes",
+            ));
+        }
+        if !kernel.joined.is_empty() {
+            all.push(assumption(
+                "code-layout",
+                "the code sections of the functions that the kernel calls follow its own in memory, in the order of the calls",
             ));
         }
         all.extend(stated_launch(options));

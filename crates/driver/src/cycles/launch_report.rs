@@ -54,7 +54,7 @@ pub(crate) fn launch_report(
         Some(Err(why)) => (None, Some(why)),
         None => (None, None),
     };
-    let mut assumptions = options.assumptions(session, bound_options);
+    let mut assumptions = options.assumptions(session, prepared.kernel, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
     CycleBoundReport {

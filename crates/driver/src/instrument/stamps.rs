@@ -94,6 +94,7 @@ impl Session {
         kernel: &Kernel,
     ) -> Result<(StampPlan, InstrumentedKernel), Diagnostic> {
         let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
+        super::check_sections(kernel).map_err(fail)?;
         let prepared = self.prepare(kernel)?;
         let Program::Nvidia(program) = &prepared.program else {
             let message = "these stamps are for code of Maxwell and Pascal";

@@ -106,7 +106,7 @@ impl Session {
             issued: statistics.total(),
             divergences: counts.divergences.iter().sum(),
             checked_elements: compared.elements,
-            notes: notes::notes(&prepared, &counts),
+            notes: notes::notes(&prepared, grid, &counts),
             classes: statistics.classes(),
             mnemonics: statistics.mnemonics(),
             branches: statistics.branches(),

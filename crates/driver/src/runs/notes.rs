@@ -1,13 +1,14 @@
 //! Notes: suspicious behaviour of a kernel that does not end the run.
 
 use warpbound_base::Named;
+use warpbound_launch::LaunchFile;
 use warpbound_report::functional::RunNote;
 use warpbound_simulate::functional::{Counts, Note, NoteKind};
 
 use crate::Prepared;
 
-/// Returns the notes of a run in order of first occurrence.
-pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
+/// Returns the notes of a run: a stack of assumed size, then the others in order of first occurrence.
+pub(crate) fn notes(prepared: &Prepared<'_>, launch: &LaunchFile, counts: &Counts) -> Vec<RunNote> {
     let size = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
     let run_note = |note: &Note| {
         let (message, thread) = match note.kind {
@@ -58,5 +59,29 @@ pub(crate) fn notes(prepared: &Prepared<'_>, counts: &Counts) -> Vec<RunNote> {
             times: note.times,
         }
     };
-    counts.notes.iter().map(run_note).collect()
+    let own = counts.notes.iter().map(run_note);
+    stack_note(prepared, launch)
+        .into_iter()
+        .chain(own)
+        .collect()
+}
+
+/// Returns the note that the size of the stack is assumed.
+fn stack_note(prepared: &Prepared<'_>, launch: &LaunchFile) -> Option<RunNote> {
+    let bytes = warpbound_launch::assumed_stack(prepared.kernel, launch)?;
+    let entry = prepared.code.entry;
+    Some(RunNote {
+        address: prepared.addr(entry).to_string(),
+        mnemonic: prepared
+            .program
+            .mnemonic(entry.index())
+            .unwrap_or("?")
+            .to_owned(),
+        source: prepared.source(prepared.addr(entry)),
+        message: format!(
+            "the file does not know the size of the stack: each thread has {bytes} bytes (state another with `stack` in the launch file)"
+        ),
+        location: "all threads".to_owned(),
+        times: 1,
+    })
 }

@@ -354,7 +354,7 @@ impl<'a> TimedLaunch<'a> {
             milliseconds: tables::ratio(cycles, clock),
             divergences: finished.counts.divergences.iter().sum(),
             checked_elements: 0,
-            notes: notes::notes(self.prepared, &finished.counts),
+            notes: notes::notes(self.prepared, grid, &finished.counts),
             ipc: tables::ratio(issued.warp_instructions, cycles),
             ipc_active: statistics.ipc_active(),
             occupancy: statistics.occupancy(occupancy.most_warps, theoretical),

@@ -18,12 +18,10 @@ pub(super) fn integer_set_predicates(
     set_predicates(truth, combine, operands.predicate(2)?, operands)
 }
 
-/// ISET: a mask by a comparison.
+/// ISET: a mask by a comparison. The condition code shows the mask, also after a chain of comparisons: old compilers
+/// compare words of 64 bits by `IADD RZ.CC` and `ISET.LT.U32.X RZ.CC`, and branch by `CC.NEU` where the comparison holds;
+/// if the zero flag depended on the lower words too, unequal ones would take the branch.
 pub(super) fn integer_set(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
-    // Unknown: the condition code after a chain of comparisons.
-    if operands.sets_cc() && modifiers.contains(&M::X) {
-        return None;
-    }
     let (yes, modifiers) = truth_value(modifiers);
     let (truth, combine) = comparison(modifiers, operands)?;
     let truth = combine_predicates(combine, truth, operands.predicate(2)?)?;

@@ -211,7 +211,9 @@ fn shift_amount(amount: Expr, modifiers: &[Modifier]) -> Option<Expr> {
 }
 
 /// SHF: funnel shift of a pair of words. The amount saturates at 32, or at 64 for 64-bit types, unless `.W` takes its
-/// low bits (PTX manual, `shf`; experiment: 64-bit shifts).
+/// low bits (PTX manual, `shf`; experiment: 64-bit shifts). A left shift gives the high word; a right shift gives the low
+/// one, and with `.HI` the high one (Mesa's compiler for Maxwell, which tests it on GPUs; experiment: 64-bit shifts of old
+/// compilers). `.HI` does not exist for left shifts.
 pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<Meaning> {
     let (op, rest) = match modifiers {
         [M::L, rest @ ..] => (TernaryOp::FunnelLeft, rest),
@@ -222,6 +224,10 @@ pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         [M::W, rest @ ..] => (true, rest),
         rest => (false, rest),
     };
+    let (takes_high, rest) = match rest {
+        [rest @ .., M::Hi] => (true, rest),
+        rest => (false, rest),
+    };
     let (long, signed) = match rest {
         [] => (false, false),
         [M::U64] => (true, false),
@@ -229,6 +235,9 @@ pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         [M::S64] => (true, op == TernaryOp::FunnelRight),
         _ => return None,
     };
+    if takes_high && op == TernaryOp::FunnelLeft {
+        return None;
+    }
     let given = operands.word(1)?;
     let amount = match (wrapped, long) {
         (true, false) => and(given, Expr::Const(31)),
@@ -237,6 +246,13 @@ pub(super) fn funnel(modifiers: &[Modifier], operands: &Operands<'_>) -> Option<
         (false, true) => given,
     };
     let (low, high) = (operands.word(0)?, operands.word(2)?);
+    if takes_high {
+        let shift = match signed {
+            true => BinaryOp::Sar,
+            false => BinaryOp::Shr,
+        };
+        return operands.set_register(Expr::binary(shift, high, amount));
+    }
     let shifted = Expr::ternary(op, low, high.clone(), amount.clone());
     if !signed {
         return operands.set_register(shifted);

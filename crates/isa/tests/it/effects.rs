@@ -305,8 +305,8 @@ fn control_flow() {
     assert_eq!(flow(0xe320_0000_0007_000f), InstrFlow::Pop(StackToken::Ret));
     assert_eq!(flow(0xe300_0000_0007_000f), InstrFlow::Exit);
     assert_eq!(flow(0xe330_0000_0007_000f), InstrFlow::Exit);
-    // BPT.TRAP: a trap handler is outside every bound; after it the warp continues or has terminated.
-    assert_eq!(flow(0xe3a0_0000_0007_00c0), InstrFlow::Next);
+    // BPT.TRAP ends the launch: nothing follows it.
+    assert_eq!(flow(0xe3a0_0000_0007_00c0), InstrFlow::Exit);
 }
 
 #[test]

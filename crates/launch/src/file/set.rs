@@ -84,15 +84,17 @@ pub struct EndCondition {
     pub is_until: bool,
 }
 
-/// Numbers that the host writes into a buffer.
+/// Numbers that the host writes into a buffer: the same one several times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostWrite {
     /// The buffer, as index in [`LaunchFile::buffers`].
     pub buffer: usize,
     /// Byte offset of the first number.
     pub offset: usize,
-    /// The bytes.
+    /// The bytes of the number.
     pub bytes: Vec<u8>,
+    /// How often it is written, one after the other.
+    pub count: usize,
 }
 
 /// A parameter that changes by a constant from round to round.
@@ -436,7 +438,8 @@ impl RawWrite {
         Ok(HostWrite {
             buffer,
             offset: whole(first).saturating_mul(element.size()),
-            bytes: bytes.repeat(whole(repeated)),
+            bytes,
+            count: whole(repeated),
         })
     }
 }

@@ -5,6 +5,7 @@ mod code_objects;
 mod containers;
 mod cost;
 mod damage;
+mod joined;
 mod metadata;
 mod refusals;
 mod support;

@@ -24,6 +24,12 @@ pub(crate) fn built(name: &str) -> Vec<u8> {
     read(&built_folder().join(name))
 }
 
+/// A file of other compilers, options and linkers.
+pub(crate) fn foreign(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/foreign");
+    read(&folder.join(name))
+}
+
 pub(crate) fn built_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/built")
 }

@@ -58,6 +58,8 @@ class ImageContents:
 
     file: str
     isa: str
+    linked: bool
+    """Whether the image is linked; without, calls and addresses may still be missing."""
     refused: str | None
     """Reason why the kernels cannot be read."""
     kernels: tuple[Kernel, ...]
@@ -86,5 +88,7 @@ class Image:
     packing: str
     member: str | None
     """Member of an archive that contains it."""
+    linked_in: int | None
+    """Number of the image with the same kernels linked, if this one is not."""
     contents: ImageContents | None = None
     """Kernels, where they are asked for."""

@@ -1,5 +1,7 @@
 //! Records of `.nv.info` sections: addresses of instructions in them are moved.
 
+use std::ops::Range;
+
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use super::tables::ListedBranch;
@@ -15,10 +17,13 @@ enum Contents {
     Addresses,
     /// Records of an instruction, a kind, a count and as many targets.
     Branches,
+    /// Places of instructions for tools, in a layout that is not known; the loader needs none of it, so the record is left
+    /// out.
+    Informs,
 }
 
 /// Attributes by number. Names and meaning of the numbers: the lists of CuAssembler and denvdis; `cuobjdump -elf`.
-const CONTENTS: [(u8, Contents); 45] = [
+const CONTENTS: [(u8, Contents); 67] = [
     (0x01, Contents::Plain),     // PAD
     (0x04, Contents::Plain),     // CTAIDZ_USED
     (0x05, Contents::Plain),     // MAX_THREADS
@@ -39,6 +44,7 @@ const CONTENTS: [(u8, Contents); 45] = [
     (0x17, Contents::Plain),     // KPARAM_INFO
     (0x18, Contents::Plain),     // SMEM_PARAM_SIZE
     (0x19, Contents::Plain),     // CBANK_PARAM_SIZE
+    (0x1a, Contents::Plain),     // QUERY_NUMATTRIB
     (0x1b, Contents::Plain),     // MAXREG_COUNT
     (0x1c, Contents::Addresses), // EXIT_INSTR_OFFSETS
     (0x1d, Contents::Addresses), // S2RCTAID_INSTR_OFFSETS
@@ -50,20 +56,41 @@ const CONTENTS: [(u8, Contents); 45] = [
     (0x23, Contents::Plain),     // MAX_STACK_SIZE
     (0x24, Contents::Plain),     // SUQ_USED
     (0x25, Contents::Addresses), // LD_CACHEMOD_INSTR_OFFSETS
+    (0x26, Contents::Plain),     // LOAD_CACHE_REQUEST
     (0x27, Contents::Addresses), // ATOM_SYS_INSTR_OFFSETS
     (0x28, Contents::Addresses), // COOP_GROUP_INSTR_OFFSETS
     (0x29, Contents::Plain),     // COOP_GROUP_MASK_REGIDS
     (0x2a, Contents::Plain),     // SW1850030_WAR
+    (0x2b, Contents::Plain),     // WMMA_USED
     (0x2c, Contents::Plain),     // HAS_PRE_V10_OBJECT
     (0x2f, Contents::Plain),     // REGCOUNT
     (0x30, Contents::Plain),     // SW2393858_WAR
     (0x31, Contents::Addresses), // INT_WARP_WIDE_INSTR_OFFSETS
+    (0x32, Contents::Plain),     // SHARED_SCRATCH
+    (0x33, Contents::Informs),   // STATISTICS
     (0x34, Contents::Branches),  // INDIRECT_BRANCH_TARGETS
     (0x35, Contents::Plain),     // SW2861232_WAR
     (0x36, Contents::Plain),     // SW_WAR
     (0x37, Contents::Plain),     // CUDA_API_VERSION
+    (0x38, Contents::Plain),     // NUM_MBARRIERS
+    (0x39, Contents::Addresses), // MBARRIER_INSTR_OFFSETS
+    (0x3b, Contents::Plain),     // SAM_REGION_STACK_SIZE
+    (0x3c, Contents::Informs),   // PER_REG_TARGET_PERF_STATS
+    (0x3d, Contents::Plain),     // CTA_PER_CLUSTER
+    (0x3e, Contents::Plain),     // EXPLICIT_CLUSTER
+    (0x3f, Contents::Plain),     // MAX_CLUSTER_RANK
+    (0x41, Contents::Plain),     // RESERVED_SMEM_USED
+    (0x42, Contents::Plain),     // RESERVED_SMEM_0_SIZE
+    (0x44, Contents::Informs),   // UNUSED_LOAD_BYTE_OFFSET
+    (0x45, Contents::Plain),     // KPARAM_INFO_V2
     (0x46, Contents::Addresses), // SYSCALL_OFFSETS
+    (0x47, Contents::Addresses), // SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+    (0x48, Contents::Plain),     // GRAPHICS_GLOBAL_CBANK
+    (0x49, Contents::Plain),     // SHADER_TYPE
     (0x4c, Contents::Plain),     // NUM_BARRIERS
+    (0x4d, Contents::Plain),     // TEXMODE_INDEPENDENT
+    (0x4e, Contents::Informs),   // PERF_STATISTICS
+    (0x55, Contents::Informs),   // ANNOTATIONS
 ];
 
 /// Numbers of the attributes with register counts, exits, reads of the block's index, and indirect branches.
@@ -75,9 +102,18 @@ const INDIRECT_BRANCHES: u8 = 0x34;
 /// One record in a section.
 struct Record {
     number: u8,
+    /// Offset of the record.
+    at: usize,
     /// Offset and length of the value.
     start: usize,
     length: usize,
+}
+
+impl Record {
+    /// Bytes of the record.
+    fn range(&self) -> Range<usize> {
+        self.at..self.start + self.length
+    }
 }
 
 /// Splits a section into its records; `offset` is that of the section in the file.
@@ -95,6 +131,7 @@ fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
         };
         records.push(Record {
             number,
+            at,
             start,
             length,
         });
@@ -114,10 +151,11 @@ fn records(data: &[u8], offset: u64) -> Result<Vec<Record>, Diagnostic> {
 ///
 /// For an attribute that is not known, which may hold addresses, and for an address that is no instruction.
 pub(super) fn move_addresses(
-    data: &mut [u8],
+    data: &mut Vec<u8>,
     offset: u64,
     map: &CodeMap,
 ) -> Result<(), Diagnostic> {
+    let mut left_out = Vec::new();
     for record in records(data, offset)? {
         let number = record.number;
         let at = offset.saturating_add(record.start as u64);
@@ -132,7 +170,8 @@ pub(super) fn move_addresses(
             .get_mut(record.start..record.start + record.length)
             .unwrap_or_default();
         let (words, rest) = value.as_chunks_mut::<4>();
-        if contents != Contents::Plain && !rest.is_empty() {
+        let has_addresses = matches!(contents, Contents::Addresses | Contents::Branches);
+        if has_addresses && !rest.is_empty() {
             let message = format!("attribute 0x{number:02x} is not a list of words");
             return Err(fault(at, message));
         }
@@ -144,7 +183,11 @@ pub(super) fn move_addresses(
                 }
             }
             Contents::Branches => move_branches(words, map, at)?,
+            Contents::Informs => left_out.push(record),
         }
+    }
+    for record in left_out.iter().rev() {
+        data.drain(record.range());
     }
     Ok(())
 }
@@ -278,4 +321,42 @@ pub(super) fn set_registers(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: u8, words: &[u32]) -> Vec<u8> {
+        let mut bytes = vec![4, number, (4 * words.len()) as u8, 0];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes
+    }
+
+    fn no_code() -> CodeMap {
+        CodeMap {
+            own: Vec::new(),
+            entry: Vec::new(),
+            boundary: vec![0],
+            len: 0,
+        }
+    }
+
+    #[test]
+    fn a_record_that_only_informs_is_left_out() {
+        let kept = [record(0x1e, &[0x600]), record(0x37, &[0x7b])];
+        let informs = [record(0x44, &[0x28, 0x1]), record(0x33, &[7])];
+        let mut data = [&kept[0], &informs[0], &kept[1], &informs[1]]
+            .map(Vec::as_slice)
+            .concat();
+        move_addresses(&mut data, 0, &no_code()).expect("all are known");
+        assert_eq!(data, kept.concat());
+    }
+
+    #[test]
+    fn a_record_of_an_unknown_number_is_refused() {
+        let mut data = record(0xee, &[0x28]);
+        let refused = move_addresses(&mut data, 0, &no_code());
+        assert!(refused.is_err_and(|why| why.to_string().contains("0xee")));
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::Diagnostic;
-use warpbound_ir::{ControlEffect, OpIndex};
+use warpbound_ir::{ControlEffect, Meaning, OpIndex};
 use warpbound_isa::instr::Guard;
 
 use super::allocation::{Allocation, CounterHome};
@@ -30,6 +30,8 @@ pub(super) fn exits(
         };
         match op.control {
             ControlEffect::Exit if op.condition.is_never() => {}
+            // The host reads no counters after a trap.
+            ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {}
             ControlEffect::Exit if op.condition.tests_cc() => {
                 let message = "exits under a condition code, where counters cannot be saved";
                 return Err(at_op(probed, at, message));

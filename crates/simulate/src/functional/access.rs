@@ -70,7 +70,8 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 MemorySpace::Local | MemorySpace::Generic
             )
         {
-            local.resize(self.launch.local as usize * W, 0);
+            // Zeroed pages of the operating system: most threads touch a small part of a large stack.
+            *local = vec![0; self.launch.local as usize * W];
         }
     }
 

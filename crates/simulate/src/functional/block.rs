@@ -375,7 +375,10 @@ impl<'a, E: ExecutionModel<u32>, const W: usize> Block<'a, E, W> {
                     warp.write(*to, &[u32::from(result != 0); W], taken);
                 }
             }
-            Effect::Trap => return Err(self.fault(at, FaultKind::Trap)),
+            Effect::Trap => {
+                let lane = taken.trailing_zeros() as usize;
+                return Err(self.lane_fault(at, warp_index, lane, FaultKind::Trap));
+            }
             Effect::NeedsTime => return Err(self.fault(at, FaultKind::NeedsTime)),
             Effect::Unsupported => return Err(self.fault(at, FaultKind::Unsupported)),
         }

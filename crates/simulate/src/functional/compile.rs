@@ -493,6 +493,8 @@ impl<const W: usize> Compiler<'_, W> {
             {
                 return None;
             }
+            // The local memory of a launch begins at 0, and all of it is stack.
+            SpecialReg::StackLimit => [0; W],
             SpecialReg::LanesEqual => std::array::from_fn(|lane| 1 << lane),
             SpecialReg::LanesBelow => std::array::from_fn(|lane| (1 << lane) - 1),
             SpecialReg::LanesUpTo => std::array::from_fn(|lane| u32::MAX >> (31 - lane)),

@@ -333,7 +333,9 @@ impl<E: ExecutionModel<u32>, const W: usize> Block<'_, E, W> {
                 let each = self.launch.local as usize;
                 let local = &mut self.warps.get_mut(warp)?.local;
                 // Allocated at the first access.
-                local.resize(each * W, 0);
+                if local.len() < each * W {
+                    *local = vec![0; each * W];
+                }
                 let start = lane * each + byte;
                 local.get_mut(start..start.checked_add(unit)?)
             }

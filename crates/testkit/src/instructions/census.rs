@@ -66,6 +66,7 @@ const SPECIAL: &[&str] = &[
     "SR_LEMASK",
     "SR_GTMASK",
     "SR_GEMASK",
+    "SR_LMEMHIOFF",
     // Timed runs only.
     "SR_VIRTCFG",
     "SR_VIRTID",

@@ -64,8 +64,12 @@ impl SetContents {
     /// Writes what the host writes.
     pub fn write(&mut self, write: &HostWrite) {
         if let Some(contents) = self.buffers.get_mut(write.buffer) {
-            for (to, from) in contents.iter_mut().skip(write.offset).zip(&write.bytes) {
-                *to = *from;
+            let rest = contents.get_mut(write.offset..).unwrap_or_default();
+            for to in rest
+                .chunks_exact_mut(write.bytes.len().max(1))
+                .take(write.count)
+            {
+                to.copy_from_slice(&write.bytes);
             }
         }
     }

@@ -123,9 +123,10 @@ fn funnel(case: &InstrCase<'_>) -> Option<InstrOutputs> {
         32..64 => bit(high, index as u32 - 32),
         _ => case.has(".S64") && bit(high, 31),
     };
-    let value = from_bits(|index| match case.has(".L") {
-        true => at(i64::from(index) + 32 - by),
-        false => at(i64::from(index) + by),
+    let value = from_bits(|index| match (case.has(".L"), case.has(".HI")) {
+        (true, _) => at(i64::from(index) + 32 - by),
+        (false, false) => at(i64::from(index) + by),
+        (false, true) => at(i64::from(index) + 32 + by),
     });
     case.write_register(value.into())
 }
