@@ -117,7 +117,7 @@ fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
             vector::meaning(view, o, context)
         }
         Encoding::Ds | Encoding::Flat | Encoding::Mubuf | Encoding::Mtbuf => {
-            memory::meaning(view, o)
+            memory::meaning(view, o, context.mode)
         }
         // Graphics: named when met.
         Encoding::Vintrp | Encoding::Mimg | Encoding::Exp => None,

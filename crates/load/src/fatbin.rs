@@ -101,9 +101,9 @@ pub struct FatbinEntry {
     pub isa: Isa,
     /// Compression of the contents.
     pub packing: Packing,
-    /// Offset of the contents in the file; of a part of a compressed bundle that of the bundle's stream.
+    /// Offset of the contents in the file, or of the stream that has them in a compressed bundle.
     pub offset: u64,
-    /// Size of the contents in the file, in bytes; of a part of a compressed bundle that of the bundle's stream.
+    /// Size of the contents in the file in bytes, or of that stream.
     pub packed_size: u64,
     /// Size of the unpacked contents, in bytes.
     pub size: u64,

@@ -1,5 +1,8 @@
 //! Targets of jumps to addresses in registers: constants relative to the program counter.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::CodeAddr;

@@ -229,7 +229,7 @@ fn add_operand(operand: &GcnOperand, out: &mut GcnEffects) {
 /// Most dwords of the address of an image instruction: the resource decides how many there are.
 const MAX_IMAGE_ADDRESS: u8 = 16;
 
-/// Adds the dword behind the data to which a load or an atomic operation with tfe or lwe writes its status. Others may not
+/// Adds the dword after the data to which a load or an atomic operation with tfe or lwe writes its status. Others may not
 /// write it, and none does if nothing fails.
 fn add_status(data: &GcnOperand, modifiers: &GcnModifiers, out: &mut GcnEffects) {
     if let GcnValue::Vector(first) = data.value

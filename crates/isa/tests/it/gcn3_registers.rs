@@ -118,7 +118,7 @@ fn data_dwords(name: &str) -> u64 {
     }
 }
 
-/// Dwords that an atomic operation reads, and those of its result.
+/// Dwords that an atomic operation reads, and the dwords of its result.
 fn atomic_dwords(name: &str) -> (u64, u64) {
     let result = if name.ends_with("_x2") { 2 } else { 1 };
     match name.contains("cmpswap") {

@@ -1,5 +1,5 @@
 //! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload Bundler";
-//! the sizes of the fields are those of `RawCompressedBundleHeader` in its sources).
+//! for the sizes of the fields `RawCompressedBundleHeader` in its sources).
 
 use std::io::{self, Read};
 
@@ -52,7 +52,7 @@ impl<'a> Unpacker<'a> {
         io::copy(&mut self.take(size), &mut io::sink()).map_err(|error| error.to_string())
     }
 
-    /// Packed bytes that no step has used, all of them behind the stream once it has ended.
+    /// Packed bytes that no step has used, all of them after the stream once it has ended.
     fn unused(&self) -> usize {
         match self {
             Unpacker::Zlib(decoder) => decoder.get_ref().len(),
@@ -149,7 +149,7 @@ pub(super) fn scan(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result
     })?;
     let packed_size = match header.whole {
         Some(_) => stream.size,
-        // What follows begins behind the stream.
+        // The next bundle begins after the stream.
         None => {
             let rest = header.unpacked.saturating_sub(used);
             let skipped = unpacker.skip(rest.saturating_add(1)).map_err(failed)?;

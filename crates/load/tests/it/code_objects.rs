@@ -507,7 +507,7 @@ fn compressed_offload_bundles() {
     let names = ["perm", "clamps", "ids3", "stale"];
     for (title, bytes, packing) in compressed_bundles() {
         let length = bytes.len() as u64;
-        // A second one behind padding.
+        // A second one after padding.
         let mut two = bytes.clone();
         two.resize(bytes.len().next_multiple_of(4096), 0);
         two.extend(&bytes);
@@ -538,7 +538,11 @@ fn compressed_offload_bundles() {
             2,
             "offset 0x6: this offload bundle is compressed by method 2",
         ),
-        (8, 23, "offset 0x0: a compressed bundle of 0x17 bytes is less than its header"),
+        (
+            8,
+            23,
+            "offset 0x0: a compressed bundle of 0x17 bytes is less than its header",
+        ),
         (
             12,
             16,
