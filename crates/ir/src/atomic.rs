@@ -112,15 +112,7 @@ impl AtomicOp {
             (AtomicOp::Add, U32 | S32 | U64 | S64) => old.wrapping_add(operand) & mask,
             (AtomicOp::Sub, U32 | S32 | U64 | S64) => old.wrapping_sub(operand) & mask,
             (AtomicOp::ReverseSub, U32 | S32 | U64 | S64) => operand.wrapping_sub(old) & mask,
-            (AtomicOp::Add, F32) => {
-                let sum = single::add_nearest(old as u32, operand as u32, Flush::Ftz);
-                sum.into()
-            }
-            (AtomicOp::Add, F16x2(flush)) => {
-                let sum = |at: u32| half::add((old >> at) as u16, (operand >> at) as u16, flush);
-                u64::from(sum(0)) | u64::from(sum(16)) << 16
-            }
-            (AtomicOp::Add, F64) => double::add(old, operand, Rounding::Nearest),
+            (AtomicOp::Add, _) => return sum_of_floats(kind, old, operand),
             (AtomicOp::Min, _) => {
                 if smaller {
                     old
@@ -162,11 +154,7 @@ impl AtomicOp {
             }
             (AtomicOp::MaskedOr, _) => old & !operand | other,
             (
-                AtomicOp::Add
-                | AtomicOp::Increment
-                | AtomicOp::Decrement
-                | AtomicOp::Sub
-                | AtomicOp::ReverseSub,
+                AtomicOp::Increment | AtomicOp::Decrement | AtomicOp::Sub | AtomicOp::ReverseSub,
                 _,
             ) => return None,
         })
@@ -213,4 +201,17 @@ impl AtomicOp {
             _ => None,
         }
     }
+}
+
+/// Sum of floats; `None` for other numbers, and in LDS, where some sums are not documented.
+fn sum_of_floats(kind: AtomicKind, old: u64, operand: u64) -> Option<u64> {
+    Some(match kind {
+        AtomicKind::F32 => single::add_nearest(old as u32, operand as u32, Flush::Ftz).into(),
+        AtomicKind::F16x2(flush) => {
+            let sum = |at: u32| half::add((old >> at) as u16, (operand >> at) as u16, flush);
+            u64::from(sum(0)) | u64::from(sum(16)) << 16
+        }
+        AtomicKind::F64 => double::add(old, operand, Rounding::Nearest),
+        _ => return None,
+    })
 }
