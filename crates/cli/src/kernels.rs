@@ -3,11 +3,12 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session, disassemble_words};
+use warpbound_driver::{BoundOptions, CodeKind, Isa, Kernel, Library, Session, disassemble_words};
 use warpbound_report::{KernelReport, ReportWriter};
 
 use crate::arguments::{
-    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style, TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, Input, QueryArguments, Style,
+    TemplateArguments,
 };
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
@@ -33,6 +34,11 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let library = input::library(&input.file)?;
+    if matches!(style, Style::Nvdisasm) && !*ir {
+        let needs =
+            "nvdisasm has a syntax for code of NVIDIA's GPUs only: leave `--style nvdisasm` out";
+        require_nvidia(&library, input, needs)?;
+    }
     let images = crate::select(&library, input)?;
     let kernel = kernel.as_deref();
     let mut out = Output::open(output.output.as_deref())?;
@@ -60,6 +66,23 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     )?;
     out.finish()?;
     Ok(done.code())
+}
+
+/// Refuses files without a selected image for NVIDIA's GPUs, with one diagnostic for all kernels.
+pub(crate) fn require_nvidia(
+    library: &Library,
+    input: &Input,
+    needs: &str,
+) -> Result<(), Diagnostic> {
+    let isas = library.isas(&library.select(&input.selection())?);
+    let first = isas.first();
+    match first.filter(|_| !isas.iter().any(|isa| matches!(isa, Isa::Sm(_)))) {
+        Some(isa) => {
+            let message = format!("this is code for {isa}, and {needs}");
+            Err(Diagnostic::new(message).in_file(input.name()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Reports the divergence of kernels; returns the exit code.

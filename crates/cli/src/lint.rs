@@ -13,6 +13,8 @@ const FOUND: u8 = 1;
 /// Checks the control words of kernels; returns the exit code: 1 if there is a finding.
 pub(crate) fn lint(arguments: &QueryArguments) -> Result<u8, CommandError> {
     let library = input::library(&arguments.input.file)?;
+    let needs = "only code of NVIDIA's GPUs has control words to check";
+    kernels::require_nvidia(&library, &arguments.input, needs)?;
     let found = Cell::new(false);
     let options = BoundOptions::default();
     let code = kernels::report(&library, arguments, &options, |session, kernel| {

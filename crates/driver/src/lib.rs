@@ -34,6 +34,7 @@ pub mod measured_counts;
 pub mod metrics;
 pub mod mini;
 mod options;
+mod own_code;
 pub mod predict;
 mod prepared;
 pub mod probes;

@@ -110,6 +110,14 @@ impl Library {
         self.select_images(selection, true)
     }
 
+    /// Instruction sets of images, each once.
+    pub fn isas(&self, images: &[usize]) -> Vec<Isa> {
+        let entries = (1..).zip(self.library.entries());
+        let entries = entries.filter(|(number, _)| images.contains(number));
+        let isas: BTreeSet<Isa> = entries.map(|(_, entry)| entry.isa).collect();
+        isas.into_iter().collect()
+    }
+
     /// Selects images; `any` includes unsupported architectures.
     fn select_images(
         &self,

@@ -12,6 +12,7 @@ use warpbound_report::list::{
     CodeObjectSummary, Directory, FileReport, ImageSummary, KernelSummary,
 };
 
+use crate::own_code::own_ops;
 use crate::prepared::Prepared;
 use crate::{CodeKind, Library, Session};
 
@@ -173,14 +174,15 @@ impl Session {
                 return summary;
             }
         };
-        let ops = &code.ops;
+        let own = own_ops(kernel, &code);
+        let ops = own.iter().filter_map(|at| code.get(*at));
         let is_call = |control: &ControlEffect| match control {
             ControlEffect::Call(_) => true,
             ControlEffect::Push(token, _) => *token == warpbound_isa::StackToken::Ret,
             _ => false,
         };
-        summary.instructions = ops.len();
-        summary.calls = ops.iter().filter(|op| is_call(&op.control)).count();
+        summary.instructions = own.len();
+        summary.calls = ops.filter(|op| is_call(&op.control)).count();
         match ThreadCfg::build(&code, &Limits::default()) {
             Ok(thread) => {
                 summary.loops = Some(Loops::of_thread(&code, &thread).sites.len());

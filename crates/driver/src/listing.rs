@@ -1,6 +1,6 @@
 //! Disassembly with control words, labels and source lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_ir::{ControlEffect, ControlTarget, OpIndex, text};
@@ -10,17 +10,20 @@ use warpbound_load::Kernel;
 use warpbound_report::listing::{ControlColumns, Listing, ListingLine};
 
 use crate::Session;
+use crate::own_code::own_ops;
 use crate::prepared::Prepared;
 
 impl Session {
-    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones.
+    /// Disassembles a kernel and the functions that follow it, in its section and in joined ones; of a code object the kernel and
+    /// the functions that it may call.
     ///
     /// # Errors
     ///
     /// See [`Session::prepare`].
     pub fn disassemble(&self, kernel: &Kernel) -> Result<Listing, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let labels = labels(&prepared);
+        let own = own_ops(kernel, &prepared.code);
+        let labels = labels(&prepared, &own);
         let mut last_source = None;
         let relocated = match &prepared.program {
             Program::Nvidia(program) => relocated(kernel, program),
@@ -29,6 +32,7 @@ impl Session {
         let lines = (0u32..)
             .map(OpIndex)
             .zip(&prepared.code.ops)
+            .filter(|(at, _)| own.contains(at))
             .filter_map(|(at, op)| {
                 let here = relocated.binary_search_by_key(&op.addr, |r| r.addr);
                 let here = here.ok().and_then(|index| relocated.get(index));
@@ -141,8 +145,9 @@ fn instr_text(
     Some((format!("{text} ;"), None, Some(columns(instr.control))))
 }
 
-/// Returns the labels by operation: names of functions, and numbered targets of jumps and pushes by address.
-fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
+/// Returns the labels of the operations that are listed: names of functions, and numbered targets of jumps and pushes by
+/// address.
+fn labels(prepared: &Prepared<'_>, own: &BTreeSet<OpIndex>) -> BTreeMap<OpIndex, Vec<String>> {
     if let Program::Mini(program) = &prepared.program {
         let own = |at: u32| program.labels(at).map(str::to_owned).collect();
         let all = 0..program.instrs.len() as u32;
@@ -157,7 +162,9 @@ fn labels(prepared: &Prepared<'_>) -> BTreeMap<OpIndex, Vec<String>> {
         .code
         .ops
         .iter()
-        .filter_map(|op| match &op.control {
+        .zip(0u32..)
+        .filter(|(_, at)| own.contains(&OpIndex(*at)))
+        .filter_map(|(op, _)| match &op.control {
             ControlEffect::Jump(ControlTarget::Op(to))
             | ControlEffect::Call(ControlTarget::Op(to))
             | ControlEffect::Push(_, ControlTarget::Op(to)) => Some(*to),

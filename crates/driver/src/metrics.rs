@@ -167,7 +167,7 @@ fn issued_ops(prepared: &Prepared<'_>, counted: &CountedBlock) -> Vec<(OpIndex, 
 }
 
 /// Returns the memory space that an operation accesses.
-fn space_of(prepared: &Prepared<'_>, at: OpIndex) -> Option<MemorySpace> {
+pub(crate) fn space_of(prepared: &Prepared<'_>, at: OpIndex) -> Option<MemorySpace> {
     let op = prepared.code.get(at)?;
     let (access, _) = access_at(prepared, at.index(), op)?;
     (access.loads || access.stores).then_some(access.space)

@@ -20,6 +20,7 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 
 use crate::bound::warp_graph_assumptions;
+use crate::metrics::space_of;
 use crate::{
     BoundOptions, KernelFlow, PredictOptions, Prediction, Prepared, Session, StatedLaunches,
 };
@@ -288,12 +289,7 @@ impl PlannedKernel<'_> {
         let Some(block) = nodes.find(|block| block.first == first) else {
             return 0;
         };
-        let is_global = |op: &OpIndex| {
-            let access = self.prepared.program.access(op.index());
-            access.is_some_and(|(access, _)| {
-                access.space == MemorySpace::Global && (access.loads || access.stores)
-            })
-        };
+        let is_global = |op: &OpIndex| space_of(self.prepared, *op) == Some(MemorySpace::Global);
         block.ops().filter(is_global).count()
     }
 

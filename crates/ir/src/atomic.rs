@@ -1,6 +1,7 @@
 //! Atomic read-modify-write operations on memory.
 
-use crate::float::{Flush, Rounding, double, half, single};
+use crate::float::gcn::{GcnFloat, GcnFunction, GcnMode};
+use crate::float::{Flush, Format, Rounding, double, half, single};
 
 /// Atomic operation: the new value as a function of the old value and an operand (PTX manual, `atom`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,14 +51,32 @@ pub enum AtomicKind {
     F16x2(Flush),
     /// Double, rounded to nearest.
     F64,
+    /// Single in LDS of AMD's GPUs: [`AtomicKind::format_in_lds`].
+    LdsF32(Flush),
+    /// Double in LDS of AMD's GPUs.
+    LdsF64(Flush),
 }
 
 impl AtomicKind {
     /// Size in bytes.
     pub fn size(self) -> usize {
         match self {
-            AtomicKind::U32 | AtomicKind::S32 | AtomicKind::F32 | AtomicKind::F16x2(_) => 4,
-            AtomicKind::U64 | AtomicKind::S64 | AtomicKind::F64 => 8,
+            AtomicKind::U32
+            | AtomicKind::S32
+            | AtomicKind::F32
+            | AtomicKind::F16x2(_)
+            | AtomicKind::LdsF32(_) => 4,
+            AtomicKind::U64 | AtomicKind::S64 | AtomicKind::F64 | AtomicKind::LdsF64(_) => 8,
+        }
+    }
+
+    /// Format and treatment of subnormals of floats in LDS of AMD's GPUs, whose arithmetic rounds to nearest in every mode
+    /// and flushes subnormals where the mode does (LLVM, `SITargetLowering::shouldExpandAtomicRMWInIR`).
+    fn format_in_lds(self) -> Option<(Format, Flush)> {
+        match self {
+            AtomicKind::LdsF32(flush) => Some((Format::Single, flush)),
+            AtomicKind::LdsF64(flush) => Some((Format::Double, flush)),
+            _ => None,
         }
     }
 }
@@ -65,9 +84,12 @@ impl AtomicKind {
 impl AtomicOp {
     /// Computes the new value; `other` is the second operand of compare-and-swap and of
     /// the masked or. `None` if the operation does not
-    /// exist for the number type.
+    /// exist for the number type, or the result is not documented.
     pub fn apply(self, kind: AtomicKind, old: u64, operand: u64, other: u64) -> Option<u64> {
         use AtomicKind::{F16x2, F32, F64, S32, S64, U32, U64};
+        if let Some(format) = kind.format_in_lds() {
+            return self.in_lds(format, [old, operand, other]);
+        }
         let narrow = kind.size() == 4;
         let mask = if narrow {
             u64::from(u32::MAX)
@@ -84,20 +106,13 @@ impl AtomicOp {
             // Floats are only added (PTX manual, `atom`).
             F32 | F16x2(_) | F64 if self != AtomicOp::Add => return None,
             F32 | F16x2(_) | F64 => false,
+            AtomicKind::LdsF32(_) | AtomicKind::LdsF64(_) => return None,
         };
         Some(match (self, kind) {
             (AtomicOp::Add, U32 | S32 | U64 | S64) => old.wrapping_add(operand) & mask,
             (AtomicOp::Sub, U32 | S32 | U64 | S64) => old.wrapping_sub(operand) & mask,
             (AtomicOp::ReverseSub, U32 | S32 | U64 | S64) => operand.wrapping_sub(old) & mask,
-            (AtomicOp::Add, F32) => {
-                let sum = single::add_nearest(old as u32, operand as u32, Flush::Ftz);
-                sum.into()
-            }
-            (AtomicOp::Add, F16x2(flush)) => {
-                let sum = |at: u32| half::add((old >> at) as u16, (operand >> at) as u16, flush);
-                u64::from(sum(0)) | u64::from(sum(16)) << 16
-            }
-            (AtomicOp::Add, F64) => double::add(old, operand, Rounding::Nearest),
+            (AtomicOp::Add, _) => return sum_of_floats(kind, old, operand),
             (AtomicOp::Min, _) => {
                 if smaller {
                     old
@@ -144,4 +159,59 @@ impl AtomicOp {
             ) => return None,
         })
     }
+
+    /// Computes the new value of a float in LDS. Documents leave open which NaN a result is, which zero a minimum of both
+    /// zeros is, and whether subnormals are flushed before they are compared.
+    fn in_lds(self, (format, flush): (Format, Flush), values: [u64; 3]) -> Option<u64> {
+        let [old, operand, other] = values;
+        let value = |bits: u64| match format {
+            Format::Single => f64::from(f32::from_bits(bits as u32)),
+            Format::Half | Format::Double => f64::from_bits(bits),
+        };
+        let is_subnormal = |bits: u64| match format {
+            Format::Single => f32::from_bits(bits as u32).is_subnormal(),
+            Format::Half | Format::Double => f64::from_bits(bits).is_subnormal(),
+        };
+        let (a, b) = (value(old), value(operand));
+        let is_flushed = flush != Flush::Keep && (is_subnormal(old) || is_subnormal(operand));
+        match self {
+            AtomicOp::Add if format == Format::Single && !a.is_nan() && !b.is_nan() => {
+                let sum = GcnFloat {
+                    function: GcnFunction::Add,
+                    format,
+                    mode: match flush {
+                        Flush::Keep => GcnMode::KEEP,
+                        Flush::Ftz | Flush::Fmz => GcnMode::FLUSH,
+                    },
+                };
+                let sum = sum.apply([old as u32, operand as u32, 0, 0, 0, 0]);
+                // Infinities of both signs.
+                (!value(sum).is_nan()).then_some(sum)
+            }
+            AtomicOp::Min | AtomicOp::Max => {
+                let is_open = a.is_nan() || b.is_nan() || is_flushed || (a == b && old != operand);
+                let takes_old = (a < b) == (self == AtomicOp::Min);
+                match (is_open, takes_old) {
+                    (true, _) => None,
+                    (false, true) => Some(old),
+                    (false, false) => Some(operand),
+                }
+            }
+            AtomicOp::CompareSwap if !is_flushed => Some(if a == b { other } else { old }),
+            _ => None,
+        }
+    }
+}
+
+/// Sum of floats; `None` for other numbers, and in LDS, where some sums are not documented.
+fn sum_of_floats(kind: AtomicKind, old: u64, operand: u64) -> Option<u64> {
+    Some(match kind {
+        AtomicKind::F32 => single::add_nearest(old as u32, operand as u32, Flush::Ftz).into(),
+        AtomicKind::F16x2(flush) => {
+            let sum = |at: u32| half::add((old >> at) as u16, (operand >> at) as u16, flush);
+            u64::from(sum(0)) | u64::from(sum(16)) << 16
+        }
+        AtomicKind::F64 => double::add(old, operand, Rounding::Nearest),
+        _ => return None,
+    })
 }

@@ -117,7 +117,7 @@ fn meaning(view: &GcnView, context: &MeaningContext<'_>) -> Option<Meaning> {
             vector::meaning(view, o, context)
         }
         Encoding::Ds | Encoding::Flat | Encoding::Mubuf | Encoding::Mtbuf => {
-            memory::meaning(view, o)
+            memory::meaning(view, o, context.mode)
         }
         // Graphics: named when met.
         Encoding::Vintrp | Encoding::Mimg | Encoding::Exp => None,
@@ -193,7 +193,7 @@ impl Lifter<'_> {
             }
             (GcnFlow::Indirect { .. }, Some(target)) => ControlEffect::Jump(target),
             (GcnFlow::Indirect { from }, None)
-                if from == jumps::LINK && !self.is_in_kernel(instr.addr) =>
+                if from == jumps::LINK && !jumps::is_in_kernel(self.kernel, instr.addr) =>
             {
                 ControlEffect::Pop(StackToken::Ret)
             }
@@ -210,12 +210,6 @@ impl Lifter<'_> {
                 None => format!("word 0x{:08x}", instr.word),
             }),
         }
-    }
-
-    /// Whether an address is in the kernel's own function.
-    fn is_in_kernel(&self, addr: CodeAddr) -> bool {
-        let function = self.kernel.function_at(addr);
-        function.is_none_or(|function| function.start == self.kernel.entry)
     }
 
     fn control_target(&self, target: BranchTarget) -> ControlTarget {

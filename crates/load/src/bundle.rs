@@ -1,6 +1,9 @@
 //! Offload bundles: containers of clang with one program for several targets, most of them AMD's GPUs (LLVM, "Clang
 //! Offload Bundler").
 
+mod compressed;
+
+use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
@@ -9,12 +12,17 @@ use crate::gfx::Gfx;
 use crate::isa::Isa;
 use crate::source::Window;
 
+pub(crate) use compressed::Unpacker;
+
 /// First bytes of a bundle, and of a compressed one.
 pub(crate) const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 pub(crate) const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 
 /// Longest name of a target in bytes.
 const MAX_NAME: u64 = 4096;
+
+/// Most targets of a bundle.
+const MAX_TARGETS: u64 = 4096;
 
 /// Adds the entries of all bundles in a file or section: bundles with padding of zeros between them.
 pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), Diagnostic> {
@@ -36,51 +44,23 @@ pub(crate) fn scan(window: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result
     Ok(())
 }
 
-/// Refuses a compressed bundle; `head` are its first bytes.
-pub(crate) fn refuse_compressed(head: &[u8], start: u64) -> Diagnostic {
-    let number = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk::<2>);
-    let number = |at| number(at).map_or(0, |bytes| u16::from_le_bytes(*bytes));
-    let method = match number(6) {
-        0 => "zlib".to_owned(),
-        1 => "zstd".to_owned(),
-        other => format!("method {other}"),
-    };
-    let version = number(4);
-    fault(
-        start,
-        format!("this is a compressed offload bundle (version {version}, {method}), which is not read"),
-    )
-    .hint("unpack it first, e.g. with `clang-offload-bundler --unbundle`, or compile with `--no-offload-compress`")
-}
-
 /// Adds the entries of the bundle at the start of a window; returns the offset of its end.
 fn scan_bundle(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<u64, Diagnostic> {
-    let size = MAGIC.len() as u64;
-    let head = bundle.head(size)?;
+    let head = bundle.head(MAGIC.len() as u64)?;
     if head.starts_with(COMPRESSED_MAGIC) {
-        return Err(refuse_compressed(&head, bundle.start));
+        return compressed::scan(bundle, entries);
     }
-    if head != MAGIC {
-        let message = "an offload bundle is expected here, and its first bytes are missing";
-        return Err(fault(bundle.start, message));
-    }
-    let count = number_at(bundle, size, "the number of entries")?;
-    let mut at = size + 8;
+    let mut at = 0;
+    let targets = targets(bundle.start, &mut |size, item| {
+        let bytes = bundle.read(at, size, item)?;
+        at += size;
+        Ok(bytes)
+    })?;
     let mut end = at;
-    for _ in 0..count {
-        let offset = number_at(bundle, at, "the header of an entry")?;
-        let size = number_at(bundle, at + 8, "the header of an entry")?;
-        let name_size = number_at(bundle, at + 16, "the header of an entry")?;
-        let here = bundle.start + at;
-        if name_size > MAX_NAME {
-            let message = format!("the name of a target has {name_size} bytes");
-            return Err(fault(here + 16, message));
-        }
-        let name = bundle.read(at + 24, name_size, "the name of a target")?;
-        at += 24 + name_size;
+    for Target { name, offset, size } in targets {
         let contents = bundle.slice(offset, size, "an entry")?;
-        end = end.max(at).max(offset + size);
-        if let Some((kind, isa)) = target(&name, size) {
+        end = end.max(offset + size);
+        if let Some((kind, isa)) = kind_and_isa(&name, size) {
             entries.push(FatbinEntry {
                 kind,
                 isa,
@@ -88,6 +68,7 @@ fn scan_bundle(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<u64
                 offset: contents.start,
                 packed_size: size,
                 size,
+                bundle_offset: None,
                 member: None,
             });
         }
@@ -95,9 +76,51 @@ fn scan_bundle(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<u64
     Ok(end)
 }
 
+/// Entry of the directory of a bundle.
+struct Target {
+    name: Bytes,
+    /// Offset of the contents in the bundle, in bytes.
+    offset: u64,
+    /// Size of the contents in bytes.
+    size: u64,
+}
+
+/// Reads the directory of a bundle that begins at an offset in the file; `next` has the next bytes of the bundle, in order.
+fn targets(
+    start: u64,
+    next: &mut dyn FnMut(u64, &str) -> Result<Bytes, Diagnostic>,
+) -> Result<Vec<Target>, Diagnostic> {
+    if next(MAGIC.len() as u64, "the head of a bundle")? != MAGIC {
+        let message = "an offload bundle is expected here, and its first bytes are missing";
+        return Err(fault(start, message));
+    }
+    let number = |next: &mut dyn FnMut(u64, &str) -> Result<Bytes, Diagnostic>, item: &str| {
+        let bytes = next(8, item)?.first_chunk().copied();
+        Ok::<u64, Diagnostic>(u64::from_le_bytes(bytes.unwrap_or_default()))
+    };
+    let count = number(next, "the number of entries")?;
+    if count > MAX_TARGETS {
+        let message = format!("a bundle of {count} entries is more than {MAX_TARGETS}");
+        return Err(fault(start + MAGIC.len() as u64, message));
+    }
+    let mut targets = Vec::new();
+    for _ in 0..count {
+        let offset = number(next, "the header of an entry")?;
+        let size = number(next, "the header of an entry")?;
+        let name_size = number(next, "the header of an entry")?;
+        if name_size > MAX_NAME {
+            let message = format!("the name of a target has {name_size} bytes");
+            return Err(fault(start, message));
+        }
+        let name = next(name_size, "the name of a target")?;
+        targets.push(Target { name, offset, size });
+    }
+    Ok(targets)
+}
+
 /// Kind and instruction set of an entry by the name of its target (`hipv4-amdgcn-amd-amdhsa--gfx803:xnack-`); `None` for
 /// the host's entries and for empty ones.
-fn target(name: &[u8], size: u64) -> Option<(EntryKind, Isa)> {
+fn kind_and_isa(name: &[u8], size: u64) -> Option<(EntryKind, Isa)> {
     let name = String::from_utf8_lossy(name);
     if size == 0 || name.starts_with("host-") {
         return None;
@@ -112,11 +135,4 @@ fn target(name: &[u8], size: u64) -> Option<(EntryKind, Isa)> {
     }
     let gfx = gpu("-gfx").and_then(|name| name.parse().ok());
     Some((EntryKind::CodeObject, Isa::Gfx(gfx.unwrap_or(Gfx::UNKNOWN))))
-}
-
-/// Little-endian number of 8 bytes.
-fn number_at(window: Window<'_>, at: u64, item: &str) -> Result<u64, Diagnostic> {
-    let bytes = window.read(at, 8, item)?;
-    let bytes = bytes.first_chunk().copied().unwrap_or_default();
-    Ok(u64::from_le_bytes(bytes))
 }

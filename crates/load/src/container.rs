@@ -59,11 +59,8 @@ pub(crate) fn recognize(head: &[u8]) -> Result<Magic, Diagnostic> {
     if head.starts_with(&[0x50, 0xed, 0x55, 0xba]) {
         return Ok(Magic::FatBinary);
     }
-    if head.starts_with(bundle::MAGIC) {
+    if head.starts_with(bundle::MAGIC) || head.starts_with(bundle::COMPRESSED_MAGIC) {
         return Ok(Magic::OffloadBundle);
-    }
-    if head.starts_with(bundle::COMPRESSED_MAGIC) {
-        return Err(bundle::refuse_compressed(head, 0));
     }
     if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") {
         return Ok(Magic::Archive);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use warpbound_base::Diagnostic;
 
+use crate::bundle::Unpacker;
 use crate::elf::{Budget, fault};
 use crate::isa::Isa;
 use crate::sm::Sm;
@@ -76,6 +77,8 @@ pub enum Packing {
     Lz4,
     /// Zstandard.
     Zstd,
+    /// zlib: the stream of a compressed offload bundle.
+    Zlib,
 }
 
 impl fmt::Display for Packing {
@@ -84,6 +87,7 @@ impl fmt::Display for Packing {
             Packing::None => "plain",
             Packing::Lz4 => "lz4",
             Packing::Zstd => "zstd",
+            Packing::Zlib => "zlib",
         })
     }
 }
@@ -97,12 +101,14 @@ pub struct FatbinEntry {
     pub isa: Isa,
     /// Compression of the contents.
     pub packing: Packing,
-    /// Offset of the contents in the file.
+    /// Offset of the contents in the file, or of the stream that has them in a compressed bundle.
     pub offset: u64,
-    /// Size of the contents in the file, in bytes.
+    /// Size of the contents in the file in bytes, or of that stream.
     pub packed_size: u64,
     /// Size of the unpacked contents, in bytes.
     pub size: u64,
+    /// Offset of the contents in the unpacked bundle, for a part of a compressed one.
+    pub bundle_offset: Option<u64>,
     /// Archive member that contains the entry.
     pub member: Option<Arc<str>>,
 }
@@ -116,9 +122,14 @@ impl FatbinEntry {
             Packing::Lz4 => MAX_IMAGE_SIZE.min(self.packed_size.saturating_mul(MAX_LZ4_RATIO)),
             _ => MAX_IMAGE_SIZE,
         };
+        // Of a compressed bundle, one part is unpacked.
+        let largest = match self.bundle_offset {
+            Some(_) => self.size,
+            None => self.size.max(self.packed_size),
+        };
         let size = usize::try_from(self.size)
             .ok()
-            .filter(|_| self.size.max(self.packed_size) <= limit)
+            .filter(|_| largest <= limit)
             .ok_or_else(|| {
                 let size = self.size;
                 fault(
@@ -131,7 +142,7 @@ impl FatbinEntry {
             Packing::None => return Ok(packed),
             Packing::Lz4 => lz4_flex::block::decompress(&packed, size)
                 .map_err(|error| failed(error.to_string()))?,
-            Packing::Zstd => zstd(&packed, size).map_err(failed)?,
+            Packing::Zstd | Packing::Zlib => self.unpack(&packed).map_err(failed)?,
         };
         if unpacked.len() != size {
             return Err(failed(format!(
@@ -141,20 +152,19 @@ impl FatbinEntry {
         }
         Ok(unpacked.into())
     }
-}
 
-/// Unpacks Zstandard data; reads at most one byte more than `size`.
-fn zstd(packed: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    use std::io::Read as _;
-    let decoder =
-        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| error.to_string())?;
-    let mut unpacked = Vec::new();
-    // One byte more than the header states suffices to detect that the stated size is wrong.
-    decoder
-        .take(size as u64 + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|error| error.to_string())?;
-    Ok(unpacked)
+    /// Unpacks a stream, or a part of one; reads at most one byte more than the contents have.
+    fn unpack(&self, packed: &[u8]) -> Result<Vec<u8>, String> {
+        let mut unpacker = Unpacker::new(self.packing, packed)?;
+        match self.bundle_offset {
+            // One byte more than the header states suffices to detect that the stated size is wrong.
+            None => unpacker.take_bytes(self.size.saturating_add(1)),
+            Some(offset) => {
+                unpacker.skip(offset)?;
+                unpacker.take_bytes(self.size)
+            }
+        }
+    }
 }
 
 /// Adds the entries of all containers in a section or file.
@@ -325,6 +335,7 @@ fn scan_entries(body: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<(), 
             offset: part.start,
             packed_size: stored,
             size,
+            bundle_offset: None,
             member: None,
         });
         at = contents + padded;

@@ -164,6 +164,7 @@ fn single_entry(file: Window<'_>, kind: EntryKind, isa: Isa) -> FatbinEntry {
         offset: file.start,
         packed_size: file.size,
         size: file.size,
+        bundle_offset: None,
         member: None,
     }
 }

@@ -372,6 +372,9 @@ pub struct DecodedReport {
     /// Instructions that access global memory over all, where only their sums are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_intensity: Option<f64>,
+    /// Reason why the sums do not say which part of the instructions accesses global memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_intensity_unknown: Option<&'static str>,
     /// Blocks that the sums are of, and all blocks, if they are not of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_blocks: Option<[usize; 2]>,
@@ -443,6 +446,9 @@ impl DecodedReport {
         let lines: String = shares
             .map(|(name, share)| format!("    {name}  {:.1} %{of}\n", 100.0 * share))
             .collect();
+        let unknown = self.memory_intensity_unknown;
+        let unknown = unknown.map(|why| format!("    memory intensity  not known: {why}\n"));
+        let lines = lines + &unknown.unwrap_or_default();
         if !lines.is_empty() {
             text.push_str(&format!("\n{lines}"));
         }
@@ -491,6 +497,7 @@ mod tests {
             metrics: None,
             activity_factor: None,
             memory_intensity: None,
+            memory_intensity_unknown: None,
             only_blocks: None,
         };
         let text = report.to_text();

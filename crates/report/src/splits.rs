@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::bound::BoundAssumption;
 use crate::report_writer::KernelReport;
 use crate::table::{Align, counted, section, table, wrapped};
 
@@ -18,6 +19,8 @@ pub struct SplitsReport {
     pub splits: u32,
     /// Where splits become one again: `none` or `join`.
     pub merge: &'static str,
+    /// Assumptions on which the verdicts rest.
+    pub assumptions: Vec<BoundAssumption>,
     /// Branches on the mask of active lanes, in order of address.
     pub sites: Vec<SiteReport>,
     /// Choices by rule: `program`, `greedy`, `first`, and `exhaustive` for few sites.
@@ -154,6 +157,10 @@ impl SplitsReport {
             vec!["rule", "sites", "saved", "at most"],
             rows,
         );
+        out.push_str("  assumed:\n");
+        for BoundAssumption { id, text } in &self.assumptions {
+            out.push_str(&wrapped(4, &format!("{text} ({id})")));
+        }
         out
     }
 

@@ -6,6 +6,7 @@ mod access;
 mod assumptions;
 mod audit;
 mod bound;
+mod code_objects;
 mod cycles;
 mod damage;
 mod derived;

@@ -16,6 +16,7 @@ use crate::access::{access_report, memory_units};
 use crate::divergence::divergence_report;
 use crate::facts::identity::identify_loops;
 use crate::listeners::instruction_statistics::class_of;
+use crate::own_code::own_ops;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, Session};
 
@@ -194,7 +195,7 @@ struct FigureBuilder<'a> {
 
 impl FigureBuilder<'_> {
     fn ops(&self) -> impl Iterator<Item = OpIndex> + use<> {
-        (0..self.prepared.code.ops.len() as u32).map(OpIndex)
+        own_ops(self.prepared.kernel, &self.prepared.code).into_iter()
     }
 
     /// Returns the instructions that access a space.

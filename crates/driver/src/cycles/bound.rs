@@ -82,7 +82,13 @@ impl<'a> LoneWarp<'a> {
         let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, (launch, None))?;
         match &prepared.program {
             Program::Amd(program) => {
-                let plan = SplitPlan::new(session, prepared, program, &cycles.splitting)?;
+                let plan = SplitPlan::new(
+                    session,
+                    prepared,
+                    program,
+                    &cycles.splitting,
+                    knowledge.context.block,
+                )?;
                 if plan.setup.splits > 0 && !plan.setup.sites.is_empty() {
                     inputs.split(wave_splits(&plan.setup));
                 }

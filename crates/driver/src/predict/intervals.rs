@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
+use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 pub use warpbound_report::predict::CountRange;
 use warpbound_simt::counts::CountVar;
@@ -11,6 +12,7 @@ use warpbound_simt::counts::CountVar;
 use super::Prediction;
 use super::report::accesses_global_memory;
 use crate::measured_counts::feasibility::{BlockSum, LaunchSums, SummedCounts, SummedFacts};
+use crate::metrics::space_of;
 use crate::probes::launched;
 use crate::{BoundOptions, Prepared, Session, StatedLaunches};
 
@@ -88,6 +90,7 @@ fn ranges(
     let mut forms: Vec<Vec<(CountVar, i64)>> = Vec::new();
     let mut unknown = Vec::new();
     // Issued instructions, those of lanes, accesses.
+    let mut has_generic = false;
     let mut totals: [Vec<(CountVar, i64)>; 3] = Default::default();
     for block in 0..space.blocks.len() {
         let code = space.blocks.get(block);
@@ -103,6 +106,9 @@ fn ranges(
         totals[0].extend(times(warps, code.instructions));
         totals[1].extend(times(threads, code.instructions));
         totals[2].extend(times(warps, accesses));
+        has_generic |= code
+            .ops()
+            .any(|at| space_of(prepared, at) == Some(MemorySpace::Generic));
         let count = prediction.counts.get(&code.first);
         if count.is_none_or(|count| count.issues.is_none() || count.lanes.is_none()) {
             unknown.push(code.first);
@@ -124,6 +130,13 @@ fn ranges(
         blocks: blocks.collect(),
         issued: next(),
         lanes: next(),
-        accesses: next(),
+        // None of those with generic addresses may access global memory.
+        accesses: match (next(), has_generic) {
+            (accesses, false) => accesses,
+            (accesses, true) => CountRange {
+                least: 0,
+                ..accesses
+            },
+        },
     })
 }

@@ -18,6 +18,7 @@ use warpbound_report::predict::{
 use super::intervals::CountIntervals;
 use super::paper::{PaperPrediction, RuleCount};
 use super::{PredictOptions, PredictedCount, Prediction};
+use crate::metrics::space_of;
 use crate::{Prepared, Session};
 
 impl Session {
@@ -61,6 +62,8 @@ impl Session {
         let issued = total(&|block| block.issues?.checked_mul(block.instructions));
         let lanes = total(&|block| block.lanes?.checked_mul(block.instructions));
         let accesses = total(&|block| block.issues?.checked_mul(block.memory_instructions));
+        // Instructions with generic addresses count only where none is executed: their space is not predicted.
+        let accesses = accesses.filter(|_| !writer.executes_generic());
         let share = |part: Option<u64>, all: Option<u64>, scale: f64| {
             let (part, all) = (part?, all.filter(|&all| all > 0)?);
             Some(part as f64 / (scale * all as f64))
@@ -120,6 +123,18 @@ impl PredictionWriter<'_> {
             self.block(block, count.unwrap_or(&unknown))
         });
         blocks.collect()
+    }
+
+    /// Whether some instruction with a generic address may be executed.
+    fn executes_generic(&self) -> bool {
+        let mut blocks =
+            (0..self.prediction.blocks.len()).map(|index| self.prediction.blocks.get(index));
+        blocks.any(|block| {
+            let count = self.prediction.counts.get(&block.first);
+            let is_executed = count.is_none_or(|count| count.issues != Some(0));
+            let mut ops = block.ops();
+            is_executed && ops.any(|at| space_of(self.prepared, at) == Some(MemorySpace::Generic))
+        })
     }
 
     fn block(&self, block: Block, count: &PredictedCount) -> PredictedBlockReport {

@@ -6,6 +6,7 @@ use warpbound_analyse::LaunchContext;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::plan::certificate::verify_plan;
 use warpbound_bound::plan::{Derivation, MeasurementPlan, Multiplier};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::probe_plan::{ProbeQuantity, WantedCount};
@@ -13,7 +14,8 @@ use warpbound_report::{DecodedReport, DecodedValue, ProbePlan};
 
 use super::{PlannedKernel, ProbeCounters, check_code, launch_digest, launched};
 use crate::block_counts::{BlockCount, BlockCounts};
-use crate::metrics::{MetricsBasis, metrics_with};
+use crate::metrics::{MetricsBasis, metrics_with, space_of};
+use crate::own_code::own_ops;
 use crate::{BoundOptions, Session};
 
 /// Counts that follow from the counters of a plan.
@@ -82,6 +84,11 @@ impl Session {
                 .map(|block| block.iter().map(|&axis| u64::from(axis)).product()),
             ..MetricsBasis::default()
         };
+        // Their space is known when they run, and the counters do not show it.
+        let own = own_ops(kernel, &prepared.code);
+        let is_generic = own
+            .into_iter()
+            .any(|at| space_of(&prepared, at) == Some(MemorySpace::Generic));
         let metrics = || metrics_with(&prepared, &decoded.blocks, plan.warp_width, &basis);
         let values = decoded.values.iter().map(|(of, &value)| DecodedValue {
             count: name_of(of),
@@ -103,7 +110,9 @@ impl Session {
             values: values.collect(),
             metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
             activity_factor: decoded.activity_factor(plan.warp_width),
-            memory_intensity: decoded.memory_intensity(),
+            memory_intensity: decoded.memory_intensity().filter(|_| !is_generic),
+            memory_intensity_unknown: (is_generic && decoded.memory_intensity().is_some())
+                .then_some("instructions with generic addresses may access global memory"),
             only_blocks: None,
         })
     }
@@ -141,6 +150,7 @@ impl Session {
             metrics: None,
             activity_factor: (all > 0).then(|| active as f64 / all as f64),
             memory_intensity: None,
+            memory_intensity_unknown: None,
             only_blocks: (blocks < plan.blocks).then_some([blocks, plan.blocks]),
         })
     }

@@ -1,5 +1,8 @@
 //! Targets of jumps to addresses in registers: constants relative to the program counter.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::CodeAddr;
@@ -52,87 +55,135 @@ enum KnownWord {
     High(i64),
     /// Carry out of the sum of a low word at an offset and a constant.
     Carry(i64, u32),
+    /// Borrow out of the difference of a low word at an offset and a constant.
+    Borrow(i64, u32),
 }
 
 type KnownWords = BTreeMap<u8, KnownWord>;
 
-/// Known targets of jumps through registers.
-#[derive(Debug, Default)]
+/// Known targets of jumps through registers: addresses that the register has on every path from the kernel's entry.
+///
+/// Calls are assumed to return to the next instruction with the registers that the callee does not write
+/// (`calling-convention`).
+#[derive(PartialEq, Eq, Debug, Default)]
 pub(super) struct Jumps {
     /// By index of the instruction.
     targets: BTreeMap<usize, CodeAddr>,
 }
 
-impl Jumps {
-    /// Follows constants from the entries of all functions through direct branches and known calls.
-    pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
-        let mut jumps = Jumps::default();
-        if !program
-            .instrs
-            .iter()
-            .any(|instr| through_registers(instr).is_some())
-        {
-            return jumps;
-        }
-        // A call whose target is known keeps what the callee does not write, which may show further targets.
-        loop {
-            let found = jumps.follow(kernel, program);
-            if found.len() == jumps.targets.len() {
-                return jumps;
-            }
-            jumps.targets = found;
-        }
-    }
+/// Targets that follow from a pass over the code.
+struct Pass {
+    jumps: Jumps,
+    /// Whether the target of every jump is known that can be reached. Calls need no target: a callee begins at a function.
+    is_complete: bool,
+}
 
-    /// Targets that follow with those known so far.
-    fn follow(&self, kernel: &Kernel, program: &GcnProgram) -> BTreeMap<usize, CodeAddr> {
-        let clobbers = Clobbers {
-            kernel,
-            program,
-            jumps: self,
-        };
-        let starts = kernel.functions.iter().map(|function| function.start);
-        let starts = starts.chain([kernel.entry]);
-        let mut open: BTreeSet<usize> = starts.filter_map(|a| program.index_of(a)).collect();
-        let known = |at: usize| (at, KnownWords::new());
-        let mut states: BTreeMap<usize, KnownWords> = open.iter().copied().map(known).collect();
-        while let Some(at) = open.pop_first() {
-            let (Some(instr), Some(before)) = (program.instrs.get(at), states.get(&at)) else {
-                continue;
-            };
-            let mut words = before.clone();
-            let flow = apply(instr, &mut words);
-            if matches!(flow, GcnFlow::Call { .. }) {
-                clobbers.apply(self.target(at), &mut words);
-            }
-            for next in successors(program, at, flow) {
-                let changed = match states.get_mut(&next) {
-                    None => {
-                        states.insert(next, words.clone());
-                        true
-                    }
-                    Some(known) => {
-                        let count = known.len();
-                        known.retain(|register, word| words.get(register) == Some(word));
-                        known.len() != count
-                    }
-                };
-                if changed {
-                    open.insert(next);
-                }
-            }
+impl Jumps {
+    /// Follows constants from the kernel's entry through branches, known jumps and calls.
+    ///
+    /// The targets are the greatest set that follows from itself: the first pass assumes that callees write nothing, each
+    /// further one that they write what the targets of the pass before imply, until a pass confirms its assumption. A run
+    /// cannot be the first to contradict such a set, if all of its jumps are in it.
+    pub(super) fn find(kernel: &Kernel, program: &GcnProgram) -> Jumps {
+        let is_jump = |instr: &&GcnInstr| through_registers(instr).is_some();
+        let count = program.instrs.iter().filter(is_jump).count();
+        if count == 0 {
+            return Jumps::default();
         }
-        let target = |(at, words): (&usize, &KnownWords)| {
-            let pair = through_registers(program.instrs.get(*at)?)?;
-            Some((*at, code_address(words, pair)?))
-        };
-        states.iter().filter_map(target).collect()
+        let mut pass = follow(kernel, program, None);
+        // Each pass but the last one loses a target.
+        for _ in 0..=count {
+            let next = follow(kernel, program, Some(&pass.jumps));
+            if next.jumps == pass.jumps {
+                // An unknown jump may lead to any instruction.
+                return match next.is_complete {
+                    true => next.jumps,
+                    false => Jumps::default(),
+                };
+            }
+            pass = next;
+        }
+        Jumps::default()
     }
 
     /// Target of the jump through registers at an index, if it is known.
     pub(super) fn target(&self, at: usize) -> Option<CodeAddr> {
         self.targets.get(&at).copied()
     }
+}
+
+/// Targets that follow if callees write what `assumed` implies; nothing, if there is no assumption.
+fn follow(kernel: &Kernel, program: &GcnProgram, assumed: Option<&Jumps>) -> Pass {
+    let clobbers = assumed.map(|jumps| Clobbers {
+        kernel,
+        program,
+        jumps,
+    });
+    let functions = kernel.functions.iter().map(|function| function.start);
+    let functions: Vec<usize> = functions.filter_map(|a| program.index_of(a)).collect();
+    let mut open: BTreeSet<usize> = program.index_of(kernel.entry).into_iter().collect();
+    let known = |at: usize| (at, KnownWords::new());
+    let mut states: BTreeMap<usize, KnownWords> = open.iter().copied().map(known).collect();
+    while let Some(at) = open.pop_first() {
+        let (Some(instr), Some(before)) = (program.instrs.get(at), states.get(&at)) else {
+            continue;
+        };
+        let mut words = before.clone();
+        let flow = apply(instr, &mut words);
+        let target = through_registers(instr).and_then(|pair| code_address(before, pair));
+        let to = target.and_then(|addr| program.index_of(addr));
+        let mut reached: Vec<(usize, KnownWords)> = Vec::new();
+        if matches!(flow, GcnFlow::Call { .. }) {
+            let callees = to.map_or_else(|| functions.clone(), |callee| vec![callee]);
+            reached.extend(callees.into_iter().map(known));
+            if let Some(clobbers) = &clobbers {
+                clobbers.apply(target, &mut words);
+            }
+        }
+        let next = successors(program, at, flow, to);
+        reached.extend(next.map(|next| (next, words.clone())));
+        for (next, words) in reached {
+            let changed = match states.get_mut(&next) {
+                None => {
+                    states.insert(next, words);
+                    true
+                }
+                Some(known) => {
+                    let count = known.len();
+                    known.retain(|register, word| words.get(register) == Some(word));
+                    known.len() != count
+                }
+            };
+            if changed {
+                open.insert(next);
+            }
+        }
+    }
+    let mut pass = Pass {
+        jumps: Jumps::default(),
+        is_complete: true,
+    };
+    for (at, words) in states {
+        let Some(instr) = program.instrs.get(at) else {
+            continue;
+        };
+        let target = through_registers(instr).and_then(|pair| code_address(&words, pair));
+        match (target, instr.effects().flow) {
+            (Some(target), _) => {
+                pass.jumps.targets.insert(at, target);
+            }
+            (None, GcnFlow::Indirect { from: LINK }) if !is_in_kernel(kernel, instr.addr) => {}
+            (None, GcnFlow::Indirect { .. }) => pass.is_complete = false,
+            _ => {}
+        }
+    }
+    pass
+}
+
+/// Whether an address is in the kernel's own function.
+pub(super) fn is_in_kernel(kernel: &Kernel, addr: CodeAddr) -> bool {
+    let function = kernel.function_at(addr);
+    function.is_none_or(|function| function.start == kernel.entry)
 }
 
 /// First register of the pair to whose address an instruction jumps.
@@ -143,11 +194,13 @@ fn through_registers(instr: &GcnInstr) -> Option<u8> {
     }
 }
 
-/// Instructions at which the wave may go on within the function; after a call, that at which it returns.
+/// Instructions at which the wave may go on within the function; after a call, that at which it returns; after a jump
+/// through registers, `known`.
 fn successors(
     program: &GcnProgram,
     at: usize,
     flow: GcnFlow,
+    known: Option<usize>,
 ) -> impl Iterator<Item = usize> + use<> {
     let to = |target: BranchTarget| match target {
         BranchTarget::Code(addr) => program.index_of(addr),
@@ -157,7 +210,8 @@ fn successors(
         GcnFlow::Next | GcnFlow::Call { .. } => [Some(at + 1), None],
         GcnFlow::Jump(target) => [to(target), None],
         GcnFlow::Branch(_, target) => [Some(at + 1), to(target)],
-        GcnFlow::Indirect { .. } | GcnFlow::Exit | GcnFlow::Unsupported => [None, None],
+        GcnFlow::Indirect { .. } => [known, None],
+        GcnFlow::Exit | GcnFlow::Unsupported => [None, None],
     };
     found.into_iter().flatten()
 }
@@ -204,17 +258,20 @@ impl Clobbers<'_> {
                     open.push(at + 1);
                 }
                 GcnFlow::Indirect { from: LINK } if self.jumps.target(at).is_none() => {}
-                GcnFlow::Next | GcnFlow::Jump(_) | GcnFlow::Branch(..) => {
+                GcnFlow::Next
+                | GcnFlow::Jump(_)
+                | GcnFlow::Branch(..)
+                | GcnFlow::Indirect { .. } => {
+                    let known = self.jumps.target(at);
+                    let known = known.and_then(|addr| self.program.index_of(addr));
                     let count = open.len();
-                    open.extend(successors(self.program, at, effects.flow));
+                    open.extend(successors(self.program, at, effects.flow, known));
                     if open.len() == count {
                         return None;
                     }
                 }
                 GcnFlow::Exit => {}
-                GcnFlow::Call { .. } | GcnFlow::Indirect { .. } | GcnFlow::Unsupported => {
-                    return None;
-                }
+                GcnFlow::Call { .. } | GcnFlow::Unsupported => return None,
             }
         }
         // A kernel is not called.
@@ -279,6 +336,14 @@ fn results(instr: &GcnInstr, view: &GcnView, words: &KnownWords) -> Vec<(u8, Kno
                 found.push((scalar::SCC, KnownWord::Carry(from, added)));
             }
         }
+        GcnOpcode::SSubU32 => {
+            if let (Some(KnownWord::Low(from)), Some(KnownWord::Constant(taken))) =
+                (source(1, 0), source(2, 0))
+            {
+                found.push((dest, KnownWord::Low(from - i64::from(taken))));
+                found.push((scalar::SCC, KnownWord::Borrow(from, taken)));
+            }
+        }
         GcnOpcode::SAddcU32 => {
             if let (Some(KnownWord::High(from)), Some(KnownWord::Constant(added)))
             | (Some(KnownWord::Constant(added)), Some(KnownWord::High(from))) =
@@ -286,11 +351,30 @@ fn results(instr: &GcnInstr, view: &GcnView, words: &KnownWords) -> Vec<(u8, Kno
                 && let Some(KnownWord::Carry(low, low_added)) = words.get(&scalar::SCC)
                 && *low == from
             {
-                let added = i64::from(added as i32) << 32 | i64::from(*low_added);
-                found.push((dest, KnownWord::High(from.wrapping_add(added))));
+                found.push((
+                    dest,
+                    KnownWord::High(from.wrapping_add(double(added, *low_added))),
+                ));
+            }
+        }
+        GcnOpcode::SSubbU32 => {
+            if let (Some(KnownWord::High(from)), Some(KnownWord::Constant(taken))) =
+                (source(1, 0), source(2, 0))
+                && let Some(KnownWord::Borrow(low, low_taken)) = words.get(&scalar::SCC)
+                && *low == from
+            {
+                found.push((
+                    dest,
+                    KnownWord::High(from.wrapping_sub(double(taken, *low_taken))),
+                ));
             }
         }
         _ => {}
     }
     found
+}
+
+/// Number of 64 bits with these words.
+fn double(high: u32, low: u32) -> i64 {
+    i64::from(high as i32) << 32 | i64::from(low)
 }

@@ -14,17 +14,18 @@ use smallvec::SmallVec;
 use warpbound_isa::amd::{Encoding, GcnView};
 use warpbound_isa::instr::MemorySpace;
 
+use super::mode::ModeState;
 use super::operands::Operands;
 use crate::{Address, BinaryOp, Cell, Expr, Meaning, Width};
 
-/// Returns the meaning; `None` if it is unknown.
-pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+/// Returns the meaning where MODE has these contents; `None` if it is unknown.
+pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Option<Meaning> {
     let modifiers = &view.modifiers;
     if modifiers.gds || modifiers.tfe || modifiers.lds {
         return None;
     }
     match view.encoding {
-        Encoding::Ds => lds::meaning(view, o),
+        Encoding::Ds => lds::meaning(view, o, mode),
         Encoding::Flat => flat(view, o),
         Encoding::Mubuf => buffer::meaning(view, o),
         Encoding::Mtbuf => buffer::typed(view, o),

@@ -129,8 +129,20 @@ fn form_effects(form: &GcnForm, instr: &GcnInstr, out: &mut GcnEffects) {
     out.barrier = declared.barrier;
     out.is_warp_scope = declared.is_wave || is_scalar(form.unit);
     let mut operands = Vec::new();
-    for operand in operand::operands(form, instr).flatten() {
+    for (item, operand) in operand::spelled(form, instr) {
+        let Some(mut operand) = operand else {
+            continue;
+        };
+        if form.encoding == Encoding::Mimg && matches!(operand.value, GcnValue::Vector(_)) {
+            operand.dwords = match item.is_data {
+                true => operand::image_components(form, modifiers.dmask),
+                false => MAX_IMAGE_ADDRESS,
+            };
+        }
         add_operand(&operand, out);
+        if item.is_data {
+            add_status(&operand, &modifiers, out);
+        }
         operands.push(operand);
     }
     add_kept(form, &modifiers, &operands, out);
@@ -214,7 +226,22 @@ fn add_operand(operand: &GcnOperand, out: &mut GcnEffects) {
     }
 }
 
-/// Adds what modifiers add: destinations that keep a part of their value, and the status dword of tfe.
+/// Most dwords of the address of an image instruction: the resource decides how many there are.
+const MAX_IMAGE_ADDRESS: u8 = 16;
+
+/// Adds the dword after the data to which a load or an atomic operation with tfe or lwe writes its status. Others may not
+/// write it, and none does if nothing fails.
+fn add_status(data: &GcnOperand, modifiers: &GcnModifiers, out: &mut GcnEffects) {
+    if let GcnValue::Vector(first) = data.value
+        && (modifiers.tfe || modifiers.lwe)
+        && let Some(status) = first.checked_add(data.dwords)
+    {
+        out.reads.push(Reg::vector(status));
+        out.writes.push(Reg::vector(status));
+    }
+}
+
+/// Adds destinations that keep a part of their value.
 fn add_kept(
     form: &GcnForm,
     modifiers: &GcnModifiers,
@@ -234,12 +261,6 @@ fn add_kept(
     for operand in destinations() {
         if is_kept || modifiers.tfe || modifiers.lds || modifiers.lwe {
             out.reads.extend(registers(operand));
-        }
-        if modifiers.tfe
-            && let Some(last) = registers(operand).last()
-        {
-            let status = last.number.checked_add(1);
-            out.writes.extend(status.map(Reg::vector));
         }
     }
 }

@@ -291,18 +291,25 @@ fn buffer_address(form: &GcnForm, bits: u32, word: u128) -> Option<(GcnValue, u8
     }
 }
 
+/// Dwords of the data of an image instruction with a mask, without a status. Components of 16 bits have a dword each.
+pub(crate) fn image_components(form: &GcnForm, dmask: u8) -> u8 {
+    match form.opcode.name().starts_with("image_gather4") {
+        true => 4,
+        false => dmask.count_ones().max(1) as u8,
+    }
+}
+
 /// Number of dwords of a vector operand. The data of images have a dword for each component of the mask and one more
 /// with tfe.
+///
+/// Disassemblers print other numbers for some words of atomic operations, and do not count the dword of lwe;
+/// [`image_components`] is what the hardware accesses.
 fn data_size(form: &GcnForm, item: &FormOperand, bits: u32, word: u128) -> u8 {
     if form.encoding != Encoding::Mimg || !item.is_data {
         return item.dwords;
     }
     let field = |name| form.modifier(name).map_or(0, |range| word.field(range));
-    let components = match form.opcode.name().starts_with("image_gather4") {
-        true => 4,
-        false => field("dmask").count_ones().max(1) as u8,
-    };
-    let dwords = components + field("tfe") as u8;
+    let dwords = image_components(form, field("dmask") as u8) + field("tfe") as u8;
     // Atomic operations have one size and its double; other masks, and data after v255, leave the size of the row.
     let is_atomic = form.opcode.name().starts_with("image_atomic");
     let exists = !is_atomic || dwords == item.dwords || dwords == 2 * item.dwords;

@@ -5,6 +5,7 @@ mod effects;
 mod encode;
 mod encoding;
 mod gcn3;
+mod gcn3_registers;
 mod life_ranges;
 mod recorded;
 mod registers;

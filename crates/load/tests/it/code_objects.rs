@@ -6,7 +6,7 @@ use crate::support::{assert_refusal, data};
 use warpbound_base::CodeAddr;
 use warpbound_load::{
     ArgKind, Bytes, CodeObjectKernel, CodeObjectVersion, ContainerKind, EntryKind, HiddenArg,
-    Image, ImageDirectory, Isa, Kernel, Linkage,
+    Image, ImageDirectory, Isa, Kernel, Linkage, Packing,
 };
 
 /// Versions with the files of `kernels.cl`, linked.
@@ -482,12 +482,83 @@ fn offload_bundles() {
         let error = ImageDirectory::open(Bytes::from(bundle[..length].to_vec()));
         assert_refusal(&error.err().expect("it is cut short"));
     }
-    let compressed = b"CCOB\x02\x00\x01\x00\x00\x00\x00\x00".to_vec();
-    let error = ImageDirectory::open(Bytes::from(compressed))
-        .err()
-        .expect("compressed");
-    let expected = "offset 0x0: this is a compressed offload bundle (version 2, zstd), which is not read; unpack it";
-    assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+/// Compressed bundles of clang, which state their size from version 2 on; version 1 is version 2 without that field.
+pub(crate) fn compressed_bundles() -> Vec<(&'static str, Vec<u8>, Packing)> {
+    let first = |name| {
+        let mut bytes = data(name);
+        bytes.drain(8..12);
+        bytes[4] = 1;
+        bytes
+    };
+    vec![
+        ("version 1, zlib", first("gcn/ccob2.hipfb"), Packing::Zlib),
+        ("version 1, zstd", first("gcn/ccob2z.hipfb"), Packing::Zstd),
+        ("version 2, zlib", data("gcn/ccob2.hipfb"), Packing::Zlib),
+        ("version 2, zstd", data("gcn/ccob2z.hipfb"), Packing::Zstd),
+        ("version 3, zstd", data("gcn/ccob3z.hipfb"), Packing::Zstd),
+    ]
+}
+
+/// Sizes and names are those that `clang-offload-bundler` and `llvm-nm` show of the unpacked bundle.
+#[test]
+fn compressed_offload_bundles() {
+    let names = ["perm", "clamps", "ids3", "stale"];
+    for (title, bytes, packing) in compressed_bundles() {
+        let length = bytes.len() as u64;
+        // A second one after padding.
+        let mut two = bytes.clone();
+        two.resize(bytes.len().next_multiple_of(4096), 0);
+        two.extend(&bytes);
+        for (bytes, count) in [(bytes, 1), (two, 2)] {
+            let directory = ImageDirectory::open(Bytes::from(bytes)).expect(title);
+            assert_eq!(directory.container(), ContainerKind::OffloadBundle);
+            let entries = directory.entries();
+            assert_eq!(entries.len(), count, "{title}");
+            for entry in entries {
+                assert_eq!(entry.isa.to_string(), "gfx803", "{title}");
+                assert_eq!((entry.packing, entry.size), (packing, 5856), "{title}");
+                assert!(entry.packed_size < length, "{title}");
+                let image = directory.image(entry).expect(title);
+                let mut found: Vec<&str> = image.kernel_names().collect();
+                found.sort_by_key(|name| names.iter().position(|known| known == name));
+                assert_eq!(found, names, "{title}");
+            }
+        }
+    }
+    for (at, byte, expected) in [
+        (
+            4,
+            4,
+            "offset 0x0: this is a compressed offload bundle of version 4",
+        ),
+        (
+            6,
+            2,
+            "offset 0x6: this offload bundle is compressed by method 2",
+        ),
+        (
+            8,
+            23,
+            "offset 0x0: a compressed bundle of 0x17 bytes is less than its header",
+        ),
+        (
+            12,
+            16,
+            "offset 0x0: an entry of 0x16e0 bytes at 0x1000 reaches beyond the end",
+        ),
+    ] {
+        let mut bytes = data("gcn/ccob2.hipfb");
+        bytes[at] = byte;
+        if at >= 8 {
+            bytes[at + 1] = if at == 8 { 0 } else { 0x10 };
+        }
+        let error = ImageDirectory::open(Bytes::from(bytes))
+            .err()
+            .expect(expected);
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
 }
 
 #[test]

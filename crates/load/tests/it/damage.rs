@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 
+use crate::code_objects::compressed_bundles;
 use crate::support::{assert_refusal, built, data, exercise};
 use proptest::prelude::*;
 use warpbound_load::{Bytes, Image, ImageDirectory};
@@ -66,7 +67,6 @@ fn truncations_of_code_objects_are_refused() {
 /// Truncations and changes of an offload bundle: its directory lists what is there, or says where it is damaged.
 #[test]
 fn damaged_bundles() {
-    let bytes = data("gcn/bundle.hipfb");
     let open = |bytes: Vec<u8>| match ImageDirectory::open(Bytes::from(bytes)) {
         Ok(directory) => {
             for entry in directory.entries() {
@@ -77,14 +77,55 @@ fn damaged_bundles() {
         }
         Err(diagnostic) => assert_refusal(&diagnostic),
     };
-    for length in 0..bytes.len() {
-        open(bytes[..length].to_vec());
+    let compressed = compressed_bundles().into_iter().map(|(_, bytes, _)| bytes);
+    for bytes in compressed.chain([data("gcn/bundle.hipfb")]) {
+        for length in 0..bytes.len() {
+            open(bytes[..length].to_vec());
+        }
+        for at in 0..400 {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] = byte;
+                open(damaged);
+            }
+        }
     }
-    for at in 0..400 {
-        for byte in [0, 1, 0x7f, 0x80, 0xff] {
-            let mut damaged = bytes.clone();
-            damaged[at] = byte;
-            open(damaged);
+}
+
+/// A compressed bundle that is cut short is refused: by its directory, or where the image is unpacked.
+#[test]
+fn truncations_of_compressed_bundles_are_refused() {
+    for (title, bytes, _) in compressed_bundles() {
+        for length in 0..bytes.len() {
+            let directory = ImageDirectory::open(Bytes::from(bytes[..length].to_vec()));
+            let error = match &directory {
+                Ok(directory) => directory.image(&directory.entries()[0]).err(),
+                Err(error) => Some(error.clone()),
+            };
+            let error = error.unwrap_or_else(|| panic!("{title} cut to {length} bytes"));
+            assert_refusal(&error);
+        }
+    }
+}
+
+/// A bundle of a few bytes that states 4 GiB less one byte, and one that states 2^60.
+#[test]
+fn stated_sizes_of_compressed_bundles_are_not_allocated() {
+    for (version, size) in [(2u16, u64::from(u32::MAX)), (3, 1 << 60)] {
+        let name = if version == 2 {
+            "gcn/ccob2z.hipfb"
+        } else {
+            "gcn/ccob3z.hipfb"
+        };
+        let mut bytes = data(name);
+        match version {
+            2 => bytes[12..16].copy_from_slice(&u32::MAX.to_le_bytes()),
+            _ => bytes[16..24].copy_from_slice(&size.to_le_bytes()),
+        }
+        match ImageDirectory::open(Bytes::from(bytes)) {
+            // The directory is there, and so is the only image.
+            Ok(directory) => assert!(directory.image(&directory.entries()[0]).is_ok()),
+            Err(error) => assert_refusal(&error),
         }
     }
 }

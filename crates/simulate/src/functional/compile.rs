@@ -78,13 +78,9 @@ impl<const W: usize> Compiler<'_, W> {
             // The test is not modelled.
             Some(None) => (Effect::Unsupported, Flow::Unsupported),
             _ => {
-                let effect = effect.unwrap_or(match op.value {
-                    ValueDependence::Special(register)
-                        if ClockRegister::of_special(register).is_some() =>
-                    {
-                        Effect::NeedsTime
-                    }
-                    _ => Effect::Unsupported,
+                let effect = effect.unwrap_or(match reads_clock(op) {
+                    true => Effect::NeedsTime,
+                    false => Effect::Unsupported,
                 });
                 (effect, self.compile_flow(op, &steps))
             }
@@ -575,4 +571,16 @@ fn guard(condition: ExecCondition, extent: Extent) -> Option<Guard> {
 pub(super) fn word_number(cell: Cell) -> Option<u8> {
     let register = cell.register();
     (register.kind == RegisterKind::Scalar).then_some(register.number)
+}
+
+/// Whether an operation reads a register that only a simulation with time can define.
+fn reads_clock(op: &Op) -> bool {
+    let is_clock = |register: SpecialReg| ClockRegister::of_special(register).is_some();
+    match (op.value, &op.meaning) {
+        (ValueDependence::Special(register), _) => is_clock(register),
+        (_, Some(Meaning::Set(values))) => values
+            .iter()
+            .any(|(_, value)| matches!(value, Expr::Special(register) if is_clock(*register))),
+        _ => false,
+    }
 }

@@ -25,7 +25,7 @@ fn sites(file: &str) -> BTreeMap<String, Option<Vec<(u32, FoundSite)>>> {
     let mut all = BTreeMap::new();
     for kernel in session.kernels(None).expect("kernels") {
         let prepared = session.prepare(kernel).expect("it is lifted");
-        let found = session.split_sites(&prepared).ok().map(|found| {
+        let found = session.split_sites(&prepared, None).ok().map(|found| {
             let with_address = found.into_iter().map(|site| {
                 let op = prepared.code.get(site.at).expect("an operation");
                 (op.addr.0, site)
@@ -81,6 +81,32 @@ fn ordinary_code_is_not_refused() {
     assert!(refused * 5 < branches - no_kind, "{verdicts:?}");
 }
 
+/// A group of one wave needs no barriers between lanes that exchange data through LDS, so such reads are obstacles (planted
+/// fault: the size that a launch states is not used).
+#[test]
+fn small_groups_may_exchange_data_without_barriers() {
+    let mut fewer = 0;
+    for file in files() {
+        let session = Session::open(&file, &contents(&file)).expect("it loads");
+        for kernel in session.kernels(None).expect("kernels") {
+            let prepared = session.prepare(kernel).expect("it is lifted");
+            let accepted = |block| {
+                let found = session.split_sites(&prepared, block).ok()?;
+                let sites = found.iter();
+                let sites = sites.filter(|site| site.verdict() != SiteVerdict::Refused);
+                Some(sites.count())
+            };
+            let any = accepted(None);
+            assert_eq!(accepted(Some([128, 1, 1])), any, "{file} {}", kernel.name);
+            let small = accepted(Some([16, 1, 1]));
+            assert!(small <= any, "{file} {}", kernel.name);
+            assert_eq!(accepted(Some([8, 8, 1])), small, "{file} {}", kernel.name);
+            fewer += usize::from(small < any);
+        }
+    }
+    assert!(fewer > 5, "{fewer}");
+}
+
 /// A constant branch is no site (planted fault: a constant branch as a site).
 #[test]
 fn constant_branches_are_no_sites() {
@@ -123,7 +149,7 @@ fn bound(reference: &KernelReference, number: u64) -> Option<BoundLaunch> {
     let kernel = session.launched_kernel(Some(reference.kernel), file.kernel.as_deref());
     let kernel = kernel.expect("it has the kernel");
     let prepared = session.prepare(kernel).expect("it is lifted");
-    let sites = session.split_sites(&prepared).ok()?;
+    let sites = session.split_sites(&prepared, None).ok()?;
     let image = Image::parse(&contents).expect("it loads");
     let order = PathOrder::default();
     let bound = warpbound_launch::bind(&file, &image, kernel, &prepared.code, order, 1 << 26);

@@ -72,7 +72,13 @@ impl<'a> TimedSetup<'a> {
             }),
             Program::Amd(program) => {
                 let [vgprs, sgprs] = registers(prepared);
-                let splitting = SplitPlan::new(session, prepared, program, &options.splitting)?;
+                let splitting = SplitPlan::new(
+                    session,
+                    prepared,
+                    program,
+                    &options.splitting,
+                    Some(grid.block),
+                )?;
                 Ok(TimedSetup::Waves {
                     program,
                     setup: WaveSetup {

@@ -54,7 +54,7 @@ pub(crate) struct SplitPlan {
 }
 
 impl SplitPlan {
-    /// Finds the sites at which waves of a kernel may split.
+    /// Finds the sites at which waves of a kernel may split, in launches with groups of this size if they are known.
     ///
     /// # Errors
     ///
@@ -64,6 +64,7 @@ impl SplitPlan {
         prepared: &Prepared<'_>,
         program: &GcnProgram,
         options: &SplitOptions,
+        block: Option<[u32; 3]>,
     ) -> Result<SplitPlan, Diagnostic> {
         let marking = match options.marks {
             SplitMarks::Own if writes_mark(program) => SplitMarking::Mode,
@@ -86,7 +87,7 @@ impl SplitPlan {
             refused: Vec::new(),
         };
         if options.splits > 0 {
-            plan.find_sites(session, prepared, &options.marks)?;
+            plan.find_sites(session, prepared, &options.marks, block)?;
         }
         Ok(plan)
     }
@@ -97,9 +98,10 @@ impl SplitPlan {
         session: &Session,
         prepared: &Prepared<'_>,
         marks: &SplitMarks,
+        block: Option<[u32; 3]>,
     ) -> Result<(), Diagnostic> {
         let merge = self.setup.merge;
-        let found = session.split_sites(prepared)?;
+        let found = session.split_sites(prepared, block)?;
         let marked = match marks {
             SplitMarks::At(marked) => {
                 let kernel = prepared.kernel;

@@ -3,6 +3,9 @@
 use warpbound_isa::instr::MemorySpace;
 
 use super::{dests, words};
+use crate::float::Flush;
+use crate::float::gcn::GcnMode;
+use crate::gcn3::mode::ModeState;
 use crate::gcn3::operands::Operands;
 use crate::{Address, AtomicKind, AtomicOp, Expr, Meaning};
 
@@ -48,39 +51,55 @@ pub(super) fn in_memory(
 }
 
 /// Operation on LDS by its name after `ds_` without `_rtn`.
-pub(super) fn in_lds(name: &str, o: &Operands<'_>, address: Address) -> Option<Meaning> {
+pub(super) fn in_lds(
+    name: &str,
+    o: &Operands<'_>,
+    mode: ModeState,
+    address: Address,
+) -> Option<Meaning> {
     let (name, number) = name.rsplit_once('_')?;
-    let (is_wide, is_signed) = match number {
-        "u32" | "b32" => (false, false),
-        "i32" => (false, true),
-        "u64" | "b64" => (true, false),
-        "i64" => (true, true),
-        // The modes of arithmetic in LDS are not modelled.
+    let number_kind = match number {
+        "u32" | "b32" => kind(false, false),
+        "i32" => kind(false, true),
+        "u64" | "b64" => kind(true, false),
+        "i64" => kind(true, true),
+        "f32" => AtomicKind::LdsF32(flush(mode.single()?)?),
+        "f64" => AtomicKind::LdsF64(flush(mode.double()?)?),
         _ => return None,
     };
+    let is_float = number.starts_with('f');
     let op = match name {
         "add" => AtomicOp::Add,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        // The compared value comes first, other than in global memory.
+        "cmpst" => AtomicOp::CompareSwap,
+        _ if is_float => return None,
         "sub" => AtomicOp::Sub,
         "rsub" => AtomicOp::ReverseSub,
         "inc" => AtomicOp::Increment,
         "dec" => AtomicOp::Decrement,
-        "min" => AtomicOp::Min,
-        "max" => AtomicOp::Max,
         "and" => AtomicOp::And,
         "or" => AtomicOp::Or,
         "xor" => AtomicOp::Xor,
         "mskor" => AtomicOp::MaskedOr,
         "wrxchg" => AtomicOp::Exchange,
-        // The compared value comes first, other than in global memory.
-        "cmpst" => AtomicOp::CompareSwap,
         _ => return None,
     };
     let mut operands = words(o, 1)?;
     if matches!(op, AtomicOp::MaskedOr | AtomicOp::CompareSwap) {
         operands.extend(words(o, 2)?);
     }
-    let kind = kind(is_wide, is_signed);
-    atomic(o, op, kind, MemorySpace::Shared, address, operands)
+    atomic(o, op, number_kind, MemorySpace::Shared, address, operands)
+}
+
+/// Treatment of subnormals in LDS; `None` for modes that flush only operands or only results, which no document covers.
+fn flush(mode: GcnMode) -> Option<Flush> {
+    match (mode.flush_operands, mode.flush_results) {
+        (false, false) => Some(Flush::Keep),
+        (true, true) => Some(Flush::Ftz),
+        _ => None,
+    }
 }
 
 fn kind(is_wide: bool, is_signed: bool) -> AtomicKind {

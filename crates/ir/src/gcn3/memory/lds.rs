@@ -4,11 +4,12 @@ use warpbound_isa::amd::GcnView;
 use warpbound_isa::instr::MemorySpace;
 
 use super::{atomic, lanes, load, plus, store, words};
+use crate::gcn3::mode::ModeState;
 use crate::gcn3::operands::Operands;
 use crate::{Address, Meaning, Width};
 
 /// Returns the meaning; `None` if it is unknown.
-pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
+pub(super) fn meaning(view: &GcnView, o: &Operands<'_>, mode: ModeState) -> Option<Meaning> {
     let offset = view.modifiers.offset;
     let name = view.opcode.name().strip_prefix("ds_")?;
     match name {
@@ -16,8 +17,10 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         "swizzle_b32" => return lanes::swizzle(o, offset),
         "bpermute_b32" => return lanes::bpermute(o, offset),
         "permute_b32" => return lanes::permute(o, offset),
-        // Counters of the whole device; operands in memory.
+        // Sources differ on which half of M0 is the address of the counter (GCN3 manual: the upper one; LLVM writes it to
+        // the lower one).
         "append" | "consume" => return None,
+        // Operands in memory.
         _ if name.contains("_src2_") => return None,
         _ => {}
     }
@@ -28,7 +31,7 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         return write(view, o, name);
     }
     let address = Address::short(plus(o.word(0, 0)?, offset));
-    atomic::in_lds(&name.replace("_rtn", ""), o, address)
+    atomic::in_lds(&name.replace("_rtn", ""), o, mode, address)
 }
 
 /// Address of two elements at different offsets.

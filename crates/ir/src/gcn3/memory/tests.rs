@@ -3,6 +3,7 @@
 use warpbound_base::CodeAddr;
 use warpbound_isa::amd::GcnInstr;
 
+use crate::float::Flush;
 use crate::gcn3::MeaningContext;
 use crate::gcn3::mode::ModeState;
 use crate::{AtomicKind, AtomicOp};
@@ -103,7 +104,6 @@ fn atomic_operations_on_lds() {
             0x0000_0602_d884_0000,
             "atomic.reverse_sub.u64 shared[R2] = R6, R7",
         ),
-        ("ds_min_f32 v2, v3", 0x0000_0302_d824_0000, "none"),
     ]);
 }
 
@@ -232,4 +232,109 @@ fn new_atomic_operations() {
     assert_eq!(apply(AtomicOp::Sub, wide, 0, 1), Some(u64::MAX));
     assert_eq!(apply(AtomicOp::ReverseSub, wide, 1, 0), Some(u64::MAX));
     assert_eq!(apply(AtomicOp::Sub, AtomicKind::F32, 0, 1), None);
+}
+
+/// Floats in LDS, under modes that keep subnormals (0x30 of singles, 0xc0 of doubles), flush them, or do either half.
+#[test]
+fn floats_in_lds() {
+    let add = 0x0000_0302_d82a_0000;
+    let exchange = 0x0100_0302_d862_0000 | 4 << 48;
+    for (word, mode, expected) in [
+        (add, 0, "atomic.add.lds_f32_ftz shared[R2] = R3"),
+        (add, 0x30, "atomic.add.lds_f32 shared[R2] = R3"),
+        (add, 0x10, "none"),
+        (
+            0x0100_0302_d86a_0008,
+            0x30,
+            "R1 = atomic.add.lds_f32 shared[add(R2, 8)] = R3",
+        ),
+        (
+            0x0000_0302_d824_0000,
+            0x30,
+            "atomic.min.lds_f32 shared[R2] = R3",
+        ),
+        (
+            exchange,
+            0x30,
+            "R1 = atomic.compare_swap.lds_f32 shared[R2] = R3, R4",
+        ),
+        (
+            0x0000_0402_d8a4_0000,
+            0x30,
+            "atomic.min.lds_f64_ftz shared[R2] = R4, R5",
+        ),
+        (
+            0x0000_0402_d8a6_0000,
+            0xc0,
+            "atomic.max.lds_f64 shared[R2] = R4, R5",
+        ),
+        // ds_append: which half of M0 has its address is open.
+        (0x0100_0000_d97c_0000, 0x30, "none"),
+    ] {
+        assert_eq!(text(word, mode), expected, "{word:016x} {mode:x}");
+    }
+}
+
+/// Results against the arithmetic of the host, which rounds to nearest and keeps subnormals.
+#[test]
+fn results_of_floats_in_lds() {
+    let keep = AtomicKind::LdsF32(Flush::Keep);
+    let flush = AtomicKind::LdsF32(Flush::Ftz);
+    let bits = |x: f32| u64::from(x.to_bits());
+    let apply = |op: AtomicOp, kind, a: f32, b: f32| op.apply(kind, bits(a), bits(b), 0x77);
+    let tiny = f32::from_bits(3);
+    let numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        1.5e-7,
+        -3.25,
+        f32::MAX,
+        f32::INFINITY,
+        1e-38,
+        tiny,
+        -tiny,
+    ];
+    for a in numbers {
+        for b in numbers {
+            let sum = a + b;
+            let expected = (!sum.is_nan()).then(|| bits(sum));
+            assert_eq!(apply(AtomicOp::Add, keep, a, b), expected, "{a} + {b}");
+            let zero = |x: f32| if x.is_subnormal() { x * 0.0 } else { x };
+            let flushed = zero(zero(a) + zero(b));
+            assert_eq!(
+                apply(AtomicOp::Add, flush, a, b),
+                Some(bits(flushed)),
+                "{a} + {b}"
+            );
+            let is_open = a == b && bits(a) != bits(b);
+            let least = (!is_open).then(|| bits(a.min(b)));
+            assert_eq!(apply(AtomicOp::Min, keep, a, b), least, "min {a} {b}");
+            let most = (!is_open).then(|| bits(a.max(b)));
+            assert_eq!(apply(AtomicOp::Max, keep, a, b), most, "max {a} {b}");
+            let swapped = Some(if a == b { 0x77 } else { bits(a) });
+            assert_eq!(
+                apply(AtomicOp::CompareSwap, keep, a, b),
+                swapped,
+                "{a} == {b}"
+            );
+        }
+        for op in [AtomicOp::Add, AtomicOp::Min, AtomicOp::Max] {
+            assert_eq!(apply(op, keep, a, f32::NAN), None);
+            assert_eq!(apply(op, flush, f32::NAN, a), None);
+        }
+        let kept = Some(bits(f32::NAN));
+        assert_eq!(apply(AtomicOp::CompareSwap, keep, f32::NAN, a), kept);
+    }
+    let opposite = apply(AtomicOp::Add, keep, f32::INFINITY, f32::NEG_INFINITY);
+    assert_eq!(opposite, None);
+    for op in [AtomicOp::Min, AtomicOp::CompareSwap] {
+        assert_eq!(apply(op, flush, tiny, 1.0), None);
+    }
+    let double = AtomicKind::LdsF64(Flush::Keep);
+    let [a, b] = [1e300f64, -2.5].map(f64::to_bits);
+    assert_eq!(AtomicOp::Min.apply(double, a, b, 0), Some(b));
+    assert_eq!(AtomicOp::Max.apply(double, a, b, 0), Some(a));
+    // GCN3 has no sum of doubles in LDS.
+    assert_eq!(AtomicOp::Add.apply(double, a, b, 0), None);
 }

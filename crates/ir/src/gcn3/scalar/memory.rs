@@ -1,5 +1,6 @@
 //! Scalar memory (SMEM).
 
+use warpbound_isa::SpecialReg;
 use warpbound_isa::amd::{GcnOpcode, GcnValue, GcnView};
 use warpbound_isa::instr::MemorySpace;
 
@@ -9,7 +10,7 @@ use crate::{Address, Cell, Expr, Meaning, Width};
 use GcnOpcode as Op;
 
 /// Returns the meaning; `None` if it is unknown: stores, loads from buffers, whose descriptor limits the offset, and
-/// clocks.
+/// the clock of the whole device.
 pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     match view.opcode {
         Op::SLoadDword
@@ -17,6 +18,11 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
         | Op::SLoadDwordx4
         | Op::SLoadDwordx8
         | Op::SLoadDwordx16 => load(o),
+        // The clock of the compute unit.
+        Op::SMemtime => o.set(
+            [SpecialReg::ClockLow, SpecialReg::ClockHigh].map(Expr::Special),
+            [],
+        ),
         Op::SDcacheInv
         | Op::SDcacheWb
         | Op::SDcacheInvVol

@@ -1,6 +1,6 @@
 //! Bytes of words.
 
-use super::machine::{Wave, vop3};
+use super::machine::{Wave, meaning_of, vop3};
 
 /// Result of an instruction with three sources.
 fn result(name: &str, sources: [u32; 3]) -> u32 {
@@ -51,4 +51,38 @@ fn sums_of_differences() {
         let found = result(name, [a, b, c]);
         assert_eq!(found, expected, "{name}: {found}");
     }
+}
+
+/// Sums at four places of a pair, by hand: (1, 2, 3, 4, 5, 6, 7, 8) against 4, 0, 2, 1 from the lowest byte on.
+#[test]
+fn sums_of_differences_at_four_places() {
+    let sums = |name: &str, dest: u64| {
+        let mut wave = Wave::with_active(1);
+        for (register, value) in [
+            (1, 0x0403_0201),
+            (2, 0x0807_0605),
+            (3, 0x0102_0004),
+            (4, 0x0001_0000),
+            (5, 0xffff_0003),
+            (6, 7),
+            (7, 0xffff_ffff),
+        ] {
+            wave.set_vector(register, |_| value);
+        }
+        wave.step(vop3(name, dest, [257, 259, 260]));
+        [0, 1, 2, 3].map(|word| wave.vector(dest as u8 + word, 0))
+    };
+    // |1-4| + |2-0| + |3-2| + |4-1| = 9, then 11, 13, 15; sums of 16 bits wrap around.
+    let [low, high, ..] = sums("v_qsad_pk_u16_u8", 20);
+    assert_eq!([low, high], [0x000c_0009, 0x000e_0010]);
+    // Without the second byte: 7, 8, 9, 10.
+    let [low, high, ..] = sums("v_mqsad_pk_u16_u8", 20);
+    assert_eq!([low, high], [0x0009_0007, 0x0009_000c]);
+    let wide = sums("v_mqsad_u32_u8", 20);
+    assert_eq!(wide, [0x0001_0007, 0xffff_000b, 16, 9]);
+    // The destination overlaps a source.
+    assert_eq!(
+        meaning_of(vop3("v_qsad_pk_u16_u8", 2, [257, 259, 260])),
+        None
+    );
 }

@@ -8,7 +8,7 @@ use super::machine::{check_cells, decoded, meaning_of};
 use crate::{Expr, Meaning};
 
 /// Mnemonics of integers and scalar memory without a meaning: buffers and stores of scalar memory, hardware registers,
-/// clocks, registers that an index selects, sums of differences at four places. The lifter
+/// the clock of the device, registers that an index selects. The lifter
 /// knows s_getpc_b64 and v_movrel*.
 const WITHOUT: &[&str] = &[
     "s_buffer_load_dword",
@@ -22,7 +22,6 @@ const WITHOUT: &[&str] = &[
     "s_getpc_b64",
     "s_getreg_b32",
     "s_memrealtime",
-    "s_memtime",
     "s_movreld_b32",
     "s_movreld_b64",
     "s_movrels_b32",
@@ -33,9 +32,6 @@ const WITHOUT: &[&str] = &[
     "v_movreld_b32",
     "v_movrels_b32",
     "v_movrelsd_b32",
-    "v_mqsad_pk_u16_u8",
-    "v_mqsad_u32_u8",
-    "v_qsad_pk_u16_u8",
 ];
 
 /// Words of a row whose fields are 0, and with other registers where the row may ask for them.

@@ -1,8 +1,8 @@
 //! Scalar instructions.
 
-use warpbound_isa::Reg;
 use warpbound_isa::amd::{WAVE_LANES, scalar};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{Reg, SpecialReg};
 
 use super::machine::{Wave, assignments, meaning_of, row, sop1, sop2};
 use crate::{Cell, Expr, Meaning};
@@ -449,7 +449,16 @@ fn loads_of_words() {
     assert_eq!(wave.value(&address.low), 8);
     assert_eq!(wave.value(&address.high.unwrap()), 2);
     assert_eq!(meaning_of(row("s_buffer_load_dword") | 1 << 17), None);
-    assert_eq!(meaning_of(row("s_memtime")), None);
+    assert_eq!(meaning_of(row("s_memrealtime")), None);
+}
+
+/// The clock is no function of registers: no analysis knows its value before a run.
+#[test]
+fn clock_of_the_compute_unit() {
+    let words = assignments(row("s_memtime") | 8 << 6).expect("assignments");
+    let clock = [SpecialReg::ClockLow, SpecialReg::ClockHigh].map(Expr::Special);
+    let cells = [8, 9].map(Cell::scalar);
+    assert!(words.into_iter().eq(cells.into_iter().zip(clock)));
 }
 
 #[test]

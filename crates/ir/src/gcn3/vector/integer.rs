@@ -28,6 +28,9 @@ pub(super) fn meaning(view: &GcnView, o: &Operands<'_>) -> Option<Meaning> {
     if let Some(words) = shift64(opcode, o) {
         return o.set(words, []);
     }
+    if let Some(words) = bytes::at_four_places(opcode, o) {
+        return o.set(words, []);
+    }
     let value = one_source(opcode, o)
         .or_else(|| two_sources(opcode, o))
         .or_else(|| products(opcode, o))

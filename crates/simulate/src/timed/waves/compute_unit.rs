@@ -24,7 +24,7 @@ use super::pipelines::Pipelines;
 use super::scalar_cache::ScalarCache;
 use super::simd::{Simd, SimdWave, TurnIssues};
 use super::wave::{Turns, Wave};
-use crate::functional::{Block, ExecContext, Fault, FaultKind};
+use crate::functional::{Block, ClockRegister, ExecContext, Fault, FaultKind};
 use crate::functional::{WAVE_LANES, WaveModel};
 
 /// Group resident on a compute unit.
@@ -235,6 +235,15 @@ impl<'r> ComputeUnit<'r> {
         let Some(facts) = facts.filter(|facts| facts.has_class) else {
             return Err(resident.block.fault(at, FaultKind::Unsupported));
         };
+        if gpu.program.reads_clock {
+            let [low, high] = [now as u32, (now >> 32) as u32];
+            resident
+                .block
+                .set_clock_register(ClockRegister::ClockLow, low);
+            resident
+                .block
+                .set_clock_register(ClockRegister::ClockHigh, high);
+        }
         let mut context = ExecContext {
             memory: &mut *gpu.memory,
             counts: &mut gpu.counts,

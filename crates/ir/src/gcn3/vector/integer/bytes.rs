@@ -1,10 +1,10 @@
 //! Bytes of words: permutations, averages, sums of differences.
 
-use warpbound_isa::amd::GcnOpcode;
+use warpbound_isa::amd::{GcnOpcode, GcnOperand};
 
 use crate::gcn3::expressions::*;
-use crate::gcn3::operands::Operands;
-use crate::{Expr, TernaryOp};
+use crate::gcn3::operands::{Operands, register};
+use crate::{Cell, Expr, TernaryOp};
 use GcnOpcode as Op;
 
 /// Result; `None` if it is unknown or that of another instruction.
@@ -34,6 +34,55 @@ pub(super) fn word(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Expr> {
             add(total(counted), c)
         }
         _ => return None,
+    })
+}
+
+/// Words of v_qsad and v_mqsad: sums of differences of the second source and of four bytes of the first one, at each of its
+/// first four bytes, each added to a field of the third source; with `m`, bytes of the second source that are 0 do not
+/// count.
+///
+/// `None` if they are unknown: also where the destination overlaps a source, which assemblers refuse (LLVM, `VOP3_QSAD`).
+pub(super) fn at_four_places(opcode: GcnOpcode, o: &Operands<'_>) -> Option<Vec<Expr>> {
+    let (is_masked, bits) = match opcode {
+        Op::VQsadPkU16U8 => (false, 16),
+        Op::VMqsadPkU16U8 => (true, 16),
+        Op::VMqsadU32U8 => (true, 32),
+        _ => return None,
+    };
+    let cells = |operand: &GcnOperand| -> Vec<Cell> {
+        let words = 0..operand.dwords;
+        words.filter_map(|word| register(operand, word)).collect()
+    };
+    let written = cells(o.dest(0)?);
+    let overlaps = |index| {
+        let read = o.source(index).map(cells).unwrap_or_default();
+        read.iter().any(|cell| written.contains(cell))
+    };
+    if (0..3).any(overlaps) {
+        return None;
+    }
+    let ([low, high], pattern) = (o.pair(0)?, o.word(1, 0)?);
+    let sums = (0..4u32).map(|place| {
+        let [bytes, _] = shr64([low.clone(), high.clone()], constant(8 * place));
+        let pairs = fields(&bytes, &pattern, 8).into_iter();
+        let distances = pairs.map(|(a, b)| match is_masked {
+            true => select(b.clone(), distance((a, b)), constant(0)),
+            false => distance((a, b)),
+        });
+        let at = bits * place;
+        let sum = o.word(2, (at / 32) as u8)?;
+        Some(match bits {
+            16 => low_bits(add(total(distances), field(sum, at % 32, 16)), 16),
+            _ => add(total(distances), sum),
+        })
+    });
+    let sums: Vec<Expr> = sums.collect::<Option<_>>()?;
+    Some(match bits {
+        16 => sums
+            .chunks_exact(2)
+            .map(|pair| or(pair[0].clone(), shl(pair[1].clone(), constant(16))))
+            .collect(),
+        _ => sums,
     })
 }
 

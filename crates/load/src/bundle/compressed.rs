@@ -1,0 +1,188 @@
+//! Compressed offload bundles: a header, then a bundle as one stream of zlib or Zstandard (LLVM, "Clang Offload Bundler";
+//! for the sizes of the fields `RawCompressedBundleHeader` in its sources).
+
+use std::io::{self, Read};
+
+use bytes::Bytes;
+use flate2::bufread::ZlibDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use warpbound_base::Diagnostic;
+
+use super::{COMPRESSED_MAGIC, Target, kind_and_isa, targets};
+use crate::elf::fault;
+use crate::fatbin::{FatbinEntry, Packing};
+use crate::source::Window;
+
+/// Most bytes of an unpacked bundle: a small file may state and yield any number, and takes time for each.
+const MAX_UNPACKED: u64 = 4 << 30;
+
+/// Unpacks a stream, in order, without more memory than the format needs.
+pub(crate) enum Unpacker<'a> {
+    Zlib(ZlibDecoder<&'a [u8]>),
+    Zstd(Box<StreamingDecoder<&'a [u8], FrameDecoder>>),
+}
+
+impl<'a> Unpacker<'a> {
+    /// Begins to unpack.
+    ///
+    /// # Errors
+    ///
+    /// The head of the stream is damaged, or it is packed in another way.
+    pub(crate) fn new(packing: Packing, packed: &'a [u8]) -> Result<Unpacker<'a>, String> {
+        match packing {
+            Packing::Zlib => Ok(Unpacker::Zlib(ZlibDecoder::new(packed))),
+            Packing::Zstd => {
+                let decoder = StreamingDecoder::new(packed).map_err(|error| error.to_string())?;
+                Ok(Unpacker::Zstd(Box::new(decoder)))
+            }
+            Packing::None | Packing::Lz4 => Err(format!("{packing} is no stream")),
+        }
+    }
+
+    /// The next bytes, fewer than `size` at the end of the stream.
+    pub(crate) fn take_bytes(&mut self, size: u64) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let read = self.take(size).read_to_end(&mut bytes);
+        read.map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// Passes over bytes; returns their number, less than `size` at the end of the stream.
+    pub(crate) fn skip(&mut self, size: u64) -> Result<u64, String> {
+        io::copy(&mut self.take(size), &mut io::sink()).map_err(|error| error.to_string())
+    }
+
+    /// Packed bytes that no step has used, all of them after the stream once it has ended.
+    fn unused(&self) -> usize {
+        match self {
+            Unpacker::Zlib(decoder) => decoder.get_ref().len(),
+            Unpacker::Zstd(decoder) => decoder.get_ref().len(),
+        }
+    }
+}
+
+impl Read for Unpacker<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Unpacker::Zlib(decoder) => decoder.read(buffer),
+            Unpacker::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// Header of a compressed bundle. A hash of the unpacked bytes ends it, which no loader needs.
+struct Header {
+    packing: Packing,
+    /// Size of the header in bytes.
+    size: u64,
+    /// Size of header and stream in bytes; version 1 does not state it.
+    whole: Option<u64>,
+    /// Size of the unpacked bundle in bytes.
+    unpacked: u64,
+}
+
+impl Header {
+    fn read(bundle: Window<'_>) -> Result<Header, Diagnostic> {
+        let field = |at: u64, size: u64| {
+            let bytes = bundle.read(at, size, "the header of a compressed bundle")?;
+            let mut number = [0; 8];
+            for (to, from) in number.iter_mut().zip(&bytes) {
+                *to = *from;
+            }
+            Ok::<u64, Diagnostic>(u64::from_le_bytes(number))
+        };
+        let after_magic = COMPRESSED_MAGIC.len() as u64;
+        let (version, method) = (field(after_magic, 2)?, field(after_magic + 2, 2)?);
+        let (size, whole, unpacked) = match version {
+            1 => (20, None, field(8, 4)?),
+            2 => (24, Some(field(8, 4)?), field(12, 4)?),
+            3 => (32, Some(field(8, 8)?), field(16, 8)?),
+            other => {
+                let message = format!("this is a compressed offload bundle of version {other}");
+                let hint = "versions 1 to 3 are known: unpack it first, e.g. with `clang-offload-bundler --unbundle`, or compile with `--no-offload-compress`";
+                return Err(fault(bundle.start, message).hint(hint));
+            }
+        };
+        let packing = match method {
+            0 => Packing::Zlib,
+            1 => Packing::Zstd,
+            other => {
+                let message = format!("this offload bundle is compressed by method {other}");
+                return Err(
+                    fault(bundle.start + 6, message).hint("0 (zlib) and 1 (zstd) are known")
+                );
+            }
+        };
+        if unpacked > MAX_UNPACKED {
+            let message = format!("an unpacked bundle of 0x{unpacked:x} bytes is more than 4 GiB");
+            return Err(fault(bundle.start, message));
+        }
+        Ok(Header {
+            packing,
+            size,
+            whole,
+            unpacked,
+        })
+    }
+}
+
+/// Adds the entries of the compressed bundle at the start of a window; returns the offset of its end.
+pub(super) fn scan(bundle: Window<'_>, entries: &mut Vec<FatbinEntry>) -> Result<u64, Diagnostic> {
+    let header = Header::read(bundle)?;
+    let whole = header.whole.unwrap_or(bundle.size);
+    let Some(stream_size) = whole.checked_sub(header.size) else {
+        let message = format!("a compressed bundle of 0x{whole:x} bytes is less than its header");
+        return Err(fault(bundle.start, message));
+    };
+    let stream = bundle.slice(header.size, stream_size, "a compressed bundle")?;
+    let packed = stream.bytes()?;
+    let failed = |error: String| fault(stream.start, format!("cannot be unpacked: {error}"));
+    let mut unpacker = Unpacker::new(header.packing, &packed).map_err(failed)?;
+    let mut used = 0;
+    let targets = targets(bundle.start, &mut |size, item| {
+        let bytes = unpacker.take_bytes(size).map_err(failed)?;
+        used += bytes.len() as u64;
+        match bytes.len() as u64 == size && used <= header.unpacked {
+            true => Ok(Bytes::from(bytes)),
+            false => Err(fault(stream.start, format!("the stream ends in {item}"))),
+        }
+    })?;
+    let packed_size = match header.whole {
+        Some(_) => stream.size,
+        // The next bundle begins after the stream.
+        None => {
+            let rest = header.unpacked.saturating_sub(used);
+            let skipped = unpacker.skip(rest.saturating_add(1)).map_err(failed)?;
+            if skipped != rest {
+                let message = "the bytes are not as many as the header states".to_owned();
+                return Err(failed(message));
+            }
+            stream.size - unpacker.unused() as u64
+        }
+    };
+    for Target { name, offset, size } in targets {
+        let is_inside = offset
+            .checked_add(size)
+            .is_some_and(|end| end <= header.unpacked);
+        if !is_inside {
+            let message = format!(
+                "an entry of 0x{size:x} bytes at 0x{offset:x} reaches beyond the end of its unpacked bundle at 0x{:x}",
+                header.unpacked
+            );
+            return Err(fault(bundle.start, message));
+        }
+        if let Some((kind, isa)) = kind_and_isa(&name, size) {
+            entries.push(FatbinEntry {
+                kind,
+                isa,
+                packing: header.packing,
+                offset: stream.start,
+                packed_size,
+                size,
+                bundle_offset: Some(offset),
+                member: None,
+            });
+        }
+    }
+    Ok(header.size + packed_size)
+}
