@@ -4,14 +4,15 @@ use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, CodeKind, Kernel, Library, Session, disassemble_words};
-use warpbound_report::{KernelReport, ReportWriter};
+use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
-    AccessArguments, DisasmArguments, DivergenceArguments, QueryArguments, Style, TemplateArguments,
+    AccessArguments, DisasmArguments, DivergenceArguments, Format, QueryArguments, Style,
+    TemplateArguments,
 };
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
+use crate::{CommandError, UNUSABLE, flow_options, input, left_out_code, print_diagnostic};
 
 /// Disassembles kernels; returns the exit code.
 pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
@@ -35,6 +36,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     let library = input::library(&input.file)?;
     let images = library.select(&input.selection())?;
     let kernel = kernel.as_deref();
+    let left_out = library.left_out(&input.selection(), kernel);
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
@@ -59,7 +61,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         },
     )?;
     out.finish()?;
-    Ok(done.code())
+    Ok(done.code(&left_out, false))
 }
 
 /// Reports the divergence of kernels; returns the exit code.
@@ -106,16 +108,18 @@ pub(crate) fn report<R: KernelReport>(
     let images = library.select(&input.selection())?;
     let kernel = kernel_name(kernel.as_deref(), options);
     library.check_launches(&images, kernel, &options.launches)?;
+    let left_out = library.left_out(&input.selection(), kernel);
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
-    let mut writer = ReportWriter::new(out, (*format).into(), &file);
+    let mut writer = ReportWriter::new(out, (*format).into(), &file).without(&left_out);
     let kind = CodeKind::Kernels;
     let done = for_each_kernel(library, &images, kernel, kind, |session, index| {
         let report = query(session, session.kernel_at(index)?)?;
         Ok(writer.kernel(&report)?)
     })?;
     writer.finish()?.finish()?;
-    Ok(done.code())
+    let is_shown = *format == Format::Text && output.output.is_none();
+    Ok(done.code(&left_out, is_shown))
 }
 
 /// Prints a template of a facts file, with the facts of an earlier build that hold; returns the exit code.
@@ -138,6 +142,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let images = library.select(&input.selection())?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
+    let left_out = library.left_out(&input.selection(), kernel);
     let mut update = match update {
         Some(old) => Some(input::facts_update(old, before.as_deref())?),
         None => None,
@@ -167,8 +172,11 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         out.write_all(Session::FACTS_HEAD.as_bytes())?;
         out.write_all(updated.as_bytes())?;
     }
+    for images in &left_out {
+        writeln!(out, "# {}", images.message())?;
+    }
     out.finish()?;
-    Ok(done.code())
+    Ok(done.code(&left_out, output.output.is_none()))
 }
 
 /// Failures of a query that succeeded for at least one kernel.
@@ -179,12 +187,14 @@ struct Failures {
 }
 
 impl Failures {
-    /// Prints the diagnostics, which follow the answer, and returns the exit code.
-    fn code(self) -> u8 {
+    /// Prints the diagnostics, which follow the answer, and returns the exit code of it with these images left out;
+    /// `is_shown` says whether the answer names them on standard output.
+    fn code(self, left_out: &[LeftOutImages], is_shown: bool) -> u8 {
         self.diagnostics.iter().for_each(print_diagnostic);
+        let code = left_out_code(left_out, is_shown);
         match self.is_incomplete {
             true => UNUSABLE,
-            false => 0,
+            false => code,
         }
     }
 }

@@ -165,7 +165,11 @@ fn numbers_that_may_vary() {
     let most = |runs| {
         let cubin = ["audit", MATMUL[1], "--launch", &launch];
         let message = run(&[&cubin[..], &["--runs", runs, "--format", "json"]].concat());
-        json(&message.without_bound())["loops"][0]["most"].clone()
+        // The ranges of the launch give the loop a bound, and with it the warps.
+        let report = json(&message.done());
+        assert_eq!(report["loops"][0]["bound"], 5);
+        assert_eq!(report["loops"][0]["origin"], "launch");
+        report["loops"][0]["most"].clone()
     };
     assert_eq!(most("1"), 2);
     assert_eq!(most("40"), 5);
