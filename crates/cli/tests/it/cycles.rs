@@ -87,6 +87,8 @@ fn what_the_bound_rests_on_is_listed() {
         "lone-warp",
         "timing-model",
         "numbers-in-range",
+        "no-other-traffic",
+        "clock",
         "memory-units",
         "aligned",
     ];

@@ -144,10 +144,19 @@ fn cycle_bound(kernel: &KernelBound, cycles: &CycleBoundReport, out: &mut String
             cycles.condition(kernel.loop_conditions())
         ))
     );
-    let time = match cycles.times.is_empty() {
-        true => String::new(),
-        false => format!("{}; ", escaped(&ClockTime::list(&cycles.times))),
-    };
+    // The numbers of a page are those of the document.
+    let times = cycles.times.iter().map(|time| {
+        let ClockTime {
+            clock,
+            kilohertz,
+            milliseconds,
+        } = time;
+        format!(
+            "{milliseconds} ms at {kilohertz} kHz ({}); ",
+            escaped(clock)
+        )
+    });
+    let time: String = times.collect();
     let _ = writeln!(
         out,
         "<p class=\"dim\">{time}machine {}, {} scheduler, {} caches</p>",
