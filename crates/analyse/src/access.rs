@@ -213,6 +213,46 @@ impl<'a> AccessClassifier<'a> {
         all.filter_map(class).collect()
     }
 
+    /// Returns the operations at which some thread that may take part accesses an address that is no multiple of what the
+    /// memory demands, wherever the buffers begin: a run in which it takes part ends in a fault there. Arguments are those
+    /// of [`AccessClassifier::classify_all`].
+    pub fn misaligned(
+        &self,
+        ops: &[Op],
+        addresses: &BTreeMap<OpIndex, LaneAddresses>,
+        executing: &BTreeMap<OpIndex, Vec<bool>>,
+    ) -> Vec<OpIndex> {
+        let is_misaligned = |(at, op): &(OpIndex, &Op)| {
+            let found = addresses.get(at);
+            let (Some(shape), Some(found)) = (AccessShape::of(op, &self.units), found) else {
+                return false;
+            };
+            let LaneAddresses::Affine {
+                coefficients,
+                modulus,
+                residue,
+                ..
+            } = found
+            else {
+                return false;
+            };
+            let align = u64::from(self.units.form(shape).align);
+            if !matches!(shape.mode, AccessMode::Plain | AccessMode::Atomic)
+                || align < 2
+                || !modulus.is_multiple_of(align)
+            {
+                return false;
+            }
+            let executing = executing.get(at).map(Vec::as_slice);
+            let lanes = self.lanes(shape, found, executing);
+            let offsets = lanes.offsets(*coefficients).unwrap_or_default();
+            let mut offsets = offsets.iter().flatten().flatten();
+            offsets.any(|offset| !residue.wrapping_add(*offset).is_multiple_of(align))
+        };
+        let all = (0..).map(OpIndex).zip(ops).filter(is_misaligned);
+        all.map(|(at, _)| at).collect()
+    }
+
     /// Returns the class of an access. `executing` has the threads of the block that may take part, by number; all may
     /// without it.
     pub fn classify(

@@ -18,7 +18,7 @@ use crate::commands::Command;
 use crate::cycle_limit::CycleLimit;
 use crate::input;
 use crate::messages::MessageArguments;
-use crate::values::{loop_default, named, param, seconds, size};
+use crate::values::{clock, loop_default, named, param, seconds, size};
 
 /// Bound, simulate and audit GPU kernels, from their machine code
 #[derive(Parser)]
@@ -280,7 +280,11 @@ pub(crate) struct CycleArguments {
     /// work-conserving]
     #[arg(long, value_parser = named::<SchedulerClass>(), help_heading = "Bounds in cycles")]
     pub(crate) schedulers: Option<SchedulerClass>,
-    /// Limit of each bound in cycles: cycles, or a time as 2ms at the least clock frequency; exit code 1 if a bound is over it
+    /// Frequency of the clock, or its range, that times are for: 850MHz, 850..1300MHz, 1.3GHz [default: the modes of the
+    /// machine, or its base clock]
+    #[arg(long, value_name = "F", value_parser = clock, help_heading = "Bounds in cycles")]
+    pub(crate) clock: Option<(u64, u64)>,
+    /// Limit of each bound in cycles: cycles, or a time as 2ms at the slowest of these clocks; exit code 1 if a bound is over it
     #[arg(long, value_name = "TIME", value_parser = CycleLimit::parse, help_heading = "Bounds in cycles")]
     pub(crate) limit: Option<CycleLimit>,
     /// Splits of a wave of GCN3 that live at once beside itself, at all sites: the bound is that of the wave with all its

@@ -5,7 +5,7 @@ use warpbound_driver::{
     BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
     SplitOptions, Unusable,
 };
-use warpbound_report::{BoundFolder, BoundWriter, KernelBound};
+use warpbound_report::{BoundFolder, BoundWriter, KernelBound, LeftOutImages};
 use warpbound_rows::{BoundRecord, ResultTable, RowWriter};
 
 use crate::arguments::{
@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::source_lines::SourceLines;
 use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED};
-use crate::{facts_options, input, pages, print_diagnostic, rows};
+use crate::{facts_options, input, left_out_code, pages, print_diagnostic, rows};
 
 /// Maximum of text bytes spooled in memory until the table before them is complete; beyond it, a temporary file is
 /// used.
@@ -34,6 +34,7 @@ fn cycle_query(
         caches,
         scope,
         schedulers,
+        clock,
         limit,
         splits,
         pipelines,
@@ -45,6 +46,7 @@ fn cycle_query(
             ("--caches", caches.is_some()),
             ("--scope", scope.is_some()),
             ("--schedulers", schedulers.is_some()),
+            ("--clock", clock.is_some()),
             ("--limit", limit.is_some()),
             ("--splits", splits.is_some()),
             ("--pipelines", pipelines.is_some()),
@@ -74,6 +76,7 @@ fn cycle_query(
         },
         scope: *scope,
         schedulers: schedulers.unwrap_or_default(),
+        clock: *clock,
     }))
 }
 
@@ -180,6 +183,23 @@ impl<'a> BoundOutput<'a> {
         Ok(BoundOutput::File(writer))
     }
 
+    /// Writes the images at a position of the query that are left out.
+    fn leave_out(&mut self, position: u64, images: &LeftOutImages) -> std::io::Result<()> {
+        match self {
+            BoundOutput::Rows(writer, file) => {
+                let record = BoundRecord {
+                    position,
+                    file,
+                    kernel: Err(images),
+                };
+                return writer.row(record.cells());
+            }
+            BoundOutput::File(writer) => writer.leave_out(images),
+            BoundOutput::Folder(folder) => folder.leave_out(images),
+        }
+        Ok(())
+    }
+
     /// Writes the bound of the kernel at a position of the query.
     fn kernel(&mut self, position: u64, kernel: &KernelBound) -> std::io::Result<()> {
         match self {
@@ -187,7 +207,7 @@ impl<'a> BoundOutput<'a> {
                 let record = BoundRecord {
                     position,
                     file,
-                    kernel,
+                    kernel: Ok(kernel),
                 };
                 writer.row(record.cells())
             }
@@ -224,6 +244,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let kernel = kernel_name(kernel.as_deref(), &options);
     let images = crate::select(&library, input)?;
     library.check_launches(&images, kernel, &options.launches)?;
+    let left_out = library.left_out(&input.selection(), kernel);
     let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
     let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let mut report = BoundOutput::open(arguments)?;
@@ -264,11 +285,12 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
                 code = UNUSABLE;
                 diagnostics.push(diagnostic);
             }
+            Err(Unusable::LeftOut(images)) => report.leave_out(position, &images)?,
         }
         Ok(())
     };
     let done: Result<(), CommandError> =
-        library.bounds(&images, kernel, &options, (shard, jobs), each);
+        library.bounds((&images, &left_out), kernel, &options, (shard, jobs), each);
     progress.clear();
     done?;
     // A shard may be empty, but for the first one if there is a kernel at all.
@@ -281,5 +303,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     report.finish()?;
     diagnostics.extend(sources.and_then(|sources| sources.missing()));
     diagnostics.iter().for_each(print_diagnostic);
-    Ok(code)
+    let is_text = arguments.format == OutputFormat::Text;
+    let is_shown = is_text && arguments.output.output.is_none();
+    Ok(code.max(left_out_code(&left_out, is_shown)))
 }

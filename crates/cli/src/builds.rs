@@ -89,22 +89,34 @@ pub(crate) fn jobs(given: Option<usize>) -> usize {
     given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Opens a file, or all files with machine code of a folder and the folders in it.
-pub(crate) fn libraries(path: &Path) -> Result<Vec<Library>, Diagnostic> {
+/// Opens a file, or all files with machine code of a folder and the folders in it; files of the folder that begin like
+/// machine code of a GPU and cannot be read are `damaged`.
+pub(crate) fn libraries(
+    path: &Path,
+    damaged: &mut Vec<Diagnostic>,
+) -> Result<Vec<Library>, Diagnostic> {
     if !path.is_dir() {
         return Ok(vec![input::library(path)?]);
     }
     let mut files = Vec::new();
     collect(path, 0, &mut files)?;
     // Other files than those with machine code are expected in the folder of a build.
-    let found: Vec<Library> = files
-        .iter()
-        .filter_map(|file| input::library(file).ok())
-        .filter(|library| !library.is_text())
-        .collect();
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(Diagnostic::new("no file in this folder has machine code")
+    let mut found = Vec::new();
+    for file in &files {
+        match input::library(file) {
+            Ok(library) if library.is_text() => {}
+            Ok(library) => found.push(library),
+            Err(why) if input::begins_like_code(file) => damaged.push(why),
+            Err(_) => {}
+        }
+    }
+    match (found.is_empty(), damaged.pop()) {
+        (false, last) => {
+            damaged.extend(last);
+            Ok(found)
+        }
+        (true, Some(why)) => Err(why),
+        (true, None) => Err(Diagnostic::new("no file in this folder has machine code")
             .in_file(path.display().to_string())),
     }
 }
@@ -135,11 +147,14 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 
 /// Reads a build.
 pub(crate) fn build(path: &Path, arguments: &BuildArguments) -> Result<Build, Diagnostic> {
-    Build::read(
+    let mut damaged = Vec::new();
+    let mut build = Build::read(
         &path.display().to_string(),
-        libraries(path)?,
+        libraries(path, &mut damaged)?,
         &arguments.selection(),
         arguments.one_block(),
         arguments.jobs(),
-    )
+    )?;
+    build.unreadable.extend(damaged);
+    Ok(build)
 }

@@ -8,7 +8,7 @@ use warpbound_report::KernelBound;
 pub(crate) enum CycleLimit {
     /// Cycles.
     Cycles(u64),
-    /// Milliseconds at the least clock frequency of the machine.
+    /// Milliseconds at the slowest clock that times are for.
     Milliseconds(f64),
 }
 
@@ -51,7 +51,7 @@ impl CycleLimit {
                 format!("the bound of {bound} cycles is over the limit of {limit}")
             }
             CycleLimit::Milliseconds(limit) if milliseconds > limit => format!(
-                "the bound of {bound} cycles takes {milliseconds:.6} ms at the least clock frequency, over the limit of \
+                "the bound of {bound} cycles takes {milliseconds:.6} ms at the slowest clock, over the limit of \
                  {limit} ms"
             ),
             _ => return None,

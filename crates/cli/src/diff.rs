@@ -11,7 +11,7 @@ use warpbound_report::to_json;
 use crate::arguments::OutputArguments;
 use crate::builds::{BuildArguments, build};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, pages, print};
+use crate::{CommandError, UNUSABLE, input, left_out_code, pages, print};
 
 /// Arguments of `diff`.
 #[derive(Args)]
@@ -75,8 +75,9 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<u8, CommandError> {
     if let Some(text) = text {
         print(Output::open(output)?, &text)?;
     }
+    let code = left_out_code(&report.left_out, output.is_none());
     match report.unreadable.is_empty() {
-        true => Ok(0),
+        true => Ok(code),
         false => Ok(UNUSABLE),
     }
 }

@@ -14,7 +14,7 @@ use crate::arguments::{Format, OutputArguments};
 use crate::builds::{jobs, libraries};
 use crate::messages::mark_on_stdout;
 use crate::output::Output;
-use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, messages, print};
+use crate::{CommandError, NO_BOUND, UNUSABLE, VIOLATED, input, left_out_code, messages, print};
 
 /// Arguments of `gate`.
 #[derive(Args)]
@@ -57,20 +57,22 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     let budget = Budget::parse(&file, &text)?;
     let jobs = jobs(arguments.jobs);
     let mut files = Vec::new();
+    let mut damaged = Vec::new();
     for path in &arguments.files {
-        files.extend(libraries(path)?);
+        files.extend(libraries(path, &mut damaged)?);
     }
     let selection = ImageSelection {
         image: None,
         isa: budget.conditions.arch,
     };
-    let build = Build::read(
+    let mut build = Build::read(
         "the build",
         files,
         &selection,
         budget.conditions.block,
         jobs,
     )?;
+    build.unreadable.extend(damaged);
     let options = GateOptions {
         bound: bound_options(&build, &budget, &arguments.budget)?,
         update: arguments.update,
@@ -105,6 +107,10 @@ pub(crate) fn gate(arguments: &GateArguments) -> Result<u8, CommandError> {
     if report.summary.unproved > 0 {
         code = NO_BOUND;
     }
+    // The text of a check on standard output names them.
+    let is_text = !arguments.update && arguments.format == Format::Text;
+    let is_shown = is_text && arguments.output.output.is_none();
+    code = code.max(left_out_code(&report.left_out, is_shown));
     for unreadable in &report.unreadable {
         messages::error(unreadable);
         code = UNUSABLE;

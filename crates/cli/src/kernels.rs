@@ -4,15 +4,15 @@ use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, CodeKind, Isa, Kernel, Library, Session, disassemble_words};
-use warpbound_report::{KernelReport, ReportWriter};
+use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
-    AccessArguments, DisasmArguments, DivergenceArguments, Input, QueryArguments, Style,
+    AccessArguments, DisasmArguments, DivergenceArguments, Format, Input, QueryArguments, Style,
     TemplateArguments,
 };
 use crate::launches::{kernel_name, launch_options};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, flow_options, input, print_diagnostic};
+use crate::{CommandError, UNUSABLE, flow_options, input, left_out_code, print_diagnostic};
 
 /// Disassembles kernels; returns the exit code.
 pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
@@ -41,6 +41,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
     }
     let images = crate::select(&library, input)?;
     let kernel = kernel.as_deref();
+    let left_out = library.left_out(&input.selection(), kernel);
     let mut out = Output::open(output.output.as_deref())?;
     let mut first = true;
     let mut text = String::new();
@@ -65,7 +66,7 @@ pub(crate) fn disasm(arguments: &DisasmArguments) -> Result<u8, CommandError> {
         },
     )?;
     out.finish()?;
-    Ok(done.code())
+    Ok(done.code(&left_out, false))
 }
 
 /// Refuses files without a selected image for NVIDIA's GPUs, with one diagnostic for all kernels.
@@ -129,16 +130,18 @@ pub(crate) fn report<R: KernelReport>(
     let images = crate::select(library, input)?;
     let kernel = kernel_name(kernel.as_deref(), options);
     library.check_launches(&images, kernel, &options.launches)?;
+    let left_out = library.left_out(&input.selection(), kernel);
     let out = Output::open(output.output.as_deref())?;
     let file = input.name();
-    let mut writer = ReportWriter::new(out, (*format).into(), &file);
+    let mut writer = ReportWriter::new(out, (*format).into(), &file).without(&left_out);
     let kind = CodeKind::Kernels;
     let done = for_each_kernel(library, &images, kernel, kind, |session, index| {
         let report = query(session, session.kernel_at(index)?)?;
         Ok(writer.kernel(&report)?)
     })?;
     writer.finish()?.finish()?;
-    Ok(done.code())
+    let is_shown = *format == Format::Text && output.output.is_none();
+    Ok(done.code(&left_out, is_shown))
 }
 
 /// Prints a template of a facts file, with the facts of an earlier build that hold; returns the exit code.
@@ -161,6 +164,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     let images = crate::select(&library, input)?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
+    let left_out = library.left_out(&input.selection(), kernel);
     let mut update = match update {
         Some(old) => Some(input::facts_update(old, before.as_deref())?),
         None => None,
@@ -190,8 +194,11 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         out.write_all(Session::FACTS_HEAD.as_bytes())?;
         out.write_all(updated.as_bytes())?;
     }
+    for images in &left_out {
+        writeln!(out, "# {}", images.message())?;
+    }
     out.finish()?;
-    Ok(done.code())
+    Ok(done.code(&left_out, output.output.is_none()))
 }
 
 /// Failures of a query that succeeded for at least one kernel.
@@ -202,12 +209,14 @@ struct Failures {
 }
 
 impl Failures {
-    /// Prints the diagnostics, which follow the answer, and returns the exit code.
-    fn code(self) -> u8 {
+    /// Prints the diagnostics, which follow the answer, and returns the exit code of it with these images left out;
+    /// `is_shown` says whether the answer names them on standard output.
+    fn code(self, left_out: &[LeftOutImages], is_shown: bool) -> u8 {
         self.diagnostics.iter().for_each(print_diagnostic);
+        let code = left_out_code(left_out, is_shown);
         match self.is_incomplete {
             true => UNUSABLE,
-            false => 0,
+            false => code,
         }
     }
 }

@@ -5,11 +5,11 @@ use std::io::Write as _;
 use clap::Args;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{Library, NamePattern};
-use warpbound_report::{FileReport, ListReport, ListedImage, to_json};
+use warpbound_report::{FileReport, LeftOutImages, ListReport, ListedImage, to_json};
 
 use crate::arguments::{Format, Input, OutputArguments};
 use crate::output::Output;
-use crate::{CommandError, UNUSABLE, input, print_diagnostic};
+use crate::{CommandError, UNUSABLE, input, left_out_code, print_diagnostic};
 
 /// Arguments of `list`.
 #[derive(Args)]
@@ -39,6 +39,11 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
     let selection = input.selection();
     let is_all = selection.image.is_none() && selection.isa.is_none() && kernel.is_none();
     let mut code = 0;
+    // The directory names all images.
+    let left_out = match is_all {
+        true => Vec::new(),
+        false => library.left_out(&selection, kernel),
+    };
     let found_reports = match is_all && !library.is_single() {
         true => None,
         false => {
@@ -62,8 +67,10 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<u8, CommandError> {
         }
     };
     let mut out = Output::open(output.output.as_deref())?;
-    out.write_all(render(&library, found_reports.as_deref(), *format).as_bytes())?;
+    let text = render(&library, found_reports.as_deref(), &left_out, *format);
+    out.write_all(text.as_bytes())?;
     out.finish()?;
+    code = code.max(left_out_code(&left_out, false));
     for (_, report) in found_reports.iter().flatten() {
         if let Some(why) = &report.refused {
             // The names of the kernels have been printed nevertheless.
@@ -101,7 +108,12 @@ fn read_reports(
 }
 
 /// Formats the directory, or the reports of images.
-fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Format) -> String {
+fn render(
+    library: &Library,
+    reports: Option<&[(usize, FileReport)]>,
+    left_out: &[LeftOutImages],
+    format: Format,
+) -> String {
     let directory = library.directory();
     match (format, reports) {
         (Format::Text, None) => directory.text(),
@@ -125,6 +137,7 @@ fn render(library: &Library, reports: Option<&[(usize, FileReport)]>, format: Fo
                 file: directory.file,
                 kind: directory.kind,
                 images: listed.collect(),
+                left_out: left_out.to_vec(),
             })
         }
     }

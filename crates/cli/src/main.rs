@@ -49,6 +49,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use warpbound_base::Diagnostic;
 use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session, input};
+use warpbound_report::LeftOutImages;
 
 use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};
 use launches::launch_options;
@@ -144,13 +145,17 @@ fn facts_options(library: &Library, facts: &FactsArguments) -> Result<BoundOptio
     })
 }
 
-/// Returns the image whose kernel is launched: the one that contains it, or the only one.
+/// Returns the image whose kernel is launched: the one that contains it, or the only one. Names other images that have
+/// the kernel and cannot be used.
 fn launched_session(
     library: &Library,
     input: &Input,
     kernel: Option<&str>,
     grid: &LaunchFile,
 ) -> Result<Arc<Session>, Diagnostic> {
+    let name = kernel.or(grid.kernel.as_deref());
+    // The launch is of one image, so that the others do not make the answer incomplete.
+    left_out_code(&library.left_out(&input.selection(), name), false);
     library.launched_session(&input.selection(), kernel, grid)
 }
 
@@ -201,6 +206,18 @@ fn session_of_set(
 fn print(mut out: Output, text: &str) -> Result<(), CommandError> {
     out.write_all(text.as_bytes())?;
     Ok(out.finish()?)
+}
+
+/// Returns the exit code of a query with these images left out, and prints their names to standard error unless the
+/// answer on standard output names them.
+fn left_out_code(left_out: &[LeftOutImages], is_shown: bool) -> u8 {
+    for images in left_out.iter().filter(|_| !is_shown) {
+        messages::error(&images.message());
+    }
+    match left_out.is_empty() {
+        true => 0,
+        false => NO_BOUND,
+    }
 }
 
 /// Prints a diagnostic to standard error.

@@ -56,6 +56,13 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 /// Parses the size of a block or grid in x, y and z, each a number or a range; absent axes are 1.
 pub(crate) fn size(text: &str) -> Result<[NumberRange; 3], String> {
     let mut size = [NumberRange::one(1u32); 3];
+    // `16x16` and `16*16`, as in prose; a hexadecimal number begins with `0x`.
+    let sizes: Vec<&str> = text.split(['x', 'X', '*']).map(str::trim).collect();
+    let is_number = |part: &&str| part.parse::<u32>().is_ok_and(|n| n > 0);
+    if sizes.len() > 1 && sizes.iter().all(is_number) {
+        let instead = sizes.join(",");
+        return Err(format!("sizes are separated by commas: {instead}"));
+    }
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {
         return Err("more than three numbers".to_owned());
@@ -74,6 +81,38 @@ pub(crate) fn param(text: &str) -> Result<StatedParam, String> {
             range: range(numbers)?,
         }),
         _ => Err("expected NAME=VALUE or NAME=LO..HI".to_owned()),
+    }
+}
+
+/// Parses a clock frequency with its unit, or two with `..` between them, where the unit of the second stands for both;
+/// returns kHz.
+pub(crate) fn clock(text: &str) -> Result<(u64, u64), String> {
+    let wrong =
+        || format!("{text:?} is no frequency with its unit, as 850MHz, 850..1300MHz or 1.3GHz");
+    let units = [("kHz", 1.0), ("MHz", 1e3), ("GHz", 1e6)];
+    let with_unit = |text: &str| {
+        let found = units
+            .into_iter()
+            .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?.trim().to_owned(), scale)));
+        found.ok_or_else(wrong)
+    };
+    let kilohertz = |number: &str, scale: f64| {
+        let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+        let kilohertz = (number * scale).round();
+        match number > 0.0 && kilohertz < 1e12 {
+            true => Ok(kilohertz as u64),
+            false => Err(wrong()),
+        }
+    };
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let (most, scale) = with_unit(most.trim())?;
+    let least = match with_unit(least.trim()) {
+        Ok((least, scale)) => kilohertz(&least, scale)?,
+        Err(_) => kilohertz(least, scale)?,
+    };
+    match (least, kilohertz(&most, scale)?) {
+        (least, most) if least > most => Err(format!("the range {text} is empty")),
+        range => Ok(range),
     }
 }
 
@@ -100,5 +139,40 @@ fn integer(text: &str) -> Result<i128, String> {
         // The parsers of the library accept a second sign.
         Ok(magnitude) if !digits.contains('+') => Ok(sign * i128::from(magnitude)),
         _ => Err(format!("{text:?} is not a whole number of 64 bits")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clock, size};
+
+    #[test]
+    fn clocks_have_units() {
+        assert_eq!(clock("850MHz"), Ok((850_000, 850_000)));
+        assert_eq!(clock("854.25 MHz"), Ok((854_250, 854_250)));
+        assert_eq!(clock("850..1300MHz"), Ok((850_000, 1_300_000)));
+        assert_eq!(clock("850MHz..1.3GHz"), Ok((850_000, 1_300_000)));
+        assert_eq!(clock("1300000kHz"), Ok((1_300_000, 1_300_000)));
+        for wrong in [
+            "1300",
+            "1300..",
+            "MHz",
+            "-1MHz",
+            "NaNMHz",
+            "infGHz",
+            "1300..850MHz",
+            "0MHz",
+        ] {
+            assert!(clock(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_commas() {
+        for text in ["16x16", "16*16", "16 x 16"] {
+            let message = size(text).expect_err("no commas");
+            assert!(message.ends_with(": 16,16"), "{message}");
+        }
+        assert_eq!(size("0x10").map(|size| size[0].most), Ok(16));
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct AccessFindings {
     pub(crate) addresses: BTreeMap<OpIndex, LaneAddresses>,
     /// Classes of the operations that access memory at an address.
     pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
+    /// Operations that access misaligned addresses.
+    pub(crate) misaligned: Vec<OpIndex>,
 }
 
 impl AccessFindings {
@@ -50,7 +52,12 @@ impl AccessFindings {
         };
         let mut classifier = AccessClassifier::new(context, units);
         let classes = classifier.classify_all(&code.ops, &addresses, &executing);
-        AccessFindings { addresses, classes }
+        let misaligned = classifier.misaligned(&code.ops, &addresses, &executing);
+        AccessFindings {
+            addresses,
+            classes,
+            misaligned,
+        }
     }
 }
 
@@ -82,7 +89,7 @@ impl Session {
         let options = BoundOptions {
             block: Some(launch.block),
             launches: StatedLaunches {
-                file: Some(Arc::new(launch.clone())),
+                file: Some(Arc::new(launch.as_one())),
                 ..StatedLaunches::default()
             },
             ..BoundOptions::default()

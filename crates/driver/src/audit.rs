@@ -19,6 +19,7 @@ mod vary;
 mod wave_accesses;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::Never;
@@ -36,6 +37,7 @@ use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{
     BoundOptions, CycleOptions, CycleQuery, FactReading, KernelFlow, LaunchContext, Session,
+    StatedLaunches,
 };
 
 use accesses::audited_access;
@@ -337,6 +339,12 @@ impl Session {
             }
             FactReading::Paper => self.bound(kernel, &options)?,
         };
+        let bound = match bound.verdict.bound() {
+            Some(_) => bound,
+            None => self
+                .bound_of_launches(prepared, grid, &options, flow.as_ref())?
+                .unwrap_or(bound),
+        };
         let mut report = self.empty_report(kernel, grid, &bound);
         let flow = match flow {
             Ok(flow) => Some((launch.context, flow)),
@@ -352,6 +360,35 @@ impl Session {
             flow,
             report,
         })
+    }
+
+    /// Bounds a kernel by the counts that follow from the sizes and parameters of its launches: all runs of an audit have
+    /// them, whatever their buffers hold. `None` if that gives no bound either.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    fn bound_of_launches(
+        &self,
+        prepared: &Prepared<'_>,
+        grid: &LaunchFile,
+        options: &BoundOptions,
+        flow: Result<&KernelFlow, &warpbound_analyse::Refusal>,
+    ) -> Result<Option<KernelBound>, Diagnostic> {
+        if options.reading == FactReading::Paper || !options.launches.is_empty() {
+            return Ok(None);
+        }
+        let options = BoundOptions {
+            launches: StatedLaunches {
+                file: Some(Arc::new(grid.clone())),
+                ..StatedLaunches::default()
+            },
+            ..options.clone()
+        };
+        let launch = self.launch(prepared.kernel, &options)?;
+        let deadline = options.limits().deadline;
+        let bound = self.bound_of_flow(prepared, &launch, &options, deadline, flow)?;
+        Ok(bound.verdict.bound().map(|_| bound))
     }
 
     /// Prepares the runs of a kernel.

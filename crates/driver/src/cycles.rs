@@ -2,6 +2,7 @@
 
 mod assumptions;
 pub(crate) mod bound;
+mod clock;
 mod cta_estimate;
 mod inputs;
 pub(crate) mod launch_bound;
@@ -18,6 +19,7 @@ use warpbound_machine::GpuModel;
 use crate::Session;
 
 pub use bound::{CycleBound, LoneWarp};
+pub(crate) use clock::{slowest, times};
 pub use inputs::CycleInputs;
 pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchServices, LaunchTime};
 
@@ -89,6 +91,8 @@ pub struct CycleQuery {
     pub scope: Option<TimeScope>,
     /// Schedulers.
     pub schedulers: SchedulerClass,
+    /// Least and greatest frequency of the clock in kHz, for times; `None` for the clocks of the machine.
+    pub clock: Option<(u64, u64)>,
 }
 
 impl CycleQuery {
@@ -96,11 +100,15 @@ impl CycleQuery {
     ///
     /// # Errors
     ///
-    /// No machine is stated, and no built-in one has the architecture of the code.
+    /// No machine is stated, and no built-in one has the architecture of the code; or the clock is none of a GPU.
     pub fn options(&self, session: &Session) -> Result<CycleOptions, Diagnostic> {
         let machine = match &self.machine {
             Some(machine) => machine.clone(),
             None => session.own_gpu_model()?,
+        };
+        let machine = match self.clock {
+            Some(range) => machine.with_clock(range)?,
+            None => machine,
         };
         Ok(CycleOptions {
             machine,
@@ -118,6 +126,7 @@ impl From<CycleOptions> for CycleQuery {
             splitting: options.splitting,
             scope: Some(TimeScope::Warp),
             schedulers: SchedulerClass::default(),
+            clock: None,
         }
     }
 }

@@ -153,7 +153,7 @@ fn bound_options(launch: Option<&LaunchFile>, options: &HybridOptions) -> BoundO
     BoundOptions {
         block: launch.map(|launch| launch.block),
         launches: StatedLaunches {
-            file: launch.map(|launch| launch.clone().into()),
+            file: launch.map(|launch| launch.as_one().into()),
             ..StatedLaunches::default()
         },
         facts: options.facts.clone(),

@@ -1,8 +1,10 @@
 //! Input files: machine code, facts, launches, machines.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
@@ -39,6 +41,14 @@ pub fn library(path: &Path) -> Result<Library, Diagnostic> {
         return Library::open(&name, source);
     }
     Library::open(&name, Bytes::from(read(file, &name, MAX_BYTES)?))
+}
+
+/// Whether a file begins like a cubin, a code object, a fat binary or an offload bundle.
+pub fn begins_like_code(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let file = File::open(path).map(|file| file.take(64));
+    let read = file.and_then(|mut file| file.read_to_end(&mut head));
+    read.is_ok() && warpbound_load::begins_like_code(&head)
 }
 
 /// Reads a facts file and checks that its facts are about kernels of the library.
@@ -229,9 +239,21 @@ pub fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
 /// The file cannot be read or used.
 pub fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
+    let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = pipes.get(path) {
+        return Ok(text.clone());
+    }
     let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-    utf8(read(file, &name, MAX_BYTES)?, &name)
+    let is_file = file.metadata().is_ok_and(|known| known.is_file());
+    let text = utf8(read(file, &name, MAX_BYTES)?, &name)?;
+    if !is_file {
+        pipes.insert(path.to_owned(), text.clone());
+    }
+    Ok(text)
 }
+
+/// Texts that pipes have given: a pipe can be read only once, and commands read some files more than once.
+static PIPES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
 fn utf8(contents: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
     String::from_utf8(contents).map_err(|error| {

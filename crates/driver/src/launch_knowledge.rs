@@ -95,9 +95,13 @@ fn launch_ranges(
             words.state(&part, stated)?;
         }
     }
+    if let Some(file) = file {
+        words.vary(&params, file)?;
+    }
     let sizes = [block, grid].into_iter().flatten().flatten();
     let params = stated.params.iter().map(|param| param.range);
-    let is_one_launch = file.is_some() && sizes.chain(params).all(|range| range.only().is_some());
+    let is_fixed = file.is_some_and(|file| !file.varies());
+    let is_one_launch = is_fixed && sizes.chain(params).all(|range| range.only().is_some());
     Ok(LaunchRanges {
         block: size_ranges(block),
         grid: size_ranges(grid),
@@ -420,7 +424,42 @@ impl LaunchWords {
         let halves = [low_words(stated.range), high_words(stated.range)];
         for (at, half) in (start..start + size).step_by(4).zip(halves) {
             if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
-                word.range = half;
+                // A statement that allows all words is one nevertheless.
+                word.range = Some(half.unwrap_or(WordRange::ANY));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing else.
+    fn vary(&mut self, params: &[KernelParam], file: &LaunchFile) -> Result<(), Diagnostic> {
+        for param in params {
+            let given = file.params.get(param.position).map(|given| &given.value);
+            let Some(ParamValue::Scalar {
+                element: Some(element),
+                bytes: own,
+                vary: Some(vary),
+            }) = given
+            else {
+                continue;
+            };
+            let bytes = param.offset..param.offset + param.size;
+            if self.stated.iter().any(|(at, _)| bytes.contains(at)) {
+                continue;
+            }
+            match vary.integers().filter(|_| param.size >= 4) {
+                Some((least, most)) => {
+                    let own = element.integer(own);
+                    let range = NumberRange {
+                        least: own.map_or(least, |own| least.min(own)),
+                        most: own.map_or(most, |own| most.max(own)),
+                    };
+                    let name = param.name.clone();
+                    let part = ParamPart { param, word: None };
+                    self.state(&part, &StatedParam { name, range })?;
+                }
+                // Nothing is known of floats, nor of words that hold several numbers.
+                None => bytes.for_each(|at| self.replace(at, None)),
             }
         }
         Ok(())

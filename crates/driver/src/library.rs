@@ -1,6 +1,6 @@
 //! Files with machine code: a cubin, or a file that contains many.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use warpbound_base::Diagnostic;
@@ -9,6 +9,7 @@ use warpbound_launch::LaunchFile;
 use warpbound_load::{
     ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, list_candidates,
 };
+use warpbound_report::LeftOutImages;
 use warpbound_report::bound::KernelBound;
 
 use crate::facts_check::FactsCheck;
@@ -34,6 +35,8 @@ pub enum Unusable {
     Image(Diagnostic),
     /// Failure of a kernel.
     Kernel(Diagnostic),
+    /// Images that are left out.
+    LeftOut(LeftOutImages),
 }
 
 /// Kind of code to search an image for.
@@ -179,6 +182,47 @@ impl Library {
             }
         }
         .hint(format!("the file has {others}")))
+    }
+
+    /// Returns the images with machine code that a query asks about and [`Library::select`] leaves out, because their
+    /// architecture is not supported; with the name of a kernel, those that have it. None, if the query chooses an image
+    /// or an architecture. A file that is a single image is not left out: loading it reports the reason.
+    pub fn left_out(&self, selection: &ImageSelection, name: Option<&str>) -> Vec<LeftOutImages> {
+        match self.is_single() {
+            true => Vec::new(),
+            false => self.unsupported(selection, name),
+        }
+    }
+
+    /// Like [`Library::left_out`], with a file that is a single image.
+    pub(crate) fn unsupported(
+        &self,
+        selection: &ImageSelection,
+        name: Option<&str>,
+    ) -> Vec<LeftOutImages> {
+        if selection.image.is_some() || selection.isa.is_some() {
+            return Vec::new();
+        }
+        let pattern = name.map(NamePattern::new);
+        let mut found: BTreeMap<Isa, LeftOutImages> = BTreeMap::new();
+        for (number, entry) in (1..).zip(self.library.entries()) {
+            let Err(why) = entry.isa.check_supported() else {
+                continue;
+            };
+            // An image that cannot be read may have the kernel.
+            let has_kernel = |pattern| self.has_kernel(number, pattern).unwrap_or(true);
+            if !entry.kind.is_code() || !pattern.as_ref().is_none_or(has_kernel) {
+                continue;
+            }
+            let images = found.entry(entry.isa).or_insert_with(|| LeftOutImages {
+                file: self.file.clone(),
+                isa: entry.isa.to_string(),
+                images: Vec::new(),
+                reason: why.to_string(),
+            });
+            images.images.push(number);
+        }
+        found.into_values().collect()
     }
 
     /// Loads the image with a number.
@@ -370,21 +414,21 @@ impl Library {
 
     /// Bounds the kernels of some images, or those of a name, on `jobs` threads; of a shard, those at its positions.
     /// `each` receives the positions and results in the order of the file, for any number of threads; an unusable image
-    /// has one position. Stops when `each` returns an error.
+    /// has one position, and so has each of `left_out`, after all kernels. Stops when `each` returns an error.
     ///
     /// # Errors
     ///
     /// The error of `each`.
     pub fn bounds<E>(
         &self,
-        images: &[usize],
+        (images, left_out): (&[usize], &[LeftOutImages]),
         name: Option<&str>,
         options: &BoundOptions,
         (shard, jobs): (Shard, usize),
         mut each: impl FnMut(u64, Result<KernelBound, Unusable>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let bound = |item: Result<(Arc<Session>, usize), Diagnostic>| {
-            let (session, index) = item.map_err(Unusable::Image)?;
+        let bound = |item: Result<(Arc<Session>, usize), Unusable>| {
+            let (session, index) = item?;
             match session.kernel_at(index) {
                 Ok(kernel) => session.bound(kernel, options).map_err(Unusable::Kernel),
                 Err(why) => match session.refused_at(index) {
@@ -393,7 +437,11 @@ impl Library {
                 },
             }
         };
-        let items = (0..).zip(self.kernels(images, name));
+        let kernels = self.kernels(images, name);
+        let kernels = kernels.map(|item| item.map_err(Unusable::Image));
+        let left_out = left_out.iter().cloned();
+        let left_out = left_out.map(|images| Err(Unusable::LeftOut(images)));
+        let items = (0..).zip(kernels.chain(left_out));
         let items = items.filter(|(position, _)| shard.contains(*position));
         let work = |(position, item)| (position, bound(item));
         map_in_order(jobs, items, work, |(position, result)| {

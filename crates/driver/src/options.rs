@@ -153,6 +153,10 @@ impl BoundOptions {
         let stated = stated.join(", ");
         match &self.launches.file {
             None => stated,
+            Some(file) if stated.is_empty() && file.varies() => format!(
+                "the sizes of {0}, and its parameters with the ranges of those that vary",
+                file.file
+            ),
             Some(file) if stated.is_empty() => {
                 format!("the sizes and parameters of {}", file.file)
             }

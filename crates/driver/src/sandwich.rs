@@ -187,7 +187,7 @@ impl<'a> SandwichSubject<'a> {
         let bound_options = BoundOptions {
             block: Some(grid.block),
             launches: StatedLaunches {
-                file: Some(grid.clone().into()),
+                file: Some(grid.as_one().into()),
                 ..StatedLaunches::default()
             },
             facts: options.facts.clone(),

@@ -74,10 +74,12 @@ pub struct StatedLaunches {
 const MAX_THREADS: i128 = 1024;
 
 impl StatedLaunches {
-    /// Returns the launch file, if it is all that is stated: then the result is about one launch.
+    /// Returns the launch file, if it is all that is stated and no parameter of it varies: then the result is about one
+    /// launch.
     pub fn only_file(&self) -> Option<&LaunchFile> {
         let is_all = self.block.is_none() && self.grid.is_none() && self.params.is_empty();
-        self.file.as_deref().filter(|_| is_all)
+        let file = self.file.as_deref().filter(|_| is_all);
+        file.filter(|file| !file.varies())
     }
 
     /// Whether nothing is stated.

@@ -174,6 +174,25 @@ struct Raw {
 }
 
 impl LaunchFile {
+    /// Whether a parameter varies among the launches that the file is about (`vary`).
+    pub fn varies(&self) -> bool {
+        self.params
+            .iter()
+            .any(|param| matches!(param.value, ParamValue::Scalar { vary: Some(_), .. }))
+    }
+
+    /// Returns the launch with the values of its parameters, none of which varies.
+    #[must_use]
+    pub fn as_one(&self) -> LaunchFile {
+        let mut one = self.clone();
+        for param in &mut one.params {
+            if let ParamValue::Scalar { vary, .. } = &mut param.value {
+                *vary = None;
+            }
+        }
+        one
+    }
+
     /// Largest size of all buffers together, in bytes.
     pub const MAX_BYTES: u64 = 1 << 31;
 

@@ -56,6 +56,7 @@ pub use code_object::{
     AddressField, ArgKind, CodeObjectKernel, CodeObjectVersion, GcnDescriptor, HiddenArg,
     KernelArg, LoadedFile, LoadedSegment,
 };
+pub use container::begins_like_code;
 pub use fatbin::{EntryKind, FatbinEntry, Packing};
 pub use gfx::Gfx;
 pub use image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};

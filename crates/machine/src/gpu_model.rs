@@ -77,6 +77,29 @@ impl ParameterRange {
     }
 }
 
+/// Mode of the clock that the user of a device chooses, such as with `nvpmodel`.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockMode {
+    /// Name of the mode.
+    pub name: String,
+    /// Frequency of the SMs in kHz.
+    pub frequency: u64,
+    /// Source: author, publication and table.
+    pub source: String,
+}
+
+/// Clocks of a device for which times are stated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ClockBasis {
+    /// Least frequency of the machine file: the base clock.
+    Base,
+    /// Modes of the machine file.
+    Modes(Vec<ClockMode>),
+    /// Least frequency of a range that the user states.
+    Stated,
+}
+
 /// Choices of a model that are not numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelChoices {
@@ -101,11 +124,41 @@ pub struct GpuModel {
     pub choices: ModelChoices,
     /// Family, which decides what parameters it has.
     pub(crate) family: MachineFamily,
+    /// Clocks for which times are stated.
+    pub(crate) clock: ClockBasis,
     /// Range of each parameter, in the order of [`Parameter::ALL`]; those of other families are 0.
     pub(crate) ranges: Vec<ParameterRange>,
 }
 
 impl GpuModel {
+    /// Clocks for which times are stated.
+    pub fn clock(&self) -> &ClockBasis {
+        &self.clock
+    }
+
+    /// Returns the model with a range of clock frequencies that the user states, in kHz.
+    ///
+    /// # Errors
+    ///
+    /// A frequency is none of a GPU.
+    pub fn with_clock(mut self, (least, most): (u64, u64)) -> Result<GpuModel, Diagnostic> {
+        for value in [least, most] {
+            crate::validity::check_value(self.family, Parameter::Clock, value)
+                .map_err(Diagnostic::new)?;
+        }
+        if let Some(range) = self.ranges.get_mut(Parameter::Clock as usize) {
+            *range = ParameterRange {
+                least,
+                most,
+                typical: least,
+                provenance: Provenance::Published,
+                source: "stated by the user".to_owned(),
+            };
+        }
+        self.clock = ClockBasis::Stated;
+        Ok(self)
+    }
+
     /// Largest value that a machine file may state.
     pub const MAX_VALUE: u64 = 1 << 40;
 

@@ -15,7 +15,7 @@ mod sum;
 mod validity;
 
 pub use family::MachineFamily;
-pub use gpu_model::{GpuModel, ModelChoices, ParameterRange, Provenance};
+pub use gpu_model::{ClockBasis, ClockMode, GpuModel, ModelChoices, ParameterRange, Provenance};
 pub use occupancy::{BlockResources, BlockTooLarge, Limit, Occupancy, WaveNeeds};
 pub use parameter::{Domain, Parameter, SlowEnd, Unit};
 pub use policy::SchedulerPolicy;

@@ -7,8 +7,8 @@ use warpbound_base::Diagnostic;
 
 use crate::policy::SchedulerPolicy;
 use crate::{
-    GpuModel, MachineFamily, ModelChoices, Parameter, ParameterRange, ParameterSum, Provenance,
-    validity,
+    ClockBasis, ClockMode, GpuModel, MachineFamily, ModelChoices, Parameter, ParameterRange,
+    ParameterSum, Provenance, validity,
 };
 
 /// Parses a machine file; `file` is its name in messages.
@@ -25,6 +25,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         text,
         sections: raw.sections,
     };
+    let clock = sections.take_modes(family)?;
     let mut ranges = Vec::with_capacity(Parameter::ALL.len());
     for &parameter in Parameter::ALL {
         let range = match parameter.is_of(family) {
@@ -49,6 +50,7 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
         title: raw.title,
         architectures: raw.architectures,
         family,
+        clock,
         ranges,
     })
 }
@@ -121,6 +123,34 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
+    /// Takes the modes of the clock.
+    fn take_modes(&mut self, family: MachineFamily) -> Result<ClockBasis, Diagnostic> {
+        let section = self.sections.get_mut("clock");
+        let modes = section.and_then(|section| section.as_table_mut()?.remove("modes"));
+        let Some(modes) = modes else {
+            return Ok(ClockBasis::Base);
+        };
+        let fail = |message: &str| Diagnostic::for_text(self.file, self.text, message, None);
+        let modes: Vec<ClockMode> = modes
+            .try_into()
+            .map_err(|error: toml::de::Error| fail(&format!("clock.modes: {}", error.message())))?;
+        if modes.is_empty() {
+            return Err(fail("clock.modes is empty"));
+        }
+        for mode in &modes {
+            validity::check_value(family, Parameter::Clock, mode.frequency)
+                .map_err(|why| fail(&format!("clock.modes, {}: {why}", mode.name)))?;
+            if mode.source.trim().is_empty() {
+                let message = format!(
+                    "clock.modes, {}: it does not say where it is from",
+                    mode.name
+                );
+                return Err(fail(&message));
+            }
+        }
+        Ok(ClockBasis::Modes(modes))
+    }
+
     /// Takes the range of a parameter: stated, as a sum with another one, or inherited. `before` has the ranges of the
     /// parameters before it.
     fn take_parameter(

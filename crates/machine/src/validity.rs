@@ -52,7 +52,13 @@ const LIMITS: &[(Parameter, u64, u64)] = &[
     (P::SimdWaves, 1, 64),
     (P::ScalarBytes, 1, 1 << 24),
     (P::ScalarLine, 32, 1 << 10),
+    (P::Clock, LEAST_CLOCK, MOST_CLOCK),
 ];
+
+/// Least frequency of a GPU in kHz: a smaller number is one in MHz.
+const LEAST_CLOCK: u64 = 10_000;
+/// Greatest frequency of a GPU in kHz: a greater number is one in Hz.
+const MOST_CLOCK: u64 = 10_000_000;
 
 /// Limits of machines of GCN3 that differ.
 const GCN3_LIMITS: &[(Parameter, u64, u64)] = &[
@@ -173,7 +179,11 @@ fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
 }
 
 /// Checks the value of one parameter on its own.
-fn check_value(family: MachineFamily, parameter: Parameter, value: u64) -> Result<(), String> {
+pub(crate) fn check_value(
+    family: MachineFamily,
+    parameter: Parameter,
+    value: u64,
+) -> Result<(), String> {
     let name = parameter.name();
     if !parameter.is_of(family) {
         return match value {
@@ -200,7 +210,13 @@ fn check_value(family: MachineFamily, parameter: Parameter, value: u64) -> Resul
     let between = limits.find(|(of, ..)| *of == parameter);
     match between.or(cycles) {
         Some((_, least, most)) if !(least..=most).contains(&value) => {
-            Err(format!("{name} is {value}, but must be {least} to {most}"))
+            let unit = match parameter.unit() {
+                Unit::Kilohertz => " kHz",
+                _ => "",
+            };
+            Err(format!(
+                "{name} is {value}{unit}, but must be {least} to {most}{unit}"
+            ))
         }
         _ => Ok(()),
     }

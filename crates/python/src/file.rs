@@ -54,6 +54,8 @@ impl NativeFile {
                     contents: None,
                 })
                 .collect(),
+            // The directory has all images.
+            left_out: Vec::new(),
         })
     }
 
@@ -207,11 +209,14 @@ impl NativeFile {
             let nothing = || library.no_kernel(&numbers, query.kernel.as_deref());
             return Err(problems.pop().unwrap_or_else(nothing).into());
         }
+        let left_out = library.left_out(&query.selection()?, query.kernel.as_deref());
+        problems.extend(left_out.iter().map(|of| Diagnostic::new(of.message())));
         let document = to_json(&ListReport {
             schema: ListReport::SCHEMA,
             file: directory.file,
             kind: directory.kind,
             images,
+            left_out,
         });
         Ok((document, problems.iter().map(parts).collect()))
     }
@@ -222,9 +227,10 @@ impl NativeFile {
         launch: Option<Arc<LaunchFile>>,
     ) -> Result<Answer, QueryError> {
         let mut document = BoundWriter::new(Vec::new(), BoundFormat::Json, self.library.name());
-        let problems = self.bounds(request, launch, Shard::ALL, |_, bound| {
+        let problems = self.bounds(request, launch, Shard::ALL, |_, bound| match bound {
             // A vector accepts everything.
-            let _ = document.kernel(&bound);
+            Ok(bound) => drop(document.kernel(&bound)),
+            Err(images) => document.leave_out(&images),
         })?;
         let document = document.finish().unwrap_or_default();
         let document = String::from_utf8(document).unwrap_or_default();
@@ -258,6 +264,8 @@ impl NativeFile {
             let nothing = || library.no_kernel(&images, name);
             return Err(problems.pop().unwrap_or_else(nothing).into());
         }
+        let left_out = library.left_out(&kernels.selection()?, name);
+        problems.extend(left_out.iter().map(|of| Diagnostic::new(of.message())));
         let document = format!("[{}]", reports.join(","));
         Ok((document, problems.iter().map(parts).collect()))
     }

@@ -191,6 +191,8 @@ pub(crate) struct CycleRequest {
     caches: Option<String>,
     scope: Option<String>,
     schedulers: Option<String>,
+    /// Least and greatest frequency in kHz.
+    clock: Option<(u64, u64)>,
 }
 
 impl CycleRequest {
@@ -204,6 +206,7 @@ impl CycleRequest {
             caches: named("caches", self.caches.as_deref())?.unwrap_or_default(),
             scope: named("scope", self.scope.as_deref())?,
             schedulers: named("schedulers", self.schedulers.as_deref())?.unwrap_or_default(),
+            clock: self.clock,
             ..CycleQuery::default()
         })
     }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use warpbound_base::Diagnostic;
 use warpbound_driver::{LaunchFile, RunHooks, Shard, Unusable, input};
-use warpbound_report::KernelBound;
+use warpbound_report::{KernelBound, LeftOutImages};
 use warpbound_rows::{
     AuditRecord, BoundRecord, ResultTable, RowFormat, RowWriter, RunOutcome, RunRecord, TableCell,
 };
@@ -36,7 +36,7 @@ impl NativeFile {
                 let record = BoundRecord {
                     position,
                     file,
-                    kernel: &kernel,
+                    kernel: kernel.as_ref(),
                 };
                 rows.push(ResultTable::Bounds.json_line(&record.cells()));
             },
@@ -116,7 +116,7 @@ impl NativeFile {
         mut request: BoundRequest,
         launch: Option<Arc<LaunchFile>>,
         shard: Shard,
-        mut each: impl FnMut(u64, KernelBound),
+        mut each: impl FnMut(u64, Result<KernelBound, LeftOutImages>),
     ) -> Result<Vec<Diagnostic>, QueryError> {
         let library = &self.library;
         let query = std::mem::take(&mut request.kernels);
@@ -127,10 +127,11 @@ impl NativeFile {
         let kernel = kernel_name(&query, &options);
         let images = library.select(&query.selection()?)?;
         library.check_launches(&images, kernel, &options.launches)?;
+        let left_out = library.left_out(&query.selection()?, kernel);
         let mut is_empty = true;
         let mut problems = Vec::new();
         library.bounds(
-            &images,
+            (&images, &left_out),
             kernel,
             &options,
             (shard, jobs),
@@ -138,7 +139,11 @@ impl NativeFile {
                 match result {
                     Ok(bound) => {
                         is_empty = false;
-                        each(position, bound);
+                        each(position, Ok(bound));
+                    }
+                    Err(Unusable::LeftOut(images)) => {
+                        problems.push(Diagnostic::new(images.message()));
+                        each(position, Err(images));
                     }
                     Err(Unusable::Image(why) | Unusable::Kernel(why)) => problems.push(why),
                 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,7 +52,8 @@ class File:
         self, *, kernel: str | None = None, arch: str | None = None, image: int | None = None
     ) -> tuple[Image, ...]:
         """Lists the images with their kernels. Of kernels that cannot be read, the reason is in `refused`."""
-        document, _ = self._native.kernels(_json(_selection(kernel, arch, image)))
+        document, problems = self._native.kernels(_json(_selection(kernel, arch, image)))
+        _warn(problems)
         return tuple(build(Image, image) for image in json.loads(document)["images"])
 
     def bound(
@@ -76,10 +78,14 @@ class File:
         caches: str | None = None,
         scope: str | None = None,
         schedulers: str | None = None,
+        clock: Number | None = None,
         machine_code: bool = False,
         jobs: int | None = None,
     ) -> BoundReport:
-        """Bounds the instructions that a warp of each kernel issues; with `cycles`, also the cycles of a machine."""
+        """Bounds the instructions that a warp of each kernel issues; with `cycles`, also the cycles of a machine.
+
+        `clock` is the frequency for times, or its range, in kHz.
+        """
         options = {
             "kernels": _selection(kernel, arch, image),
             "launches": _statements(block, grid, params, warp_width),
@@ -89,7 +95,9 @@ class File:
             "formula": [*formula],
             "contents": contents,
             "machine_code": machine_code,
-            "cycles": _cycles(cycles, machine=machine, caches=caches, scope=scope, schedulers=schedulers),
+            "cycles": _cycles(
+                cycles, clock=clock, machine=machine, caches=caches, scope=scope, schedulers=schedulers
+            ),
             "jobs": jobs,
         }
         document, problems = self._native.bound(_json(options), _launch(launch))
@@ -117,7 +125,8 @@ class File:
             "kernels": _selection(kernel, arch, image),
             "launches": _statements(block, grid, params, warp_width),
         }
-        document, _ = self._native.divergence(_json(options), _launch(launch))
+        document, problems = self._native.divergence(_json(options), _launch(launch))
+        _warn(problems)
         return tuple(build(DivergenceReport, report) for report in json.loads(document))
 
     def access(
@@ -136,7 +145,8 @@ class File:
             "kernels": _selection(kernel, arch, image),
             "launches": _statements(block, grid, params, None),
         }
-        document, _ = self._native.access(_json(options), _launch(launch))
+        document, problems = self._native.access(_json(options), _launch(launch))
+        _warn(problems)
         return tuple(build(AccessReport, report) for report in json.loads(document))
 
     def run(
@@ -224,14 +234,20 @@ def _facts(facts: Path | None, loop_default: int | None) -> dict[str, Any]:
     return {"facts": None if facts is None else os.fspath(facts), "loop_default": loop_default}
 
 
-def _cycles(asked: bool, **options: str | None) -> dict[str, Any] | None:
+def _cycles(asked: bool, *, clock: Number | None, **options: str | None) -> dict[str, Any] | None:
     """Returns the options of bounds in cycles, which are no options of other bounds."""
     if asked:
-        return options
-    for name, value in options.items():
+        return {**options, "clock": None if clock is None else _range(clock)}
+    for name, value in {**options, "clock": clock}.items():
         if value is not None:
             raise TypeError(f"{name} is an option of bounds in cycles: pass cycles=True")
     return None
+
+
+def _warn(problems: Sequence[tuple[Any, ...]]) -> None:
+    """Names what an answer without a place for problems leaves out."""
+    for problem in problems:
+        warnings.warn(str(Problem(*problem)), stacklevel=3)
 
 
 def _range(number: Number) -> list[int]:

@@ -4,7 +4,9 @@ use std::io;
 
 use crate::bound::KernelBound;
 use crate::html::kernel::{KernelIndex, Sections};
+use crate::html::list;
 use crate::html::shards::PageFolder;
+use crate::left_out::LeftOutImages;
 
 /// Writer of a folder of pages: `index.html` with a table of all kernels, and `kernels-1.html`, `kernels-2.html`, …
 /// with the sections of up to 100 kernels each. One shard is in memory at a time.
@@ -12,6 +14,7 @@ pub struct BoundFolder<'a> {
     folder: PageFolder<'a>,
     index: KernelIndex,
     sections: Sections,
+    left_out: Vec<String>,
 }
 
 impl<'a> BoundFolder<'a> {
@@ -25,7 +28,13 @@ impl<'a> BoundFolder<'a> {
             folder: PageFolder::new(file, pages),
             index: KernelIndex::new(),
             sections: Sections::default(),
+            left_out: Vec::new(),
         }
+    }
+
+    /// Adds images that are left out.
+    pub fn leave_out(&mut self, images: &LeftOutImages) {
+        self.left_out.push(images.message());
     }
 
     /// Adds one kernel.
@@ -48,6 +57,9 @@ impl<'a> BoundFolder<'a> {
     ///
     /// See [`BoundFolder::kernel`].
     pub fn finish(self) -> io::Result<()> {
-        self.folder.finish(&self.index.finish())
+        let mut index = String::new();
+        list(2, "Left out", &self.left_out, &mut index);
+        index.push_str(&self.index.finish());
+        self.folder.finish(&index)
     }
 }

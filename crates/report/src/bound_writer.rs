@@ -5,7 +5,10 @@ use std::io::{self, Cursor, Read, Seek, Write};
 use crate::bound::{BoundConditions, BoundVerdict, KernelBound, SCHEMA};
 use crate::cycle_bound::CycleBoundReport;
 use crate::html::kernel::{KernelIndex, Sections};
+use crate::html::list;
 use crate::html::{foot, head, unfolded};
+use crate::left_out::{LeftOutImages, messages};
+use crate::report_writer::write_member;
 use crate::table::{Align, table};
 use crate::terms::MachineTerms;
 use crate::to_json;
@@ -16,7 +19,7 @@ pub enum BoundFormat {
     /// A screen of text for each kernel, after a table of all when there are several.
     Text,
     /// One JSON object, schema `warpbound.bound/1`: `schema`, `file`, and `kernels`, a list of
-    /// [`KernelBound`].
+    /// [`KernelBound`]; `left_out`, a list of [`LeftOutImages`], if there are any.
     Json,
     /// One page of HTML: a table of all kernels, then a section for each.
     Html,
@@ -39,6 +42,7 @@ pub struct BoundWriter<W> {
     index: KernelIndex,
     sections: Sections,
     kernels: usize,
+    left_out: Vec<LeftOutImages>,
 }
 
 /// Table of all kernels.
@@ -76,7 +80,13 @@ impl<W: Write> BoundWriter<W> {
             index: KernelIndex::new(),
             sections: Sections::default(),
             kernels: 0,
+            left_out: Vec::new(),
         }
+    }
+
+    /// Adds images that are left out. Text and HTML have them before the kernels, JSON after them.
+    pub fn leave_out(&mut self, images: &LeftOutImages) {
+        self.left_out.push(images.clone());
     }
 
     /// Replaces the spool by an empty one, such as a temporary file.
@@ -146,6 +156,9 @@ impl<W: Write> BoundWriter<W> {
     pub fn finish(mut self) -> io::Result<W> {
         match self.format {
             BoundFormat::Text => {
+                for message in messages(&self.left_out) {
+                    writeln!(self.out, "{message}\n")?;
+                }
                 if self.kernels > 1 {
                     let text = self.summary.text(&self.file);
                     writeln!(self.out, "{text}")?;
@@ -155,6 +168,9 @@ impl<W: Write> BoundWriter<W> {
             }
             BoundFormat::Html => {
                 self.out.write_all(head(&self.file).as_bytes())?;
+                let mut left_out = String::new();
+                list(2, "Left out", &messages(&self.left_out), &mut left_out);
+                self.out.write_all(left_out.as_bytes())?;
                 self.out.write_all(self.index.finish().as_bytes())?;
                 self.spool.rewind()?;
                 match self.kernels {
@@ -173,7 +189,9 @@ impl<W: Write> BoundWriter<W> {
                 if self.kernels == 0 {
                     self.write_head()?;
                 }
-                write!(self.out, "{end}\n}}\n")?;
+                self.out.write_all(end.as_bytes())?;
+                write_member(&mut self.out, &self.left_out)?;
+                self.out.write_all(b"\n}\n")?;
             }
         }
         self.out.flush()?;

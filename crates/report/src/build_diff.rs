@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::bound::{BoundAssumption, Origin};
+use crate::left_out::{LeftOutImages, messages};
 
 /// Comparison of two builds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -27,11 +28,20 @@ pub struct BuildDiffReport {
     pub added: Vec<NamedKernel>,
     /// Images and kernels that could not be read or compared.
     pub unreadable: Vec<String>,
+    /// Images of both builds for architectures that are not supported.
+    pub left_out: Vec<LeftOutImages>,
 }
 
 impl BuildDiffReport {
     /// The name of the JSON format.
     pub const SCHEMA: &'static str = "warpbound.diff/1";
+
+    /// Returns a line for each image and kernel that is not compared.
+    pub(crate) fn not_compared(&self) -> Vec<String> {
+        let mut lines = messages(&self.left_out);
+        lines.extend(self.unreadable.iter().cloned());
+        lines
+    }
 
     /// Whether any kernel differs in a figure, is gone or is new.
     pub fn has_differences(&self) -> bool {

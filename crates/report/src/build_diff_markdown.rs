@@ -40,10 +40,11 @@ impl BuildDiffReport {
         }
         names(&mut out, "Only in the old build", &self.removed);
         names(&mut out, "Only in the new build", &self.added);
-        if !self.unreadable.is_empty() {
+        let not_compared = self.not_compared();
+        if !not_compared.is_empty() {
             out.push_str("\nNot compared:\n\n");
         }
-        for line in &self.unreadable {
+        for line in &not_compared {
             out.push_str(&format!("- {}\n", escaped(line)));
         }
         out

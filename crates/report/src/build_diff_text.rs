@@ -35,10 +35,11 @@ impl BuildDiffReport {
         names(&mut out, "only in the old build", &self.removed);
         names(&mut out, "only in the new build", &self.added);
         names(&mut out, "other code, the same figures", &self.same_figures);
-        if !self.unreadable.is_empty() {
+        let not_compared = self.not_compared();
+        if !not_compared.is_empty() {
             out.push_str("\nnot compared:\n");
         }
-        for line in &self.unreadable {
+        for line in &not_compared {
             out.push_str(&format!("  {line}\n"));
         }
         out

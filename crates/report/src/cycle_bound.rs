@@ -21,8 +21,11 @@ pub struct CycleBoundReport {
     pub bound: Option<u64>,
     /// Reason why there is no bound.
     pub reason: Option<String>,
-    /// Duration of the bound at the least clock frequency of the machine, in milliseconds.
+    /// Longest duration of [`CycleBoundReport::times`], in milliseconds.
     pub milliseconds: Option<f64>,
+    /// Durations of the bound: at the least frequency that the user states, in each mode of the machine, or at its base
+    /// clock.
+    pub times: Vec<ClockTime>,
     /// Name of the machine; `None` if none has the architecture of the code.
     pub machine: Option<String>,
     /// Schedulers for which the bound holds: `any`, or `work-conserving`.
@@ -47,6 +50,35 @@ pub struct CycleBoundReport {
     pub numbers: Vec<UnpublishedRange>,
     /// Assumptions of the bound besides those of the kernel's bound in instructions.
     pub assumptions: Vec<BoundAssumption>,
+}
+
+/// Duration of cycles at a clock.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ClockTime {
+    /// Clock: `stated`, `base`, or the name of a mode of the machine.
+    pub clock: String,
+    /// Its frequency in kHz.
+    pub kilohertz: u64,
+    /// Duration in milliseconds.
+    pub milliseconds: f64,
+}
+
+impl ClockTime {
+    /// Returns the durations as a list: `4.1 us at 1607 MHz (base clock)`.
+    pub(crate) fn list(times: &[ClockTime]) -> String {
+        let text = |time: &ClockTime| {
+            let megahertz = time.kilohertz as f64 / 1000.0;
+            let clock = match time.clock.as_str() {
+                "stated" => String::new(),
+                "base" => " (base clock)".to_owned(),
+                mode => format!(" ({mode})"),
+            };
+            let duration = duration(time.milliseconds);
+            format!("{duration} at {megahertz} MHz{clock}")
+        };
+        let texts: Vec<String> = times.iter().map(text).collect();
+        texts.join(", ")
+    }
 }
 
 /// Launch that cycles are of, on every machine within the ranges.
@@ -74,6 +106,24 @@ pub struct CtaEstimate {
     pub warps: u64,
     /// Rounds of blocks that run at once.
     pub rounds: u64,
+}
+
+impl CtaEstimate {
+    /// Returns the estimate of a launch that takes at most `bound` cycles.
+    ///
+    /// # Errors
+    ///
+    /// The estimate is above the bound, so that it says nothing: the reason.
+    pub fn within(self, bound: u64) -> Result<CtaEstimate, String> {
+        match self.cycles <= bound {
+            true => Ok(self),
+            false => Err(format!(
+                "the simulation takes {} cycles, more than the bound: it executes both sides of each branch, and each loop \
+                 as often as its bound, which no run does",
+                self.cycles
+            )),
+        }
+    }
 }
 
 /// Range of a number of the machine that is not published.
@@ -205,10 +255,10 @@ impl CycleBoundReport {
         out.push_str(&format!(
             "  bound: {subject} takes at most {bound} cycles{condition}\n"
         ));
-        let time = self.milliseconds.map_or(String::new(), |milliseconds| {
-            let time = duration(milliseconds);
-            format!("{time} at the least clock frequency; ")
-        });
+        let time = match self.times.is_empty() {
+            true => String::new(),
+            false => format!("{}; ", ClockTime::list(&self.times)),
+        };
         let caches = match self.caches {
             "any" => "caches in any state".to_owned(),
             state => format!("{state} caches"),

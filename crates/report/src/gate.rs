@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::build_diff::NamedKernel;
+use crate::left_out::LeftOutImages;
 use crate::table::counted;
 
 /// Result of the check of builds against a budget.
@@ -24,6 +25,8 @@ pub struct GateReport {
     pub deny_uncovered: bool,
     /// Images and kernels that cannot be read.
     pub unreadable: Vec<String>,
+    /// Images for architectures that are not supported: their kernels are not checked.
+    pub left_out: Vec<LeftOutImages>,
 }
 
 /// Numbers of a check.
@@ -181,9 +184,11 @@ impl GateReport {
         self.kernels.iter().flat_map(checks)
     }
 
-    /// Whether a figure is over its budget, a row matches no kernel, or a kernel has no row and must have one.
+    /// Whether a figure is over its budget, a row matches no kernel, or a kernel has no row, or is in an image that is
+    /// left out, and must have one.
     pub fn is_over(&self) -> bool {
-        let is_uncovered = self.deny_uncovered && !self.uncovered.is_empty();
+        let has_uncovered = !(self.uncovered.is_empty() && self.left_out.is_empty());
+        let is_uncovered = self.deny_uncovered && has_uncovered;
         self.summary.over > 0 || self.summary.stale > 0 || is_uncovered
     }
 
@@ -225,6 +230,10 @@ impl GateReport {
                     mark("no row")
                 ));
             }
+        }
+        for images in &self.left_out {
+            let arch = "  to check without them: arch in [conditions]";
+            out.push_str(&format!("{}\n{arch}\n", mark(&images.sentence())));
         }
         let summary = &self.summary;
         out.push_str(&format!(

@@ -1,5 +1,5 @@
-//! Check against a budget as JUnit XML: a test case for each kernel with a row, each row without a kernel, and each kernel
-//! that must have a row.
+//! Check against a budget as JUnit XML: a test case for each kernel with a row, each row without a kernel, each kernel
+//! that must have a row, and each architecture whose images are left out.
 //!
 //! Elements and attributes are those of the schema of JUnit's Ant task, as Jenkins and others read them. The same input
 //! gives the same bytes: time stamp, host and durations, which the schema demands, are constants.
@@ -21,10 +21,16 @@ impl GateReport {
             &[]
         };
         let tests = self.kernels.len() + self.stale.len() + missing.len();
+        let left_out = self.left_out.len();
+        let (denied, unchecked) = match self.deny_uncovered {
+            true => (left_out, 0),
+            false => (0, left_out),
+        };
         let failures =
-            self.kernels.iter().filter(failed).count() + self.stale.len() + missing.len();
-        let errors = self.kernels.iter().filter(unproved).count() + self.unreadable.len();
-        let tests = tests + self.unreadable.len();
+            self.kernels.iter().filter(failed).count() + self.stale.len() + missing.len() + denied;
+        let unproved = self.kernels.iter().filter(unproved).count();
+        let errors = unproved + self.unreadable.len() + unchecked;
+        let tests = tests + self.unreadable.len() + left_out;
         let name = xml(&self.budget);
         let mut out = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite id=\"0\" package=\"warpbound\" \
@@ -66,6 +72,15 @@ impl GateReport {
                 unreadable,
                 &element("error", unreadable, unreadable),
             );
+        }
+        for images in &self.left_out {
+            let tag = match self.deny_uncovered {
+                true => "failure",
+                false => "error",
+            };
+            let message = images.sentence();
+            let found = element(tag, &message, &message);
+            case(&mut out, &images.file, &images.isa, &found);
         }
         out.push_str("<system-out/>\n<system-err/>\n</testsuite>\n</testsuites>\n");
         out

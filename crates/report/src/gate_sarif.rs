@@ -1,6 +1,6 @@
 //! Check against a budget as SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"): a result for each figure
-//! that did not pass and each row without a kernel. Each has a place, that of the source or else of the budget, and a
-//! next step; kernels that cannot be read have no place and are not among them.
+//! that did not pass, each row without a kernel, each kernel that must have a row, and what cannot be read or is left out.
+//! Each has a place, that of the source or else of the budget.
 
 use serde_json::{Value, json};
 
@@ -23,10 +23,20 @@ impl GateReport {
                 "locations": [place(&self.budget, row.line as u64)],
             })
         }));
+        results.extend(self.unchecked());
         let rules = [
             ("over-budget", "A figure of a kernel is over its budget."),
             ("not-proved", "A figure with a budget has no bound."),
             ("stale-row", "A row of the budget matches no kernel."),
+            (
+                "no-row",
+                "A kernel must have a row of the budget and has none.",
+            ),
+            ("not-read", "An image or a kernel cannot be read."),
+            (
+                "left-out",
+                "Images are for an architecture that is not supported.",
+            ),
         ];
         let rules: Vec<Value> = rules
             .iter()
@@ -44,6 +54,36 @@ impl GateReport {
                 "results": results,
             }],
         }))
+    }
+
+    /// Iterates over the results about kernels and images that were not checked.
+    fn unchecked(&self) -> impl Iterator<Item = Value> {
+        let uncovered = match self.deny_uncovered {
+            true => self.uncovered.as_slice(),
+            false => &[],
+        };
+        let uncovered = uncovered.iter().map(|kernel| {
+            let (name, isa, file) = (&kernel.name, &kernel.isa, &kernel.file);
+            (
+                "no-row",
+                format!("{file}: {name} {isa} has no row. Add one."),
+            )
+        });
+        let unreadable = self.unreadable.iter();
+        let unreadable = unreadable.map(|why| ("not-read", format!("{why}.")));
+        let left_out = self.left_out.iter().map(|images| {
+            let text = format!("{}. State arch in [conditions].", images.sentence());
+            ("left-out", text)
+        });
+        let all = uncovered.chain(unreadable).chain(left_out);
+        all.map(|(rule, text)| {
+            json!({
+                "ruleId": rule,
+                "level": "error",
+                "message": { "text": text },
+                "locations": [place(&self.budget, 1)],
+            })
+        })
     }
 
     /// Returns the result of a figure that did not pass.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::left_out::LeftOutImages;
 use crate::table::{Align, counted, table};
 
 /// Report of `list` about a file, as one JSON document.
@@ -17,6 +18,9 @@ pub struct ListReport {
     pub kind: &'static str,
     /// Selected images; all images without a selection.
     pub images: Vec<ListedImage>,
+    /// Images for architectures that are not supported, where kernels are listed by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutImages>,
 }
 
 impl ListReport {

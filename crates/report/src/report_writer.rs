@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::left_out::{LeftOutImages, messages};
 use crate::to_json;
 
 /// Format of reports about kernels.
@@ -29,7 +30,8 @@ pub trait KernelReport: Serialize {
 
 /// Writer that takes reports one at a time. In JSON, one kernel is its report; several are one object with `schema`
 /// ([`KernelReport::SCHEMA_OF_SEVERAL`]), `file`, and `kernels`, a list of these. Reports that are always listed
-/// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for one kernel, too.
+/// ([`KernelReport::IS_ALWAYS_LISTED`]) have this form for one kernel, too. `left_out`, a list of [`LeftOutImages`], is
+/// there if images are left out.
 pub struct ReportWriter<W> {
     out: W,
     format: ReportFormat,
@@ -39,6 +41,7 @@ pub struct ReportWriter<W> {
     first: Option<String>,
     /// Whether the list of kernels has begun.
     is_listed: bool,
+    left_out: Vec<LeftOutImages>,
 }
 
 impl<W: Write> ReportWriter<W> {
@@ -51,7 +54,16 @@ impl<W: Write> ReportWriter<W> {
             kernels: 0,
             first: None,
             is_listed: false,
+            left_out: Vec::new(),
         }
+    }
+
+    /// Sets the images that are left out, before the first kernel. They follow the kernels; in JSON, one kernel is then
+    /// a list, too.
+    #[must_use]
+    pub fn without(mut self, left_out: &[LeftOutImages]) -> ReportWriter<W> {
+        self.left_out = left_out.to_vec();
+        self
     }
 
     /// Writes one kernel.
@@ -64,7 +76,7 @@ impl<W: Write> ReportWriter<W> {
         match (self.format, self.kernels) {
             (ReportFormat::Text, 1) => self.out.write_all(kernel.to_text().as_bytes()),
             (ReportFormat::Text, _) => write!(self.out, "\n{}", kernel.to_text()),
-            (ReportFormat::Json, 1) if R::IS_ALWAYS_LISTED => {
+            (ReportFormat::Json, 1) if R::IS_ALWAYS_LISTED || !self.left_out.is_empty() => {
                 self.begin_list(R::SCHEMA_OF_SEVERAL)?;
                 self.item(&to_json(kernel))
             }
@@ -107,9 +119,28 @@ impl<W: Write> ReportWriter<W> {
     pub fn finish(mut self) -> io::Result<W> {
         match (self.format, self.first.take()) {
             (ReportFormat::Json, Some(only)) => self.out.write_all(only.as_bytes())?,
-            (ReportFormat::Json, None) if self.is_listed => self.out.write_all(b"\n  ]\n}\n")?,
-            _ => {}
+            (ReportFormat::Json, None) if self.is_listed => {
+                self.out.write_all(b"\n  ]")?;
+                write_member(&mut self.out, &self.left_out)?;
+                self.out.write_all(b"\n}\n")?;
+            }
+            (ReportFormat::Text, _) => {
+                for message in messages(&self.left_out) {
+                    write!(self.out, "\n{message}\n")?;
+                }
+            }
+            (ReportFormat::Json, None) => {}
         }
         Ok(self.out)
     }
+}
+
+/// Writes the last member of a document, `left_out`, if images are left out.
+pub(crate) fn write_member(out: &mut impl Write, left_out: &[LeftOutImages]) -> io::Result<()> {
+    if left_out.is_empty() {
+        return Ok(());
+    }
+    let list = to_json(&left_out);
+    let list = list.trim_end().replace('\n', "\n  ");
+    write!(out, ",\n  \"left_out\": {list}")
 }

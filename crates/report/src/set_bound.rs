@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::bound::BoundAssumption;
+use crate::cycle_bound::ClockTime;
 use crate::table::{Align, table};
-use crate::timed_text::duration;
 
 /// Bound of a launch set whose launches run one after the other.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -27,8 +27,10 @@ pub struct SetBoundReport {
     pub launches: Vec<SetLaunchBound>,
     /// Upper bound of the sum of the cycles of all executions; `None` if a launch has none.
     pub bound: Option<u64>,
-    /// Duration of the bound at the least clock frequency of the machine, in milliseconds.
+    /// Longest duration of [`SetBoundReport::times`], in milliseconds.
     pub milliseconds: Option<f64>,
+    /// Durations of the bound, as of a kernel.
+    pub times: Vec<ClockTime>,
     /// Assumptions of the bound.
     pub assumptions: Vec<BoundAssumption>,
 }
@@ -65,12 +67,12 @@ impl SetBoundReport {
             "any" => "caches in any state".to_owned(),
             state => format!("{state} caches"),
         };
-        match (self.bound, self.milliseconds) {
-            (Some(bound), Some(milliseconds)) => out.push_str(&format!(
-                "  bound: {launches}, one after the other, take at most {bound} cycles, {} at the least clock frequency\n",
-                duration(milliseconds)
+        match self.bound {
+            Some(bound) => out.push_str(&format!(
+                "  bound: {launches}, one after the other, take at most {bound} cycles, {}\n",
+                ClockTime::list(&self.times)
             )),
-            _ => out.push_str(&format!("  no bound in cycles of {launches}\n")),
+            None => out.push_str(&format!("  no bound in cycles of {launches}\n")),
         }
         out.push_str(&format!(
             "  whole grids; machine {}, {} scheduler, {caches} at the start of each launch\n",

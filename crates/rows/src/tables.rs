@@ -3,7 +3,7 @@
 use warpbound_report::bound::{BoundVerdict, KernelBound, Origin};
 use warpbound_report::functional::FunctionalReport;
 use warpbound_report::timed::{Stalls, TimedReport};
-use warpbound_report::{AuditReport, CycleBoundReport};
+use warpbound_report::{AuditReport, CycleBoundReport, LeftOutImages};
 
 use crate::column::{CellKind, Column, TableCell};
 
@@ -48,8 +48,8 @@ pub struct BoundRecord<'a> {
     pub position: u64,
     /// Name of the file.
     pub file: &'a str,
-    /// The bound.
-    pub kernel: &'a KernelBound,
+    /// The bound, or images that are left out.
+    pub kernel: Result<&'a KernelBound, &'a LeftOutImages>,
 }
 
 /// Audit of a launch, or the reason why there is none.
@@ -125,46 +125,66 @@ fn size([x, y, z]: [u32; 3]) -> String {
 #[allow(clippy::too_many_lines, reason = "a table: one entry for each column")]
 fn bounds<'a>() -> Vec<Column<BoundRecord<'a>>> {
     type Record<'a> = BoundRecord<'a>;
-    fn cycles<'r>(r: &'r Record<'_>) -> Option<&'r CycleBoundReport> {
-        r.kernel.cycles.as_ref()
+    fn of<'r>(r: &Record<'r>) -> Option<&'r KernelBound> {
+        r.kernel.ok()
+    }
+    fn cycles<'r>(r: &Record<'r>) -> Option<&'r CycleBoundReport> {
+        of(r)?.cycles.as_ref()
     }
     fn from(r: &Record<'_>, origin: Origin) -> Option<i64> {
-        fitting(r.kernel.loops.iter().filter(|l| l.origin == origin).count())
+        let loops = &of(r)?.loops;
+        fitting(loops.iter().filter(|l| l.origin == origin).count())
     }
     vec![
         Column::text("file", |r: &Record<'a>| Some(r.file.to_owned())),
         Column::integer("position", |r| fitting(r.position)),
-        Column::integer("image", |r| r.kernel.image.and_then(fitting)),
-        Column::text("isa", |r| Some(r.kernel.isa.clone())),
-        Column::text("kernel", |r| Some(r.kernel.name.clone())),
-        Column::text("symbol", |r| Some(r.kernel.symbol.clone())),
-        Column::text("code", |r| Some(r.kernel.code.clone())),
-        Column::text("status", |r| Some(status(&r.kernel.verdict).to_owned())),
-        Column::integer("bound", |r| r.kernel.verdict.bound().and_then(fitting)),
-        Column::text("reason", |r| reason(&r.kernel.verdict)),
-        Column::text("reason_at", |r| match &r.kernel.verdict {
+        Column::integer("image", |r| match r.kernel {
+            Ok(kernel) => kernel.image.and_then(fitting),
+            // Several images have no one number; the reason names them.
+            Err(left_out) => match left_out.images.as_slice() {
+                [only] => fitting(*only),
+                _ => None,
+            },
+        }),
+        Column::text("isa", |r| match r.kernel {
+            Ok(kernel) => Some(kernel.isa.clone()),
+            Err(left_out) => Some(left_out.isa.clone()),
+        }),
+        Column::text("kernel", |r| Some(of(r)?.name.clone())),
+        Column::text("symbol", |r| Some(of(r)?.symbol.clone())),
+        Column::text("code", |r| Some(of(r)?.code.clone())),
+        Column::text("status", |r| {
+            let status = r.kernel.map_or("refused", |kernel| status(&kernel.verdict));
+            Some(status.to_owned())
+        }),
+        Column::integer("bound", |r| of(r)?.verdict.bound().and_then(fitting)),
+        Column::text("reason", |r| match r.kernel {
+            Ok(kernel) => reason(&kernel.verdict),
+            Err(left_out) => Some(left_out.message()),
+        }),
+        Column::text("reason_at", |r| match &of(r)?.verdict {
             BoundVerdict::Refused { at, .. } => at.clone(),
             BoundVerdict::Bounded { .. } | BoundVerdict::Unbounded { .. } => None,
         }),
-        Column::integer("worst_path", |r| match &r.kernel.verdict {
+        Column::integer("worst_path", |r| match &of(r)?.verdict {
             BoundVerdict::Bounded {
                 worst_path_value, ..
             } => worst_path_value.and_then(fitting),
             BoundVerdict::Unbounded { .. } | BoundVerdict::Refused { .. } => None,
         }),
-        Column::integer("lanes", |r| fitting(r.kernel.lanes)),
-        Column::text("block", |r| r.kernel.block.map(size)),
-        Column::integer("loops", |r| fitting(r.kernel.loops.len())),
+        Column::integer("lanes", |r| fitting(of(r)?.lanes)),
+        Column::text("block", |r| of(r)?.block.map(size)),
+        Column::integer("loops", |r| fitting(of(r)?.loops.len())),
         Column::integer("loops_derived", |r| from(r, Origin::Derived)),
         Column::integer("loops_launch", |r| from(r, Origin::Launch)),
         Column::integer("loops_facts", |r| from(r, Origin::Facts)),
         Column::integer("loops_default", |r| from(r, Origin::LoopDefault)),
         Column::integer("loops_missing", |r| from(r, Origin::Missing)),
         Column::integer("divergent_branches", |r| {
-            fitting(r.kernel.divergent_branches.len())
+            fitting(of(r)?.divergent_branches.len())
         }),
         Column::text("assumptions", |r| {
-            let ids = r.kernel.assumptions.iter().map(|assumption| assumption.id);
+            let ids = of(r)?.assumptions.iter().map(|assumption| assumption.id);
             Some(ids.collect::<Vec<_>>().join(" "))
         }),
         Column::text("cycles_scope", |r| Some(cycles(r)?.scope.to_owned())),

@@ -224,6 +224,7 @@ impl<'a> LoopSolver<'a> {
         of: CountedLoop<'_>,
     ) -> Result<Candidate, WhyUnknown> {
         let counted = self.count(condition, of);
+        let most = counted.as_ref().map(|count| count.most);
         let is_counted = counted.is_some();
         if let Some(count) = counted {
             let most = count.most + u128::from(delay) + 1;
@@ -275,7 +276,7 @@ impl<'a> LoopSolver<'a> {
                 is_only_way_out: false,
             });
         }
-        Err(self.reason(condition, exit))
+        Err(self.reason(condition, exit, most))
     }
 
     /// Whether a word of the launch of which nothing is stated takes part in a condition, or in the words at the header
@@ -304,8 +305,9 @@ impl<'a> LoopSolver<'a> {
         })
     }
 
-    /// The reason why a condition gives no bound: the load or the word of the launch that decides it.
-    fn reason(&mut self, condition: &Condition, exit: CodeAddr) -> WhyUnknown {
+    /// The reason why a condition gives no bound: the load or the word of the launch that decides it, or the count, if
+    /// there is one that is too large.
+    fn reason(&mut self, condition: &Condition, exit: CodeAddr, most: Option<u128>) -> WhyUnknown {
         let words: Vec<WordPolynomial> = condition.words().cloned().collect();
         for word in &words {
             if let Some(load) = self.symbolic.decided_by(word) {
@@ -323,7 +325,13 @@ impl<'a> LoopSolver<'a> {
                 return WhyUnknown::Parameter { name, exit };
             }
         }
-        WhyUnknown::Pattern("no pattern that is counted".to_owned())
+        WhyUnknown::Pattern(match most {
+            Some(most) => format!(
+                "the branch at {exit} allows {most} iterations, and counts above {MAX_BOUND} are taken for unknown: state a \
+                 smaller range or a fact"
+            ),
+            None => "no pattern that is counted".to_owned(),
+        })
     }
 
     /// Name of a word of the launch in a word, or in one from which it starts, of which nothing is known.
@@ -337,7 +345,13 @@ impl<'a> LoopSolver<'a> {
             match self.symbolic.atoms.get(id).clone() {
                 Atom::Constant(bank, address) => {
                     let address = address.as_constant();
-                    if let Some(address) = address {
+                    let words = &self.symbolic.launch.words;
+                    let is_stated = |address| {
+                        let word = words.get(&(bank, address));
+                        word.is_some_and(|word| word.range.is_some())
+                    };
+                    // What is stated is not asked for again.
+                    if let Some(address) = address.filter(|&address| !is_stated(address)) {
                         return Some(self.symbolic.constant_name(bank, address));
                     }
                 }

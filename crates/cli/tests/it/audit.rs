@@ -59,11 +59,24 @@ fn keys_of_the_json() {
 
 #[test]
 fn without_a_bound_everything_else_is_compared() {
-    let message = json(&audit(&["--format", "json"]).without_bound());
+    // A loop of this kernel runs as often as the contents of a buffer say.
+    let launch = nested("audit_no_bound.toml");
+    let command = ["audit", "nested_loops.sm_61.cubin", "--launch", &launch];
+    let message = run(&[&command[..], &["--format", "json"]].concat());
+    let message = json(&message.without_bound());
     assert_eq!(message["bound"], Value::Null);
-    assert_eq!(message["no_bound"], "1 loop has no bound");
+    assert!(message["no_bound"].is_string());
     assert_eq!(message["violations"], 0);
-    assert_eq!(message["loops"][0]["most"], 8);
+    assert_eq!(message["loops"][0]["most"], nested_counts()[0].0);
+}
+
+/// Where the launch decides how often loops run, its counts are the bound.
+#[test]
+fn counts_of_the_launch_are_the_bound() {
+    let message = json(&audit(&["--format", "json"]).done());
+    assert_eq!(message["bound"], 116);
+    assert_eq!(message["loops"][0]["bound"], 8);
+    assert_eq!(message["loops"][0]["origin"], "launch");
 }
 
 /// Computes the loops of the kernel independently: for each, the most header executions per entry, and the first
@@ -165,7 +178,11 @@ fn numbers_that_may_vary() {
     let most = |runs| {
         let cubin = ["audit", MATMUL[1], "--launch", &launch];
         let message = run(&[&cubin[..], &["--runs", runs, "--format", "json"]].concat());
-        json(&message.without_bound())["loops"][0]["most"].clone()
+        // The ranges of the launch give the loop a bound, and with it the warps.
+        let report = json(&message.done());
+        assert_eq!(report["loops"][0]["bound"], 5);
+        assert_eq!(report["loops"][0]["origin"], "launch");
+        report["loops"][0]["most"].clone()
     };
     assert_eq!(most("1"), 2);
     assert_eq!(most("40"), 5);

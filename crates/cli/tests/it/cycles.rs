@@ -87,6 +87,8 @@ fn what_the_bound_rests_on_is_listed() {
         "lone-warp",
         "timing-model",
         "numbers-in-range",
+        "no-other-traffic",
+        "clock",
         "memory-units",
         "aligned",
     ];
@@ -447,4 +449,111 @@ fn launch_sets_have_bounds() {
     bound(set, &["--cost", "cycles", "--block", "32"]).usage();
     let plain = run(&["bound", "gaussian.sm_61.cubin", "--launch", set]);
     assert!(plain.stderr.contains("--cost cycles"), "{}", plain.stderr);
+}
+
+/// Times are for the clocks of the machine, or for the one that the user states.
+#[test]
+fn times_name_their_clock() {
+    let launch = ["--launch", "../cuda/matmul_int.8x8.toml"];
+    let board = ["matmul_int.sm_62.cubin"];
+    // Numbers in JSON are decimal.
+    let is_close = |value: &Value, expected: f64| {
+        let value = value.as_f64().expect("a number");
+        (value - expected).abs() < 1e-9 * expected
+    };
+    let clocks = |options: &[&str]| -> Vec<(String, u64)> {
+        let (code, report) = json(options);
+        assert_eq!(code, Some(0), "{options:?}");
+        let cycles = &report["kernels"][0]["cycles"];
+        let bound = cycles["bound"].as_u64().expect("a bound") as f64;
+        let times = cycles["times"].as_array().expect("times");
+        let clocks = times.iter().map(|time| {
+            let kilohertz = time["kilohertz"].as_u64().expect("kHz");
+            assert!(is_close(&time["milliseconds"], bound / kilohertz as f64));
+            (
+                time["clock"].as_str().expect("a clock").to_owned(),
+                kilohertz,
+            )
+        });
+        let clocks: Vec<(String, u64)> = clocks.collect();
+        let least = clocks
+            .iter()
+            .map(|(_, kilohertz)| *kilohertz)
+            .min()
+            .expect("a clock");
+        assert!(is_close(&cycles["milliseconds"], bound / least as f64));
+        assert!(ids(cycles).contains(&"clock") && ids(cycles).contains(&"no-other-traffic"));
+        clocks
+    };
+    let named = |clock: &str, kilohertz| (clock.to_owned(), kilohertz);
+    assert_eq!(
+        clocks(&[&board[..], &launch].concat()),
+        [
+            named("MAXN", 1_300_000),
+            named("MAXP", 1_120_000),
+            named("MAXQ", 850_000)
+        ]
+    );
+    let gtx = ["matmul_int.sm_61.cubin"];
+    assert_eq!(
+        clocks(&[&gtx[..], &launch].concat()),
+        [named("base", 1_607_000)]
+    );
+    for (stated, kilohertz) in [
+        ("850MHz", 850_000),
+        ("850..1300MHz", 850_000),
+        ("0.5GHz", 500_000),
+    ] {
+        let options = [&board[..], &launch, &["--clock", stated]].concat();
+        assert_eq!(clocks(&options), [named("stated", kilohertz)]);
+    }
+    let page = text(&[&board[..], &launch].concat());
+    assert!(
+        page.contains(" at 1300 MHz (MAXN), ") && page.contains(" at 850 MHz (MAXQ); machine"),
+        "{page}"
+    );
+    let command = ["bound", board[0], launch[0], launch[1]];
+    let with = |more: &[&str]| run(&[&command[..], more].concat());
+    with(&["--cost", "cycles", "--clock", "1300"]).usage();
+    with(&["--clock", "850MHz"]).usage();
+}
+
+/// 1300 is a number of MHz.
+#[test]
+fn frequencies_that_no_gpu_has_are_refused() {
+    let file = crate::support::built_folder().join("../../machine/nvidia/gtx1080.toml");
+    let machine = std::fs::read_to_string(file).expect("a machine");
+    let own = "value = [1607000, 1733000], typical = 1607000";
+    assert!(machine.contains(own));
+    let machine = machine.replace(own, "value = [1300, 1300], typical = 1300");
+    let file = scratch("megahertz.toml", machine);
+    let message = run(&["bound", TRANSPOSE, "--cost", "cycles", "--machine", &file]).refusal();
+    assert!(
+        message.ends_with("clock.frequency is 1300 kHz, but must be 10000 to 10000000 kHz"),
+        "{message}"
+    );
+}
+
+/// An SM alone takes no longer than the grid that it is a part of.
+#[test]
+fn an_sm_takes_no_longer_than_the_grid() {
+    for (file, launch) in [
+        ("matmul_int.sm_61.cubin", "../cuda/matmul_int.8x8.toml"),
+        (TRANSPOSE, "../launches/transpose.transpose.0.toml"),
+        (
+            "nbody.sm_61.cubin",
+            "../launches/nbody.nbody_advance.1.toml",
+        ),
+        (
+            "lud_diagonal.sm_61.cubin",
+            "../launches/lud_diagonal.lud_diagonal.0.toml",
+        ),
+    ] {
+        let bound = |scope: &str| {
+            let (_, report) = json(&[file, "--launch", launch, "--scope", scope]);
+            report["kernels"][0]["cycles"]["bound"].as_u64()
+        };
+        let (sm, grid) = (bound("sm"), bound("grid"));
+        assert!(sm.is_some() && sm <= grid, "{launch}: {sm:?} {grid:?}");
+    }
 }

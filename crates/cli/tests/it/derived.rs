@@ -42,8 +42,79 @@ fn a_loop_that_a_parameter_decides_names_it() {
         "{text}"
     );
     // The name is that of the launch file.
-    let (_, kernel) = bound(&[&MATMUL[..], &LAUNCH, &["--param", "n=0..2147483647"]].concat());
-    assert!(kernel.to_string().contains("i < n") || kernel["loops"][0]["parameter"] == "n");
+    let (_, kernel) = bound(&[&MATMUL[..], &LAUNCH, &["--param", "n=0..100"]].concat());
+    assert_eq!(kernel["loops"][0]["evidence"]["limit"], "< n");
+}
+
+#[test]
+fn what_is_stated_is_not_asked_for_again() {
+    for range in [
+        "p3=0..4294967295",
+        "p3=-2147483648..4294967295",
+        "p3=0..2147483647",
+    ] {
+        let command = [&["bound"], &MATMUL[..], &["--param", range]].concat();
+        let text = run(&command).without_bound();
+        assert!(!text.contains("give --param"), "{range}: {text}");
+        let counted = "iterations, and counts above 268435456 are taken for unknown: state a smaller range or a fact";
+        assert!(text.contains(counted), "{range}: {text}");
+    }
+}
+
+/// A launch file may be about many launches.
+#[test]
+fn a_loop_of_a_parameter_that_varies() {
+    let file = format!("../cuda/{}", "matmul_int.8x8.toml");
+    let text =
+        std::fs::read_to_string(crate::support::built_folder().join(file)).expect("a launch");
+    let text = format!("{text}vary = [3, 5]\n");
+    let launch = scratch("derived_vary.toml", text);
+    let stated = ["--launch", launch.as_str()];
+    let kernel = matmul(&stated);
+    // The value of the file is among them.
+    assert_eq!(kernel["loops"][0]["bound"], 8);
+    assert!(
+        kernel["profile"].is_null(),
+        "no warp of one launch is followed"
+    );
+    let assumptions = kernel["assumptions"].to_string();
+    assert!(
+        assumptions.contains("the ranges of those that vary"),
+        "{assumptions}"
+    );
+    let text = std::fs::read_to_string(&launch).expect("written");
+    let wider = scratch("derived_vary_more.toml", text.replace("[3, 5]", "[3, 50]"));
+    assert_eq!(matmul(&["--launch", &wider])["loops"][0]["bound"], 50);
+    // The option replaces the range.
+    let kernel = matmul(&["--launch", &wider, "--param", "n=4"]);
+    assert_eq!(kernel["loops"][0]["bound"], 4);
+    let grid = ["--cost", "cycles", "--scope", "grid"];
+    let (code, kernel) = bound(&[&MATMUL[..], &stated, &grid].concat());
+    assert_eq!(code, Some(2));
+    let why = kernel["cycles"]["reason"].as_str().expect("a reason");
+    assert!(why.contains("a parameter of this one varies"), "{why}");
+}
+
+#[test]
+fn accesses_that_fault_in_a_launch_are_named() {
+    let file = crate::support::built_folder().join("../cuda/matmul_int.8x8.toml");
+    let text = std::fs::read_to_string(file).expect("a launch");
+    let own = "name = \"b\"\ntype = \"s32\"\nshape = [8, 8]\nfill = \"iota\"\n";
+    assert!(text.contains(own));
+    let misaligned = "name = \"b\"\nsame_as = \"a\"\noffset = 2\n";
+    let launch = scratch("derived_misaligned.toml", text.replace(own, misaligned));
+    let faults = |launch: &str| {
+        let kernel = matmul(&["--launch", launch]);
+        kernel["assumptions"]
+            .to_string()
+            .contains("their addresses are misaligned")
+    };
+    assert!(faults(&launch));
+    assert!(!faults(LAUNCH[1]));
+    // The run shows the fault.
+    let run = run(&["run", MATMUL[0], "--functional", "--launch", &launch]);
+    assert_eq!(run.code, Some(3), "{}", run.stdout);
+    assert!(run.stderr.contains("is no multiple of 4"), "{}", run.stderr);
 }
 
 #[test]

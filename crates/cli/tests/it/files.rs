@@ -199,3 +199,35 @@ fn a_file_without_kernels() {
     let text = run(&["list", &file]).done();
     assert!(text.contains("\n  device function break_loop"), "{text}");
 }
+
+/// A pipe can be read once, and `bound` needs the launch more than once.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_launch_file_on_a_pipe() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let folder = crate::support::built_folder();
+    let launch = std::fs::read(folder.join("../cuda/matmul_int.8x8.toml")).expect("a launch");
+    for command in [&["bound"][..], &["run", "--functional"], &["audit"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_warpbound"))
+            .args(command)
+            .args(["matmul_int.sm_61.cubin", "--launch", "/dev/stdin"])
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut pipe = child.stdin.take().expect("piped");
+        pipe.write_all(&launch).expect("written");
+        drop(pipe);
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), stderr.as_ref()),
+            (Some(0), ""),
+            "{command:?}"
+        );
+    }
+}

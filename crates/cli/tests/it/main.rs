@@ -24,6 +24,7 @@ mod instrument_options;
 mod kernels;
 mod launch_sets;
 mod launches;
+mod left_out;
 mod libraries;
 mod measured_counts;
 mod messages;

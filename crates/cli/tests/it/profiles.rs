@@ -88,7 +88,7 @@ fn an_exact_profile_above_the_static_bound_refutes_the_facts() {
 #[test]
 fn an_audit_compares_warps_with_their_profiles() {
     let audit = [&["audit"], &MATMUL[1..], &["--format", "json"]];
-    let message = json(&run(&audit.concat()).without_bound());
+    let message = json(&run(&audit.concat()).done());
     assert_eq!(message["violations"], 0);
     assert_eq!(message["profiled"], message["warps"]);
     assert_ne!(message["profiled"], 0);

@@ -66,7 +66,7 @@ fn wrong_usage() {
             "too large",
         ),
         (file(&["--block", "1,2,3,4"]), "more than three numbers"),
-        (file(&["--block", "8x8"]), "not a whole number"),
+        (file(&["--block", "8x8"]), "separated by commas: 8,8"),
         (file(&["--block", ""]), "not a whole number"),
         (file(&["--block", "8.."]), "not a whole number"),
         (file(&["--grid", "1,2,3,4"]), "more than three numbers"),

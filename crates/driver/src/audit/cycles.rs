@@ -209,7 +209,7 @@ impl Session {
     ) -> Result<LoneWarpAudit, Diagnostic> {
         let options = BoundOptions {
             launches: StatedLaunches {
-                file: Some(launch.clone().into()),
+                file: Some(launch.as_one().into()),
                 ..StatedLaunches::default()
             },
             ..BoundOptions::default()

@@ -56,7 +56,7 @@ impl Session {
         grid: &LaunchFile,
     ) -> Result<DerivedClaims, Diagnostic> {
         let launches = StatedLaunches {
-            file: Some(grid.clone().into()),
+            file: Some(grid.as_one().into()),
             ..StatedLaunches::default()
         };
         self.derived_for(prepared, flow, launches)

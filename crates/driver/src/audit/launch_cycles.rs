@@ -151,7 +151,7 @@ impl Session {
         };
         let options = BoundOptions {
             launches: StatedLaunches {
-                file: Some(launch.clone().into()),
+                file: Some(launch.as_one().into()),
                 ..StatedLaunches::default()
             },
             ..BoundOptions::default()

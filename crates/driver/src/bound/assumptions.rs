@@ -11,6 +11,7 @@ use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin}
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::BoundQuery;
+use crate::access::{AccessFindings, memory_units};
 use crate::{BoundOptions, FactReading, LaunchContext};
 
 impl BoundQuery<'_> {
@@ -22,10 +23,7 @@ impl BoundQuery<'_> {
         calls: &[ExternalCall],
     ) -> Vec<BoundAssumption> {
         let mut all = vec![
-            assumption(
-                "undisturbed",
-                "no trap, fault, debugger or preemption makes the warp issue more instructions",
-            ),
+            assumption("undisturbed", self.undisturbed_text()),
             lanes_assumption(self.launch),
         ];
         self.add_stated_assumptions(loops, never, &mut all);
@@ -34,6 +32,26 @@ impl BoundQuery<'_> {
         all.extend(stack_assumption(self.prepared.kernel, self.options));
         self.add_segment_assumptions(loops, &mut all);
         all
+    }
+
+    /// States that nothing interrupts the run, and names accesses of the launch that end it in a fault.
+    fn undisturbed_text(&self) -> String {
+        let text = "no trap, fault, debugger or preemption makes the warp issue more instructions";
+        let units = memory_units(&self.prepared.program);
+        let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
+            return text.to_owned();
+        };
+        let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
+        let places = found.misaligned.iter();
+        let places: Vec<String> = places.map(|&at| self.prepared.location(at)).collect();
+        match places.is_empty() {
+            true => text.to_owned(),
+            false => format!(
+                "{text}. In this launch, threads that execute the access at {} fault there, as their addresses are misaligned; \
+                 the bound says nothing of runs that fault",
+                places.join(", ")
+            ),
+        }
     }
 
     /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack

@@ -90,7 +90,11 @@ impl BoundQuery<'_> {
         })?;
         let of_kernel = (self.prepared, self.flow);
         let estimate = match time.is_of_warps() {
-            true => Some(time.cta_estimate(of_kernel, options.caches, stated)),
+            true => {
+                let estimate = time.cta_estimate(of_kernel, options.caches, stated);
+                let limit = bound.bound.upper_bound().limit().0;
+                Some(estimate.and_then(|estimate| estimate.within(limit)))
+            }
             false => None,
         };
         Ok(BoundedLaunch {

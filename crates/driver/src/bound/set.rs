@@ -5,12 +5,11 @@ use std::sync::Arc;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_launch::{LaunchFile, LaunchSet, SetContents, SetLaunch};
 use warpbound_load::Kernel;
-use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::set_bound::{SetBoundReport, SetLaunchBound};
 
 use super::profile::Contents;
-use crate::cycles::{CycleQuery, TimeScope};
+use crate::cycles::{CycleQuery, TimeScope, slowest, times};
 use crate::{BoundOptions, ProfiledLaunch, Session, StatedLaunches};
 
 /// Most executions of one launch that have different sizes or parameters.
@@ -71,8 +70,10 @@ impl Session {
         let mut sums = launches.iter().map(|launch| launch.sum);
         let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
         let machine = cycles.options(self).ok().map(|options| options.machine);
-        let clock = machine.as_ref().map(|m| m.range(Parameter::Clock).least);
-        let time = |cycles: u64| Some(cycles as f64 / clock?.max(1) as f64);
+        let times = match (&machine, bound) {
+            (Some(machine), Some(cycles)) => times(machine, cycles),
+            _ => Vec::new(),
+        };
         let mut assumptions = bounds.assumptions;
         assumptions.push(BoundAssumption {
             id: "clean-caches",
@@ -94,7 +95,8 @@ impl Session {
             caches: cycles.caches.name(),
             launches,
             bound,
-            milliseconds: bound.and_then(time),
+            milliseconds: slowest(&times),
+            times,
             assumptions,
         })
     }

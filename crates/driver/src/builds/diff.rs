@@ -67,6 +67,7 @@ pub fn diff(old: &Build, new: &Build, options: &DiffOptions) -> BuildDiffReport 
             .collect(),
         added: pairs.added.iter().filter_map(|at| name(new, at)).collect(),
         unreadable: Vec::new(),
+        left_out: old.left_out.iter().chain(&new.left_out).cloned().collect(),
     };
     let unreadable = old.unreadable.iter().chain(&new.unreadable);
     report

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpbound_base::Diagnostic;
 use warpbound_load::{Image, Isa, Kernel, VariableLocation};
+use warpbound_report::LeftOutImages;
 
 use super::occupancy::{KernelOccupancy, OccupancyCalculator};
 use super::pairing::name_without_hashes;
@@ -74,6 +75,8 @@ pub struct Build {
     pub kernels: Vec<BuildKernel>,
     /// Images that cannot be read.
     pub unreadable: Vec<Diagnostic>,
+    /// Images for architectures that are not supported, unless an architecture is selected.
+    pub left_out: Vec<LeftOutImages>,
     /// Images that were loaded last, by file and number: kernels of one image follow each other.
     recent: Mutex<VecDeque<RecentSession>>,
 }
@@ -87,7 +90,7 @@ impl Build {
     ///
     /// # Errors
     ///
-    /// No file has code of the selected architecture.
+    /// No file has code of the selected architecture, or no image is for a supported one.
     pub fn read(
         name: &str,
         libraries: Vec<Library>,
@@ -96,15 +99,31 @@ impl Build {
         jobs: usize,
     ) -> Result<Build, Diagnostic> {
         let mut images = Vec::new();
-        let mut failed = None;
+        let (mut failed, mut left_out) = (Vec::new(), Vec::new());
         for (file, library) in libraries.iter().enumerate() {
+            let unsupported = library.unsupported(selection, None);
+            let is_left_out =
+                |number: &usize| unsupported.iter().any(|of| of.images.contains(number));
             match library.select(selection) {
-                Ok(numbers) => images.extend(numbers.into_iter().map(|number| (file, number))),
-                Err(diagnostic) => failed = Some(diagnostic),
+                Ok(mut numbers) => {
+                    numbers.retain(|number| !is_left_out(number));
+                    images.extend(numbers.into_iter().map(|number| (file, number)));
+                }
+                // Its images are named as left out.
+                Err(_) if !unsupported.is_empty() => {}
+                Err(diagnostic) => failed.push(diagnostic),
+            }
+            left_out.extend(unsupported);
+        }
+        if images.is_empty() {
+            let unsupported = left_out.first().map(|of| Diagnostic::new(of.message()));
+            if let Some(diagnostic) = failed.pop().or(unsupported) {
+                return Err(diagnostic);
             }
         }
-        if let (true, Some(diagnostic)) = (images.is_empty(), failed) {
-            return Err(diagnostic);
+        // Files without code for a selected architecture are not asked about.
+        if selection.isa.is_some() {
+            failed.clear();
         }
         let mut calculator = OccupancyCalculator::default();
         for library in &libraries {
@@ -116,7 +135,8 @@ impl Build {
             name: name.to_owned(),
             libraries: Vec::new(),
             kernels: Vec::new(),
-            unreadable: Vec::new(),
+            unreadable: failed,
+            left_out,
             recent: Mutex::default(),
         };
         let read = |(file, number): (usize, usize)| {

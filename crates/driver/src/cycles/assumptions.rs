@@ -6,7 +6,7 @@ use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
-use super::{CacheState, CycleOptions};
+use super::{CacheState, CycleOptions, clock};
 use crate::access::memory_assumptions;
 use crate::bound::launch_assumptions;
 use crate::runs::timed::assumptions::{provenance_name, unit_name};
@@ -46,6 +46,12 @@ impl CycleOptions {
                 },
             ),
             assumption("numbers-in-range", self.numbers_text()),
+            assumption(
+                "no-other-traffic",
+                "nothing else uses the memory of the GPU: no copies, no display and, where a CPU shares it (Jetson, APUs), no \
+                 accesses of the CPU",
+            ),
+            clock::assumption(&self.machine),
         ];
         let isa = session.image.isa().to_string();
         if !self.machine.is_for(&isa) {

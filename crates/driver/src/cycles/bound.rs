@@ -15,6 +15,7 @@ use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountSystem;
 use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
 
+use super::clock::{slowest, times};
 use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
 use crate::access::{AccessFindings, memory_units};
@@ -354,7 +355,7 @@ pub(crate) fn report(
     assumptions: Vec<BoundAssumption>,
 ) -> CycleBoundReport {
     let limit = bound.ok().map(|bound| bound.bound.upper_bound().limit().0);
-    let clock = options.machine.range(Parameter::Clock).least;
+    let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
     CycleBoundReport {
         scope: match prepared.program {
             Program::Amd(_) => "wave",
@@ -362,7 +363,8 @@ pub(crate) fn report(
         },
         bound: limit,
         reason: bound.err().map(reason),
-        milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
+        milliseconds: slowest(&times),
+        times,
         machine: Some(options.machine.name.clone()),
         numbers: options.unpublished(),
         schedulers: "any",
@@ -395,6 +397,7 @@ pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> Cy
         bound: None,
         reason: Some(reason(why)),
         milliseconds: None,
+        times: Vec::new(),
         machine: None,
         schedulers: "any",
         launch: None,

@@ -110,7 +110,14 @@ impl LaunchTime {
         }
         let Some(file) = options.launches.only_file() else {
             let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
-            return Err(why.hint("state one with --launch"));
+            let file = options.launches.file.as_ref();
+            return Err(match file.filter(|file| file.varies()) {
+                Some(file) => Diagnostic::new(
+                    "the bound of a block, an SM or a grid is that of one launch, and a parameter of this one varies",
+                )
+                .hint(format!("leave `vary` out of {}", file.file)),
+                None => why.hint("state one with --launch"),
+            });
         };
         let classes = match memory_units(&prepared.program) {
             Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
@@ -462,12 +469,22 @@ fn shape(
             ..shape
         },
         TimeScope::Sm => LaunchShape {
-            blocks: resident.1,
+            blocks: blocks_of_sm(&shape),
             sms: 1,
             most_sms: 1,
             resident: (resident.1, resident.1),
             ..shape
         },
+    }
+}
+
+/// Blocks that an SM of a launch holds at once, at most: if all blocks are dispatched at once, they are spread evenly
+/// (SOUNDNESS 20.5).
+fn blocks_of_sm(shape: &LaunchShape) -> u64 {
+    let (least, most) = shape.resident;
+    match shape.blocks <= shape.sms.saturating_mul(least) {
+        true => shape.blocks.div_ceil(shape.sms),
+        false => most.min(shape.blocks),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use warpbound_base::{Diagnostic, Named};
 use warpbound_bound::{BlockChain, LaunchShape, LaunchTerm, SchedulerClass};
-use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, LaunchShapeReport};
 
 use super::bound::{lines, reason};
+use super::clock::{slowest, times};
 use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
@@ -27,7 +27,6 @@ pub(crate) fn launch_report(
     bound_options: &BoundOptions,
     found: Result<BoundedLaunch, Diagnostic>,
 ) -> CycleBoundReport {
-    let clock = options.machine.range(Parameter::Clock).least;
     let limit = found.as_ref().ok();
     let limit = limit.map(|found| found.cycles.bound.upper_bound().limit().0);
     let of_launch = |found: &BoundedLaunch| LaunchShapeReport {
@@ -54,6 +53,7 @@ pub(crate) fn launch_report(
         Some(Err(why)) => (None, Some(why)),
         None => (None, None),
     };
+    let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
     let mut assumptions = options.assumptions(session, prepared.kernel, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
@@ -61,7 +61,8 @@ pub(crate) fn launch_report(
         scope: extent.scope.name(),
         bound: limit,
         reason: found.as_ref().err().map(reason),
-        milliseconds: limit.map(|cycles| cycles as f64 / clock.max(1) as f64),
+        milliseconds: slowest(&times),
+        times,
         machine: Some(options.machine.name.clone()),
         schedulers: extent.schedulers.name(),
         caches: options.caches.name(),

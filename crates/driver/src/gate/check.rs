@@ -114,6 +114,7 @@ fn empty_report(build: &Build, budget: &Budget) -> GateReport {
         uncovered: Vec::new(),
         deny_uncovered: budget.conditions.deny_uncovered,
         unreadable: build.unreadable.iter().map(ToString::to_string).collect(),
+        left_out: build.left_out.clone(),
     }
 }
 

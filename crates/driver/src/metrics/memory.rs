@@ -92,7 +92,7 @@ impl Session {
         let options = BoundOptions {
             block: Some(launch.block),
             launches: StatedLaunches {
-                file: Some(launch.clone().into()),
+                file: Some(launch.as_one().into()),
                 ..StatedLaunches::default()
             },
             ..BoundOptions::default()

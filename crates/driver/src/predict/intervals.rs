@@ -43,7 +43,7 @@ impl Session {
     ) -> Result<CountIntervals, Diagnostic> {
         let options = BoundOptions {
             launches: StatedLaunches {
-                file: Some(launch.clone().into()),
+                file: Some(launch.as_one().into()),
                 ..StatedLaunches::default()
             },
             ..BoundOptions::default()

@@ -74,6 +74,17 @@ impl ElementType {
         }
     }
 
+    /// Returns the integer of some bytes, the lowest first; `None` for floats.
+    pub fn integer(self, bytes: &[u8]) -> Option<i128> {
+        let (least, most) = self.range()?;
+        let value = bytes
+            .iter()
+            .rev()
+            .fold(0i128, |value, &byte| value << 8 | i128::from(byte));
+        let all = most - least + 1;
+        Some(if value > most { value - all } else { value })
+    }
+
     /// Least and greatest value of an integer type; `None` for floats.
     pub fn range(self) -> Option<(i128, i128)> {
         Some(match self {

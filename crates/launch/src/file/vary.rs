@@ -23,6 +23,16 @@ impl Vary {
         Ok(Vary { element, low, high })
     }
 
+    /// Returns the least and the greatest number of the range, if the type is one of integers.
+    pub fn integers(&self) -> Option<(i128, i128)> {
+        match (self.low, self.high) {
+            (Number::Integer(low), Number::Integer(high)) if !self.element.is_float() => {
+                Some((low, high))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the bytes of a pseudorandom number of the range, determined by the seed.
     pub fn bytes(&self, seed: u64) -> Vec<u8> {
         let bytes = Fill::Random(seed).bytes(self.element, 1, Some(self.low), Some(self.high));

@@ -218,6 +218,15 @@ class UnpublishedRange:
 
 
 @dataclass(frozen=True)
+class ClockTime:
+    """Duration of a bound at a clock: `stated`, `base`, or a mode of the machine."""
+
+    clock: str
+    kilohertz: int
+    milliseconds: float
+
+
+@dataclass(frozen=True)
 class CycleBound:
     """A bound in cycles, or the reason why there is none."""
 
@@ -226,7 +235,8 @@ class CycleBound:
     bound: int | None
     reason: str | None
     milliseconds: float | None
-    """Duration at the least clock frequency."""
+    """Longest of the times."""
+    times: tuple[ClockTime, ...]
     machine: str | None
     schedulers: str
     caches: str

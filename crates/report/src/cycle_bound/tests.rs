@@ -14,6 +14,11 @@ fn cycles() -> CycleBoundReport {
         bound: Some(6600),
         reason: None,
         milliseconds: Some(0.0041),
+        times: vec![ClockTime {
+            clock: "base".to_owned(),
+            kilohertz: 1_607_000,
+            milliseconds: 0.0041,
+        }],
         machine: Some("gtx1080".to_owned()),
         schedulers: "any",
         launch: None,
@@ -91,7 +96,7 @@ fn text_is_a_sum_with_the_most_expensive_lines() {
   bound: a warp issues at most 40 instructions
   re-checked in exact arithmetic; the worst path below reaches it
   bound: a warp that runs alone takes at most 6600 cycles
-  4.100 us at the least clock frequency; machine gtx1080, any scheduler, caches in any state
+  4.100 us at 1607 MHz (base clock); machine gtx1080, any scheduler, caches in any state
     where cycles go    cycles    share
     launch overhead      5000   75.7 %
     issue                 120    1.8 %
@@ -207,4 +212,20 @@ fn reason_stands_in_the_place_of_a_bound() {
         ]
     );
     let _ = to_json(&kernel(None));
+}
+
+/// An estimate above a sound bound says nothing.
+#[test]
+fn an_estimate_is_not_above_the_bound() {
+    let estimate = |cycles| CtaEstimate {
+        cycles,
+        warps: 8,
+        rounds: 2,
+    };
+    assert_eq!(estimate(181_487).within(181_487), Ok(estimate(181_487)));
+    let why = estimate(11_257_529_702).within(181_487).expect_err("above");
+    assert!(
+        why.contains("11257529702 cycles, more than the bound"),
+        "{why}"
+    );
 }

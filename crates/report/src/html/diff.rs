@@ -122,7 +122,7 @@ pub(crate) fn lists(report: &BuildDiffReport) -> String {
         &mut out,
     );
     renamed(report, &mut out);
-    super::list(2, "Not compared", &report.unreadable, &mut out);
+    super::list(2, "Not compared", &report.not_compared(), &mut out);
     out
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::code::machine_code;
 use super::{HtmlCell, HtmlTable, SECTION_END, escaped, list, section_head};
 use crate::bound::{BoundAssumption, BoundVerdict, KernelBound, LoopReport, Origin};
-use crate::cycle_bound::CycleBoundReport;
+use crate::cycle_bound::{ClockTime, CycleBoundReport};
 use crate::terms::MachineTerms;
 
 /// Table of all kernels of a report, with a link to the section of each.
@@ -144,9 +144,19 @@ fn cycle_bound(kernel: &KernelBound, cycles: &CycleBoundReport, out: &mut String
             cycles.condition(kernel.loop_conditions())
         ))
     );
-    let time = cycles.milliseconds.map_or(String::new(), |milliseconds| {
-        format!("{milliseconds} ms at the least clock frequency; ")
+    // The numbers of a page are those of the document.
+    let times = cycles.times.iter().map(|time| {
+        let ClockTime {
+            clock,
+            kilohertz,
+            milliseconds,
+        } = time;
+        format!(
+            "{milliseconds} ms at {kilohertz} kHz ({}); ",
+            escaped(clock)
+        )
     });
+    let time: String = times.collect();
     let _ = writeln!(
         out,
         "<p class=\"dim\">{time}machine {}, {} scheduler, {} caches</p>",
