@@ -13,18 +13,27 @@ use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
 /// Operations under way, by the register that they write or read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Underway {
-    /// Results of fixed latency: fewest cycles since the issue.
-    fixed: BTreeMap<(Cell, OpIndex), u8>,
+    /// Results of fixed latency.
+    fixed: BTreeMap<(Cell, OpIndex), FixedResult>,
     /// Results and sources of operations of variable latency: scoreboards of which each covers it on all paths.
     results: BTreeMap<(Cell, OpIndex), u8>,
     sources: BTreeMap<(Cell, OpIndex), u8>,
 }
 
+/// Result of fixed latency that may still be on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct FixedResult {
+    /// Fewest cycles since the issue.
+    age: u8,
+    /// Scoreboards of loads that were issued after it on all paths: a wait for one of them takes longer than the result.
+    outlasted_by: u8,
+}
+
 /// Entries of a register.
-fn of_cell(
-    entries: &BTreeMap<(Cell, OpIndex), u8>,
+fn of_cell<T: Copy>(
+    entries: &BTreeMap<(Cell, OpIndex), T>,
     cell: Cell,
-) -> impl Iterator<Item = (OpIndex, u8)> {
+) -> impl Iterator<Item = (OpIndex, T)> {
     let range = (cell, OpIndex(0))..=(cell, OpIndex(u32::MAX));
     entries.range(range).map(|(&(_, at), &value)| (at, value))
 }
@@ -43,6 +52,8 @@ impl Underway {
         if mask != 0 {
             self.results.retain(|_, covered| *covered & mask == 0);
             self.sources.retain(|_, covered| *covered & mask == 0);
+            self.fixed
+                .retain(|_, result| result.outlasted_by & mask == 0);
         }
     }
 
@@ -58,7 +69,11 @@ impl Underway {
         }
         match instr.producer {
             Some(_) => {
-                let new = instr.writes.iter().map(|&cell| ((cell, at), 0));
+                let new = FixedResult {
+                    age: 0,
+                    outlasted_by: 0,
+                };
+                let new = instr.writes.iter().map(|&cell| ((cell, at), new));
                 self.fixed.extend(new);
             }
             None => self.set_off(at, instr, facts),
@@ -66,10 +81,10 @@ impl Underway {
         if instr.drains {
             self.release(0x3f);
         }
-        for age in self.fixed.values_mut() {
-            *age = age.saturating_add(instr.distance);
+        for result in self.fixed.values_mut() {
+            result.age = result.age.saturating_add(instr.distance);
         }
-        self.fixed.retain(|_, age| *age < HORIZON);
+        self.fixed.retain(|_, result| result.age < HORIZON);
     }
 
     /// Notes that a predicate changes.
@@ -91,6 +106,11 @@ impl Underway {
             bit(instr.write_sb),
             bit(instr.write_sb) | bit(instr.read_sb),
         );
+        if instr.is_slow {
+            for result in self.fixed.values_mut() {
+                result.outlasted_by |= write;
+            }
+        }
         if let Some(queue) = instr.queue {
             let is_before = |at: &OpIndex| {
                 let earlier = facts.get(at.index());
@@ -138,22 +158,37 @@ impl Underway {
             let excluded = fact(producer).is_some_and(|earlier| earlier.excludes(instr));
             covered & instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
         };
-        let mut add = |hazard, cell, producer, cycles| {
+        let mut add = |hazard, cell, producer, cycles, is_same_guard: bool| {
+            let runs_with = fact(producer).is_some_and(|earlier| {
+                earlier.runs_with(instr)
+                    && (is_same_guard || earlier.guard.is_none() || instr.guard.is_none())
+            });
             findings.insert(LintFinding {
                 at,
                 hazard,
                 cell,
                 producer,
                 cycles,
+                is_possible: !runs_with,
             });
         };
         for &cell in &instr.reads {
             for (producer, covered) in of_cell(&self.results, cell) {
                 if !is_safe(producer, covered) {
-                    add(ControlHazard::ResultNotAwaited, cell, producer, None);
+                    add(
+                        ControlHazard::ResultNotAwaited,
+                        cell,
+                        producer,
+                        None,
+                        covered & SAME_GUARD != 0,
+                    );
                 }
             }
-            for (producer, cycles) in of_cell(&self.fixed, cell) {
+            // A wait of this instruction is over before it issues.
+            let fixed = of_cell(&self.fixed, cell);
+            let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
+            for (producer, result) in fixed.filter(|(_, result)| !waited(result)) {
+                let cycles = result.age;
                 let Some(earlier) = fact(producer) else {
                     continue;
                 };
@@ -171,7 +206,7 @@ impl Underway {
                 let least = class.map_or(0, |class| least_distance(class, instr.consumer, cell));
                 if cycles < least {
                     let found = Some((cycles, least));
-                    add(ControlHazard::ReadTooEarly, cell, producer, found);
+                    add(ControlHazard::ReadTooEarly, cell, producer, found, true);
                 }
             }
         }
@@ -182,12 +217,24 @@ impl Underway {
         for &cell in &instr.writes {
             for (producer, covered) in of_cell(&self.results, cell) {
                 if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(ControlHazard::ResultOverwritten, cell, producer, None);
+                    add(
+                        ControlHazard::ResultOverwritten,
+                        cell,
+                        producer,
+                        None,
+                        covered & SAME_GUARD != 0,
+                    );
                 }
             }
             for (producer, covered) in of_cell(&self.sources, cell) {
                 if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(ControlHazard::SourceOverwritten, cell, producer, None);
+                    add(
+                        ControlHazard::SourceOverwritten,
+                        cell,
+                        producer,
+                        None,
+                        covered & SAME_GUARD != 0,
+                    );
                 }
             }
         }
@@ -209,10 +256,14 @@ impl Underway {
                 *own &= covered;
             }
         }
-        for (key, age) in other.fixed {
-            let own = self.fixed.entry(key).or_insert(u8::MAX);
-            grown |= age < *own;
-            *own = age.min(*own);
+        for (key, result) in other.fixed {
+            let own = self.fixed.entry(key).or_insert_with(|| {
+                grown = true;
+                result
+            });
+            grown |= result.age < own.age || own.outlasted_by & !result.outlasted_by != 0;
+            own.age = own.age.min(result.age);
+            own.outlasted_by &= result.outlasted_by;
         }
         grown
     }
