@@ -46,6 +46,54 @@ fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1 << number)
 }
 
+/// Instruction that is checked.
+struct Checked<'a> {
+    at: OpIndex,
+    instr: &'a InstrHazards,
+    facts: &'a [InstrHazards],
+}
+
+impl Checked<'_> {
+    fn fact(&self, at: OpIndex) -> Option<&InstrHazards> {
+        self.facts.get(at.index())
+    }
+
+    /// Whether an earlier operation was waited for, or other lanes only execute it.
+    fn is_safe(&self, producer: OpIndex, covered: u8) -> bool {
+        let earlier = self.fact(producer);
+        let excluded = earlier.is_some_and(|earlier| earlier.excludes(self.instr));
+        covered & self.instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
+    }
+
+    /// Whether an earlier operation is one of the same queue: they read and write in order.
+    fn is_ordered(&self, producer: OpIndex) -> bool {
+        let (queue, earlier) = (self.instr.queue, self.fact(producer));
+        queue.is_some() && earlier.is_some_and(|earlier| earlier.queue == queue)
+    }
+
+    /// The hazard of an earlier operation, which is possible only if its guard is another one or has changed.
+    fn finding(
+        &self,
+        hazard: ControlHazard,
+        cell: Cell,
+        producer: OpIndex,
+        covered: u8,
+    ) -> LintFinding {
+        let is_certain = self.fact(producer).is_some_and(|earlier| {
+            let is_alone = earlier.guard.is_none() || self.instr.guard.is_none();
+            is_alone || covered & SAME_GUARD != 0 && earlier.runs_with(self.instr)
+        });
+        LintFinding {
+            at: self.at,
+            hazard,
+            cell,
+            producer,
+            cycles: None,
+            is_possible: !is_certain,
+        }
+    }
+}
+
 impl Underway {
     /// Forgets what one of these scoreboards covers.
     fn release(&mut self, mask: u8) {
@@ -152,52 +200,40 @@ impl Underway {
         findings: &mut BTreeSet<LintFinding>,
         dependences: &mut BTreeSet<DependentRead>,
     ) {
-        let fact = |at: OpIndex| facts.get(at.index());
-        // Waited for, or executed by other lanes only.
-        let is_safe = |producer: OpIndex, covered: u8| {
-            let excluded = fact(producer).is_some_and(|earlier| earlier.excludes(instr));
-            covered & instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
-        };
-        let mut add = |hazard, cell, producer, cycles, is_same_guard: bool| {
-            let runs_with = fact(producer).is_some_and(|earlier| {
-                earlier.runs_with(instr)
-                    && (is_same_guard || earlier.guard.is_none() || instr.guard.is_none())
-            });
-            findings.insert(LintFinding {
-                at,
-                hazard,
-                cell,
-                producer,
-                cycles,
-                is_possible: !runs_with,
-            });
-        };
+        let checked = Checked { at, instr, facts };
+        self.check_reads(&checked, findings, dependences);
+        self.check_writes(&checked, findings);
+    }
+
+    /// Checks what an instruction reads.
+    fn check_reads(
+        &self,
+        checked: &Checked<'_>,
+        findings: &mut BTreeSet<LintFinding>,
+        dependences: &mut BTreeSet<DependentRead>,
+    ) {
+        let instr = checked.instr;
         for &cell in &instr.reads {
             for (producer, covered) in of_cell(&self.results, cell) {
-                if !is_safe(producer, covered) {
-                    add(
-                        ControlHazard::ResultNotAwaited,
-                        cell,
-                        producer,
-                        None,
-                        covered & SAME_GUARD != 0,
-                    );
+                if !checked.is_safe(producer, covered) {
+                    let hazard = ControlHazard::ResultNotAwaited;
+                    findings.insert(checked.finding(hazard, cell, producer, covered));
                 }
             }
             // A wait of this instruction is over before it issues.
             let fixed = of_cell(&self.fixed, cell);
             let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
             for (producer, result) in fixed.filter(|(_, result)| !waited(result)) {
-                let cycles = result.age;
-                let Some(earlier) = fact(producer) else {
+                let Some(earlier) = checked.fact(producer) else {
                     continue;
                 };
                 // The predicate of both guards cannot have changed in so few cycles.
                 if earlier.excludes(instr) {
                     continue;
                 }
+                let cycles = result.age;
                 dependences.insert(DependentRead {
-                    consumer: at,
+                    consumer: checked.at,
                     producer,
                     cell,
                     cycles,
@@ -205,36 +241,30 @@ impl Underway {
                 let class = earlier.producer;
                 let least = class.map_or(0, |class| least_distance(class, instr.consumer, cell));
                 if cycles < least {
-                    let found = Some((cycles, least));
-                    add(ControlHazard::ReadTooEarly, cell, producer, found, true);
+                    let hazard = ControlHazard::ReadTooEarly;
+                    findings.insert(LintFinding {
+                        cycles: Some((cycles, least)),
+                        ..checked.finding(hazard, cell, producer, SAME_GUARD)
+                    });
                 }
             }
         }
-        // Operations of one queue read and write in order.
-        let is_ordered = |producer: OpIndex| {
-            instr.queue.is_some() && fact(producer).is_some_and(|fact| fact.queue == instr.queue)
+    }
+
+    /// Checks what an instruction writes.
+    fn check_writes(&self, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
+        let is_open = |producer: OpIndex, covered: u8| {
+            !checked.is_safe(producer, covered) && !checked.is_ordered(producer)
         };
-        for &cell in &instr.writes {
-            for (producer, covered) in of_cell(&self.results, cell) {
-                if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(
-                        ControlHazard::ResultOverwritten,
-                        cell,
-                        producer,
-                        None,
-                        covered & SAME_GUARD != 0,
-                    );
-                }
-            }
-            for (producer, covered) in of_cell(&self.sources, cell) {
-                if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(
-                        ControlHazard::SourceOverwritten,
-                        cell,
-                        producer,
-                        None,
-                        covered & SAME_GUARD != 0,
-                    );
+        for &cell in &checked.instr.writes {
+            for (entries, hazard) in [
+                (&self.results, ControlHazard::ResultOverwritten),
+                (&self.sources, ControlHazard::SourceOverwritten),
+            ] {
+                for (producer, covered) in of_cell(entries, cell) {
+                    if is_open(producer, covered) {
+                        findings.insert(checked.finding(hazard, cell, producer, covered));
+                    }
                 }
             }
         }
