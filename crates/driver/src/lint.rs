@@ -45,15 +45,20 @@ impl Session {
             self.locate(diagnostic.in_kernel(kernel.demangled()))
         })?;
         let linted = lint(&prepared.code, program, &cfg);
-        let findings = linted.findings.iter();
+        let of = |is_possible: bool| {
+            let findings = linted.findings.iter();
+            let findings = findings.filter(move |finding| finding.is_possible == is_possible);
+            findings
+                .map(|finding| finding_report(&prepared, finding))
+                .collect()
+        };
         Ok(report::LintReport {
             schema: report::LintReport::SCHEMA,
             kernel: kernel.demangled(),
             instructions: program.instrs.len(),
             dependences: linted.dependences.len(),
-            findings: findings
-                .map(|finding| finding_report(&prepared, finding))
-                .collect(),
+            findings: of(false),
+            possible: of(true),
         })
     }
 }

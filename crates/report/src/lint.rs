@@ -19,6 +19,9 @@ pub struct LintReport {
     pub dependences: usize,
     /// Hazards, in order of address.
     pub findings: Vec<FindingReport>,
+    /// Hazards where a lane executes both instructions, which have different guards: what the code computes may exclude
+    /// that. No reason for an exit code.
+    pub possible: Vec<FindingReport>,
 }
 
 /// Hazard that control words leave open.
@@ -54,13 +57,20 @@ impl KernelReport for LintReport {
 
     fn to_text(&self) -> String {
         let mut text = format!(
-            "{}: {} instructions, {} results of fixed latency read soon, {} findings\n",
+            "{}: {} instructions, {} results of fixed latency read soon, {} findings",
             self.kernel,
             self.instructions,
             self.dependences,
             self.findings.len()
         );
-        for finding in &self.findings {
+        if !self.possible.is_empty() {
+            let number = self.possible.len();
+            let _ = write!(text, ", {number} more if both guards hold in a lane");
+        }
+        text.push('\n');
+        let certain = self.findings.iter().map(|finding| (finding, ""));
+        let possible = self.possible.iter().map(|finding| (finding, "possibly "));
+        for (finding, how) in certain.chain(possible) {
             let FindingReport {
                 address,
                 instruction,
@@ -72,7 +82,7 @@ impl KernelReport for LintReport {
             } = finding;
             let _ = write!(
                 text,
-                "  {address}: {hazard}: {register} of {producer}: {producing} -> {instruction}"
+                "  {address}: {how}{hazard}: {register} of {producer}: {producing} -> {instruction}"
             );
             if let (Some(cycles), Some(least)) = (finding.cycles, finding.least) {
                 let _ = write!(text, ", after {cycles} cycles of {least}");

@@ -13,18 +13,27 @@ use super::{ControlHazard, DependentRead, InstrHazards, LintFinding};
 /// Operations under way, by the register that they write or read.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Underway {
-    /// Results of fixed latency: fewest cycles since the issue.
-    fixed: BTreeMap<(Cell, OpIndex), u8>,
+    /// Results of fixed latency.
+    fixed: BTreeMap<(Cell, OpIndex), FixedResult>,
     /// Results and sources of operations of variable latency: scoreboards of which each covers it on all paths.
     results: BTreeMap<(Cell, OpIndex), u8>,
     sources: BTreeMap<(Cell, OpIndex), u8>,
 }
 
+/// Result of fixed latency that may still be on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct FixedResult {
+    /// Fewest cycles since the issue.
+    age: u8,
+    /// Scoreboards of loads that were issued after it on all paths: a wait for one of them takes longer than the result.
+    outlasted_by: u8,
+}
+
 /// Entries of a register.
-fn of_cell(
-    entries: &BTreeMap<(Cell, OpIndex), u8>,
+fn of_cell<T: Copy>(
+    entries: &BTreeMap<(Cell, OpIndex), T>,
     cell: Cell,
-) -> impl Iterator<Item = (OpIndex, u8)> {
+) -> impl Iterator<Item = (OpIndex, T)> {
     let range = (cell, OpIndex(0))..=(cell, OpIndex(u32::MAX));
     entries.range(range).map(|(&(_, at), &value)| (at, value))
 }
@@ -37,12 +46,62 @@ fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1 << number)
 }
 
+/// Instruction that is checked.
+struct Checked<'a> {
+    at: OpIndex,
+    instr: &'a InstrHazards,
+    facts: &'a [InstrHazards],
+}
+
+impl Checked<'_> {
+    fn fact(&self, at: OpIndex) -> Option<&InstrHazards> {
+        self.facts.get(at.index())
+    }
+
+    /// Whether an earlier operation was waited for, or other lanes only execute it.
+    fn is_safe(&self, producer: OpIndex, covered: u8) -> bool {
+        let earlier = self.fact(producer);
+        let excluded = earlier.is_some_and(|earlier| earlier.excludes(self.instr));
+        covered & self.instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
+    }
+
+    /// Whether an earlier operation is one of the same queue: they read and write in order.
+    fn is_ordered(&self, producer: OpIndex) -> bool {
+        let (queue, earlier) = (self.instr.queue, self.fact(producer));
+        queue.is_some() && earlier.is_some_and(|earlier| earlier.queue == queue)
+    }
+
+    /// The hazard of an earlier operation, which is possible only if its guard is another one or has changed.
+    fn finding(
+        &self,
+        hazard: ControlHazard,
+        cell: Cell,
+        producer: OpIndex,
+        covered: u8,
+    ) -> LintFinding {
+        let is_certain = self.fact(producer).is_some_and(|earlier| {
+            let is_alone = earlier.guard.is_none() || self.instr.guard.is_none();
+            is_alone || covered & SAME_GUARD != 0 && earlier.runs_with(self.instr)
+        });
+        LintFinding {
+            at: self.at,
+            hazard,
+            cell,
+            producer,
+            cycles: None,
+            is_possible: !is_certain,
+        }
+    }
+}
+
 impl Underway {
     /// Forgets what one of these scoreboards covers.
     fn release(&mut self, mask: u8) {
         if mask != 0 {
             self.results.retain(|_, covered| *covered & mask == 0);
             self.sources.retain(|_, covered| *covered & mask == 0);
+            self.fixed
+                .retain(|_, result| result.outlasted_by & mask == 0);
         }
     }
 
@@ -58,7 +117,11 @@ impl Underway {
         }
         match instr.producer {
             Some(_) => {
-                let new = instr.writes.iter().map(|&cell| ((cell, at), 0));
+                let new = FixedResult {
+                    age: 0,
+                    outlasted_by: 0,
+                };
+                let new = instr.writes.iter().map(|&cell| ((cell, at), new));
                 self.fixed.extend(new);
             }
             None => self.set_off(at, instr, facts),
@@ -66,10 +129,10 @@ impl Underway {
         if instr.drains {
             self.release(0x3f);
         }
-        for age in self.fixed.values_mut() {
-            *age = age.saturating_add(instr.distance);
+        for result in self.fixed.values_mut() {
+            result.age = result.age.saturating_add(instr.distance);
         }
-        self.fixed.retain(|_, age| *age < HORIZON);
+        self.fixed.retain(|_, result| result.age < HORIZON);
     }
 
     /// Notes that a predicate changes.
@@ -91,6 +154,11 @@ impl Underway {
             bit(instr.write_sb),
             bit(instr.write_sb) | bit(instr.read_sb),
         );
+        if instr.is_slow {
+            for result in self.fixed.values_mut() {
+                result.outlasted_by |= write;
+            }
+        }
         if let Some(queue) = instr.queue {
             let is_before = |at: &OpIndex| {
                 let earlier = facts.get(at.index());
@@ -132,37 +200,40 @@ impl Underway {
         findings: &mut BTreeSet<LintFinding>,
         dependences: &mut BTreeSet<DependentRead>,
     ) {
-        let fact = |at: OpIndex| facts.get(at.index());
-        // Waited for, or executed by other lanes only.
-        let is_safe = |producer: OpIndex, covered: u8| {
-            let excluded = fact(producer).is_some_and(|earlier| earlier.excludes(instr));
-            covered & instr.wait_mask != 0 || excluded && covered & SAME_GUARD != 0
-        };
-        let mut add = |hazard, cell, producer, cycles| {
-            findings.insert(LintFinding {
-                at,
-                hazard,
-                cell,
-                producer,
-                cycles,
-            });
-        };
+        let checked = Checked { at, instr, facts };
+        self.check_reads(&checked, findings, dependences);
+        self.check_writes(&checked, findings);
+    }
+
+    /// Checks what an instruction reads.
+    fn check_reads(
+        &self,
+        checked: &Checked<'_>,
+        findings: &mut BTreeSet<LintFinding>,
+        dependences: &mut BTreeSet<DependentRead>,
+    ) {
+        let instr = checked.instr;
         for &cell in &instr.reads {
             for (producer, covered) in of_cell(&self.results, cell) {
-                if !is_safe(producer, covered) {
-                    add(ControlHazard::ResultNotAwaited, cell, producer, None);
+                if !checked.is_safe(producer, covered) {
+                    let hazard = ControlHazard::ResultNotAwaited;
+                    findings.insert(checked.finding(hazard, cell, producer, covered));
                 }
             }
-            for (producer, cycles) in of_cell(&self.fixed, cell) {
-                let Some(earlier) = fact(producer) else {
+            // A wait of this instruction is over before it issues.
+            let fixed = of_cell(&self.fixed, cell);
+            let waited = |result: &FixedResult| result.outlasted_by & instr.wait_mask != 0;
+            for (producer, result) in fixed.filter(|(_, result)| !waited(result)) {
+                let Some(earlier) = checked.fact(producer) else {
                     continue;
                 };
                 // The predicate of both guards cannot have changed in so few cycles.
                 if earlier.excludes(instr) {
                     continue;
                 }
+                let cycles = result.age;
                 dependences.insert(DependentRead {
-                    consumer: at,
+                    consumer: checked.at,
                     producer,
                     cell,
                     cycles,
@@ -170,24 +241,30 @@ impl Underway {
                 let class = earlier.producer;
                 let least = class.map_or(0, |class| least_distance(class, instr.consumer, cell));
                 if cycles < least {
-                    let found = Some((cycles, least));
-                    add(ControlHazard::ReadTooEarly, cell, producer, found);
+                    let hazard = ControlHazard::ReadTooEarly;
+                    findings.insert(LintFinding {
+                        cycles: Some((cycles, least)),
+                        ..checked.finding(hazard, cell, producer, SAME_GUARD)
+                    });
                 }
             }
         }
-        // Operations of one queue read and write in order.
-        let is_ordered = |producer: OpIndex| {
-            instr.queue.is_some() && fact(producer).is_some_and(|fact| fact.queue == instr.queue)
+    }
+
+    /// Checks what an instruction writes.
+    fn check_writes(&self, checked: &Checked<'_>, findings: &mut BTreeSet<LintFinding>) {
+        let is_open = |producer: OpIndex, covered: u8| {
+            !checked.is_safe(producer, covered) && !checked.is_ordered(producer)
         };
-        for &cell in &instr.writes {
-            for (producer, covered) in of_cell(&self.results, cell) {
-                if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(ControlHazard::ResultOverwritten, cell, producer, None);
-                }
-            }
-            for (producer, covered) in of_cell(&self.sources, cell) {
-                if !is_safe(producer, covered) && !is_ordered(producer) {
-                    add(ControlHazard::SourceOverwritten, cell, producer, None);
+        for &cell in &checked.instr.writes {
+            for (entries, hazard) in [
+                (&self.results, ControlHazard::ResultOverwritten),
+                (&self.sources, ControlHazard::SourceOverwritten),
+            ] {
+                for (producer, covered) in of_cell(entries, cell) {
+                    if is_open(producer, covered) {
+                        findings.insert(checked.finding(hazard, cell, producer, covered));
+                    }
                 }
             }
         }
@@ -209,10 +286,14 @@ impl Underway {
                 *own &= covered;
             }
         }
-        for (key, age) in other.fixed {
-            let own = self.fixed.entry(key).or_insert(u8::MAX);
-            grown |= age < *own;
-            *own = age.min(*own);
+        for (key, result) in other.fixed {
+            let own = self.fixed.entry(key).or_insert_with(|| {
+                grown = true;
+                result
+            });
+            grown |= result.age < own.age || own.outlasted_by & !result.outlasted_by != 0;
+            own.age = own.age.min(result.age);
+            own.outlasted_by &= result.outlasted_by;
         }
         grown
     }
