@@ -115,11 +115,14 @@ impl ImageDirectory {
 
     /// Whether the cubin of an entry is linked; `None` for an entry that is no cubin, or cannot be read.
     pub fn linkage(&self, entry: &FatbinEntry) -> Option<Linkage> {
+        if entry.kind != EntryKind::Cubin {
+            return None;
+        }
         let header = match entry.packing {
             Packing::None => {
                 Window::all(&*self.source).read(entry.offset, entry.packed_size.min(64), "a header")
             }
-            Packing::Lz4 | Packing::Zstd => self.contents(entry),
+            Packing::Lz4 | Packing::Zstd | Packing::Zlib => self.contents(entry),
         };
         let header = Header::read(&header.ok()?).ok()?;
         Linkage::of_file_type(header.file_type).filter(|_| header.machine == EM_CUDA)
