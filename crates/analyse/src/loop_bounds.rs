@@ -10,8 +10,10 @@ use crate::loops::Loops;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
+mod choices;
 mod counting;
 pub(crate) mod exits;
+mod footing;
 mod halving;
 mod induction;
 mod solver;
@@ -70,6 +72,9 @@ pub enum CountPattern {
     Unrolled,
     /// The difference of two values is halved in each iteration (binary search).
     Halving,
+    /// As [`CountPattern::Affine`], but the number is large and rests on a word of which only the width of its register
+    /// is known: it says how long the loop can run without a wrap-around, not how long it does.
+    Width,
 }
 
 impl CountPattern {
@@ -79,6 +84,7 @@ impl CountPattern {
             CountPattern::Affine => "affine",
             CountPattern::Unrolled => "unrolled",
             CountPattern::Halving => "halving",
+            CountPattern::Width => "width",
         }
     }
 }

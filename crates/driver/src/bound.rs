@@ -56,7 +56,8 @@ impl Session {
             KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         if options.reading == FactReading::Paper {
-            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
+            let (code, context) = (&prepared.code, &launch.context);
+            flow = flow.map(|flow| flow.with_paper_reading(code, context, &options.model, &limits));
         }
         let report =
             self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;

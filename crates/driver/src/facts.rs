@@ -4,6 +4,7 @@ pub(crate) mod identity;
 mod update;
 
 use warpbound_analyse::Refusal;
+use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_analyse::loops::LoopSite;
 use warpbound_base::Diagnostic;
 use warpbound_bound::facts::{LoopIdentity, LoopLine, format_call, format_kernel, format_observed};
@@ -135,7 +136,8 @@ fn kernel_text(
         let line = loop_line(prepared, name, site);
         let line = LoopLine { identity, ..line };
         let derivation = verdicts.derivation(prepared, number).text();
-        if let Some(bound) = verdicts.bound(number) {
+        let bound = verdicts.bound(number);
+        if let Some(bound) = bound.filter(|b| b.evidence.pattern != CountPattern::Width) {
             let source = line
                 .source
                 .map_or(String::new(), |source| format!(" ({source})"));

@@ -368,6 +368,12 @@ impl LoopReport {
     pub fn uses(&self, origin: Origin) -> bool {
         self.origin == origin || self.total_origin == Some(origin)
     }
+
+    /// Whether the bound is a derived number that only the width of a register limits.
+    pub(crate) fn is_of_width(&self) -> bool {
+        let is_derived = matches!(self.origin, Origin::Derived | Origin::Launch);
+        is_derived && self.derivation.is_of_width()
+    }
 }
 
 /// Origin of a loop bound.

@@ -300,7 +300,10 @@ fn loop_row(l: &LoopReport, warp: &str) -> Vec<String> {
         ),
         l.at.clone(),
         l.bound.map_or("?".to_owned(), |n| n.to_string()),
-        origin_text(l.origin).to_owned(),
+        match l.is_of_width() {
+            true => "register width".to_owned(),
+            false => origin_text(l.origin).to_owned(),
+        },
         l.source.clone().unwrap_or_default(),
         notes.join("; "),
     ]

@@ -23,7 +23,7 @@ pub struct LoopEvidence {
     pub exit: String,
     /// Source line of that branch.
     pub source: Option<String>,
-    /// Pattern of the count: `affine`, `unrolled`, `halving`.
+    /// Pattern of the count: `affine`, `unrolled`, `halving`, or `width` where only the width of a register limits it.
     pub pattern: &'static str,
     /// Value of the counter when the loop is entered: `tid.x + 256*ctaid.x`.
     pub start: String,
@@ -43,6 +43,13 @@ pub struct DecidingLoad {
 }
 
 impl LoopDerivation {
+    /// Whether there is a number, but only the width of a register limits it.
+    pub fn is_of_width(&self) -> bool {
+        self.evidence
+            .as_ref()
+            .is_some_and(LoopEvidence::is_of_width)
+    }
+
     /// Returns the evidence, or the reason why there is none, as a clause; empty if no derivation was tried.
     pub fn text(&self) -> String {
         if let Some(evidence) = &self.evidence {
@@ -86,7 +93,16 @@ impl LoopEvidence {
             Some(sign @ ('+' | '-' | '*' | '/')) => format!("i {sign}= {}", digits.as_str().trim()),
             _ => step.clone(),
         };
-        format!("i = {start}; i {limit}; {step}, until the branch at {exit}")
+        let counted = format!("i = {start}; i {limit}; {step}, until the branch at {exit}");
+        match self.is_of_width() {
+            true => format!("limited by the width of a register alone: {counted}"),
+            false => counted,
+        }
+    }
+
+    /// Whether only the width of a register limits the count.
+    fn is_of_width(&self) -> bool {
+        self.pattern == "width"
     }
 }
 

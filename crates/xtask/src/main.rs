@@ -38,6 +38,7 @@ mod nvrtc;
 mod oracle;
 mod paper_metrics;
 mod plan_check;
+mod precision;
 mod predict_check;
 mod probe_check;
 mod probe_overhead;
@@ -224,6 +225,12 @@ const COMMANDS: &[Command] = &[
         summary: "formulas of bounds in the counts of loops against the bounds at random points",
         help: formulas::HELP,
         run: formulas::run,
+    },
+    Command {
+        name: "precision",
+        summary: "more precision gives no greater bound, over all own kernels and both readings of loop facts",
+        help: precision::HELP,
+        run: precision::run,
     },
     Command {
         name: "predict-check",

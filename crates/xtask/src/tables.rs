@@ -86,14 +86,15 @@ struct Bounds {
     paper: Option<u128>,
 }
 
-fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
+fn bounds(prepared: &Prepared<'_>, flow: KernelFlow, model: &WarpModel) -> Bounds {
     let code = &prepared.code;
     let value = |flow: &KernelFlow| {
-        let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
+        let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len() + flow.further_loops];
         flow.bound(&facts).map(|bound| bound.limit().0)
     };
     let simt = value(&flow);
-    let paper = value(&flow.with_paper_reading(code, &LaunchContext::default()));
+    let context = LaunchContext::default();
+    let paper = value(&flow.with_paper_reading(code, &context, model, &Default::default()));
     Bounds { simt, paper }
 }
 
@@ -150,9 +151,10 @@ impl Tables {
         self.times.push(start.elapsed());
         let edges = full.warp.divergence_edges(&full.thread).count();
         self.divergence_edges.push(edges);
-        let full = bounds(prepared, full);
+        let full = bounds(prepared, full, &BoundOptions::default().model);
         for index in 0..VARIANTS.len() {
-            let less = flow(&variant(index)).map(|flow| bounds(prepared, flow));
+            let model = variant(index);
+            let less = flow(&model).map(|flow| bounds(prepared, flow, &model));
             self.simt[index].add(full.simt, less.as_ref().and_then(|b| b.simt));
             self.paper[index].add(full.paper, less.as_ref().and_then(|b| b.paper));
         }

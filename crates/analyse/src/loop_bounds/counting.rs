@@ -3,6 +3,8 @@
 use warpbound_graph::LoopIndex;
 
 use super::LoopSolver;
+use super::choices::choice_among;
+use super::exits;
 use super::induction::{Progression, Step};
 use crate::symbolic::atoms::{WordPolynomial, constant};
 use crate::symbolic::conditions::Condition;
@@ -36,6 +38,29 @@ pub(super) struct Count {
     pub(super) limit: String,
 }
 
+/// Iterations with two words as functions of the iteration, under facts.
+type CountOf<'c, S> = dyn FnMut(&mut S, &Progression, &Progression, &Facts) -> Option<Count> + 'c;
+
+/// Most words of which each is one of two that are followed together.
+const MAX_CHOICES: u32 = 3;
+
+impl Count {
+    /// The count that limits two ways to run the loop.
+    fn greater(self, other: Count) -> Count {
+        let least = self.least.min(other.least);
+        let greater = match other.most > self.most {
+            true => other,
+            false => self,
+        };
+        Count {
+            least,
+            // The formula is that of one way only.
+            distance: None,
+            ..greater
+        }
+    }
+}
+
 impl LoopSolver<'_> {
     /// Iterations while a condition holds; `None` if they are not limited.
     pub(super) fn count(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<Count> {
@@ -48,8 +73,8 @@ impl LoopSolver<'_> {
             } => {
                 let a = self.progressions(a, of.index, of.header, of.facts);
                 let b = self.progressions(b, of.index, of.header, of.facts);
-                self.greatest(&a, &b, |solver, a, b| {
-                    solver.count_less(a, b, *or_equal, *reading, of.facts)
+                self.greatest(&a, &b, of.facts, &mut |solver, a, b, facts| {
+                    solver.count_less(a, b, *or_equal, *reading, facts)
                 })
             }
             Condition::NotZero(word) => {
@@ -60,8 +85,8 @@ impl LoopSolver<'_> {
                 };
                 {
                     let text = self.relative_text(word, of);
-                    let count = self.greatest(&a, &[zero], |solver, a, _| {
-                        solver.count_not_zero(a, of.facts)
+                    let count = self.greatest(&a, &[zero], of.facts, &mut |solver, a, _, facts| {
+                        solver.count_not_zero(a, facts)
                     });
                     count.map(|count| match text {
                         Some((start, step, limit)) => Count {
@@ -80,7 +105,9 @@ impl LoopSolver<'_> {
                     first: constant(0),
                     step: Step::none(),
                 };
-                self.greatest(&a, &[zero], |solver, a, _| solver.count_zero(a, of.facts))
+                self.greatest(&a, &[zero], of.facts, &mut |solver, a, _, facts| {
+                    solver.count_zero(a, facts)
+                })
             }
             Condition::Never => Some(Count {
                 most: 0,
@@ -99,34 +126,70 @@ impl LoopSolver<'_> {
         &mut self,
         a: &[Progression],
         b: &[Progression],
-        mut count: impl FnMut(&mut Self, &Progression, &Progression) -> Option<Count>,
+        facts: &Facts,
+        count: &mut CountOf<'_, Self>,
     ) -> Option<Count> {
         let mut all: Option<Count> = None;
-        let is_single = a.len() * b.len() == 1;
         for a in a {
             for b in b {
-                let found = count(self, a, b)?;
+                let found = self.greatest_case(a, b, facts, MAX_CHOICES, count)?;
                 all = Some(match all {
                     None => found,
-                    Some(best) => {
-                        let least = best.least.min(found.least);
-                        let greater = match found.most > best.most {
-                            true => found,
-                            false => best,
-                        };
-                        Count { least, ..greater }
-                    }
+                    Some(best) => best.greater(found),
                 });
             }
         }
-        all.map(|count| match is_single {
-            true => count,
-            // The formula is that of one way only.
-            false => Count {
-                distance: None,
-                ..count
-            },
-        })
+        all
+    }
+
+    /// The count, or the greatest one over the cases of a word that is one of two, if that is smaller.
+    fn greatest_case(
+        &mut self,
+        a: &Progression,
+        b: &Progression,
+        facts: &Facts,
+        depth: u32,
+        count: &mut CountOf<'_, Self>,
+    ) -> Option<Count> {
+        let whole = count(self, a, b, facts);
+        let is_exact = whole
+            .as_ref()
+            .is_some_and(|whole| whole.least == whole.most);
+        if depth == 0 || is_exact {
+            return whole;
+        }
+        let unknowns = a.first.unknowns().chain(b.first.unknowns());
+        let Some((id, choices)) = choice_among(&self.symbolic.atoms, unknowns) else {
+            return whole;
+        };
+        let mut all: Option<Count> = None;
+        for choice in choices {
+            let case = |of: &Progression| {
+                let first = of.first.substituted(id, &choice.word)?;
+                let step = of.step.clone();
+                Some(Progression { first, step })
+            };
+            let (Some(a), Some(b)) = (case(a), case(b)) else {
+                return whole;
+            };
+            let mut facts = facts.clone();
+            let (symbolic, integers) = self.parts();
+            for holding in &choice.conditions {
+                exits::add_fact(symbolic, integers, holding, &mut facts);
+            }
+            integers.limit_atoms(&symbolic.atoms, &mut facts);
+            let Some(found) = self.greatest_case(&a, &b, &facts, depth - 1, count) else {
+                return whole;
+            };
+            all = Some(match all {
+                None => found,
+                Some(best) => best.greater(found),
+            });
+        }
+        match (whole, all) {
+            (Some(whole), Some(cases)) if whole.most <= cases.most => Some(whole),
+            (whole, cases) => cases.or(whole),
+        }
     }
 
     /// Iterations while `a < b`.

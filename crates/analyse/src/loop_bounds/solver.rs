@@ -7,6 +7,7 @@ use warpbound_graph::LoopIndex;
 
 use super::counting::{Count, CountedLoop, step_text};
 use super::exits::{self, Exit};
+use super::footing::MAX_BOUND;
 use super::induction::Step;
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
@@ -21,10 +22,6 @@ use crate::thread_cfg::ThreadCfg;
 use warpbound_ir::Code;
 use warpbound_simt::NodeId;
 
-/// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
-const MAX_BOUND: u128 = 1 << 28;
-/// The same where a word of the launch of which nothing is stated takes part.
-const MAX_UNSTATED: u128 = 1 << 20;
 /// Most conditions of earlier iterations that are tried.
 const MAX_DELAY: u32 = 2;
 
@@ -33,7 +30,9 @@ pub(crate) struct LoopSolver<'a> {
     pub(crate) symbolic: Symbolic<'a>,
     integers: Integers,
     /// Loops with a limit on their header executions.
-    bounded: HashMap<LoopIndex, u64>,
+    pub(super) bounded: HashMap<LoopIndex, u64>,
+    /// Loops among them whose limit is that of the width of a register.
+    pub(super) of_width: HashSet<LoopIndex>,
     /// Words at headers whose spans are known as far as they will be.
     settled: HashSet<AtomId>,
 }
@@ -69,6 +68,7 @@ impl<'a> LoopSolver<'a> {
             symbolic: Symbolic::new(code, thread, dependence, launch, masks),
             integers: Integers::default(),
             bounded: HashMap::new(),
+            of_width: HashSet::new(),
             settled: HashSet::new(),
         }
     }
@@ -158,6 +158,9 @@ impl<'a> LoopSolver<'a> {
         }
         match best {
             Some(best) => {
+                if best.pattern == CountPattern::Width {
+                    self.of_width.insert(index);
+                }
                 let bounded = self.bounded(best, index);
                 self.bounded.insert(index, bounded.per_entry);
                 LoopVerdict::Bounded(bounded)
@@ -228,17 +231,14 @@ impl<'a> LoopSolver<'a> {
         let is_counted = counted.is_some();
         if let Some(count) = counted {
             let most = count.most + u128::from(delay) + 1;
-            let limit = match self.has_unstated_word(condition, of) {
-                true => MAX_UNSTATED,
-                false => MAX_BOUND,
-            };
-            if most <= limit {
+            // A delayed condition may fail in the first iterations already.
+            let least = if delay == 0 { count.least + 1 } else { 1 };
+            if let Some(pattern) = self.pattern_of(least, most, condition, of) {
                 let added = count.added + delay + 1;
                 return Ok(Candidate {
                     most,
-                    // A delayed condition may fail in the first iterations already.
-                    least: if delay == 0 { count.least + 1 } else { 1 },
-                    pattern: CountPattern::Affine,
+                    least,
+                    pattern,
                     exit,
                     count: Some(Count { added, ..count }),
                     is_only_way_out: true,
@@ -277,32 +277,6 @@ impl<'a> LoopSolver<'a> {
             });
         }
         Err(self.reason(condition, exit, most))
-    }
-
-    /// Whether a word of the launch of which nothing is stated takes part in a condition, or in the words at the header
-    /// from which it starts.
-    fn has_unstated_word(&mut self, condition: &Condition, of: CountedLoop<'_>) -> bool {
-        let mut words: Vec<WordPolynomial> = condition.words().cloned().collect();
-        for word in words.clone() {
-            let ids: Vec<AtomId> = word.unknowns().collect();
-            for id in ids {
-                if let Some(at_header) = self.header_word(id, of.header) {
-                    words.extend(at_header.entering);
-                    words.extend(at_header.closing);
-                }
-            }
-        }
-        let launch = self.symbolic.launch;
-        let atoms = &self.symbolic.atoms;
-        let mut all = words.iter().flat_map(|word| atoms.all_in(word));
-        all.any(|id| match atoms.get(id) {
-            Atom::Constant(bank, address) => {
-                let address = address.as_constant();
-                let known = address.and_then(|address| launch.words.get(&(*bank, address)));
-                known.is_none_or(|word| word.range.is_none())
-            }
-            _ => false,
-        })
     }
 
     /// The reason why a condition gives no bound: the load or the word of the launch that decides it, or the count, if
@@ -395,6 +369,9 @@ impl<'a> LoopSolver<'a> {
 
     /// The total of a loop, if it is smaller than the bound per entry in each iteration of the loop around.
     fn smaller_total(&mut self, best: &Candidate, index: LoopIndex) -> Option<u64> {
+        if best.pattern == CountPattern::Width {
+            return None;
+        }
         let total = self.total(best.count.as_ref()?, index)?;
         let outer = self.symbolic.dependence.loops.get(index).parent?;
         let all = best.most.checked_mul(self.executions(outer)?.into())?;

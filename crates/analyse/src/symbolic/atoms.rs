@@ -6,6 +6,8 @@
 //! `x - 2^k·(x >> k)`; so the products of 16-bit halves of which compilers make a product of words (XMAD) add up to
 //! that product.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use warpbound_graph::LoopIndex;
@@ -18,6 +20,9 @@ use crate::gsa::ValueId;
 
 /// Deepest nesting of operations in an atom; a deeper one is an unknown of its own.
 const MAX_NESTED: u32 = 48;
+
+/// Most times that spans of gates and of what is made of them are computed anew.
+const MAX_REFRESHES: u32 = 4;
 
 /// Number of an atom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,6 +73,10 @@ pub(crate) struct Atoms {
     residues: FxHashMap<AtomId, (u64, u64)>,
     /// Spans of polynomials that are smaller than their terms show.
     spans: FxHashMap<WordPolynomial, Span>,
+    /// For polynomials without their constants, the constants with which they are in `spans`.
+    recorded: FxHashMap<WordPolynomial, Vec<u32>>,
+    /// For atoms that are gates, the words one of which they are.
+    gates: BTreeMap<AtomId, Vec<WordPolynomial>>,
     parts: FxHashMap<WordPolynomial, Parts>,
 }
 
@@ -115,18 +124,46 @@ impl Atoms {
         deepest.unwrap_or(0)
     }
 
-    /// Computes the spans of all operations again, from what has become known of their operands.
+    /// Computes the spans of all operations and gates again, from what has become known of their operands.
     pub(crate) fn refresh_spans(&mut self) {
-        if !std::mem::take(&mut self.is_changed) {
-            return;
+        // The words of a gate may have larger numbers than what is made of it.
+        for _ in 0..MAX_REFRESHES {
+            if !std::mem::take(&mut self.is_changed) {
+                return;
+            }
+            // Operands have smaller numbers than their operations.
+            for number in 0..self.atoms.len() {
+                let before = self.known[number].0;
+                let atom = &self.atoms[number];
+                let span = self.operation_span(atom, &|operand| self.span(operand));
+                self.known[number].0 = before.meet(span).unwrap_or(span);
+            }
+            let of_all = |words: &Vec<WordPolynomial>| {
+                let spans = words.iter().map(|word| self.span(word));
+                spans.reduce(Span::join)
+            };
+            let gates = self.gates.iter();
+            let spans: Vec<(AtomId, Span)> = gates
+                .filter_map(|(&id, words)| Some((id, of_all(words)?)))
+                .collect();
+            for (id, span) in spans {
+                self.limit_leaf(id, span);
+            }
         }
-        // Operands have smaller numbers than their operations.
-        for number in 0..self.atoms.len() {
-            let before = self.known[number].0;
-            let atom = &self.atoms[number];
-            let span = self.operation_span(atom, &|operand| self.span(operand));
-            self.known[number].0 = before.meet(span).unwrap_or(span);
+    }
+
+    /// Sets the words one of which an atom is, whichever way the program takes.
+    pub(super) fn set_gate(&mut self, id: AtomId, words: &[WordPolynomial]) {
+        let spans = words.iter().map(|word| self.span(word));
+        if let Some(all) = spans.reduce(Span::join) {
+            self.limit_leaf(id, all);
+            self.gates.insert(id, words.to_vec());
         }
+    }
+
+    /// Words one of which an atom is, if it is a gate.
+    pub(crate) fn gate(&self, id: AtomId) -> Option<&[WordPolynomial]> {
+        self.gates.get(&id).map(Vec::as_slice)
     }
 
     /// The polynomial of an atom.
@@ -507,8 +544,32 @@ impl Atoms {
         self.spans.get(word).copied()
     }
 
+    /// A polynomial with a recorded span that differs from a word by a constant: the word itself, or the one that is
+    /// closest.
+    pub(super) fn recorded_near(&self, word: &WordPolynomial) -> Option<WordPolynomial> {
+        let own = word.coefficient(&[]);
+        let terms = word.plus(&constant(own), u32::MAX)?;
+        let mut constants = self.recorded.get(&terms)?.iter();
+        let first = *constants.next()?;
+        let distance = |of: u32| (own.wrapping_sub(of) as i32).unsigned_abs();
+        let nearest = constants.fold(first, |nearest, &of| {
+            match (distance(of), of) < (distance(nearest), nearest) {
+                true => of,
+                false => nearest,
+            }
+        });
+        terms.plus(&constant(nearest), 1)
+    }
+
     /// Records that a polynomial is in a span whatever the atoms are.
     fn limit(&mut self, word: &WordPolynomial, span: Span) {
+        let own = word.coefficient(&[]);
+        if let (false, Some(terms)) = (
+            self.spans.contains_key(word),
+            word.plus(&constant(own), u32::MAX),
+        ) {
+            self.recorded.entry(terms).or_default().push(own);
+        }
         let known = self.spans.entry(word.clone()).or_insert(span);
         // Both hold; that they exclude each other would need an impossible operand.
         *known = known.meet(span).unwrap_or(span);

@@ -104,27 +104,33 @@ impl Integers {
                 Reading::Unsigned => value.into(),
             });
         }
-        let exact = self
-            .read_recorded(atoms, word, reading, facts)
+        let terms = word.plus(&WordPolynomial::constant(word.coefficient(&[])), u32::MAX);
+        let base = terms.filter(|terms| atoms.has_recorded_span(terms));
+        let exact = base
+            .and_then(|base| self.read_near(atoms, word, base, reading, facts))
             .or_else(|| self.expand(atoms, word, reading, facts));
+        // A remainder of a sum with a constant has a constant of its own.
+        let exact = exact.or_else(|| {
+            let base = atoms.recorded_near(word)?;
+            self.read_near(atoms, word, base, reading, facts)
+        });
         exact.unwrap_or_else(|| self.number(atoms, word, reading))
     }
 
     /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder
     /// of a division by a power of two.
-    fn read_recorded(
+    fn read_near(
         &mut self,
         atoms: &Atoms,
         word: &WordPolynomial,
+        base: WordPolynomial,
         reading: Reading,
         facts: &Facts,
     ) -> Option<Integer> {
-        let more = word.coefficient(&[]);
-        let base = word.plus(&WordPolynomial::constant(more), u32::MAX)?;
         if base.as_unknown().is_some() {
             return None;
         }
-        atoms.recorded_span(&base)?;
+        let more = word.plus(&base, u32::MAX)?.as_constant()?;
         let more = i128::from(more as i32);
         let sum = self
             .number(atoms, &base, Reading::Unsigned)

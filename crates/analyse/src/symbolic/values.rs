@@ -183,10 +183,8 @@ impl<'a> Symbolic<'a> {
         if others.iter().all(|other| other == first) {
             return Some(first.clone());
         }
-        let spans = others.iter().map(|other| self.atoms.span(other));
-        let all = spans.fold(self.atoms.span(first), Span::join);
         let gate = self.atoms.number(Atom::Value(value, cell));
-        self.atoms.limit_leaf(gate, all);
+        self.atoms.set_gate(gate, operands);
         None
     }
 

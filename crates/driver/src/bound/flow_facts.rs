@@ -1,5 +1,6 @@
 //! Flow facts of a bound: bounds of loops, and code that no thread executes.
 
+use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_base::Diagnostic;
 use warpbound_bound::{LoopNumbers, Never};
 use warpbound_report::bound::{LoopReport, Origin};
@@ -41,7 +42,8 @@ impl LoopFacts {
 }
 
 impl BoundQuery<'_> {
-    /// Returns the numbers about loops: the smaller of stated and derived ones, or else the default.
+    /// Returns the numbers about loops: the smaller of stated and derived ones, or else the default. A derived number that
+    /// rests on the width of a register alone is used where there is no other.
     ///
     /// # Errors
     ///
@@ -64,13 +66,26 @@ impl BoundQuery<'_> {
             };
             let origin = self.verdicts.origin(number);
             // A total implies a bound per entry (SOUNDNESS 5.6); the default is for loops without any number.
-            let known = smaller(stated.per_entry(), derived.per_entry(), origin);
             let default = self.options.loop_default;
             let default = default.map(|bound| (bound, Origin::LoopDefault));
-            facts.bounds.push(known.or(default));
+            let derived_bound = derived.per_entry().zip(origin);
+            let is_of_width = bound.is_some_and(|b| b.evidence.pattern == CountPattern::Width);
+            facts.bounds.push(match is_of_width {
+                true => {
+                    let stated = stated.per_entry().map(|bound| (bound, Origin::Facts));
+                    stated.or(default).or(derived_bound)
+                }
+                false => smaller(stated.per_entry(), derived.per_entry(), origin).or(default),
+            });
             facts
                 .totals
                 .push(smaller(stated.total, derived.total, origin));
+        }
+        // Loops that only rows have (`KernelFlow::with_paper_reading`): the default is for all of them.
+        if let Some(default) = self.options.loop_default {
+            let further = std::iter::repeat_n(default, self.flow.further_loops);
+            let further = further.map(|bound| Some((bound, Origin::LoopDefault)));
+            facts.bounds.extend(further);
         }
         Ok(facts)
     }

@@ -26,6 +26,7 @@ class LoopEvidence:
     exit: str
     source: str | None
     pattern: str
+    """`affine`, `unrolled`, `halving`, or `width` where only the width of a register limits the count."""
     start: str
     step: str
     limit: str

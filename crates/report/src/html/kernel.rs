@@ -264,6 +264,7 @@ fn loops(loops: &[LoopReport], out: &mut String) {
     let mut table = HtmlTable::new("Loops", &heads);
     for l in loops {
         let origin = match l.origin {
+            _ if l.is_of_width() => "register width",
             Origin::Derived => "derived",
             Origin::Launch => "launch",
             Origin::Facts => "facts",

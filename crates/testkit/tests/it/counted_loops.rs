@@ -4,7 +4,7 @@
 //! analysis read it wrongly, or a derived number is changed. The runs must contradict both.
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
-use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown};
+use warpbound_analyse::loop_bounds::{CountPattern, DerivedBound, LoopVerdict, WhyUnknown};
 use warpbound_ir::{Code, text};
 use warpbound_testkit::counted_loops::campaign::LoopCampaign;
 use warpbound_testkit::counted_loops::check::{
@@ -504,6 +504,112 @@ fn a_search_halves_only_under_one_condition() {
     );
     assert!(seen.sites[0].per_entry <= 11);
     assert_unknown(&with("if !P2 R2 = R3"), &[]);
+}
+
+/// A loop down by 2, four times unrolled, with the remaining iterations before it, as compilers make it of
+/// `for (i = n; i > 0; i -= 2)`: a remainder modulo 4, a join of two counters, and the loop with a step of 8.
+const DOWN_BY_TWO: [&str; 16] = [
+    "R1 = c[0][0x140]",
+    "P0 = lt_s(R1, 1)",
+    "if P0 exit",
+    "R2 = and(add(shr(sub(R1, 1), 1), 1), 3)",
+    "P1 = ne(R2, 0)",
+    "if !P1 jump 0x0050",
+    "R1 = sub(R1, 2)",
+    "R2 = sub(R2, 1)",
+    "P1 = ne(R2, 0)",
+    "if P1 jump 0x0030",
+    "nop",
+    "P1 = lt_s(0, R1)",
+    "if !P1 jump 0x0078",
+    "R1 = sub(R1, 8)",
+    "jump 0x0058",
+    "exit",
+];
+
+/// Fails if a constant that is added to a remainder hides it, or if the counter after a loop is not one of the two that
+/// meet there.
+#[test]
+fn an_unrolled_loop_down_by_two_is_counted() {
+    let ranges = ranges_of(&[Some(WordRange::between(0, 100))]);
+    let code = code_of(&DOWN_BY_TWO);
+    for n in [0, 1, 2, 7, 8, 50, 99, 100] {
+        let (verdicts, _, found) = compare(&code, &code, &[n], &ranges, |_| {});
+        assert!(found.is_empty(), "{n}: {found:?}");
+        let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
+        assert_eq!(bounds, [Some(3), Some(14)], "{verdicts:#?}");
+    }
+}
+
+/// The loop over the words of 2 / pi that `sin` needs for large arguments: from `15 - r` to `19 - r`, or to 18 where that is
+/// smaller, with an `r` of which nothing but its width is known.
+const REDUCTION: [&str; 9] = [
+    "R0 = load global[R9]",
+    "R0 = shr(R0, 6)",
+    "R3 = sub(15, R0)",
+    "P0 = lt_s(14, sub(16, R0))",
+    "R4 = select(P0, 18, sub(19, R0))",
+    "R3 = add(R3, 1)",
+    "P1 = lt_s(R3, R4)",
+    "if P1 jump 0x0028",
+    "exit",
+];
+
+/// Fails if a limit that is one of two words is not followed by cases: the width of the register would be the bound.
+#[test]
+fn a_limit_that_is_selected_is_counted_by_cases() {
+    let code = code_of(&REDUCTION);
+    let (verdicts, _, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(verdicts.iter().map(bound_of).collect::<Vec<_>>(), [Some(4)]);
+    // Without its condition, the second case has no limit of its own.
+    let mut without = REDUCTION;
+    without[3] = "P0 = lt_s(R8, 3)";
+    let (verdicts, ..) = compare(&code_of(&without), &code, &[], &ranges_of(&[]), |_| {});
+    let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
+    assert!(bounds.iter().all(|bound| *bound != Some(4)), "{bounds:?}");
+    // The smaller one of two words, of which one is known.
+    let mut minimum = REDUCTION;
+    minimum[2] = "R3 = 0";
+    minimum[3] = "nop";
+    minimum[4] = "R4 = min_s(R0, 12)";
+    let code = code_of(&minimum);
+    let (verdicts, _, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(
+        verdicts.iter().map(bound_of).collect::<Vec<_>>(),
+        [Some(12)]
+    );
+}
+
+/// Fails if a count that the width of a register limits is said to be one of the loop, or one that is certain is not.
+#[test]
+fn a_count_from_the_width_of_a_register_is_named_so() {
+    let pattern = |limit: &'static str, step: &'static str| {
+        let lines = [
+            "R0 = load global[R9]",
+            "R1 = shr(R0, 6)",
+            "R2 = 0",
+            step,
+            limit,
+            "if P1 jump 0x0018",
+            "exit",
+        ];
+        let code = code_of(&lines);
+        let looped = LoopedCode::build(&code).expect("followed");
+        match looped.derive(&ranges_of(&[])).as_slice() {
+            [LoopVerdict::Bounded(bound)] => Some((bound.per_entry, bound.evidence.pattern)),
+            _ => None,
+        }
+    };
+    let by_one = "R2 = add(R2, 1)";
+    let loaded = pattern("P1 = lt_s(R2, R1)", by_one);
+    assert_eq!(loaded, Some(((1 << 26) - 1, CountPattern::Width)));
+    let constant = pattern("P1 = lt_s(R2, 2000000)", by_one);
+    assert_eq!(constant, Some((2_000_000, CountPattern::Affine)));
+    // Below 2²⁰ it is a count like any other.
+    let few = pattern("P1 = lt_s(R2, R1)", "R2 = add(R2, 64)");
+    assert_eq!(few, Some((1 << 20, CountPattern::Affine)));
 }
 
 /// Runs the random programs of the gate.

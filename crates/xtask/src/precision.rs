@@ -1,0 +1,133 @@
+//! `cargo xtask precision`: checks that a bound is never greater where the warp is followed with more precision.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use warpbound_driver::{
+    AgreementDomain, BoundOptions, FactReading, GroupDomain, ImageSelection, Kernel, StackDomain,
+    WarpModel,
+};
+
+use crate::each_kernel::each_kernel;
+use crate::repository::{Repository, files_with_extension};
+
+pub(crate) const HELP: &str = "\
+usage: cargo run --release -p warpbound-xtask -- precision [--every N] [FILE...]
+
+Bounds each kernel of the files (kernels/built if none is given) with every choice of --stack, --groups and --agreement,
+in both readings of loop facts (--flow simt and paper), with 10 header executions for each loop and nothing derived. A
+bound may not be greater than one with less precision in some domain and with more in none.
+Prints each kernel whose bound is; fails if there is one.
+
+  --every N   only every N-th kernel (1)";
+
+/// Choices of each domain, the most precise first.
+const STACKS: [StackDomain; 2] = [StackDomain::Full, StackDomain::Acyclic];
+const GROUPS: [GroupDomain; 2] = [GroupDomain::Full, GroupDomain::Off];
+const AGREEMENTS: [AgreementDomain; 3] = [
+    AgreementDomain::Full,
+    AgreementDomain::ActiveOnly,
+    AgreementDomain::Off,
+];
+
+/// Header executions of each loop per entry.
+const LOOP_BOUND: u64 = 10;
+
+/// Bounds of a kernel by the place of each choice; `None` for one without a bound.
+type Bounds = BTreeMap<[usize; 3], Option<u128>>;
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
+    let (mut files, mut every) = (Vec::new(), 1usize);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--every" => every = rest.next().context("--every without a number")?.parse()?,
+            flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
+            file => files.push(file.into()),
+        }
+    }
+    if files.is_empty() {
+        for extension in ["cubin", "co"] {
+            files.extend(files_with_extension(
+                &repository.built_kernels(),
+                extension,
+            )?);
+        }
+    }
+    let (mut seen, mut compared, mut greater) = (0usize, 0usize, 0usize);
+    let selection = ImageSelection::default();
+    let unreadable = each_kernel(&files, &selection, |session, kernel| {
+        seen += 1;
+        if !seen.is_multiple_of(every.max(1)) {
+            return Ok(());
+        }
+        for reading in [FactReading::Simt, FactReading::Paper] {
+            let bounds = bounds(
+                |options| Ok(session.bound(kernel, options)?.verdict.bound()),
+                reading,
+            )?;
+            let (pairs, found) = compare(kernel, reading, &bounds);
+            compared += pairs;
+            greater += found;
+        }
+        Ok(())
+    })?;
+    for why in unreadable {
+        println!("cannot be read: {why}");
+    }
+    println!("{compared} pairs of bounds compared, {greater} greater with more precision");
+    match greater {
+        0 => Ok(()),
+        _ => bail!("more precision gave a greater bound"),
+    }
+}
+
+/// Bounds of a kernel with every choice.
+fn bounds(
+    bound: impl Fn(&BoundOptions) -> anyhow::Result<Option<u128>>,
+    reading: FactReading,
+) -> anyhow::Result<Bounds> {
+    let mut bounds = Bounds::new();
+    for (s, stack) in STACKS.into_iter().enumerate() {
+        for (g, groups) in GROUPS.into_iter().enumerate() {
+            for (a, agreement) in AGREEMENTS.into_iter().enumerate() {
+                let options = BoundOptions {
+                    loop_default: Some(LOOP_BOUND),
+                    call_default: Some(LOOP_BOUND),
+                    derive: false,
+                    reading,
+                    model: WarpModel {
+                        stack,
+                        groups,
+                        agreement,
+                        ..BoundOptions::default().model
+                    },
+                    ..BoundOptions::default()
+                };
+                bounds.insert([s, g, a], bound(&options)?);
+            }
+        }
+    }
+    Ok(bounds)
+}
+
+/// Compares all bounds of a kernel of which one has more precision; returns the number of pairs, and of those in which
+/// its bound is greater.
+fn compare(kernel: &Kernel, reading: FactReading, bounds: &Bounds) -> (usize, usize) {
+    let (mut pairs, mut greater) = (0, 0);
+    for (precise, fine) in bounds {
+        for (less, coarse) in bounds {
+            let is_coarser = precise != less && precise.iter().zip(less).all(|(p, l)| p <= l);
+            let Some(coarse) = coarse.filter(|_| is_coarser) else {
+                continue;
+            };
+            pairs += 1;
+            if fine.is_none_or(|fine| fine > coarse) {
+                greater += 1;
+                let name = kernel.demangled();
+                println!("{name}, {reading:?}: {fine:?} at {precise:?}, {coarse} at {less:?}");
+            }
+        }
+    }
+    (pairs, greater)
+}
