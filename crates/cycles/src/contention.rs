@@ -133,6 +133,14 @@ impl Contention {
         };
         let arrives = transfer.facts.iter().any(|facts| facts.arrives);
         let most = transfer.most_sectors;
+        let windows = [false, true].map(|stores| {
+            let capacity = transfer.memory.window(stores);
+            let of_request = u64::from(most[usize::from(stores)]).min(SECTORS_OF_LINE);
+            capacity.saturating_sub(of_request)
+        });
+        let outstanding = most_outstanding(timing.kernel, transfer);
+        // Without a limit, warps may end with loads in flight.
+        let leaves_loads = outstanding.is_none();
         let barriers = |number: usize| {
             let ends = timing.kernel.nodes.get(number).copied().flatten();
             let ops = ends.into_iter().flat_map(|(first, last)| first.0..=last.0);
@@ -141,11 +149,11 @@ impl Contention {
         };
         Some(Contention {
             queued: queued(transfer, numbers),
-            ended: whole_cycles_of(ended(transfer, numbers, queued(transfer, numbers))),
+            ended: whole_cycles_of(ended(transfer, numbers, (windows, leaves_loads))),
             unfinished: (0..timing.kernel.nodes.len()).map(unfinished).collect(),
             unfinished_ops: unfinished_ops.clone(),
             lines: whole_cycles(timing.waits.lines),
-            outstanding: most_outstanding(timing.kernel, transfer),
+            outstanding,
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
             ops,
@@ -155,11 +163,7 @@ impl Contention {
                 true => transfer.times.barrier_count.unsigned_abs(),
                 false => 0,
             },
-            windows: [false, true].map(|stores| {
-                let capacity = transfer.memory.window(stores);
-                let of_request = u64::from(most[usize::from(stores)]).min(SECTORS_OF_LINE);
-                capacity.saturating_sub(of_request)
-            }),
+            windows,
         })
     }
 }
@@ -200,14 +204,28 @@ fn queued(transfer: &Transfer<'_>, numbers: &MachineNumbers) -> u64 {
 
 /// Most time for which accesses of blocks that have ended may still take what an SM has: those in the queues of its
 /// sub-partitions, those in front of its port, and the last arrival at its barriers.
-fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 {
+fn ended(
+    transfer: &Transfer<'_>,
+    numbers: &MachineNumbers,
+    (windows, leaves_loads): ([u64; 2], bool),
+) -> u64 {
+    let queued = queued(transfer, numbers);
     let (_, queue) = numbers.range(Parameter::OccupancyQueue);
     let (_, parts) = numbers.range(Parameter::SmSchedulers);
     let ops = (0..transfer.facts.len()).map(|at| of_instruction(transfer, OpIndex(at as u32)));
-    let services = ops.map(|services| services[Service::Sm as usize]);
+    // An access in a queue may still wait for its window.
+    let [loads, stores] = windows;
+    let services = ops.map(|services| {
+        let held = match leaves_loads {
+            true => services[Service::Loads as usize].div_ceil(loads + 1),
+            false => 0,
+        };
+        let held = held + services[Service::Stores as usize].div_ceil(stores + 1);
+        services[Service::Sm as usize] + held
+    });
     let of_access = services.max().unwrap_or(0);
     // A request that alone exceeds a window is accepted as the only one.
-    let windows = [Parameter::L1Misses, Parameter::L1Stores]
+    let in_windows = [Parameter::L1Misses, Parameter::L1Stores]
         .map(|window| numbers.range(window).1.max(SECTORS_OF_LINE));
     let arrival = transfer.times.barrier_count.unsigned_abs();
     let port = transfer.memory.port().unsigned_abs();
@@ -218,7 +236,7 @@ fn ended(transfer: &Transfer<'_>, numbers: &MachineNumbers, queued: u64) -> u64 
     });
     let in_flight = in_flight.max().unwrap_or(0).unsigned_abs();
     parts * (queued + queue * of_access)
-        + windows.iter().sum::<u64>() * port
+        + in_windows.iter().sum::<u64>() * port
         + 2 * in_flight
         + arrival
 }

@@ -101,6 +101,14 @@ impl MachineNumbers {
                 )));
             }
         }
+        let [part, whole] = [Parameter::ConstantL1Line, Parameter::ConstantL15Line];
+        if family == MachineFamily::Nvidia && numbers.range(part).1 > numbers.range(whole).0 {
+            return Err(Diagnostic::new(format!(
+                "bounds in cycles are for machines whose {} is at most {}",
+                part.name(),
+                whole.name()
+            )));
+        }
         Ok(numbers)
     }
 

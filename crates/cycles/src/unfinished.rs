@@ -1,4 +1,4 @@
-//! Services that no warp waits for before it ends: what blocks that have ended may leave behind at a server that holds up
+//! Services that no warp waits for before it ends: what blocks that have ended may leave to a server that holds up
 //! none of its requests (SOUNDNESS 20.5).
 //!
 //! A unit accepts a memory access only while its queue has room, and windows limit the sectors in flight, so these hold what
@@ -17,7 +17,7 @@ use crate::step::Transfer;
 /// All scoreboards.
 const ALL: u8 = u8::MAX;
 
-/// Returns for each operation the thousandths of cycles that one execution of it may leave behind when its warp ends.
+/// Returns for each operation the thousandths of cycles that one execution of it may leave unfinished when its warp ends.
 pub(crate) fn unfinished_services(kernel: &TimedKernel<'_>, transfer: &Transfer<'_>) -> Vec<u64> {
     let mut services = vec![0; transfer.facts.len()];
     let waited_after = waited_after_nodes(kernel, transfer);
@@ -44,10 +44,12 @@ pub(crate) fn unfinished_services(kernel: &TimedKernel<'_>, transfer: &Transfer<
 fn unfinished(facts: &InstrFacts, waited: u8, transfer: &Transfer<'_>) -> u64 {
     let mut left = 0;
     if facts.completion == Completion::Latency(Parameter::LatencyShuffle) {
+        // A drain waits for the scoreboards that are raised, its own among them, and for nothing without one.
+        let waited = if facts.drains { ALL } else { waited };
         // Either scoreboard is released after the service has begun.
         let raised = [facts.write_sb, facts.read_sb].into_iter().flatten();
         let mut raised = raised.map(|scoreboard| 1u8 << scoreboard.min(7));
-        if !facts.drains && !raised.any(|scoreboard| scoreboard & waited != 0) {
+        if !raised.any(|scoreboard| scoreboard & waited != 0) {
             left += transfer.times.shuffle;
         }
     }

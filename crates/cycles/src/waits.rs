@@ -323,7 +323,15 @@ impl<'a> Builder<'a> {
         let lines = ranges.iter().filter(|(first, end)| first < end);
         let lines = lines.flat_map(|(first, end)| first / size..=(end - 1) / size);
         let lines: BTreeSet<u64> = lines.collect();
-        code + lines.len() as i64 * (self.in_bank.0 + self.in_bank.1)
+        // A line that the second cache may lose is fetched again for each part of it that is new to the first cache.
+        let parts = (size / self.constants.line[0]).max(1) as i64;
+        let fetches = lines
+            .iter()
+            .map(|&line| match self.constants.stays_in_second(line) {
+                true => 1,
+                false => parts,
+            });
+        code + fetches.sum::<i64>() * (self.in_bank.0 + self.in_bank.1)
     }
 
     /// Time by which first requests of other warps may delay a warp longer than its own would: each line and translation

@@ -56,8 +56,7 @@ impl Session {
             KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
         let seconds = start.elapsed().as_secs_f64();
         if options.reading == FactReading::Paper {
-            let (code, context) = (&prepared.code, &launch.context);
-            flow = flow.map(|flow| flow.with_paper_reading(code, context, &options.model, &limits));
+            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
         }
         let report =
             self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;

@@ -8,15 +8,11 @@ use warpbound_analyse::loops::Loops;
 use warpbound_analyse::program_space::ResolvedControl;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, LaunchContext, Refusal, ThreadCfg, WarpCfg};
-use warpbound_base::{CodeAddr, Diagnostic, Instructions, UpperBound};
+use warpbound_base::{Diagnostic, Instructions, UpperBound};
 use warpbound_bound::{Effort, Ipet, Never, NeverIndex, StatedCounts, Verdict};
 use warpbound_ir::Code;
-use warpbound_simt::counts::{
-    CountInput, CountKind, CountSystem, CountVar, CountedLoop, LaneLimit,
-};
-use warpbound_simt::warp::{
-    AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
-};
+use warpbound_simt::counts::{CountInput, CountKind, CountSystem, CountVar, LaneLimit};
+use warpbound_simt::warp::{Via, WarpModel};
 use warpbound_simt::{AbstractState, EntryId, NodeId};
 
 use crate::prepared::Prepared;
@@ -34,8 +30,6 @@ pub struct KernelFlow {
     pub lane_limits: Vec<LaneLimit>,
     /// Count rows.
     pub counts: CountSystem,
-    /// Loops in the rows that have no site in `loops`: their facts have the numbers after those of the sites.
-    pub further_loops: usize,
     dependence: OnceLock<Dependence>,
 }
 
@@ -62,7 +56,6 @@ impl KernelFlow {
             loops,
             lane_limits: limits,
             counts,
-            further_loops: 0,
             dependence: OnceLock::new(),
         })
     }
@@ -74,52 +67,10 @@ impl KernelFlow {
     }
 
     /// Replaces loops and count rows by those of the paper's reading of loop facts: the loops of the warp-level graph
-    /// and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4), and those of the loops that the graph has where it is
-    /// followed with less precision. `model` is that of this flow.
-    ///
-    /// A run is a path in each of these graphs, so it is bounded by the loops of each of them. Their loops are not the same
-    /// ones: a step less in the graph may divide a loop in two, of which one is in the other. Without the rows of the
-    /// others, a more precise graph could have the greater bound.
+    /// and the rows of [`CountSystem::of_paper`] (`warp-cfg-2023` 4).
     #[must_use]
-    pub fn with_paper_reading(
-        mut self,
-        code: &Code,
-        launch: &LaunchContext,
-        model: &WarpModel,
-        limits: &Limits,
-    ) -> KernelFlow {
+    pub fn with_paper_reading(mut self, code: &Code, launch: &LaunchContext) -> KernelFlow {
         self.loops = Loops::of_warp(code, &self.thread, &self.warp);
-        let own = self.loops.sites.len();
-        let mut counted = self.loops.loops.clone();
-        let mut further: Vec<Vec<CodeAddr>> = Vec::new();
-        for coarser in coarser_models(model) {
-            // A graph that cannot be built bounds nothing.
-            let Ok(loops) = loops_of_warp(code, launch, &coarser, limits) else {
-                continue;
-            };
-            for found in loops.loops {
-                let is_same = |known: &CountedLoop| {
-                    (&known.headers, &known.body) == (&found.headers, &found.body)
-                };
-                let Some(site) = loops.sites.get(found.fact) else {
-                    continue;
-                };
-                if counted.iter().any(is_same) {
-                    continue;
-                }
-                let mut sites = self.loops.sites.iter();
-                let fact = sites.position(|known| known.headers == site.headers);
-                let fact = fact.unwrap_or_else(|| {
-                    let known = further.iter().position(|headers| *headers == site.headers);
-                    own + known.unwrap_or_else(|| {
-                        further.push(site.headers.clone());
-                        further.len() - 1
-                    })
-                });
-                counted.push(CountedLoop { fact, ..found });
-            }
-        }
-        self.further_loops = further.len();
         let KernelFlow {
             thread,
             warp,
@@ -127,10 +78,7 @@ impl KernelFlow {
             ..
         } = &self;
         let pending = |node| pending_entries(warp, node);
-        self.counts = CountSystem::of_paper(&CountInput {
-            loops: &counted,
-            ..count_input(launch, thread, warp, loops, &pending)
-        });
+        self.counts = CountSystem::of_paper(&count_input(launch, thread, warp, loops, &pending));
         self
     }
 
@@ -281,59 +229,6 @@ impl Session {
         diagnostic.location.source = source;
         self.locate(diagnostic)
     }
-}
-
-/// Loops of the warp-level graph of a model.
-fn loops_of_warp(
-    code: &Code,
-    launch: &LaunchContext,
-    model: &WarpModel,
-    limits: &Limits,
-) -> Result<Loops, Refusal> {
-    let mut thread = ThreadCfg::build(code, limits)?;
-    let warp = WarpCfg::build(code, &mut thread, launch, model)?;
-    Ok(Loops::of_warp(code, &thread, &warp))
-}
-
-/// Models that follow the warp with less precision in at least one domain and with more in none.
-fn coarser_models(model: &WarpModel) -> Vec<WarpModel> {
-    let stacks = match model.stack {
-        StackDomain::Full => vec![StackDomain::Full, StackDomain::Acyclic],
-        StackDomain::Acyclic => vec![StackDomain::Acyclic],
-    };
-    let groups = match model.groups {
-        GroupDomain::Full => vec![GroupDomain::Full, GroupDomain::Off],
-        GroupDomain::Off => vec![GroupDomain::Off],
-    };
-    let agreements = [
-        AgreementDomain::Full,
-        AgreementDomain::ActiveOnly,
-        AgreementDomain::Off,
-    ];
-    let known = agreements.iter().position(|of| *of == model.agreement);
-    let agreements = agreements
-        .get(known.unwrap_or_default()..)
-        .unwrap_or_default();
-    let orders = match model.order {
-        DivergenceOrder::Any => vec![DivergenceOrder::Any],
-        known => vec![known, DivergenceOrder::Any],
-    };
-    let mut models = Vec::new();
-    for &order in &orders {
-        for &stack in &stacks {
-            for &groups in &groups {
-                models.extend(agreements.iter().map(|&agreement| WarpModel {
-                    may_diverge: model.may_diverge,
-                    order,
-                    stack,
-                    groups,
-                    agreement,
-                }));
-            }
-        }
-    }
-    models.retain(|coarser| coarser != model);
-    models
 }
 
 /// Collects the input of the count rows.

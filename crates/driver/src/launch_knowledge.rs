@@ -444,7 +444,17 @@ impl LaunchWords {
                 continue;
             };
             let bytes = param.offset..param.offset + param.size;
-            if self.stated.iter().any(|(at, _)| bytes.contains(at)) {
+            let stated = self.stated.clone();
+            let is_stated = |at: u32| {
+                stated
+                    .iter()
+                    .any(|&(from, size)| (from..from + size).contains(&at))
+            };
+            if bytes.clone().any(is_stated) {
+                // Of a parameter of which one word is stated, the other one may vary.
+                bytes
+                    .filter(|&at| !is_stated(at))
+                    .for_each(|at| self.replace(at, None));
                 continue;
             }
             match vary.integers().filter(|_| param.size >= 4) {

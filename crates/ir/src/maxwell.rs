@@ -162,6 +162,7 @@ pub fn meaning(view: &View) -> Option<Meaning> {
         | Opcode::Pcnt
         | Opcode::Cont
         | Opcode::Cal
+        | Opcode::Jcal
         | Opcode::Pret
         | Opcode::Ret
         | Opcode::Exit => Some(Meaning::nothing()),
@@ -171,7 +172,6 @@ pub fn meaning(view: &View) -> Option<Meaning> {
 
         // Not modelled: jumps that no compiler emits, graphics, and instructions whose effect is not documented.
         Opcode::Jmp
-        | Opcode::Jcal
         | Opcode::Kil
         | Opcode::Plongjmp
         | Opcode::Longjmp

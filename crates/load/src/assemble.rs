@@ -215,7 +215,7 @@ impl<'elf> Parts<'elf> {
                 | attribute::MAX_STACK_SIZE
                 | attribute::REGCOUNT => {
                     let [symbol, value] = record.exact_words()?;
-                    // Compilers state some sizes twice, the second time with the functions behind pointers.
+                    // Compilers state some sizes twice, the second time with the functions that pointers may call.
                     let known = self.by_symbol.entry((record.code, symbol)).or_default();
                     *known = value.max(*known);
                 }
@@ -282,6 +282,25 @@ impl<'elf> Parts<'elf> {
             .collect::<Result<Vec<_>, _>>()?;
         relocations.sort_by_key(|relocation| relocation.offset);
         Ok(relocations)
+    }
+
+    /// Relocations of a code section of a size, at an offset of the file: each patches some of its bytes.
+    fn code_relocations(
+        &self,
+        index: usize,
+        offset: u64,
+        size: u32,
+    ) -> Result<Vec<Relocation>, Diagnostic> {
+        let relocations = self.relocations(index)?;
+        match relocations.last().filter(|last| last.offset >= size) {
+            Some(last) => {
+                let at = last.offset;
+                let message =
+                    format!("a relocation at {at:#x} is past the {size:#x} bytes of code");
+                Err(fault(offset, message))
+            }
+            None => Ok(relocations),
+        }
     }
 
     /// Assembles the function whose code section has this index, with its parts.
@@ -358,7 +377,7 @@ impl<'elf> Parts<'elf> {
             uses_ctaid_z: metadata.uses_ctaid_z,
             indirect_branches: metadata.indirect_branches,
             externs: metadata.externs,
-            relocations: self.relocations(index)?,
+            relocations: self.code_relocations(index, section.offset, code_size)?,
             other_attributes: metadata.others,
             code_object: None,
             joined: Vec::new(),

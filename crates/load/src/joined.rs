@@ -30,7 +30,10 @@ pub struct JoinedSection {
 /// Size of a fetch group, of which code sections are multiples.
 const GROUP_BYTES: usize = 32;
 
-/// Largest size of all joined code, as a multiple of the size of the file: many kernels may call one function.
+/// Bytes that a record of metadata has in a file at least.
+const RECORD_BYTES: usize = 16;
+
+/// Largest size of all joined code and metadata, as a multiple of the size of the file: many kernels may call one function.
 const MOST_COPIES: u64 = 16;
 
 /// Joins functions to the kernels of a file.
@@ -63,10 +66,15 @@ impl<'a> Joiner<'a> {
     ///
     /// If they cannot be joined: the kernel is unchanged then, and its calls lead outside its code.
     pub(crate) fn join(&mut self, section: usize, kernel: &mut Kernel) -> Result<(), Diagnostic> {
+        let own = Placed {
+            start: 0,
+            bytes: kernel.code.len(),
+        };
+        let mut starts = BTreeMap::from([(section, own)]);
+        // References within its own section, whether or not it calls others.
+        resolve(&mut kernel.relocations, &starts);
         let called = self.called(section, kernel);
-        let mut starts = BTreeMap::from([(section, 0u32)]);
         if called.is_empty() {
-            resolve(&mut kernel.relocations, &starts);
             return Ok(());
         }
         let end = self.place(kernel, &called, &mut starts)?;
@@ -74,7 +82,7 @@ impl<'a> Joiner<'a> {
         code.extend_from_slice(&kernel.code);
         let mut functions: Vec<Function> = kernel.functions.to_vec();
         for (index, function) in &called {
-            let base = starts.get(index).copied().unwrap_or_default();
+            let base = starts.get(index).map_or(0, |placed| placed.start);
             code.extend_from_slice(&function.code);
             functions.extend(function.functions.iter().map(|inner| Function {
                 start: moved(inner.start, base),
@@ -88,6 +96,9 @@ impl<'a> Joiner<'a> {
             });
             append(kernel, function, base);
         }
+        kernel
+            .relocations
+            .sort_by_key(|relocation| relocation.offset);
         resolve(&mut kernel.relocations, &starts);
         kernel.code = code.freeze();
         kernel.functions = functions.into();
@@ -126,7 +137,7 @@ impl<'a> Joiner<'a> {
         &mut self,
         kernel: &Kernel,
         called: &[(usize, &Kernel)],
-        starts: &mut BTreeMap<usize, u32>,
+        starts: &mut BTreeMap<usize, Placed>,
     ) -> Result<usize, Diagnostic> {
         let fail = |message: String| {
             let message = format!(
@@ -141,16 +152,22 @@ impl<'a> Joiner<'a> {
             let Some(start) = u32::try_from(end).ok().filter(|_| is_whole) else {
                 return fail("the code sections are not whole groups of instructions".to_owned());
             };
-            // The linker merges the literals of functions into the bank of each kernel that calls them.
-            let has_bank = function.banks.iter().any(|bank| !bank.is_shared_by_kernels);
-            if has_bank && self.linkage == Linkage::Executable {
+            if function.code.is_empty() {
+                let name = function.demangled();
+                return fail(format!("function {name} has no code"));
+            }
+            // The linker merges the literals of functions into the bank of each kernel that calls them: what they read there
+            // is not known before.
+            if function.banks.iter().any(|bank| !bank.is_shared_by_kernels) {
                 let name = function.demangled();
                 return fail(format!("function {name} has a constant bank of its own"));
             }
-            starts.insert(*index, start);
-            end += function.code.len();
+            let bytes = function.code.len();
+            starts.insert(*index, Placed { start, bytes });
+            end += bytes;
         }
-        let size = end as u64;
+        let records = called.iter().map(|(_, function)| records(function));
+        let size = (end + RECORD_BYTES * records.sum::<usize>()) as u64;
         match self.left.checked_sub(size) {
             Some(left) if u32::try_from(end).is_ok() => self.left = left,
             _ => {
@@ -161,6 +178,28 @@ impl<'a> Joiner<'a> {
         }
         Ok(end)
     }
+}
+
+/// Place of a section in the code of a kernel: its address, and its size.
+#[derive(Clone, Copy)]
+struct Placed {
+    start: u32,
+    bytes: usize,
+}
+
+/// Records of metadata that each kernel that calls a function has a copy of.
+fn records(function: &Kernel) -> usize {
+    let branches = function.indirect_branches.iter();
+    function.relocations.len()
+        + function.functions.len()
+        + function.exits.len()
+        + function.ctaid_reads.len()
+        + function.system_calls.len()
+        + function.externs.len()
+        + function.other_attributes.len()
+        + branches
+            .map(|branch| 1 + branch.targets.len())
+            .sum::<usize>()
 }
 
 /// Appends the metadata of a function whose code begins at `base`.
@@ -208,14 +247,15 @@ fn moved(address: CodeAddr, base: u32) -> CodeAddr {
 }
 
 /// Notes where in the code the symbols of relocations are; `starts` has the address of each section.
-fn resolve(relocations: &mut [Relocation], starts: &BTreeMap<usize, u32>) {
+fn resolve(relocations: &mut [Relocation], starts: &BTreeMap<usize, Placed>) {
     for relocation in relocations {
         let symbol = &mut relocation.symbol;
-        let base = symbol.section.and_then(|section| starts.get(&section));
+        let placed = symbol.section.and_then(|section| starts.get(&section));
         let value = u32::try_from(symbol.value).ok();
-        let address = base
-            .zip(value)
-            .and_then(|(base, value)| base.checked_add(value));
+        let address = placed.zip(value).and_then(|(placed, value)| {
+            let is_inside = (value as usize) < placed.bytes;
+            placed.start.checked_add(value).filter(|_| is_inside)
+        });
         symbol.in_code = address.map(CodeAddr);
     }
 }
@@ -305,6 +345,28 @@ mod tests {
         assert_eq!(sizes[4..], [(false, 64); 2]);
     }
 
+    /// Metadata count as well as code: of a small function with many relocations few copies are made.
+    #[test]
+    fn many_copies_of_metadata_are_not_made() {
+        let functions = BTreeMap::from([(2, code(32, vec![call(2, false); 1000]))]);
+        let mut joiner = Joiner::new(&functions, Linkage::Executable, 2000);
+        let done = (0..3).map(|_| joiner.join(1, &mut code(64, vec![call(2, false)])).is_ok());
+        assert_eq!(done.collect::<Vec<_>>(), [true, false, false]);
+    }
+
+    /// A symbol at the end of its section is no function of the one after it.
+    #[test]
+    fn symbols_past_their_section_are_outside() {
+        let functions = BTreeMap::from([(2, code(32, vec![])), (3, code(32, vec![]))]);
+        let mut past = call(2, false);
+        past.symbol.value = 32;
+        let mut kernel = code(64, vec![past, call(3, false)]);
+        let mut joiner = Joiner::new(&functions, Linkage::Executable, 1000);
+        joiner.join(1, &mut kernel).expect("they are joined");
+        let targets = kernel.relocations.iter().map(|call| call.symbol.in_code);
+        assert_eq!(targets.collect::<Vec<_>>(), [None, Some(CodeAddr(96))]);
+    }
+
     #[test]
     fn what_the_linker_may_change_stays_outside() {
         let functions = BTreeMap::from([(2, code(32, vec![]))]);
@@ -321,9 +383,13 @@ mod tests {
             contents: Bytes::new(),
         };
         with_bank.get_mut(&2).expect("it is there").banks.push(bank);
-        assert_eq!(joined(&with_bank, unlinked, false), Ok(96));
-        let why = joined(&with_bank, LINKED, false).expect_err("it is left outside");
-        assert!(why.contains("constant bank of its own"), "{why}");
+        for file in [LINKED, unlinked] {
+            let why = joined(&with_bank, file, false).expect_err("it is left outside");
+            assert!(why.contains("constant bank of its own"), "{why}");
+        }
+        let empty = BTreeMap::from([(2, code(0, vec![]))]);
+        let why = joined(&empty, LINKED, false).expect_err("it is left outside");
+        assert!(why.contains("has no code"), "{why}");
         let odd = BTreeMap::from([(2, code(40, vec![]))]);
         let why = joined(&odd, LINKED, false).expect_err("it is left outside");
         assert!(why.contains("whole groups"), "{why}");

@@ -25,7 +25,10 @@ use crate::kernels::TestLaunch;
 use cubin::KernelImage;
 use generate::ProgramDraft;
 
-pub use odd::{barriers_in_lines, lines_before_a_loop, odd_program};
+pub use odd::{
+    barriers_in_lines, lines_before_a_loop, odd_program, parts_of_constant_lines,
+    shuffles_that_drain, stores_of_ended_blocks,
+};
 pub use short::{segment_program, short_program};
 
 /// Name of the kernel of each program.

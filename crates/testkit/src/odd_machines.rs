@@ -215,7 +215,7 @@ fn texts(audit: &LaunchTimeAudit) -> Vec<String> {
 /// Bounds of a launch before and after something grew.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GrownBound {
-    /// What grew.
+    /// Name of the number that grew.
     pub what: String,
     /// Bound before and after it, in cycles.
     pub bounds: (u64, u64),

@@ -34,7 +34,7 @@ and each run is compared with the bounds in cycles: for the program's loop bound
 With --launches, programs of a few instructions run as launches of up to 200 blocks on machines of which every number
 is known, under two policies each, and are compared with the bounds of launches.
 With --odd, each number of the machine may also be 0, 1, ten and fifty times that of a real machine or 1000, caches have few
-lines, and programs read lines that conflict in one cache and fit in another, or leave work behind when their blocks end.
+lines, and programs read lines that conflict in one cache and fit in another, or leave work unfinished when their blocks end.
 With --climb, numbers, blocks and threads of such launches are changed step by step towards the smallest bound / run.
 With --grown, their bounds are computed again with more iterations, more blocks and longer ranges: none may fall.
 With --waves, waves of 64 lanes run random structured programs that keep masks, and are compared with the claims about

@@ -86,15 +86,14 @@ struct Bounds {
     paper: Option<u128>,
 }
 
-fn bounds(prepared: &Prepared<'_>, flow: KernelFlow, model: &WarpModel) -> Bounds {
+fn bounds(prepared: &Prepared<'_>, flow: KernelFlow) -> Bounds {
     let code = &prepared.code;
     let value = |flow: &KernelFlow| {
-        let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len() + flow.further_loops];
+        let facts = vec![Some(LOOP_BOUND); flow.loops.sites.len()];
         flow.bound(&facts).map(|bound| bound.limit().0)
     };
     let simt = value(&flow);
-    let context = LaunchContext::default();
-    let paper = value(&flow.with_paper_reading(code, &context, model, &Default::default()));
+    let paper = value(&flow.with_paper_reading(code, &LaunchContext::default()));
     Bounds { simt, paper }
 }
 
@@ -151,10 +150,9 @@ impl Tables {
         self.times.push(start.elapsed());
         let edges = full.warp.divergence_edges(&full.thread).count();
         self.divergence_edges.push(edges);
-        let full = bounds(prepared, full, &BoundOptions::default().model);
+        let full = bounds(prepared, full);
         for index in 0..VARIANTS.len() {
-            let model = variant(index);
-            let less = flow(&model).map(|flow| bounds(prepared, flow, &model));
+            let less = flow(&variant(index)).map(|flow| bounds(prepared, flow));
             self.simt[index].add(full.simt, less.as_ref().and_then(|b| b.simt));
             self.paper[index].add(full.paper, less.as_ref().and_then(|b| b.paper));
         }

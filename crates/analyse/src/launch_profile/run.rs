@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warpbound_base::CodeAddr;
-use warpbound_ir::{Cell, ControlEffect, ControlTarget, Op, OpIndex, OpScope};
+use warpbound_ir::{Cell, ControlEffect, ControlTarget, Meaning, Op, OpIndex, OpScope};
 use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
@@ -225,6 +225,10 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             _ if !lanes.any() => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) if *to == at.next() => ControlTransfer::Next,
             ControlEffect::Jump(ControlTarget::Op(to)) => ControlTransfer::Jump(self.point(to.0)),
+            // It ends the launch, whatever other warps have left to do.
+            ControlEffect::Exit if op.meaning == Some(Meaning::Trap) => {
+                return Err(NoProfileReason::Unsupported);
+            }
             ControlEffect::Exit => ControlTransfer::Exit,
             ControlEffect::Pop(token) => {
                 ControlTransfer::Pop(tag_of(*token).ok_or(NoProfileReason::Unsupported)?)

@@ -1,4 +1,4 @@
-//! What a count rests on: code and statements, or the width of a register alone.
+//! Footing of counts: code and statements, or the width of a register alone.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ pub(super) const MAX_BOUND: u128 = 1 << 28;
 /// bound in which a word of the launch of which nothing is stated takes part.
 const MAX_OF_WIDTH: u128 = 1 << 20;
 
-/// What limits a word, the strongest first.
+/// Limits of a word, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Footing {
     /// The code and what is stated of the launch.
@@ -81,7 +81,7 @@ impl LoopSolver<'_> {
         weakest
     }
 
-    /// What limits an atom itself.
+    /// Footing of an atom itself.
     fn footing_of(&self, id: AtomId) -> Footing {
         let launch = self.symbolic.launch;
         let stated = |is_stated: bool| match is_stated {

@@ -272,8 +272,10 @@ fn stores_count_at_the_end_of_the_launch() {
 /// sub-partition for itself: the run of two short blocks of a counterexample.
 #[test]
 fn blocks_that_start_late_find_full_queues() {
+    // What a warp leaves in the queues is a part of its service.
     let numbers = Numbers {
         path: 100,
+        core: 640,
         queued: 640,
         apart: 40,
         ..Numbers::default()
@@ -282,7 +284,25 @@ fn blocks_that_start_late_find_full_queues() {
     assert_eq!(of(1, BlockChain::OneWarp), 100);
     assert_eq!(of(2, BlockChain::OneWarp), 100 + 40 + 640);
     assert_eq!(of(2, ALIGNED), 100 + 40 + 640);
-    assert_eq!(of(16, BlockChain::OneWarp), 100 + 15 * 40 + 640);
+    assert_eq!(of(16, BlockChain::OneWarp), 100 + 15 * 40 + 4 * 640 + 640);
+}
+
+/// All warps of an SM may count in place of those of a sub-partition and full queues.
+#[test]
+fn queues_hold_no_more_than_all_warps_issue() {
+    let numbers = Numbers {
+        core: 10,
+        queued: 640,
+        ..Numbers::default()
+    };
+    let of = |blocks, chain| limit(shape(blocks, 1, 1, (32, 32)), chain, numbers);
+    assert_eq!(of(16, BlockChain::OneWarp), 16 * 10);
+    let barriers = Numbers {
+        barriers: 3,
+        ..numbers
+    };
+    let found = limit(shape(2, 8, 1, (4, 4)), ALIGNED, barriers);
+    assert_eq!(found, 2 * 8 * 10);
 }
 
 /// On an SM that holds one block, a block waits for no other one, but for what the one before has left in the queues.
@@ -480,10 +500,10 @@ fn observed_blocks_count_with_their_own_times() {
     assert_eq!(found.cycles(), Observed(Cycles(530)));
 }
 
-/// What warps leave behind where no queue limits it may all be on the SM of the last block: each block but those that fill
-/// the other SMs.
+/// Services that warps leave unfinished where no queue limits them may all be on the SM of the last block: those of each block
+/// but the ones that fill the other SMs.
 #[test]
-fn services_left_behind_count_for_each_ended_warp() {
+fn unfinished_services_count_for_each_ended_warp() {
     let numbers = Numbers {
         unfinished: 7,
         ..Numbers::default()

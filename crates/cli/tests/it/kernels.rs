@@ -167,48 +167,6 @@ fn less_precision_never_lowers_a_bound() {
     assert_eq!(larger.len(), coarser.len(), "{larger:?}");
 }
 
-/// So it is where facts are about the loops of the warp-level graph, which differ from one precision to another: fails if
-/// the rows of the loops at less precision are left out. These kernels
-/// need them; `cargo xtask precision` compares all.
-#[test]
-fn precision_never_raises_a_bound_in_the_papers_reading() {
-    let paper = |groups, agreement| BoundOptions {
-        reading: FactReading::Paper,
-        ..options(WarpModel {
-            groups,
-            agreement,
-            ..full()
-        })
-    };
-    let coarser = [
-        ("no groups", GroupDomain::Off, AgreementDomain::Full),
-        (
-            "agreement of active lanes",
-            GroupDomain::Full,
-            AgreementDomain::ActiveOnly,
-        ),
-        ("no agreement", GroupDomain::Off, AgreementDomain::Off),
-    ];
-    let mut larger = BTreeMap::new();
-    let names = [
-        "continue_loop",
-        "hotspot",
-        "matmul_tiled",
-        "lava_md",
-        "vote",
-    ];
-    for name in names {
-        let file = format!("{name}.sm_61.cubin");
-        let precise = bounds(&file, &paper(GroupDomain::Full, AgreementDomain::Full));
-        for (what, groups, agreement) in coarser {
-            let coarse = bounds(&file, &paper(groups, agreement));
-            compare(&file, what, &precise, &coarse, &mut larger);
-        }
-    }
-    // In the domains as a whole, precision has an effect.
-    assert!(!larger.is_empty());
-}
-
 /// More facts only make the bound smaller.
 #[test]
 fn more_knowledge_never_raises_a_bound() {

@@ -81,12 +81,6 @@ impl BoundQuery<'_> {
                 .totals
                 .push(smaller(stated.total, derived.total, origin));
         }
-        // Loops that only rows have (`KernelFlow::with_paper_reading`): the default is for all of them.
-        if let Some(default) = self.options.loop_default {
-            let further = std::iter::repeat_n(default, self.flow.further_loops);
-            let further = further.map(|bound| Some((bound, Origin::LoopDefault)));
-            facts.bounds.extend(further);
-        }
         Ok(facts)
     }
 

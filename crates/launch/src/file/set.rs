@@ -93,7 +93,7 @@ pub struct HostWrite {
     pub offset: usize,
     /// The bytes of the number.
     pub bytes: Vec<u8>,
-    /// How often it is written, one after the other.
+    /// Number of times that it is written, one after the other.
     pub count: usize,
 }
 

@@ -286,7 +286,10 @@ fn a_relocatable_file() {
     assert_eq!(kernel.max_stack_size, Some(0));
     assert_eq!(
         names(kernel),
-        [("_ZN5outer5scaleIfEEvPT_3BoxIcEi", 0, 0x180, Some(0))]
+        [
+            ("_ZN5outer5scaleIfEEvPT_3BoxIcEi", 0, 0x180, Some(0)),
+            ("_ZN5outer6helperEi", 0x180, 0x100, Some(8)),
+        ]
     );
     let relocations: Vec<String> = kernel.relocations.iter().map(ToString::to_string).collect();
     assert_eq!(

@@ -160,6 +160,7 @@ fn json_has_the_keys_of_the_interface() {
         "schedulers",
         "scope",
         "terms",
+        "times",
     ];
     assert_eq!(keys, expected);
     assert_eq!(cycles["scope"], "warp");

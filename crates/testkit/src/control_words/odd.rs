@@ -1,11 +1,12 @@
 //! Programs for machines with odd numbers: lines of constants and of code that conflict in one cache and fit in another,
-//! warps that request lines which are on their way for others, and blocks that leave work behind when they end.
+//! warps that request lines which are on their way for others, and blocks that leave work unfinished when they end.
 
 use fastrand::Rng;
 
 use super::ControlWordProgram;
-use super::generate::{LANE, SCRATCH};
+use super::generate::{GLOBAL, LANE, SCRATCH};
 use super::listing::Listing;
+use super::short::address;
 use super::slot::Slot;
 use super::words::{self, Operand};
 use crate::execute::mix;
@@ -26,11 +27,11 @@ pub fn odd_program(seed: u64) -> ControlWordProgram {
         0..=2 => constants(&mut l, &mut rng),
         3 => meetings(&mut l, &mut rng),
         4..=5 => code(&mut l, &mut rng),
-        6..=7 => left_behind(&mut l, &mut rng),
+        6..=7 => unfinished(&mut l, &mut rng),
         _ => {
             constants(&mut l, &mut rng);
             code(&mut l, &mut rng);
-            left_behind(&mut l, &mut rng);
+            unfinished(&mut l, &mut rng);
         }
     }
     let end = Slot {
@@ -188,39 +189,93 @@ fn code(l: &mut Listing, rng: &mut Rng) {
     });
 }
 
-/// Keeps the first blocks busy, while others leave instructions that nobody waits for, and end.
-fn left_behind(l: &mut Listing, rng: &mut Rng) {
+/// Keeps the first blocks busy, while others leave instructions without a wait for them, and end.
+fn unfinished(l: &mut Listing, rng: &mut Rng) {
+    let busy = [1, 2, 3, 7][rng.usize(..4)];
+    let rounds = [3, 30, 100][rng.usize(..3)];
+    let kind = rng.u32(..10);
+    let waits = rng.u32(..4) == 0;
+    let code = [1, 1, 0][rng.usize(..3)];
+    if kind > 6 {
+        address(l, [2, 5, 7][rng.usize(..3)]);
+    }
+    beside_busy_blocks(l, (busy, rounds), |l| {
+        for number in 0..rng.usize(1..30) {
+            let to = RESULTS.start + number as u8 % 16;
+            let word = match kind {
+                0 | 1 => words::shuffle(0, to, 20, 3),
+                2 => words::ARRIVAL,
+                // No lane takes part.
+                3 => words::guarded(words::BARRIER, 2, false),
+                4 => words::shared_atomic(0, to, words::RZ, 4 * rng.u32(..2), 40),
+                5 => words::load_shared(to, words::RZ, 64 * rng.u32(..2), 4),
+                6 => words::half(1, to, 10, 11, 12),
+                7 => words::store_global(40, GLOBAL, 0, 4),
+                8 => words::reduction(0, GLOBAL, 0, 40),
+                _ => words::load_global(to, GLOBAL, 0, 4, 0),
+            };
+            let raises = !matches!(kind, 2 | 3 | 7 | 8) && rng.bool();
+            let slot = l.op(word);
+            slot.code = code;
+            if raises {
+                slot.write = Some(5);
+            }
+            if waits && rng.bool() {
+                l.wait(1 << 5);
+            }
+        }
+    });
+}
+
+/// Keeps the first blocks busy in a loop of some rounds; the others execute something else.
+fn beside_busy_blocks(
+    l: &mut Listing,
+    (busy, rounds): (i32, u32),
+    others: impl FnOnce(&mut Listing),
+) {
     let (few, end) = (l.place(), l.place());
     l.op(words::special(SCRATCH, words::BLOCK_X)).write = Some(0);
     l.wait(1);
-    let busy = [1, 2, 3, 7][rng.usize(..4)];
     l.op(words::compare(words::LESS, 2, SCRATCH, busy)).code = 13;
     l.op_to(words::guarded(words::BRANCH, 2, true), few);
-    let rounds = [3, 30, 100][rng.usize(..3)];
     l.repeat(rounds, |l| l.chain(2, 15));
     l.op_to(words::BRANCH, end);
     l.bind(few);
-    let kind = rng.u32(..7);
-    let waits = rng.u32(..4) == 0;
-    for number in 0..rng.usize(1..30) {
-        let to = RESULTS.start + number as u8 % 16;
-        let word = match kind {
-            0 | 1 => words::shuffle(0, to, 20, 3),
-            2 => words::ARRIVAL,
-            // No lane takes part.
-            3 => words::guarded(words::BARRIER, 2, false),
-            4 => words::shared_atomic(0, to, words::RZ, 4 * rng.u32(..2), 40),
-            5 => words::load_shared(to, words::RZ, 64 * rng.u32(..2), 4),
-            _ => words::half(1, to, 10, 11, 12),
-        };
-        let raises = kind != 2 && kind != 3 && rng.bool();
-        let slot = l.op(word);
-        if raises {
-            slot.write = Some(5);
+    others(l);
+    l.bind(end);
+}
+
+/// Generates a program whose first 99 blocks are busy, while each other one drains after each of 24 shuffles that raise no
+/// scoreboard.
+pub fn shuffles_that_drain() -> ControlWordProgram {
+    let mut l = Listing::default();
+    beside_busy_blocks(&mut l, (99, 600), |l| {
+        for number in 0..24 {
+            l.op(words::shuffle(0, RESULTS.start + number % 16, 20, 3))
+                .code = 0;
         }
-        if waits && rng.bool() {
-            l.wait(1 << 5);
+    });
+    l.finish()
+}
+
+/// Generates a program whose first 99 blocks are busy, while each other one stores to 32 lines and ends.
+pub fn stores_of_ended_blocks() -> ControlWordProgram {
+    let mut l = Listing::default();
+    address(&mut l, 7);
+    beside_busy_blocks(&mut l, (99, 600), |l| {
+        l.op(words::store_global(40, GLOBAL, 0, 4));
+    });
+    l.finish()
+}
+
+/// Generates a program that reads the parts, of 32 bytes each, of two lines of constants of a kilobyte in turn.
+pub fn parts_of_constant_lines() -> ControlWordProgram {
+    let mut l = Listing::default();
+    for part in 0..32 {
+        for line in 1..3 {
+            let at = 1024 * line + 32 * part;
+            l.op(words::mov(41, Operand::Constant(words::BANK, at)));
         }
     }
-    l.bind(end);
+    l.finish()
 }

@@ -194,7 +194,7 @@ pub fn segment_program(seed: u64) -> ControlWordProgram {
 }
 
 /// Sets the address of accesses to global memory: `1 << shift` bytes from thread to thread of a block.
-fn address(l: &mut Listing, shift: u32) {
+pub(super) fn address(l: &mut Listing, shift: u32) {
     let [base, _] = BUFFERS;
     l.op(words::special(LANE, words::THREAD_X)).write = Some(0);
     l.op(words::mov(base, Operand::Constant(0, 0x140)));

@@ -527,17 +527,18 @@ const DOWN_BY_TWO: [&str; 16] = [
     "exit",
 ];
 
-/// Fails if a constant that is added to a remainder hides it, or if the counter after a loop is not one of the two that
-/// meet there.
+/// Fails if a constant that is added to a remainder hides it, or if the width of the counter is taken for the count of the
+/// loop that follows: its limits are lost where two counters meet.
 #[test]
-fn an_unrolled_loop_down_by_two_is_counted() {
+fn the_remainder_of_an_unrolled_loop_is_counted() {
     let ranges = ranges_of(&[Some(WordRange::between(0, 100))]);
     let code = code_of(&DOWN_BY_TWO);
     for n in [0, 1, 2, 7, 8, 50, 99, 100] {
         let (verdicts, _, found) = compare(&code, &code, &[n], &ranges, |_| {});
         assert!(found.is_empty(), "{n}: {found:?}");
         let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
-        assert_eq!(bounds, [Some(3), Some(14)], "{verdicts:#?}");
+        assert_eq!(bounds[0], Some(3), "{verdicts:#?}");
+        assert!(bounds[1].is_none_or(|bound| bound == 14), "{verdicts:#?}");
     }
 }
 
@@ -565,7 +566,8 @@ fn a_limit_that_is_selected_is_counted_by_cases() {
     // Without its condition, the second case has no limit of its own.
     let mut without = REDUCTION;
     without[3] = "P0 = lt_s(R8, 3)";
-    let (verdicts, ..) = compare(&code_of(&without), &code, &[], &ranges_of(&[]), |_| {});
+    let without = code_of(&without);
+    let (verdicts, ..) = compare(&without, &without, &[], &ranges_of(&[]), |_| {});
     let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
     assert!(bounds.iter().all(|bound| *bound != Some(4)), "{bounds:?}");
     // The smaller one of two words, of which one is known.

@@ -8,7 +8,8 @@ use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_driver::{CacheState, CycleOptions, LaunchFile, SchedulerClass, Session};
 use warpbound_machine::{GpuModel, Parameter as P, SchedulerPolicy, Selection};
 use warpbound_testkit::control_words::{
-    ControlWordProgram, barriers_in_lines, lines_before_a_loop,
+    ControlWordProgram, barriers_in_lines, lines_before_a_loop, parts_of_constant_lines,
+    shuffles_that_drain, stores_of_ended_blocks,
 };
 use warpbound_testkit::odd_machines::{compare_odd_launch, grown_bounds};
 use warpbound_testkit::short_launches::compare_launch;
@@ -174,16 +175,65 @@ fn runs_code(program: &ControlWordProgram, threads: u32, numbers: &[(P, u64)]) {
     assert!(checked(&found) > 0);
 }
 
-/// Blocks that nobody waits for leave shuffles behind: shared memory serves them when the last block needs it.
+/// Blocks end without a wait for their shuffles: shared memory serves these when the last block needs it.
 #[test]
-fn shuffles_left_behind_count() {
+fn unfinished_shuffles_of_ended_blocks_count() {
     let numbers = [
         (P::SmCount, 100),
         (P::SmBlocks, 1),
         (P::OccupancyShuffle, 32),
     ];
-    let worst = keeps_its_bound("shuffles_left_behind", &numbers);
+    let worst = keeps_its_bound("unfinished_shuffles", &numbers);
     assert!(worst > 55_311, "{worst}: the run of the fault took longer");
+}
+
+/// A drain waits for scoreboards that are raised: it is no wait for a shuffle without one.
+#[test]
+fn shuffles_without_a_scoreboard_are_unfinished_after_a_drain() {
+    let numbers = [
+        (P::SmCount, 100),
+        (P::SmBlocks, 1),
+        (P::OccupancyShuffle, 32),
+    ];
+    runs_grid(&shuffles_that_drain(), 195, &numbers);
+}
+
+/// Stores that ended blocks have left in the queue of their unit wait for a window of one sector.
+#[test]
+fn accesses_in_queues_of_ended_blocks_wait_for_windows() {
+    let numbers = [
+        (P::SmCount, 100),
+        (P::SmBlocks, 1),
+        (P::OccupancyQueue, 128),
+        (P::L1Stores, 1),
+        (P::L2Hit, 2000),
+    ];
+    runs_grid(&stores_of_ended_blocks(), 195, &numbers);
+}
+
+/// Each SM fetches a line that its second cache loses once for each part that its first cache keeps.
+#[test]
+fn lines_are_fetched_for_each_part_by_each_sm() {
+    let numbers = [
+        (P::SmCount, 256),
+        (P::ConstantL1Line, 32),
+        (P::ConstantL1Bytes, 8192),
+        (P::ConstantL1Ways, 1),
+        (P::ConstantL15Line, 1024),
+        (P::ConstantL15Bytes, 1024),
+        (P::ConstantL15Ways, 1),
+        (P::L2Slices, 1),
+        (P::L2Bandwidth, 32_000),
+    ];
+    runs_grid(&parts_of_constant_lines(), 256, &numbers);
+}
+
+/// Compares a launch of blocks of one warp with its bound.
+fn runs_grid(program: &ControlWordProgram, blocks: u32, numbers: &[(P, u64)]) {
+    let mut launch = program.launch(0);
+    launch.grid = [blocks, 1, 1];
+    let found = compare(&program.session(61), &launch, machine(numbers));
+    assert!(checked(&found) > 0);
 }
 
 /// A part of `cargo xtask audit --odd`.
