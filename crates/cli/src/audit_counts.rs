@@ -58,7 +58,7 @@ pub(crate) fn audit_counts(
     };
     let name = arguments.kernel.as_deref();
     let name = name.or(launch.as_ref().and_then(|launch| launch.kernel.as_deref()));
-    let images = crate::select(&library, &arguments.input)?;
+    let images = crate::select(library, &arguments.input)?;
     let bare = measured.bare_kernel();
     let in_file = measured.kernel.as_deref();
     let in_file = in_file.filter(|name| library.only_kernel(&images, name).is_ok());

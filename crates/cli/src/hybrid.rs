@@ -204,7 +204,7 @@ fn of_stamps(
     let Some(times) = all else {
         return Err(CommandError::Usage("--times is missing".to_owned()));
     };
-    let images = crate::select(&library, &arguments.input)?;
+    let images = crate::select(library, &arguments.input)?;
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
     let facts = facts_options(library, &arguments.facts)?;

@@ -114,10 +114,13 @@ impl Relocation {
     /// Number added to an address that becomes an operand of an instruction with this word; `None` if the operand's field is
     /// not known.
     pub fn operand_addend(&self, word: u64) -> Option<i64> {
-        let in_place = || match self.name()? {
-            "R_CUDA_ABS32_20" => Some(i64::from((word >> OPERAND_LOW_BIT) as u32)),
-            "R_CUDA_ABS24_20" => Some(i64::from((word >> OPERAND_LOW_BIT) as u32 & 0xff_ffff)),
-            _ => None,
+        let in_place = || {
+            let field = (word >> OPERAND_LOW_BIT) & u64::from(u32::MAX);
+            match self.name()? {
+                "R_CUDA_ABS32_20" => i64::try_from(field).ok(),
+                "R_CUDA_ABS24_20" => i64::try_from(field & 0xff_ffff).ok(),
+                _ => None,
+            }
         };
         self.addend.or_else(in_place)
     }

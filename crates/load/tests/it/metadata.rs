@@ -298,6 +298,9 @@ fn a_relocatable_file() {
             "0x0088 R_CUDA_ABS24_20 _ZZN5outer5scaleIfEEvPT_3BoxIcEiE4tile",
             "0x00b8 R_CUDA_ABS24_20 _ZZN5outer5scaleIfEEvPT_3BoxIcEiE4tile",
             "0x00d0 R_CUDA_ABS32_20 _ZN5outer6helperEi",
+            // Of the function, which follows.
+            "0x01d0 R_CUDA_ABS32_LO_20 table",
+            "0x01d8 R_CUDA_ABS32_HI_20 table",
         ]
     );
     // Three sequences, one per code section, all from address 0.
