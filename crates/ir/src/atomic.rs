@@ -51,7 +51,7 @@ pub enum AtomicKind {
     F16x2(Flush),
     /// Double, rounded to nearest.
     F64,
-    /// Single in LDS of AMD's GPUs: [`AtomicKind::format_in_lds`].
+    /// Single in LDS of AMD's GPUs: `AtomicKind::format_in_lds`.
     LdsF32(Flush),
     /// Double in LDS of AMD's GPUs.
     LdsF64(Flush),
