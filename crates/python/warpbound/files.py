@@ -234,7 +234,7 @@ def _facts(facts: Path | None, loop_default: int | None) -> dict[str, Any]:
     return {"facts": None if facts is None else os.fspath(facts), "loop_default": loop_default}
 
 
-def _cycles(asked: bool, *, clock: Number | None, **options: str | None) -> dict[str, Any] | None:
+def _cycles(asked: bool, *, clock: Number | None = None, **options: str | None) -> dict[str, Any] | None:
     """Returns the options of bounds in cycles, which are no options of other bounds."""
     if asked:
         return {**options, "clock": None if clock is None else _range(clock)}
