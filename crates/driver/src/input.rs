@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
@@ -239,21 +240,34 @@ pub fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
 /// The file cannot be read or used.
 pub fn text(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display().to_string();
-    let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(text) = pipes.get(path) {
-        return Ok(text.clone());
+    if let Some(text) = given_by_pipe(path) {
+        return Ok(text);
     }
-    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    let mut file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     let is_file = file.metadata().is_ok_and(|known| known.is_file());
-    let text = utf8(read(file, &name, MAX_BYTES)?, &name)?;
-    if !is_file {
-        pipes.insert(path.to_owned(), text.clone());
+    let text = utf8(read(&mut file, &name, MAX_BYTES)?, &name)?;
+    if !is_file && let Some(changed) = changed_at(file.metadata()) {
+        let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.insert(path.to_owned(), (changed, text.clone()));
     }
     Ok(text)
 }
 
-/// Texts that pipes have given: a pipe can be read only once, and commands read some files more than once.
-static PIPES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+/// Time of the last change of a file, which another pipe of the same name does not have.
+fn changed_at(known: std::io::Result<std::fs::Metadata>) -> Option<SystemTime> {
+    known.ok()?.modified().ok()
+}
+
+/// The text that a pipe has given, if it is still the same one and nothing was written since.
+fn given_by_pipe(path: &Path) -> Option<String> {
+    let pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    let (changed, text) = pipes.get(path)?;
+    (changed_at(std::fs::metadata(path)) == Some(*changed)).then(|| text.clone())
+}
+
+/// Texts that pipes have given, with the time of their last change: a pipe can be read only once, and commands read some
+/// files more than once.
+static PIPES: Mutex<BTreeMap<PathBuf, (SystemTime, String)>> = Mutex::new(BTreeMap::new());
 
 fn utf8(contents: Vec<u8>, name: &str) -> Result<String, Diagnostic> {
     String::from_utf8(contents).map_err(|error| {
