@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::CodeAddr;
-use warpbound_bound::facts::{spell_call, spell_kernel};
+use warpbound_bound::facts::{format_call, format_kernel};
 use warpbound_bound::{FactsFile, LoopName};
 
 fuzz_target!(|text: &str| {
@@ -32,8 +32,8 @@ fuzz_target!(|text: &str| {
             Ok(bounds) => assert_eq!(bounds.len(), loops.len()),
             Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
         }
-        let calls: Vec<String> = kernel.calls().iter().map(|c| spell_call(&c.name)).collect();
-        let again = spell_kernel(&kernel.name, &kernel.code, &[], &calls);
+        let calls: Vec<String> = kernel.calls().iter().map(|c| format_call(&c.name)).collect();
+        let again = format_kernel(&kernel.name, &kernel.code, &[], &calls);
         let again = FactsFile::parse("again", &again).expect("what is written can be read");
         let [same] = again.kernels() else {
             panic!("one kernel is written, {} are read", again.kernels().len());
