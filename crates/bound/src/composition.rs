@@ -400,10 +400,13 @@ impl Core {
         match chain {
             BlockChain::AllWarps => Some(Core::of_warps(resident)),
             // Each warp has a sub-partition for itself, but for what blocks that have ended before have left in its queues.
-            _ if resident <= parts => Some(Core {
-                changes: u128::from(own > 1),
-                ..Core::default()
-            }),
+            _ if resident <= parts => {
+                let alone = Core {
+                    changes: u128::from(own > 1),
+                    ..Core::default()
+                };
+                alone.lesser(Core::of_warps(resident), times)
+            }
             BlockChain::OneWarp => {
                 let in_part = Core {
                     changes: u128::from(own > 1),

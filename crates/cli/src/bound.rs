@@ -2,8 +2,8 @@
 
 use warpbound_base::Diagnostic;
 use warpbound_driver::{
-    BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch, SplitMarks,
-    SplitOptions, Unusable,
+    AskedImages, BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch,
+    SplitMarks, SplitOptions, Unusable,
 };
 use warpbound_report::{BoundFolder, BoundWriter, KernelBound, LeftOutImages};
 use warpbound_rows::{BoundRecord, ResultTable, RowWriter};
@@ -225,6 +225,12 @@ impl<'a> BoundOutput<'a> {
     }
 }
 
+/// Number of threads that work on kernels: as stated, or one for each core.
+fn threads(jobs: Option<u64>) -> usize {
+    let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
+    jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Bounds kernels and returns the exit code.
 pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let BoundArguments {
@@ -245,8 +251,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
     let images = crate::select(&library, input)?;
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);
-    let jobs = jobs.and_then(|jobs| usize::try_from(jobs).ok());
-    let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let jobs = threads(*jobs);
     let mut report = BoundOutput::open(arguments)?;
     let mut progress = Progress::new();
     let (mut is_empty, mut code) = (true, 0);
@@ -289,8 +294,12 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         }
         Ok(())
     };
+    let asked = AskedImages {
+        images: &images,
+        left_out: &left_out,
+    };
     let done: Result<(), CommandError> =
-        library.bounds((&images, &left_out), kernel, &options, (shard, jobs), each);
+        library.bounds(asked, kernel, &options, (shard, jobs), each);
     progress.clear();
     done?;
     // A shard may be empty, but for the first one if there is a kernel at all.

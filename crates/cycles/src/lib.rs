@@ -14,6 +14,7 @@ mod contention;
 mod demands;
 mod follow;
 mod kernel;
+mod leads;
 mod lines;
 mod memory;
 mod numbers;

@@ -5,12 +5,12 @@ use warpbound_ir::OpIndex;
 use crate::account::{Account, Term};
 use crate::code::TimedCode;
 use crate::kernel::{OtherWarps, TimedKernel};
+use crate::leads::Leads;
 use crate::lines::LineWait;
 use crate::memory::MemoryTimes;
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::state::{Layout, Part, TimeVector};
 use crate::step::{OpWaits, Transfer};
-use crate::waits::Leads;
 use crate::wave_step::WaveTransfer;
 
 /// Transfer functions of the instructions of a kernel.

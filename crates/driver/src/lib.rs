@@ -62,7 +62,7 @@ pub use instrument::{
     StampTimes,
 };
 pub use launch_knowledge::LaunchKnowledge;
-pub use library::{CodeKind, ImageSelection, Library, Unusable};
+pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable};
 pub use lint::rewritten;
 pub use measured_counts::{CountsAuditOptions, CountsSource, MeasuredCounts, MeasuredRow};
 pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};

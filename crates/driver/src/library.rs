@@ -55,6 +55,15 @@ pub struct Library {
     pub(crate) unlinked: OnceLock<Vec<UnlinkedCopy>>,
 }
 
+/// Images of a file that a query is about.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedImages<'a> {
+    /// Numbers of those with code that is supported.
+    pub images: &'a [usize],
+    /// Images for other architectures, which have no answer but must be named.
+    pub left_out: &'a [LeftOutImages],
+}
+
 impl Library {
     /// Reads the directory of a file; `file` is its name in messages.
     ///
@@ -414,14 +423,14 @@ impl Library {
 
     /// Bounds the kernels of some images, or those of a name, on `jobs` threads; of a shard, those at its positions.
     /// `each` receives the positions and results in the order of the file, for any number of threads; an unusable image
-    /// has one position, and so has each of `left_out`, after all kernels. Stops when `each` returns an error.
+    /// has one position, and so has each one left out, after all kernels. Stops when `each` returns an error.
     ///
     /// # Errors
     ///
     /// The error of `each`.
     pub fn bounds<E>(
         &self,
-        (images, left_out): (&[usize], &[LeftOutImages]),
+        asked: AskedImages<'_>,
         name: Option<&str>,
         options: &BoundOptions,
         (shard, jobs): (Shard, usize),
@@ -437,9 +446,9 @@ impl Library {
                 },
             }
         };
-        let kernels = self.kernels(images, name);
+        let kernels = self.kernels(asked.images, name);
         let kernels = kernels.map(|item| item.map_err(Unusable::Image));
-        let left_out = left_out.iter().cloned();
+        let left_out = asked.left_out.iter().cloned();
         let left_out = left_out.map(|images| Err(Unusable::LeftOut(images)));
         let items = (0..).zip(kernels.chain(left_out));
         let items = items.filter(|(position, _)| shard.contains(*position));

@@ -1,4 +1,4 @@
-//! Operations that belong to a kernel, where its code is that of a whole section.
+//! Operations that belong to a kernel whose section holds other functions as well.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use warpbound_load::Kernel;
 
 /// Operations of the functions that a kernel may execute.
 ///
-/// A kernel of a code object that calls functions or jumps through registers has the code of its section, in which other
-/// kernels are (`load/src/code_object/code.rs`). All operations belong to it where a target is unknown.
+/// A kernel of a code object that calls functions or jumps through registers has the code of its whole section, other
+/// kernels included (`load/src/code_object/code.rs`). All operations belong to it where a target is unknown.
 pub(crate) fn own_ops(kernel: &Kernel, code: &Code) -> BTreeSet<OpIndex> {
     let all = || (0..code.ops.len() as u32).map(OpIndex);
     if kernel.code_object.is_none() {

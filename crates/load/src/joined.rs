@@ -1,7 +1,7 @@
 //! Functions in code sections of their own, placed after the code of the kernels that call them.
 //!
 //! The linker leaves such a function (`-rdc`, `-G`, `ptxas -c`) in its section, and the loader places all sections. Addresses
-//! in a kernel are relative to its own code section; those of the functions follow it, each section as a whole.
+//! in a kernel are relative to its own code section; the sections of the functions follow it, each as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct JoinedSection {
     pub(crate) lines: LineTable,
 }
 
-/// Size of a fetch group, of which code sections are multiples.
+/// Size of a fetch group; sizes of code sections are multiples of it.
 const GROUP_BYTES: usize = 32;
 
 /// Bytes that a record of metadata has in a file at least.

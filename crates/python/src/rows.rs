@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, RunHooks, Shard, Unusable, input};
+use warpbound_driver::{AskedImages, LaunchFile, RunHooks, Shard, Unusable, input};
 use warpbound_report::{KernelBound, LeftOutImages};
 use warpbound_rows::{
     AuditRecord, BoundRecord, ResultTable, RowFormat, RowWriter, RunOutcome, RunRecord, TableCell,
@@ -131,7 +131,10 @@ impl NativeFile {
         let mut is_empty = true;
         let mut problems = Vec::new();
         library.bounds(
-            (&images, &left_out),
+            AskedImages {
+                images: &images,
+                left_out: &left_out,
+            },
             kernel,
             &options,
             (shard, jobs),

@@ -1,5 +1,5 @@
-//! Audit of bounds of launches on machines with odd numbers: each number may be 0, 1, many times that of a real machine or
-//! 1000, and caches have few lines. Ranges near the numbers of real machines hide the order in which a bound assumes
+//! Audit of bounds of launches on machines with odd numbers: each number may be 0, 1, 1000, or many times the one of a real
+//! machine, and caches have few lines. Ranges near the numbers of real machines hide the order in which a bound assumes
 //! levels of memory to follow each other.
 
 use fastrand::Rng;
@@ -40,8 +40,8 @@ const CACHES: [[Parameter; 3]; 4] = [
     ],
 ];
 
-/// Numbers that keep those of the machine: what a launch must fit into, what has no effect on cycles, and units of memory
-/// other than those that bounds are for, which are refused.
+/// Numbers that stay as they are: a launch must fit into them, they have no effect on cycles, or bounds are refused for
+/// other values.
 const KEPT: [Parameter; 19] = [
     Parameter::SmCount,
     Parameter::SmSchedulers,
@@ -152,7 +152,7 @@ pub struct Climb {
     pub runs: u64,
     /// See [`Climb::runs`].
     pub exceeded: Vec<String>,
-    /// Numbers of its machine that differ from those of the built-in one.
+    /// Machine of that comparison.
     pub machine: GpuModel,
 }
 
@@ -350,7 +350,7 @@ fn pick<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
     values[rng.usize(..values.len())]
 }
 
-/// Returns a machine of which each number is known: some are those of a machine near a real one, the others odd.
+/// Returns a machine with one value for each number: some are near a real machine, the others odd.
 fn odd_machine(base: &GpuModel, rng: &mut Rng) -> GpuModel {
     let mut machine = pinned_machine(base, rng.u64(..));
     let percent = pick(rng, &[0, 5, 20, 60]);

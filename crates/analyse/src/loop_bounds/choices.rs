@@ -9,7 +9,7 @@ use crate::symbolic::span::Reading;
 /// One of the words that an atom may be.
 pub(super) struct Choice {
     pub(super) word: WordPolynomial,
-    /// Conditions all of which hold where the atom is that word.
+    /// Conditions that all hold where the atom is that word.
     pub(super) conditions: Vec<Condition>,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Count {
 /// Iterations with two words as functions of the iteration, under facts.
 type CountOf<'c, S> = dyn FnMut(&mut S, &Progression, &Progression, &Facts) -> Option<Count> + 'c;
 
-/// Most words of which each is one of two that are followed together.
+/// Most words with two possible values each that are followed together.
 const MAX_CHOICES: u32 = 3;
 
 impl Count {
@@ -54,7 +54,7 @@ impl Count {
         };
         Count {
             least,
-            // The formula is that of one way only.
+            // A formula would hold for one way only.
             distance: None,
             ..greater
         }

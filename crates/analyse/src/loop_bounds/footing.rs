@@ -9,10 +9,10 @@ use super::{CountPattern, LoopSolver};
 use crate::symbolic::atoms::{Atom, AtomId};
 use crate::symbolic::conditions::Condition;
 
-/// Most header executions that count as a bound. A number above it is that of a word of which nothing is known.
+/// Most header executions that count as a bound. A larger number comes from a word about which nothing is known.
 pub(super) const MAX_BOUND: u128 = 1 << 28;
-/// Most header executions of a pattern that rests on a word of which only the width of its register is known, and of a
-/// bound in which a word of the launch of which nothing is stated takes part.
+/// Most header executions where only the width of a register limits a word, or where nothing is stated about a word of the
+/// launch.
 const MAX_OF_WIDTH: u128 = 1 << 20;
 
 /// Limits of a word, the strongest first.
@@ -22,13 +22,13 @@ enum Footing {
     Known,
     /// The width of its register.
     Width,
-    /// A word of the launch of which nothing is stated.
+    /// Nothing: a word of the launch without a statement.
     Unstated,
 }
 
 impl LoopSolver<'_> {
-    /// Pattern of a count: whether the number is that of the loop, or that of the width of a register; `None` if it is
-    /// none that anyone wants.
+    /// Pattern of a count: whether the loop or the width of a register gives the number; `None` if the number is too large
+    /// to be of use.
     pub(super) fn pattern_of(
         &mut self,
         least: u128,

@@ -75,7 +75,7 @@ pub(crate) struct Atoms {
     spans: FxHashMap<WordPolynomial, Span>,
     /// For polynomials without their constants, the constants with which they are in `spans`.
     recorded: FxHashMap<WordPolynomial, Vec<u32>>,
-    /// For atoms that are gates, the words one of which they are.
+    /// For each gate, the words that it chooses from.
     gates: BTreeMap<AtomId, Vec<WordPolynomial>>,
     parts: FxHashMap<WordPolynomial, Parts>,
 }
@@ -152,7 +152,7 @@ impl Atoms {
         }
     }
 
-    /// Sets the words one of which an atom is, whichever way the program takes.
+    /// Sets the words that an atom is chosen from, whichever way the program takes.
     pub(super) fn set_gate(&mut self, id: AtomId, words: &[WordPolynomial]) {
         let spans = words.iter().map(|word| self.span(word));
         if let Some(all) = spans.reduce(Span::join) {
@@ -161,7 +161,7 @@ impl Atoms {
         }
     }
 
-    /// Words one of which an atom is, if it is a gate.
+    /// Words that an atom is chosen from, if it is a gate.
     pub(crate) fn gate(&self, id: AtomId) -> Option<&[WordPolynomial]> {
         self.gates.get(&id).map(Vec::as_slice)
     }

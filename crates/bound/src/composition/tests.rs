@@ -272,7 +272,7 @@ fn stores_count_at_the_end_of_the_launch() {
 /// sub-partition for itself: the run of two short blocks of a counterexample.
 #[test]
 fn blocks_that_start_late_find_full_queues() {
-    // What a warp leaves in the queues is a part of its service.
+    // A warp leaves only a part of its own service in the queues.
     let numbers = Numbers {
         path: 100,
         core: 640,
@@ -287,7 +287,7 @@ fn blocks_that_start_late_find_full_queues() {
     assert_eq!(of(16, BlockChain::OneWarp), 100 + 15 * 40 + 4 * 640 + 640);
 }
 
-/// All warps of an SM may count in place of those of a sub-partition and full queues.
+/// The sum of all warps of an SM may take the place of one sub-partition and full queues.
 #[test]
 fn queues_hold_no_more_than_all_warps_issue() {
     let numbers = Numbers {
@@ -297,6 +297,8 @@ fn queues_hold_no_more_than_all_warps_issue() {
     };
     let of = |blocks, chain| limit(shape(blocks, 1, 1, (32, 32)), chain, numbers);
     assert_eq!(of(16, BlockChain::OneWarp), 16 * 10);
+    // So where each warp has a sub-partition for itself; a single one finds empty queues.
+    assert_eq!([1, 2, 4].map(|blocks| of(blocks, ALIGNED)), [0, 20, 40]);
     let barriers = Numbers {
         barriers: 3,
         ..numbers
@@ -500,8 +502,8 @@ fn observed_blocks_count_with_their_own_times() {
     assert_eq!(found.cycles(), Observed(Cycles(530)));
 }
 
-/// Services that warps leave unfinished where no queue limits them may all be on the SM of the last block: those of each block
-/// but the ones that fill the other SMs.
+/// All services that warps leave unfinished, where no queue limits them, may be on the SM of the last block; only the blocks
+/// that fill the other SMs leave none there.
 #[test]
 fn unfinished_services_count_for_each_ended_warp() {
     let numbers = Numbers {

@@ -543,7 +543,7 @@ fn the_remainder_of_an_unrolled_loop_is_counted() {
 }
 
 /// The loop over the words of 2 / pi that `sin` needs for large arguments: from `15 - r` to `19 - r`, or to 18 where that is
-/// smaller, with an `r` of which nothing but its width is known.
+/// smaller, where nothing but the width of `r` is known.
 const REDUCTION: [&str; 9] = [
     "R0 = load global[R9]",
     "R0 = shr(R0, 6)",
