@@ -10,6 +10,7 @@ use crate::loops::Loops;
 use crate::masks::Masks;
 use crate::thread_cfg::ThreadCfg;
 
+mod arrivals;
 mod choices;
 mod counting;
 pub(crate) mod exits;

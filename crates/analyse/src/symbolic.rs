@@ -5,6 +5,7 @@ pub(crate) mod conditions;
 pub(crate) mod integers;
 pub(crate) mod polynomial;
 pub(crate) mod ranges;
+mod replacing;
 pub(crate) mod span;
 pub(crate) mod values;
 pub(crate) mod wide;

@@ -11,7 +11,9 @@ use warpbound_graph::{DataflowProblem, Digraph, solve};
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, OpScope};
 use warpbound_isa::Reg;
 use warpbound_isa::instr::StackToken;
-use warpbound_simt::warp::{CellSet, ControlOp, KnownCondition, WarpModel, WarpState, WarpStep};
+use warpbound_simt::warp::{
+    CellSet, ControlOp, KnownCondition, Via, WarpModel, WarpState, WarpStep,
+};
 use warpbound_simt::{AbstractModel, NodeId, Tag};
 
 use crate::blocks::Blocks;
@@ -142,6 +144,31 @@ impl ThreadCfg {
     /// Whether a thread may execute this node.
     pub fn is_reached(&self, node: NodeId) -> bool {
         self.resolved.get(node.index()).is_some_and(Option::is_some)
+    }
+
+    /// Predicate of the branch at the end of a node, with the value that it has in a thread that goes on to `to`; `None` if
+    /// the branch has none, or both of its sides lead there.
+    pub fn predicate_after(&self, node: usize, to: NodeId) -> Option<(Cell, bool)> {
+        let resolved = self.resolved.get(node)?.as_ref()?;
+        let predicate = resolved.condition.decided_by()?;
+        let next = resolved.next?;
+        match &resolved.op {
+            ControlOp::Jump(target) | ControlOp::Branch { target, .. } if *target == next => {
+                return None;
+            }
+            ControlOp::IndirectJump { targets, .. } if targets.contains(&next) => return None,
+            _ => {}
+        }
+        let steps = self.steps.get(node)?.iter();
+        let mut sides = steps
+            .filter(|step| step.to == Some(to))
+            .map(|step| step.via == Via::Walk && to == next);
+        match (sides.next(), sides.next()) {
+            (Some(is_not_taken), None) => {
+                Some((predicate, resolved.condition.negated == is_not_taken))
+            }
+            _ => None,
+        }
     }
 
     /// All steps with their source nodes.

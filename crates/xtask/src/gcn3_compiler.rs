@@ -61,14 +61,25 @@ impl Gcn3Compiler {
         })
     }
 
-    /// Compiles and links `kernels/gcn3/NAME.cl` or `NAME.s`; returns the code object.
+    /// Compiles and links `kernels/gcn3/NAME.cl` or `NAME.s`, or a changed text of it; returns the code object.
     ///
     /// # Errors
     ///
     /// The source cannot be read, or the compiler or linker reports an error.
-    pub(crate) fn compile(&self, source: &Path) -> anyhow::Result<Vec<u8>> {
-        let text = fs::read_to_string(source).context("the source cannot be read")?;
-        let relative = source.strip_prefix(&self.root).unwrap_or(source);
+    pub(crate) fn compile(&self, source: &Path, changed: Option<&str>) -> anyhow::Result<Vec<u8>> {
+        let changed_source;
+        let (text, path) = match changed {
+            None => {
+                let text = fs::read_to_string(source).context("the source cannot be read")?;
+                (text, source.strip_prefix(&self.root).unwrap_or(source))
+            }
+            Some(text) => {
+                let name = source.file_name().context("the source has no name")?;
+                changed_source = self.scratch.path().join(name);
+                fs::write(&changed_source, text).context("cannot write the changed source")?;
+                (text.to_owned(), changed_source.as_path())
+            }
+        };
         let object = self.scratch.path().join("kernel.o");
         let linked = self.scratch.path().join("kernel.co");
         let script = self.scratch.path().join("kernel.map");
@@ -83,7 +94,7 @@ impl Gcn3Compiler {
         }
         let stated = text.lines().filter_map(|line| line.strip_prefix(OPTIONS));
         compile.args(stated.flat_map(str::split_whitespace));
-        compile.arg("-c").arg(relative).arg("-o").arg(&object);
+        compile.arg("-c").arg(path).arg("-o").arg(&object);
         run(&mut compile)?;
         let mut link = self.command("ld.lld");
         link.args(["-shared", "--gc-sections"])

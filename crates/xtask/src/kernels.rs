@@ -11,6 +11,7 @@ use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [--gcn3] [NAME...]
+       cargo xtask kernels --unpinned DIRECTORY [NAME...]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
   kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
@@ -20,7 +21,9 @@ and kernels/gcn3/NAME.cl or NAME.s with clang and lld 22.1.8 into
 Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask oracle` fetches.
 
   --check   write nothing; fail if a built file is missing, differs, or has no source
-  --gcn3    only the sources in kernels/gcn3";
+  --gcn3    only the sources in kernels/gcn3
+  --unpinned DIRECTORY   without the lines `#pragma unroll 1` and `#pragma nounroll`, which most authors do not write,
+            into this folder: loops as compilers unroll them";
 
 /// A build configuration of all kernels.
 #[derive(Clone, Copy)]
@@ -68,6 +71,8 @@ struct Target {
     compiler: Compiler,
     source: PathBuf,
     output: PathBuf,
+    /// Whether the loops that the source keeps as they are may be unrolled.
+    unpinned: bool,
 }
 
 /// Compiler of a target.
@@ -112,7 +117,8 @@ impl Compilers {
             }
             Compiler::Clang => {
                 let compiler = self.gcn3.as_ref().context("no such compiler")?;
-                compiler.compile(&target.source)?
+                let changed = target.unpinned.then(|| source_of(target)).transpose()?;
+                compiler.compile(&target.source, changed.as_deref())?
             }
         };
         refuse_private_path(&contents, repository.root())?;
@@ -125,9 +131,15 @@ impl Compilers {
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut check, mut only_gcn3) = (false, false);
+    let mut unpinned = None;
     let mut names = Vec::new();
-    for argument in arguments {
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
         match argument.as_str() {
+            "--unpinned" => {
+                let folder = rest.next().context("--unpinned without a folder")?;
+                unpinned = Some(std::path::absolute(folder)?);
+            }
             "--check" => check = true,
             "--gcn3" => only_gcn3 = true,
             flag if flag.starts_with('-') => bail!("kernels does not know the argument {flag:?}"),
@@ -138,11 +150,24 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
     }
+    let folder = unpinned
+        .clone()
+        .unwrap_or_else(|| repository.built_kernels());
+    if unpinned.is_some() {
+        if check {
+            bail!("--check compares kernels/built, not a folder of --unpinned");
+        }
+        for target in &mut targets {
+            target.output = folder.join(file_name(&target.output));
+            target.unpinned = true;
+        }
+    }
     let compilers = Compilers::find(repository, &targets)?;
     // The line table records the current directory; `/` reveals nothing about the machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
     if !check {
-        fs::create_dir_all(repository.built_kernels()).context("cannot create kernels/built")?;
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
 
     let mut problems = Vec::new();
@@ -167,7 +192,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             )),
         }
     }
-    if names.is_empty() && !only_gcn3 {
+    if names.is_empty() && !only_gcn3 && unpinned.is_none() {
         for file in files_with_extension(&repository.built_kernels(), "cubin")?
             .into_iter()
             .chain(built_gcn3_kernels(repository)?)
@@ -230,6 +255,7 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
             compiler,
             source: source.to_owned(),
             output,
+            unpinned: false,
         }
     };
     let mut targets = Vec::new();
@@ -251,8 +277,28 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
     Ok(targets)
 }
 
-fn build(nvrtc: &Nvrtc, target: &Target, build: Build) -> anyhow::Result<Vec<u8>> {
+/// Text of a source, without the lines that keep loops as they are if the target is unpinned.
+fn source_of(target: &Target) -> anyhow::Result<String> {
     let source = fs::read_to_string(&target.source).context("the source cannot be read")?;
+    if !target.unpinned {
+        return Ok(source);
+    }
+    let keeps_loop = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        matches!(
+            words.as_slice(),
+            ["#pragma", "unroll", "1"] | ["#pragma", "nounroll"]
+        )
+    };
+    // Empty lines in their place, so that numbers of lines stay.
+    let lines = source
+        .lines()
+        .map(|line| if keeps_loop(line) { "" } else { line });
+    Ok(lines.collect::<Vec<_>>().join("\n") + "\n")
+}
+
+fn build(nvrtc: &Nvrtc, target: &Target, build: Build) -> anyhow::Result<Vec<u8>> {
+    let source = source_of(target)?;
     let mut options = vec![
         format!("-arch={}", build.architecture),
         "-lineinfo".to_owned(),

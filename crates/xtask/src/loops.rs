@@ -1,6 +1,6 @@
 //! `cargo xtask loops`: loops of our own kernels whose bounds are derived from the machine code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, bail};
 use warpbound_driver::audit::{AuditObservations, Claims, DerivedClaims, PathOrder};
@@ -15,7 +15,7 @@ use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
 
 pub(crate) const HELP: &str = "\
-usage: cargo run --release -p warpbound-xtask -- loops [--build BUILD] [--no-runs]
+usage: cargo run --release -p warpbound-xtask -- loops [--build BUILD] [--in DIRECTORY] [--no-runs]
 
 Derives the bounds of the loops of kernels/built/*.BUILD.cubin: with the parameters as symbols of which nothing is known,
 with integers of 4 bytes from 1 to 1000, blocks up to the limits of GPUs and grids of up to 65535 blocks in each direction, and with each launch of a kernel
@@ -24,6 +24,7 @@ the number of launches with a bound, and whether its count varies when only the 
 pattern and by reason.
 
   --build BUILD   build of the kernels (sm_61)
+  --in DIRECTORY  kernels of this folder, such as those of `cargo xtask kernels --unpinned DIRECTORY` (kernels/built)
   --no-runs       no runs, so that nothing is said about contents";
 
 /// Launches of each kernel, and variations of the contents of each.
@@ -35,22 +36,27 @@ const MOST_INSTRUCTIONS: u64 = 20_000_000;
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
     let (mut build, mut runs) = ("sm_61".to_owned(), true);
+    let mut folder = repository.built_kernels();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--build" => build = rest.next().context("--build without a name")?.clone(),
+            "--in" => folder = rest.next().context("--in without a folder")?.into(),
             "--no-runs" => runs = false,
             other => bail!("no option is called {other:?}"),
         }
     }
-    let mut files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    let mut files = files_with_extension(&folder, "cubin")?;
     files.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let rest = name.split_once('.').map_or("", |(_, rest)| rest);
         rest == format!("{build}.cubin")
     });
     if files.is_empty() {
-        bail!("no cubin of kernels/built is called NAME.{build}.cubin");
+        bail!(
+            "no cubin of {} is called NAME.{build}.cubin",
+            folder.display()
+        );
     }
     let references = kernels::all();
     let mut survey = LoopSurvey::default();
@@ -220,6 +226,14 @@ impl LoopSurvey {
         println!(
             "derived of those whose count did not vary with contents:               {:.1} %",
             share(either, all - varying)
+        );
+        let with_loops: BTreeSet<&str> = self.loops.iter().map(|l| l.kernel.as_str()).collect();
+        let open = self.loops.iter().filter(|l| !l.is_bounded());
+        let open: BTreeSet<&str> = open.map(|l| l.kernel.as_str()).collect();
+        println!(
+            "kernels with loops: {}, all of them derived in {}",
+            with_loops.len(),
+            with_loops.len() - open.len()
         );
         for why in &self.refused {
             println!("  {why}");

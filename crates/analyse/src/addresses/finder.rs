@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use smallvec::SmallVec;
+use warpbound_graph::{Loop, LoopIndex};
 use warpbound_ir::{BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{Axis, SpecialReg};
@@ -13,6 +14,7 @@ use super::LaneAddresses;
 use crate::access::constant_address;
 use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use crate::dependence::Dependence;
+use crate::gsa::Definition;
 use crate::loop_bounds::LoopSolver;
 use crate::masks::Masks;
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial};
@@ -49,6 +51,10 @@ pub(super) struct AddressFinder<'a> {
     agreed: HashSet<WordPolynomial>,
     /// Atoms that are.
     uniform: HashSet<AtomId>,
+    /// Loops of which lanes that are active together in it have completed the same number of iterations.
+    in_step: HashSet<LoopIndex>,
+    /// Those of them that contain the operation that is looked at.
+    around: HashSet<LoopIndex>,
 }
 
 impl<'a> AddressFinder<'a> {
@@ -63,6 +69,11 @@ impl<'a> AddressFinder<'a> {
     ) -> AddressFinder<'a> {
         let mut solver = LoopSolver::new(code, thread, dependence, ranges, masks);
         solver.solve_all();
+        let in_step = match masks {
+            None => loops_in_step(thread, warp, dependence),
+            // Waves keep masks of their own.
+            Some(_) => HashSet::new(),
+        };
         AddressFinder {
             code,
             thread,
@@ -71,6 +82,8 @@ impl<'a> AddressFinder<'a> {
             solver,
             agreed: HashSet::new(),
             uniform: HashSet::new(),
+            in_step,
+            around: HashSet::new(),
         }
     }
 
@@ -81,6 +94,7 @@ impl<'a> AddressFinder<'a> {
             let Some(mut state) = self.warp.state(node).cloned() else {
                 continue;
             };
+            self.around = self.loops_around(node);
             let (mut writes, mut used) = (GuardedWrites::default(), UsedAssumptions::default());
             let block = self.thread.space.block(node);
             for at in block.ops() {
@@ -102,6 +116,16 @@ impl<'a> AddressFinder<'a> {
             }
         }
         found
+    }
+
+    fn loops_around(&self, node: NodeId) -> HashSet<LoopIndex> {
+        let loops = &self.solver.symbolic.dependence.loops;
+        let outwards = std::iter::successors(loops.innermost(node.index()), |&index| {
+            loops.get(index).parent
+        });
+        outwards
+            .filter(|index| self.in_step.contains(index))
+            .collect()
     }
 
     fn symbolic(&mut self) -> &mut Symbolic<'a> {
@@ -302,7 +326,8 @@ impl<'a> AddressFinder<'a> {
             let is_uniform = self.uniform.contains(&id)
                 || match atoms.get(id) {
                     Atom::Special(register) => self.is_uniform_special(*register),
-                    Atom::Value(..) | Atom::Iteration(_) | Atom::Nested(_) => false,
+                    Atom::Iteration(index) => self.around.contains(index),
+                    Atom::Value(..) | Atom::Nested(_) => false,
                     Atom::Binary(BinaryOp::Shr, [of, by]) if self.is_warp_number(of, by) => true,
                     _ => is_operation() && operands.all(|word| self.is_among(&uniform, word)),
                 };
@@ -363,6 +388,8 @@ impl<'a> AddressFinder<'a> {
             },
             None => None,
         };
+        let low = self.where_guard_holds(node, at, low);
+        let high = high.map(|high| self.where_guard_holds(node, at, high));
         let parts = [Some(&low), high.as_ref()];
         if parts
             .into_iter()
@@ -400,6 +427,34 @@ impl<'a> AddressFinder<'a> {
         LaneAddresses::Unknown {
             decided_by: self.decided_by(&low),
         }
+    }
+
+    /// A word in the lanes that execute an operation: what was written under the same condition has its new content there.
+    fn where_guard_holds(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        word: WordPolynomial,
+    ) -> WordPolynomial {
+        let code = self.code;
+        let condition = code.get(at).map(|op| op.condition);
+        let Some(condition) = condition.filter(|of| of.decided_by().is_some()) else {
+            return word;
+        };
+        let Some(guard) = condition.guard else {
+            return word;
+        };
+        let symbolic = self.symbolic();
+        let holding = symbolic.gsa.value_before(node, at, guard);
+        symbolic.replaced(&word, &|symbolic, value, cell| {
+            let Definition::Conditional(node, at, _) = symbolic.gsa.definition(value) else {
+                return None;
+            };
+            let is_same = code.get(at)?.condition == condition
+                && symbolic.gsa.value_before(node, at, guard) == holding;
+            let written = symbolic.gsa.result_of(node, at);
+            is_same.then(|| symbolic.value(written, cell))
+        })
     }
 
     /// Load that decides the part of an address that differs between lanes.
@@ -495,6 +550,28 @@ impl<'a> AddressFinder<'a> {
             range: self.range(low, is_from_zero),
         })
     }
+}
+
+/// Loops in which lanes that are active together have completed the same number of iterations: at the header no entry is
+/// pending that resumes in the loop (SOUNDNESS 5.13).
+fn loops_in_step(
+    thread: &ThreadCfg,
+    warp: &WarpCfg,
+    dependence: &Dependence,
+) -> HashSet<LoopIndex> {
+    let entries = &thread.space.entries;
+    let is_in_step = |body: &Loop| {
+        let &[header] = body.headers.as_slice() else {
+            return false;
+        };
+        warp.state(NodeId(header as u32)).is_some_and(|state| {
+            let mut pending = state.stack().ids().iter();
+            pending.all(|&id| !body.contains(entries.get(id).resume.index()))
+        })
+    };
+    let loops = dependence.loops.loops();
+    let in_step = loops.filter(|(_, body)| is_in_step(body));
+    in_step.map(|(index, _)| index).collect()
 }
 
 /// Terms of an integer in which a number occurs.

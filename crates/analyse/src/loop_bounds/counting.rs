@@ -3,6 +3,7 @@
 use warpbound_graph::LoopIndex;
 
 use super::LoopSolver;
+use super::arrivals::Arrival;
 use super::choices::choice_among;
 use super::exits;
 use super::induction::{Progression, Step};
@@ -20,6 +21,8 @@ pub(super) struct CountedLoop<'f> {
     pub(super) facts: &'f Facts,
     /// Whether they hold each time that the header is executed first, also by a wave without active lanes.
     pub(super) facts_always_hold: bool,
+    /// The way on which it is entered; `None` for all.
+    pub(super) arrival: Option<&'f Arrival>,
 }
 
 /// Number of iterations in which a condition holds, from the first on without a gap.
@@ -71,14 +74,14 @@ impl LoopSolver<'_> {
                 or_equal,
                 reading,
             } => {
-                let a = self.progressions(a, of.index, of.header, of.facts);
-                let b = self.progressions(b, of.index, of.header, of.facts);
+                let a = self.progressions(a, of);
+                let b = self.progressions(b, of);
                 self.greatest(&a, &b, of.facts, &mut |solver, a, b, facts| {
                     solver.count_less(a, b, *or_equal, *reading, facts)
                 })
             }
             Condition::NotZero(word) => {
-                let a = self.progressions(word, of.index, of.header, of.facts);
+                let a = self.progressions(word, of);
                 let zero = Progression {
                     first: constant(0),
                     step: Step::none(),
@@ -100,7 +103,7 @@ impl LoopSolver<'_> {
                 }
             }
             Condition::Zero(word) => {
-                let a = self.progressions(word, of.index, of.header, of.facts);
+                let a = self.progressions(word, of);
                 let zero = Progression {
                     first: constant(0),
                     step: Step::none(),

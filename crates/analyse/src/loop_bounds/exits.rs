@@ -205,10 +205,12 @@ pub(super) fn facts_at(symbolic: &mut Symbolic<'_>, integers: &mut Integers, nod
         }
     }
     // Outer conditions first: they may show that words of inner ones do not wrap.
-    for holding in found.into_iter().rev().flatten() {
-        add_fact(symbolic, integers, &holding, &mut facts);
+    for all in found.into_iter().rev() {
+        for holding in all {
+            add_fact(symbolic, integers, &holding, &mut facts);
+        }
+        integers.limit_atoms(&symbolic.atoms, &mut facts);
     }
-    integers.limit_atoms(&symbolic.atoms, &mut facts);
     facts
 }
 
@@ -255,17 +257,37 @@ fn conditions_between(
     above: usize,
     below: usize,
 ) -> Option<Vec<Condition>> {
+    let (word, holds) = dominating_condition(symbolic, above, below)?;
+    Some(conditions(&symbolic.atoms, &word, holds).all)
+}
+
+/// Word of the branch at the end of `above`, and whether it is other than 0 in `below`, which it immediately dominates.
+pub(super) fn dominating_condition(
+    symbolic: &mut Symbolic<'_>,
+    above: usize,
+    below: usize,
+) -> Option<(WordPolynomial, bool)> {
     let dependence = symbolic.dependence;
     // All edges into `below` but back edges come from `above`.
     let entering = dependence.reversed.successors(below).iter();
     let mut entering = entering.filter(|&&from| !dependence.dominators.dominates(below, from));
-    if !entering.all(|&from| from == above) {
-        return None;
+    match entering.all(|&from| from == above) {
+        true => edge_condition(symbolic, above, below),
+        false => None,
     }
-    let node = NodeId(above as u32);
+}
+
+/// Word of the branch at the end of `from`, and whether it is other than 0 where the thread goes on to `to`; `None` if
+/// no word decides it.
+pub(super) fn edge_condition(
+    symbolic: &mut Symbolic<'_>,
+    from: usize,
+    to: usize,
+) -> Option<(WordPolynomial, bool)> {
+    let node = NodeId(from as u32);
     let sides = sides(symbolic, node)?;
-    let taken = sides.taken.contains(&Some(below));
-    if taken == (sides.not_taken == below) {
+    let taken = sides.taken.contains(&Some(to));
+    if taken == (sides.not_taken == to) {
         return None;
     }
     let at = symbolic.thread.space.block(node).last;
@@ -275,8 +297,7 @@ fn conditions_between(
         .guard
         .filter(|guard| guard.mask_words().is_none())?;
     let word = symbolic.before(node, at, guard);
-    let holds = taken != sides.condition.negated;
-    Some(conditions(&symbolic.atoms, &word, holds).all)
+    Some((word, taken != sides.condition.negated))
 }
 
 /// Adds what a condition says of integers.

@@ -40,9 +40,9 @@ impl LoopSolver<'_> {
         let (low, high) = (a.as_unknown()?, b.as_unknown()?);
         let low_word = self.header_word(low, of.header)?;
         let high_word = self.header_word(high, of.header)?;
-        let ([first_low], [first_high]) =
-            (low_word.entering.as_slice(), high_word.entering.as_slice())
-        else {
+        let lows = self.entering_words(low, of.header, &low_word.entering, of.arrival);
+        let highs = self.entering_words(high, of.header, &high_word.entering, of.arrival);
+        let ([first_low], [first_high]) = (lows.as_slice(), highs.as_slice()) else {
             return None;
         };
         for first in [first_low, first_high] {

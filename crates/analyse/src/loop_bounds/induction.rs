@@ -4,6 +4,7 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::Cell;
 
 use super::LoopSolver;
+use super::counting::CountedLoop;
 use crate::gsa::{Definition, ValueId};
 use crate::symbolic::atoms::{Atom, AtomId, WordPolynomial, constant};
 use crate::symbolic::integers::Facts;
@@ -170,10 +171,9 @@ impl LoopSolver<'_> {
     pub(super) fn progressions(
         &mut self,
         word: &WordPolynomial,
-        index: LoopIndex,
-        header: usize,
-        facts: &Facts,
+        of: CountedLoop<'_>,
     ) -> Vec<Progression> {
+        let (index, header) = (of.index, of.header);
         let mut firsts = vec![word.clone()];
         let mut step = Step::none();
         let mut ids: Vec<AtomId> = word.unknowns().collect();
@@ -186,7 +186,7 @@ impl LoopSolver<'_> {
             let Some(at_header) = self.header_word(id, header) else {
                 return Vec::new();
             };
-            let Some(own) = self.step_of(id, &at_header, index, facts) else {
+            let Some(own) = self.step_of(id, &at_header, index, of.facts) else {
                 return Vec::new();
             };
             // The factor of the word: what remains of the difference of two iterations.
@@ -200,9 +200,10 @@ impl LoopSolver<'_> {
                 return Vec::new();
             };
             step = sum;
+            let entering = self.entering_words(id, header, &at_header.entering, of.arrival);
             let mut next = Vec::new();
             for first in &firsts {
-                for entering in &at_header.entering {
+                for entering in &entering {
                     match first.substituted(id, entering) {
                         Some(first) if !next.contains(&first) => next.push(first),
                         Some(_) => {}
@@ -221,11 +222,11 @@ impl LoopSolver<'_> {
         {
             return Vec::new();
         }
-        let of = |first| Progression {
+        let from = |first| Progression {
             first,
             step: step.clone(),
         };
-        firsts.into_iter().map(of).collect()
+        firsts.into_iter().map(from).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use warpbound_graph::LoopIndex;
 use super::counting::{Count, CountedLoop, step_text};
 use super::exits::{self, Exit};
 use super::footing::MAX_BOUND;
-use super::induction::Step;
+use super::induction::{HeaderWord, Step};
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
@@ -16,6 +16,7 @@ use crate::masks::Masks;
 use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
+use crate::symbolic::ranges::joined_residue;
 use crate::symbolic::span::{Reading, Span};
 use crate::symbolic::values::Symbolic;
 use crate::thread_cfg::ThreadCfg;
@@ -75,14 +76,19 @@ impl<'a> LoopSolver<'a> {
 
     /// Bounds all loops with one header; returns the verdicts by header.
     pub(crate) fn solve_all(&mut self) -> Vec<(NodeId, LoopVerdict)> {
+        let dependence = self.symbolic.dependence;
+        let first_to_last = dependence
+            .graph
+            .reverse_postorder(dependence.dominators.root());
         let mut order: Vec<(u32, LoopIndex, usize)> = Vec::new();
-        for (index, body) in self.symbolic.dependence.loops.loops() {
-            if let &[header] = body.headers.as_slice() {
-                order.push((body.depth, index, header));
+        for header in first_to_last {
+            if let Some(index) = dependence.header_of(header) {
+                order.push((dependence.loops.get(index).depth, index, header));
             }
         }
-        // Outer loops first: their counters appear in the limits of inner ones.
-        order.sort_unstable_by_key(|&(depth, index, _)| (depth, index));
+        // Outer loops first: their counters appear in the limits of inner ones. Then those that come first: what they
+        // leave is what later ones begin with.
+        order.sort_by_key(|&(depth, ..)| depth);
         let solved = order
             .into_iter()
             .map(|(_, index, header)| (NodeId(header as u32), self.solve(index)));
@@ -119,6 +125,8 @@ impl<'a> LoopSolver<'a> {
         if found.is_empty() {
             return unknown("no branch that each iteration executes leaves the loop");
         }
+        // What the words of the exits come from is known before it is limited.
+        let joins = self.joins_of(&found);
         self.settle();
         let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
         let of_lanes = exits::facts_of_lanes(&mut self.symbolic, &mut self.integers, header);
@@ -127,33 +135,25 @@ impl<'a> LoopSolver<'a> {
             .symbolic
             .masks
             .is_some_and(|masks| masks.is_active_on_entry(node));
-        let mut best: Option<Candidate> = None;
-        let mut why: Option<WhyUnknown> = None;
-        for exit in &found {
-            let counted = CountedLoop {
-                index,
-                header,
-                facts: match exit.is_of_lane || is_active {
-                    true => &of_lanes,
-                    false => &facts,
-                },
-                // A wave may execute the header without lanes: facts of lanes say nothing of words then.
-                facts_always_hold: is_active || !exit.is_of_lane,
-            };
-            for candidate in self.candidates(exit, counted) {
-                match candidate {
-                    Ok(candidate) => {
-                        if best.as_ref().is_none_or(|best| candidate.most < best.most) {
-                            best = Some(candidate);
-                        }
-                    }
-                    Err(reason) => {
-                        let is_better = why.as_ref().is_none_or(|w| rank(&reason) < rank(w));
-                        if is_better {
-                            why = Some(reason);
-                        }
-                    }
-                }
+        let of_exit = |exit: &Exit| CountedLoop {
+            index,
+            header,
+            facts: match exit.is_of_lane || is_active {
+                true => &of_lanes,
+                false => &facts,
+            },
+            // A wave may execute the header without lanes: facts of lanes say nothing of words then.
+            facts_always_hold: is_active || !exit.is_of_lane,
+            arrival: None,
+        };
+        let (mut best, why) = self.best_of(&found, of_exit);
+        let is_exact = best.as_ref().is_some_and(|best| best.least == best.most);
+        if !is_exact && let Some(most) = self.best_by_arrivals(&found, &joins, index, header) {
+            let is_less = best
+                .as_ref()
+                .is_none_or(|best| most.most < best.most || best.pattern == CountPattern::Width);
+            if is_less {
+                best = Some(most);
             }
         }
         match best {
@@ -173,13 +173,95 @@ impl<'a> LoopSolver<'a> {
         }
     }
 
+    /// The least bound by one of the exits, and the reason why others give none.
+    fn best_of<'f>(
+        &mut self,
+        exits: &[Exit],
+        of_exit: impl Fn(&Exit) -> CountedLoop<'f>,
+    ) -> (Option<Candidate>, Option<WhyUnknown>) {
+        let mut best: Option<Candidate> = None;
+        let mut why: Option<WhyUnknown> = None;
+        for exit in exits {
+            for candidate in self.candidates(exit, of_exit(exit)) {
+                match candidate {
+                    Ok(candidate) => {
+                        if best.as_ref().is_none_or(|best| candidate.most < best.most) {
+                            best = Some(candidate);
+                        }
+                    }
+                    Err(reason) => {
+                        let is_better = why.as_ref().is_none_or(|w| rank(&reason) < rank(w));
+                        if is_better {
+                            why = Some(reason);
+                        }
+                    }
+                }
+            }
+        }
+        (best, why)
+    }
+
+    /// The greatest of the bounds on each way to the loop; `None` if there is none on one of them.
+    fn best_by_arrivals(
+        &mut self,
+        exits: &[Exit],
+        joins: &[usize],
+        index: LoopIndex,
+        header: usize,
+    ) -> Option<Candidate> {
+        // Ways of a wave are not those of its lanes.
+        if self.symbolic.masks.is_some() {
+            return None;
+        }
+        let mut greatest: Option<Candidate> = None;
+        for arrival in self.arrivals(index, header, joins)? {
+            let of_exit = |_: &Exit| CountedLoop {
+                index,
+                header,
+                facts: &arrival.facts,
+                // They hold on this way.
+                facts_always_hold: false,
+                arrival: Some(&arrival),
+            };
+            let best = self.best_of(exits, of_exit).0?;
+            if greatest
+                .as_ref()
+                .is_none_or(|so_far| so_far.most < best.most)
+            {
+                greatest = Some(best);
+            }
+        }
+        // Where all ways exclude themselves, the header is never executed.
+        let exit = exits
+            .first()
+            .and_then(|exit| self.symbolic.code.get(exit.at));
+        let greatest = greatest.unwrap_or(Candidate {
+            most: 1,
+            least: 1,
+            pattern: CountPattern::Affine,
+            exit: exit.map(|op| op.addr).unwrap_or_default(),
+            count: None,
+            is_only_way_out: false,
+        });
+        // A formula, and a count that is certain, would be those of one way.
+        Some(Candidate {
+            least: 1,
+            count: greatest.count.map(|count| Count {
+                distance: None,
+                ..count
+            }),
+            is_only_way_out: false,
+            ..greatest
+        })
+    }
+
     /// Bounds by the conditions of an exit, or the reasons why there is none.
     fn candidates(
         &mut self,
         exit: &Exit,
         of: CountedLoop<'_>,
     ) -> Vec<Result<Candidate, WhyUnknown>> {
-        let mut word = exit.word.clone();
+        let mut word = self.condition_on_way(&exit.word, of.arrival);
         let addr = self.symbolic.code.get(exit.at);
         let addr = addr.map(|op| op.addr).unwrap_or_default();
         let mut found = Vec::new();
@@ -211,7 +293,7 @@ impl<'a> LoopSolver<'a> {
             let truth = word.as_unknown();
             let at_header = truth.and_then(|id| self.header_word(id, of.header));
             match at_header.as_ref().map(|word| word.closing.as_slice()) {
-                Some([closing]) => word = closing.clone(),
+                Some([closing]) => word = self.condition_on_way(closing, of.arrival),
                 _ => break,
             }
         }
@@ -471,6 +553,9 @@ impl<'a> LoopSolver<'a> {
         let word = self.header_word(id, header)?;
         let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
         let step = self.step_of(id, &word, index, &facts)?;
+        if let Step::Exact(step) = &step {
+            self.align(id, &word, step);
+        }
         let (least, most) = match &step {
             Step::Exact(step) => self.span_under(step, &facts).as_numbers(Reading::Signed),
             Step::Between(least, most) => (*least, *most),
@@ -509,6 +594,22 @@ impl<'a> LoopSolver<'a> {
         }
         self.symbolic.atoms.limit_leaf(id, limited);
         Some(())
+    }
+
+    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of two
+    /// that divides the step, it is that of the first content.
+    pub(super) fn align(&mut self, id: AtomId, word: &HeaderWord, step: &WordPolynomial) {
+        let atoms = &mut self.symbolic.atoms;
+        let words = word.entering.iter().map(|word| atoms.residue(word));
+        let Some(first) = words.reduce(joined_residue) else {
+            return;
+        };
+        let (modulus, residue) = atoms.residue(step);
+        let step = modulus.min(1 << residue.trailing_zeros().min(32));
+        let modulus = first.0.min(step);
+        if modulus > 1 {
+            atoms.set_leaf_residue(id, modulus, first.1);
+        }
     }
 
     /// First content and step of a word at the header of a loop, if the step is the same in all iterations.

@@ -87,7 +87,8 @@ impl LoopSolver<'_> {
                     }
                 }
                 open.extend(closing.iter().cloned());
-                words.push((id, at_header.entering, closing));
+                let entering = self.entering_words(id, of.header, &at_header.entering, of.arrival);
+                words.push((id, entering, closing));
                 if words.len() > MAX_WORDS {
                     return None;
                 }

@@ -226,6 +226,14 @@ impl Integers {
                 }
             }
         }
+        let (modulus, residue) = self.residue(atoms, of);
+        let (modulus, residue) = (i128::from(modulus), i128::from(residue));
+        let to_residue = |least: i128, most: i128| {
+            let up = residue.checked_sub(least)?.rem_euclid(modulus);
+            let down = most.checked_sub(residue)?.rem_euclid(modulus);
+            Some((least.checked_add(up)?, most.checked_sub(down)?))
+        };
+        (least, most) = to_residue(least, most)?;
         for fact in &facts.not_zero {
             // `of` is a constant more than a number that is not 0, or than its negative: it is not that constant.
             for sign in [1, -1] {
@@ -236,7 +244,7 @@ impl Integers {
                 }
             }
         }
-        Some((least, most))
+        to_residue(least, most)
     }
 
     /// Least and greatest value by the spans of the words alone.
@@ -293,14 +301,26 @@ impl Integers {
                 true => least = least.max(-more.div_euclid(*coefficient)),
                 false => most = most.min(more.div_euclid(-coefficient)),
             }
-            let span = facts.limited.get(&atom).copied();
-            let span = span.unwrap_or_else(|| atoms.span(word));
+            let span = atoms.span_with(word, &facts.limited);
             if least <= most
                 && let Some(span) = span.meet(Span::of_numbers(least, most))
             {
                 facts.limited.insert(atom, span);
             }
         }
+    }
+
+    /// Whether facts exclude each other, as far as the limits of one under the others show.
+    pub(crate) fn exclude_each_other(&self, atoms: &Atoms, facts: &Facts) -> bool {
+        let negative = |fact| {
+            let limits = self.limits(atoms, fact, facts);
+            limits.is_some_and(|(least, most)| most < 0 || least > most)
+        };
+        let zero = |fact| {
+            self.limits(atoms, fact, facts)
+                .is_some_and(|(least, most)| least > most)
+        };
+        facts.not_negative.iter().any(negative) || facts.not_zero.iter().any(zero)
     }
 
     /// Span of a word under facts.

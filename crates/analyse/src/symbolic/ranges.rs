@@ -156,6 +156,13 @@ pub(super) fn product_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
     (modulus, r.wrapping_mul(s) % modulus)
 }
 
+/// Greatest power of two modulo which two numbers have the same known remainder, and the remainder.
+pub(crate) fn joined_residue(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    let ((m, r), (n, s)) = (a, b);
+    let modulus = m.min(n).min(1 << r.abs_diff(s).trailing_zeros().min(32));
+    (modulus, r % modulus)
+}
+
 /// Limits of the product of two intervals.
 fn multiplied(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
     let corners = [

@@ -18,7 +18,7 @@ pub(super) const HORIZON: u8 = 15;
 pub enum ProducerClass {
     /// Pipes of arithmetic, front end.
     Arithmetic,
-    /// Video instructions, which pass a queue (VADD and its kind).
+    /// Video instructions, which pass a queue (VADD and its kind, but VMAD).
     Video,
     /// Double or half precision without a scoreboard.
     Precision,
@@ -28,6 +28,8 @@ impl ProducerClass {
     pub(super) fn of(program: &SassProgram, instr: &SassInstr) -> ProducerClass {
         match program.timing(instr) {
             Some(timing) if timing.latency == LatencyKind::Either => ProducerClass::Precision,
+            // In NCCL 2 the compiler reads the result of VMAD after 6 cycles.
+            _ if program.opcode(instr) == Some(Opcode::Vmad) => ProducerClass::Arithmetic,
             Some(timing) if timing.pipes.contains(&"mio") => ProducerClass::Video,
             _ => ProducerClass::Arithmetic,
         }
@@ -43,6 +45,8 @@ pub enum ConsumerClass {
     SlowQueue,
     /// Other queues.
     Queue,
+    /// P2R, which reads predicates later than a guard does.
+    Predicates,
     /// Textures and surfaces: the table names more registers than an instruction may read, so nothing is checked.
     Unknown,
 }
@@ -52,6 +56,9 @@ impl ConsumerClass {
         let opcode = program.opcode(instr);
         if opcode.is_some_and(|opcode| opcode.class() == InstrClass::TextureSurface) {
             return ConsumerClass::Unknown;
+        }
+        if opcode == Some(Opcode::P2r) {
+            return ConsumerClass::Predicates;
         }
         let Some(timing) = program.timing(instr) else {
             return ConsumerClass::AtIssue;
@@ -71,12 +78,16 @@ impl ConsumerClass {
 /// Least cycles between the issue of an instruction and that of a reader of its result in `cell`.
 pub fn least_distance(producer: ProducerClass, consumer: ConsumerClass, cell: Cell) -> u8 {
     if cell.is_predicate() {
-        return 13;
+        return match consumer {
+            // The shortest in hand-written kernels of cuDNN 7.
+            ConsumerClass::Predicates => 7,
+            _ => 13,
+        };
     }
     match (producer, consumer) {
         (_, ConsumerClass::Unknown) => 0,
         (ProducerClass::Video, _) => 11,
-        (_, ConsumerClass::AtIssue) => 6,
+        (_, ConsumerClass::AtIssue | ConsumerClass::Predicates) => 6,
         (_, ConsumerClass::SlowQueue) => 2,
         (_, ConsumerClass::Queue) => 4,
     }

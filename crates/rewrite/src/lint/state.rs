@@ -147,6 +147,19 @@ impl Underway {
         }
     }
 
+    /// Forgets what a lane has not executed: operations whose guard fails for the value of a predicate that has not changed
+    /// since. So the loads of a last round that a guard leaves out need no wait after the loop that the guard ends.
+    fn learn(&mut self, predicate: Cell, value: bool, facts: &[InstrHazards]) {
+        for entries in [&mut self.results, &mut self.sources] {
+            entries.retain(|(_, at), covered| {
+                let guard = facts.get(at.index()).and_then(|fact| fact.guard);
+                let fails =
+                    guard.is_some_and(|(cell, negated)| cell == predicate && value == negated);
+                !fails || *covered & SAME_GUARD == 0
+            });
+        }
+    }
+
     /// Adds an operation of variable latency. Its scoreboards also cover the earlier operations of its queue, which
     /// completes them in order; a result is written after the sources were read.
     fn set_off(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
@@ -334,8 +347,13 @@ impl DataflowProblem for LintProblem<'_> {
             }
         }
         let steps = self.cfg.steps.get(node).into_iter().flatten();
-        for next in steps.filter_map(|step| step.to) {
-            emit(next.index(), state.clone());
+        for step in steps {
+            let Some(next) = step.to else { continue };
+            let mut state = state.clone();
+            if let Some((predicate, value)) = self.cfg.predicate_after(node, next) {
+                state.learn(predicate, value, self.facts);
+            }
+            emit(next.index(), state);
         }
         Ok(())
     }

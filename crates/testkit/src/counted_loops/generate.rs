@@ -6,6 +6,7 @@
 mod condition;
 mod counter;
 mod frame;
+mod unrolled;
 mod value;
 
 use std::collections::BTreeMap;
@@ -93,7 +94,10 @@ impl<'r> ProgramDraft<'r> {
             self.invariants.push(invariant);
         }
         while self.loops_left > 0 {
-            self.any_loop(depth);
+            match self.one_in(5) {
+                true => self.unrolled_loop(),
+                false => self.any_loop(depth),
+            }
             if self.one_in(6) {
                 self.early_exit();
             }
@@ -139,7 +143,10 @@ impl<'r> ProgramDraft<'r> {
             match self.rng.u8(0..12) {
                 0..=4 if depth > 0 && self.loops_left > 0 => {
                     let tags = std::mem::take(&mut self.tags);
-                    self.any_loop(depth - 1);
+                    match self.one_in(6) {
+                        true => self.unrolled_loop(),
+                        false => self.any_loop(depth - 1),
+                    }
                     self.tags = tags;
                 }
                 5 if !self.functions.is_empty() && depth > 0 => {
