@@ -92,6 +92,8 @@ pub enum AccessPattern {
     Affine([i64; 3]),
     /// Addresses at most this number of bytes apart.
     Array(u64),
+    /// Addresses that all follow from the launch, one by one.
+    Listed,
     /// Any addresses, with the load that decides them, if one does.
     Unknown(Option<CodeAddr>),
 }
@@ -105,6 +107,7 @@ impl AccessPattern {
             AccessPattern::Strided(_) => "strided",
             AccessPattern::Affine(_) => "affine",
             AccessPattern::Array(_) => "within an array",
+            AccessPattern::Listed => "listed",
             AccessPattern::Unknown(Some(_)) => "decided by a load",
             AccessPattern::Unknown(None) => "unknown",
         }
@@ -136,11 +139,36 @@ impl AccessClass {
         counts.fold(AccessCounts::default(), AccessCounts::max)
     }
 
+    /// Takes the numbers of a launch whose addresses are all known, where they are smaller than those of any addresses.
+    pub fn limit_to(&mut self, counts: AccessCounts) {
+        if let [(_, limit)] = self.limits.as_mut_slice() {
+            let smaller = limit.min(counts);
+            if smaller != *limit {
+                *limit = smaller;
+                self.pattern = AccessPattern::Listed;
+                self.is_exact = false;
+            }
+        }
+    }
+
     /// Returns the limits of the lanes that access one space; `None` if no lane can.
     pub fn limit(&self, space: MemorySpace) -> Option<AccessCounts> {
         let found = self.limits.iter().find(|(other, _)| *other == space);
         found.map(|(_, counts)| *counts)
     }
+}
+
+/// Numbers of an access by lanes whose addresses are given, aligned to the size of the access; `None` for accesses through
+/// descriptors, to generic addresses, or of two halves.
+pub fn count_addresses(
+    units: &MemoryUnits,
+    shape: AccessShape,
+    addresses: &[Option<u64>],
+) -> Option<AccessCounts> {
+    let is_plain = matches!(shape.mode, AccessMode::Plain | AccessMode::Atomic)
+        && shape.second_half.is_none()
+        && shape.space != MemorySpace::Generic;
+    is_plain.then(|| count::count(units, shape.space, &units.form(shape), addresses))
 }
 
 /// Key of the numbers of an affine access: name of the space, form, coefficients, modulus and residue of

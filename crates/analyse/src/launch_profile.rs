@@ -6,6 +6,7 @@
 //! sides, with the lanes that may be there; loops end by their stated bounds. Only cells that may decide a transfer are
 //! followed. Warps of which the launch decides the same are executed once.
 
+mod accesses;
 pub(crate) mod alternative;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
@@ -20,10 +21,12 @@ use warpbound_base::Deadline;
 use warpbound_ir::{Code, OpIndex};
 use warpbound_simt::lowest_lanes;
 
+use accesses::AccessRecorder;
 use decisive_cells::DecisiveCells;
 use row::{LANES, LaneRow};
 use run::{ShapedWarp, WarpRun};
 
+pub use accesses::ProfiledAccesses;
 pub use row::ValueOrigin;
 
 /// Steps between two looks at the clock.
@@ -204,6 +207,8 @@ pub struct LaunchProfiler<'a> {
     executed: u64,
     unknown_at: BTreeSet<OpIndex>,
     decided: ValueOrigin,
+    /// Accesses, if they are recorded.
+    accesses: Option<AccessRecorder>,
 }
 
 /// Loops of [`LaunchValues::loops`] at an operation, as bits.
@@ -261,6 +266,11 @@ impl KnownWarps {
 impl<'a> LaunchProfiler<'a> {
     /// Makes a profiler of a launch. Loops beyond [`LaunchValues::MAX_LOOPS`] count as loops without a bound.
     pub fn new(values: LaunchValues<'a>) -> LaunchProfiler<'a> {
+        LaunchProfiler::following(values, None)
+    }
+
+    /// A profiler that records accesses, if there is a recorder for them.
+    fn following(values: LaunchValues<'a>, accesses: Option<AccessRecorder>) -> LaunchProfiler<'a> {
         let code = values.code;
         let mut loops_of = vec![LoopBits::default(); code.ops.len()];
         for (number, stated) in values
@@ -279,7 +289,8 @@ impl<'a> LaunchProfiler<'a> {
             }
         }
         LaunchProfiler {
-            cells: DecisiveCells::find(code, values.contents.is_some()),
+            cells: DecisiveCells::find(code, values.contents.is_some(), accesses.is_some()),
+            accesses,
             loops_of,
             threads: thread_rows(values.block),
             known: KnownWarps::default(),
@@ -346,6 +357,7 @@ impl<'a> LaunchProfiler<'a> {
             shaped,
             &mut self.steps_left,
         );
+        run.accesses = self.accesses.as_mut();
         let result = run.execute();
         let decided = run.decided;
         self.unknown_at.append(&mut run.unknown_at);

@@ -92,7 +92,7 @@ impl<'a> CountPredictor<'a> {
     /// Makes a predictor of a launch, for these blocks of its code. Loops of the launch's values are not used.
     pub fn new(values: LaunchValues<'a>, blocks: &Blocks) -> CountPredictor<'a> {
         let memory = values.contents.is_some();
-        let cells = DecisiveCells::find(values.code, memory);
+        let cells = DecisiveCells::find(values.code, memory, false);
         CountPredictor {
             slice: Slice::new(values.code, blocks, &cells, memory, values.indirect),
             cells,

@@ -10,6 +10,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
+use warpbound_analyse::launch_profile::LaunchProfiler;
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
@@ -19,6 +20,7 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
+use crate::bound::profile::{ProfileOptions, indirect_targets};
 use crate::bound::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
@@ -59,7 +61,46 @@ impl AccessFindings {
             misaligned,
         }
     }
+
+    /// As [`AccessFindings::find`]; with one stated launch, its warps are executed for the addresses that follow from it.
+    /// What memory decides keeps its class.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(crate) fn find_in_launch(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        launch: &LaunchKnowledge,
+        file: Option<&LaunchFile>,
+        units: MemoryUnits,
+    ) -> Result<AccessFindings, Diagnostic> {
+        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let is_open = found.classes.values().any(|class| !class.is_exact);
+        let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
+            return Ok(found);
+        };
+        let options = ProfileOptions {
+            steps: MAX_STEPS,
+            deadline: flow.thread.deadline,
+            indirect: indirect_targets(flow),
+            ..ProfileOptions::default()
+        };
+        let (profiled, _) = session.with_launch_values(prepared, file, &options, |values| {
+            LaunchProfiler::profile_accesses(values, units)
+        })?;
+        // Without a profile of some warp nothing is known of all executions.
+        for (at, counts) in profiled.map(|all| all.counts).unwrap_or_default() {
+            if let Some(class) = found.classes.get_mut(&at) {
+                class.limit_to(counts);
+            }
+        }
+        Ok(found)
+    }
 }
+
+/// Most warp instructions of a launch that are executed for the addresses of its accesses.
+const MAX_STEPS: u64 = 10_000_000;
 
 /// Returns the units of memory of the machines that execute a program; `None` if classes of accesses do not count its
 /// memory.
@@ -95,7 +136,10 @@ impl Session {
             ..BoundOptions::default()
         };
         let knowledge = self.launch(prepared.kernel, &options)?;
-        Ok(AccessFindings::find(prepared, flow, &knowledge, units).classes)
+        let of_launch = (prepared, flow);
+        let found =
+            AccessFindings::find_in_launch(self, of_launch, &knowledge, Some(launch), units)?;
+        Ok(found.classes)
     }
 
     /// Reports the memory accesses of a kernel and the most transactions that each can cause.
@@ -118,24 +162,38 @@ impl Session {
         };
         let knowledge = self.launch(kernel, options)?;
         let flow = self.flow(&prepared, &knowledge.context, options)?;
-        Ok(access_report(&prepared, &flow, &knowledge, options, units))
+        self.access_report((&prepared, &flow), &knowledge, options, units)
+    }
+
+    /// Returns the accesses of a kernel whose control flow is known, for machines with these units.
+    ///
+    /// # Errors
+    ///
+    /// The stated launch does not suit the kernel.
+    pub(crate) fn access_report(
+        &self,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        knowledge: &LaunchKnowledge,
+        options: &BoundOptions,
+        units: MemoryUnits,
+    ) -> Result<AccessReport, Diagnostic> {
+        let file = options.launches.only_file();
+        let found = AccessFindings::find_in_launch(self, (prepared, flow), knowledge, file, units)?;
+        Ok(report((prepared, flow, &found), knowledge, options, units))
     }
 }
 
-/// Returns the accesses of a kernel whose control flow is known, for machines with these units.
-pub(crate) fn access_report(
-    prepared: &Prepared<'_>,
-    flow: &KernelFlow,
+fn report(
+    (prepared, flow, found): (&Prepared<'_>, &KernelFlow, &AccessFindings),
     knowledge: &LaunchKnowledge,
     options: &BoundOptions,
     units: MemoryUnits,
 ) -> AccessReport {
     let launch = &knowledge.context;
-    let found = AccessFindings::find(prepared, flow, knowledge, units);
     let builder = ReportBuilder {
         prepared,
         launch,
-        found: &found,
+        found,
         units: &units,
     };
     let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
@@ -249,6 +307,7 @@ impl ReportBuilder<'_> {
             AccessPattern::Strided(stride) => AccessClassReport::Strided { stride },
             AccessPattern::Affine(coefficients) => AccessClassReport::Affine { coefficients },
             AccessPattern::Array(array_bytes) => AccessClassReport::Array { array_bytes },
+            AccessPattern::Listed => AccessClassReport::Listed,
             AccessPattern::Unknown(load) => AccessClassReport::Unknown {
                 decided_by: load.map(|load| self.prepared.location_of(load)),
             },
@@ -269,6 +328,9 @@ impl ReportBuilder<'_> {
             AccessPattern::Affine(coefficients) => parts.push(self.sum_text(coefficients)),
             AccessPattern::Array(bytes) => {
                 parts.push(format!("all addresses lie within {bytes} bytes"));
+            }
+            AccessPattern::Listed => {
+                return "all addresses follow from the launch, which was executed".to_owned();
             }
             AccessPattern::Unknown(Some(load)) => {
                 parts.push(format!(

@@ -205,7 +205,10 @@ impl<'a> SandwichSubject<'a> {
         let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         if let Some(units) = memory_units(&prepared.program) {
-            let found = AccessFindings::find(prepared, &claims.flow, &knowledge, units);
+            let of_kernel = (prepared, &claims.flow);
+            let file = bound_options.launches.only_file();
+            let found =
+                AccessFindings::find_in_launch(session, of_kernel, &knowledge, file, units)?;
             claims.accesses = found.classes;
         }
         Ok(SandwichSubject {

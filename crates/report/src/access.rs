@@ -79,6 +79,8 @@ pub enum AccessClassReport {
         /// Bytes of the range.
         array_bytes: u64,
     },
+    /// Addresses that all follow from the launch, one by one.
+    Listed,
     /// Any addresses.
     Unknown {
         /// Address of the load that decides them, if one does.
@@ -97,6 +99,7 @@ impl AccessClassReport {
             AccessClassReport::Strided { stride } => format!("strided by {stride}"),
             AccessClassReport::Affine { .. } => "affine".to_owned(),
             AccessClassReport::Array { array_bytes } => format!("within {array_bytes} bytes"),
+            AccessClassReport::Listed => "listed".to_owned(),
             AccessClassReport::Unknown { .. } => "unknown".to_owned(),
             AccessClassReport::NotCounted => "not counted".to_owned(),
         }
@@ -187,7 +190,7 @@ impl AccessReport {
             return "no memory accesses".to_owned();
         }
         type ClassPredicate = fn(&AccessClassReport) -> bool;
-        let kinds: [(&str, ClassPredicate); 7] = [
+        let kinds: [(&str, ClassPredicate); 8] = [
             ("uniform", |c| matches!(c, AccessClassReport::Uniform)),
             ("coalesced", |c| matches!(c, AccessClassReport::Coalesced)),
             ("strided", |c| {
@@ -197,6 +200,7 @@ impl AccessReport {
             ("within an array", |c| {
                 matches!(c, AccessClassReport::Array { .. })
             }),
+            ("listed", |c| matches!(c, AccessClassReport::Listed)),
             ("unknown", |c| {
                 matches!(c, AccessClassReport::Unknown { .. })
             }),

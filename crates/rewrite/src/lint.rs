@@ -59,8 +59,8 @@ pub struct LintFinding {
     pub producer: OpIndex,
     /// Of [`ControlHazard::ReadTooEarly`]: fewest cycles between both issues, and the least that is safe.
     pub cycles: Option<(u8, u8)>,
-    /// Whether the guards of both operations are different, or may have changed: the hazard is one only where a lane
-    /// executes both, which the code may exclude by what it computes.
+    /// Whether the guards of both operations are different, or may have changed, or one has a guard and a branch lies
+    /// between them: the hazard is one only where a lane executes both, which the code may exclude by what it computes.
     pub is_possible: bool,
 }
 
@@ -335,7 +335,7 @@ mod tests {
     use warpbound_isa::nvidia::{Arch, SassProgram};
     use warpbound_load::{Image, Isa};
 
-    use super::lint;
+    use super::{Cell, ConsumerClass, InstrHazards, ProducerClass, lint};
 
     /// Shortest distances by the pipes of producer and consumer and the kind of register, with an example.
     type Shortest = BTreeMap<String, (u8, usize, String)>;
@@ -510,15 +510,9 @@ mod tests {
         );
     }
 
-    /// A result of fixed latency is present once a load that was issued after it has been awaited: fails if only stall
-    /// counts are added. Without the wait, it is read too early.
-    #[test]
-    fn a_wait_for_a_later_load_covers_fixed_results() {
-        use super::{
-            ConsumerClass, ControlHazard, InstrHazards, OpIndex, ProducerClass, state::Underway,
-        };
-        use warpbound_ir::Cell;
-        let instr = |writes: Vec<Cell>, reads: Vec<Cell>| InstrHazards {
+    /// An instruction of fixed latency.
+    fn instr(writes: Vec<Cell>, reads: Vec<Cell>) -> InstrHazards {
+        InstrHazards {
             reads,
             sources: Vec::new(),
             writes,
@@ -537,7 +531,53 @@ mod tests {
             guard: None,
             slots: [None; 3],
             reuse: 0,
+        }
+    }
+
+    /// `@P0 LDG R4`, then a branch on P0: where P0 is false no lane has loaded. Fails if a guard is not followed past the
+    /// branch that its predicate decides, or if it is where the predicate is true or has changed.
+    #[test]
+    fn a_branch_tells_which_guarded_loads_were_executed() {
+        use super::{ControlHazard, OpIndex, state::Underway};
+        let load = InstrHazards {
+            write_sb: Some(2),
+            producer: None,
+            guard: Some((Cell::pred(0), false)),
+            ..instr(vec![Cell::gpr(4)], vec![Cell::gpr(8)])
         };
+        let reader = instr(vec![Cell::gpr(6)], vec![Cell::gpr(4)]);
+        let test = instr(vec![Cell::pred(0)], vec![]);
+        let found = |value: bool, changes: bool| {
+            let order = match changes {
+                true => vec![load.clone(), test.clone(), reader.clone()],
+                false => vec![load.clone(), reader.clone()],
+            };
+            let (mut findings, mut dependences) = Default::default();
+            let mut state = Underway::default();
+            let last = order.len() - 1;
+            for (at, instr) in order[..last].iter().enumerate() {
+                state.step(OpIndex(at as u32), instr, &order);
+            }
+            state.learn(Cell::pred(0), value, &order);
+            state.branch();
+            let at = OpIndex(last as u32);
+            state.check(at, &order[last], &order, &mut findings, &mut dependences);
+            let kinds = findings.iter();
+            kinds
+                .map(|finding: &super::LintFinding| (finding.hazard, finding.is_possible))
+                .collect::<Vec<_>>()
+        };
+        let possible = [(ControlHazard::ResultNotAwaited, true)];
+        assert_eq!(found(false, false), []);
+        assert_eq!(found(true, false), possible);
+        assert_eq!(found(false, true), possible);
+    }
+
+    /// A result of fixed latency is present once a load that was issued after it has been awaited: fails if only stall
+    /// counts are added. Without the wait, it is read too early.
+    #[test]
+    fn a_wait_for_a_later_load_covers_fixed_results() {
+        use super::{ControlHazard, OpIndex, state::Underway};
         let load = InstrHazards {
             write_sb: Some(2),
             producer: None,

@@ -4,9 +4,12 @@
 //! what the values of these cells are computed from. A cell that is left out is read by no operation that is
 //! evaluated, and counts as unknown if it is.
 
-use warpbound_ir::{Cell, Code, ControlEffect, Meaning, Op, ValueDependence};
+use warpbound_ir::{Cell, Code, ControlEffect, Expr, Meaning, Op, ValueDependence};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::CellSet;
+
+use super::accesses::AccessRecorder;
+use crate::access::constant_address;
 
 /// Followed cells, each with its position in the rows of a warp.
 #[derive(Clone, Debug)]
@@ -16,9 +19,9 @@ pub(crate) struct DecisiveCells {
 }
 
 impl DecisiveCells {
-    /// Finds the cells. With `memory`, loads from global memory may be known, and the address of every access is
-    /// followed.
-    pub(crate) fn find(code: &Code, memory: bool) -> DecisiveCells {
+    /// Finds the cells. With `memory`, loads from global memory may be known, and the address of every access to it is
+    /// followed; with `accesses`, guard and address of every access.
+    pub(crate) fn find(code: &Code, memory: bool, accesses: bool) -> DecisiveCells {
         let mut cells = CellSet::default();
         for op in &code.ops {
             if op.control != ControlEffect::Next {
@@ -32,13 +35,19 @@ impl DecisiveCells {
             {
                 cells.insert(base.index());
             }
-            if memory {
+            if accesses && AccessRecorder::is_access(op) {
                 insert_address_cells(op, &mut cells);
-                if may_write_memory(op) {
-                    op.condition
-                        .cells()
-                        .for_each(|cell| cells.insert(cell.index()));
-                }
+                op.condition
+                    .cells()
+                    .for_each(|cell| cells.insert(cell.index()));
+            }
+            if memory && is_of_global_memory(op) {
+                insert_address_cells(op, &mut cells);
+            }
+            if memory && may_write_memory(op) {
+                op.condition
+                    .cells()
+                    .for_each(|cell| cells.insert(cell.index()));
             }
         }
         // Each round adds a cell or is the last.
@@ -112,18 +121,32 @@ fn insert_operands(op: &Op, cells: &mut CellSet) {
     }
 }
 
-/// Adds the cells of the address of an access of global memory.
+/// Whether an operation accesses global memory at an address.
+fn is_of_global_memory(op: &Op) -> bool {
+    match &op.meaning {
+        Some(
+            Meaning::Load { space, .. }
+            | Meaning::Store { space, .. }
+            | Meaning::Atomic { space, .. },
+        ) => matches!(space, MemorySpace::Global | MemorySpace::Generic),
+        _ => false,
+    }
+}
+
+/// Adds the cells of the address of an access.
 fn insert_address_cells(op: &Op, cells: &mut CellSet) {
-    let (Some(Meaning::Load { space, address, .. })
-    | Some(Meaning::Store { space, address, .. })
-    | Some(Meaning::Atomic { space, address, .. })) = &op.meaning
-    else {
-        return;
+    let mut insert = |part: &Expr| {
+        part.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
     };
-    if matches!(space, MemorySpace::Global | MemorySpace::Generic) {
-        for part in std::iter::once(&address.low).chain(&address.high) {
-            part.for_each_cell(&|_| true, &mut |cell| cells.insert(cell.index()));
-        }
+    match &op.meaning {
+        Some(
+            Meaning::Load { address, .. }
+            | Meaning::Store { address, .. }
+            | Meaning::Atomic { address, .. },
+        ) => std::iter::once(&address.low)
+            .chain(&address.high)
+            .for_each(insert),
+        _ => constant_address(op).into_iter().for_each(&mut insert),
     }
 }
 

@@ -250,7 +250,21 @@ pub(crate) struct AccessRow {
 }
 
 impl AccessRow {
-    fn new(address: &Address, bytes: u64, evaluate: impl Fn(&Expr) -> LaneRow) -> AccessRow {
+    /// The addresses that are words of their own.
+    pub(super) fn of_word(low: LaneRow) -> AccessRow {
+        AccessRow {
+            bytes: 0,
+            origin: low.origin,
+            low,
+            high: LaneRow::splat(0, ValueOrigin::NONE),
+        }
+    }
+
+    pub(super) fn new(
+        address: &Address,
+        bytes: u64,
+        evaluate: impl Fn(&Expr) -> LaneRow,
+    ) -> AccessRow {
         let low = evaluate(&address.low);
         let high = match &address.high {
             Some(high) => evaluate(high),

@@ -8,6 +8,7 @@ use warpbound_simt::activation_stack::ActivationStack;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 
+use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
 use super::decisive_cells::DecisiveCells;
 use super::effects::OpLanes;
@@ -56,6 +57,8 @@ pub(super) struct WarpRun<'r, 'a> {
     pub(super) unknown_at: BTreeSet<OpIndex>,
     issues: u64,
     is_exact: bool,
+    /// Recorder of accesses, if they are recorded.
+    pub(super) accesses: Option<&'r mut AccessRecorder>,
 }
 
 /// Result of a step.
@@ -92,6 +95,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             unknown_at: BTreeSet::new(),
             issues: 0,
             is_exact: true,
+            accesses: None,
         }
     }
 
@@ -171,6 +175,13 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let presence = (active, one.is_certain);
         let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
         if lanes.any() {
+            if let Some(accesses) = &mut self.accesses {
+                let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
+                let follows_from = accesses.record(at, op, lanes, evaluate);
+                if AccessRecorder::is_access(op) {
+                    self.decided = self.decided.with(follows_from).with(origin);
+                }
+            }
             let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
             self.decided = self.decided.with(decided);
         }

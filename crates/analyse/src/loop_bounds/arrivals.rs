@@ -161,7 +161,10 @@ impl LoopSolver<'_> {
             exits::facts_at(symbolic, integers, top)
         };
         let mut arrival = Arrival {
-            facts,
+            facts: Facts {
+                reads_by_limits: true,
+                ..facts
+            },
             sources: Sources::new(),
         };
         for part in way {

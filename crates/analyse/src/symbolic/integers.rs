@@ -21,6 +21,16 @@ pub(crate) struct Facts {
     pub(crate) not_zero: Vec<Integer>,
     /// Atoms that they limit, in place of their own spans.
     pub(crate) limited: Overlay,
+    /// Whether words are read by these limits: one that is natural under them is the same number in both readings. Formulas
+    /// of counts keep the reading of the program.
+    pub(crate) reads_by_limits: bool,
+}
+
+impl Facts {
+    /// Limits of atoms that decide how words are read.
+    fn limits_of_readings(&self) -> Option<&Overlay> {
+        self.reads_by_limits.then_some(&self.limited)
+    }
 }
 
 /// Words that are read as numbers.
@@ -54,8 +64,22 @@ impl Integers {
         word: &WordPolynomial,
         reading: Reading,
     ) -> Integer {
+        self.number_within(atoms, word, reading, None)
+    }
+
+    /// A word read as one number, where atoms are limited.
+    fn number_within(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        limited: Option<&Overlay>,
+    ) -> Integer {
         // Where both readings are the same number, it has one id.
-        let span = atoms.span(word);
+        let span = limited.map_or_else(
+            || atoms.span(word),
+            |limited| atoms.span_with(word, limited),
+        );
         let is_same = span.as_numbers(Reading::Signed) == span.as_numbers(Reading::Unsigned);
         let key = match is_same {
             true => (word.clone(), Reading::Unsigned),
@@ -114,7 +138,8 @@ impl Integers {
             let base = atoms.recorded_near(word)?;
             self.read_near(atoms, word, base, reading, facts)
         });
-        exact.unwrap_or_else(|| self.number(atoms, word, reading))
+        exact
+            .unwrap_or_else(|| self.number_within(atoms, word, reading, facts.limits_of_readings()))
     }
 
     /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder
@@ -133,7 +158,7 @@ impl Integers {
         let more = word.plus(&base, u32::MAX)?.as_constant()?;
         let more = i128::from(more as i32);
         let sum = self
-            .number(atoms, &base, Reading::Unsigned)
+            .number_within(atoms, &base, Reading::Unsigned, facts.limits_of_readings())
             .plus(&Integer::constant(more), 1)?;
         let (least, most) = self.limits(atoms, &sum, facts)?;
         let (low, high) = reading.limits();
@@ -154,7 +179,7 @@ impl Integers {
         for (unknowns, coefficient) in word.terms() {
             let mut term = Integer::constant((*coefficient as i32).into());
             for &atom in unknowns {
-                let factor = self.atom_number(atoms, atom, reading);
+                let factor = self.atom_number(atoms, atom, reading, facts.limits_of_readings());
                 term = term.times(&factor)?;
             }
             sum = sum.plus(&term, 1)?;
@@ -178,9 +203,18 @@ impl Integers {
     }
 
     /// An atom as a number, read so that its limits are closest; if they are equally far apart, in `reading`.
-    fn atom_number(&mut self, atoms: &Atoms, atom: AtomId, reading: Reading) -> Integer {
+    fn atom_number(
+        &mut self,
+        atoms: &Atoms,
+        atom: AtomId,
+        reading: Reading,
+        limited: Option<&Overlay>,
+    ) -> Integer {
         let word = WordPolynomial::unknown(atom);
-        let span = atoms.span(&word);
+        let span = limited.map_or_else(
+            || atoms.span(&word),
+            |limited| atoms.span_with(&word, limited),
+        );
         let width = |reading| {
             let (least, most) = span.as_numbers(reading);
             most - least
@@ -193,7 +227,7 @@ impl Integers {
             true => other,
             false => reading,
         };
-        self.number(atoms, &word, best)
+        self.number_within(atoms, &word, best, limited)
     }
 
     /// Least and greatest value of an integer under facts; `None` if it is too large to be computed.

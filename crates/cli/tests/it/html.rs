@@ -39,9 +39,9 @@ const RUN: [&str; 5] = [
 
 const SANDWICH: [&str; 10] = [
     "sandwich",
-    "matmul_int.sm_61.cubin",
+    "transpose.sm_62.cubin",
     "--launch",
-    "../cuda/matmul_int.8x8.toml",
+    "../launches/transpose.transpose.1.toml",
     "--seeds",
     "1",
     "--contents",

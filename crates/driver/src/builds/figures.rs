@@ -12,7 +12,7 @@ use warpbound_report::access::ReportedAccess;
 use warpbound_report::bound::{KernelBound, LoopReport, PathBlock};
 use warpbound_report::divergence::OpReport;
 
-use crate::access::{access_report, memory_units};
+use crate::access::memory_units;
 use crate::divergence::divergence_report;
 use crate::facts::identity::identify_loops;
 use crate::listeners::instruction_statistics::class_of;
@@ -126,7 +126,10 @@ impl Session {
         if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
             identities = identify_loops(&self.image, &prepared, flow);
             if let Some(units) = memory_units(&prepared.program) {
-                accesses = access_report(&prepared, flow, &launch, options, units).accesses;
+                let of_kernel = (&prepared, flow);
+                accesses = self
+                    .access_report(of_kernel, &launch, options, units)?
+                    .accesses;
             }
             divergence = divergence_report(&prepared, flow, &launch.context, None).items;
         }

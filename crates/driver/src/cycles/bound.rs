@@ -75,7 +75,11 @@ impl<'a> LoneWarp<'a> {
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
         let classes = match memory_units(&prepared.program) {
-            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            Some(units) => {
+                let file = options.launches.only_file();
+                let of_kernel = (prepared, flow);
+                AccessFindings::find_in_launch(session, of_kernel, knowledge, file, units)?.classes
+            }
             None => BTreeMap::new(),
         };
         let launch = options.launches.only_file();

@@ -120,7 +120,11 @@ impl LaunchTime {
             });
         };
         let classes = match memory_units(&prepared.program) {
-            Some(units) => AccessFindings::find(prepared, flow, knowledge, units).classes,
+            Some(units) => {
+                let of_kernel = (prepared, flow);
+                AccessFindings::find_in_launch(session, of_kernel, knowledge, Some(file), units)?
+                    .classes
+            }
             None => BTreeMap::new(),
         };
         let known = (&classes, file);

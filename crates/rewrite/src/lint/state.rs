@@ -41,6 +41,9 @@ fn of_cell<T: Copy>(
 /// Bit beside those of the scoreboards: the predicate of the operation's guard has kept its value since.
 const SAME_GUARD: u8 = 1 << 6;
 
+/// Another one: no branch that a predicate decides has been passed since.
+const SAME_PATH: u8 = 1 << 7;
+
 /// The bit of a scoreboard.
 fn bit(scoreboard: Option<u8>) -> u8 {
     scoreboard.map_or(0, |number| 1 << number)
@@ -71,7 +74,8 @@ impl Checked<'_> {
         queue.is_some() && earlier.is_some_and(|earlier| earlier.queue == queue)
     }
 
-    /// The hazard of an earlier operation, which is possible only if its guard is another one or has changed.
+    /// The hazard of an earlier operation. It is possible only if both have guards that differ or may have changed, or if one
+    /// has a guard and a branch lies between them: the code may have computed the guard so that no lane executes both.
     fn finding(
         &self,
         hazard: ControlHazard,
@@ -79,10 +83,15 @@ impl Checked<'_> {
         producer: OpIndex,
         covered: u8,
     ) -> LintFinding {
-        let is_certain = self.fact(producer).is_some_and(|earlier| {
-            let is_alone = earlier.guard.is_none() || self.instr.guard.is_none();
-            is_alone || covered & SAME_GUARD != 0 && earlier.runs_with(self.instr)
-        });
+        let is_certain =
+            self.fact(producer)
+                .is_some_and(|earlier| match (earlier.guard, self.instr.guard) {
+                    (None, None) => true,
+                    (Some(_), Some(_)) => {
+                        covered & SAME_GUARD != 0 && earlier.runs_with(self.instr)
+                    }
+                    _ => covered & SAME_PATH != 0,
+                });
         LintFinding {
             at: self.at,
             hazard,
@@ -147,9 +156,18 @@ impl Underway {
         }
     }
 
+    /// Notes that a predicate has decided the path.
+    pub(super) fn branch(&mut self) {
+        for entries in [&mut self.results, &mut self.sources] {
+            entries
+                .values_mut()
+                .for_each(|covered| *covered &= !SAME_PATH);
+        }
+    }
+
     /// Forgets what a lane has not executed: operations whose guard fails for the value of a predicate that has not changed
     /// since. So the loads of a last round that a guard leaves out need no wait after the loop that the guard ends.
-    fn learn(&mut self, predicate: Cell, value: bool, facts: &[InstrHazards]) {
+    pub(super) fn learn(&mut self, predicate: Cell, value: bool, facts: &[InstrHazards]) {
         for entries in [&mut self.results, &mut self.sources] {
             entries.retain(|(_, at), covered| {
                 let guard = facts.get(at.index()).and_then(|fact| fact.guard);
@@ -195,12 +213,12 @@ impl Underway {
         let results = instr
             .writes
             .iter()
-            .map(|&cell| ((cell, at), write | SAME_GUARD));
+            .map(|&cell| ((cell, at), write | SAME_GUARD | SAME_PATH));
         self.results.extend(results);
         let sources = instr
             .sources
             .iter()
-            .map(|&cell| ((cell, at), both | SAME_GUARD));
+            .map(|&cell| ((cell, at), both | SAME_GUARD | SAME_PATH));
         self.sources.extend(sources);
     }
 
@@ -257,7 +275,7 @@ impl Underway {
                     let hazard = ControlHazard::ReadTooEarly;
                     findings.insert(LintFinding {
                         cycles: Some((cycles, least)),
-                        ..checked.finding(hazard, cell, producer, SAME_GUARD)
+                        ..checked.finding(hazard, cell, producer, SAME_GUARD | SAME_PATH)
                     });
                 }
             }
@@ -352,6 +370,7 @@ impl DataflowProblem for LintProblem<'_> {
             let mut state = state.clone();
             if let Some((predicate, value)) = self.cfg.predicate_after(node, next) {
                 state.learn(predicate, value, self.facts);
+                state.branch();
             }
             emit(next.index(), state);
         }

@@ -63,6 +63,7 @@ mod timed;
 mod timed_accounting;
 mod timed_numbers;
 mod typed_instructions;
+mod unrolled_loops;
 mod warp_hybrid;
 mod wave_access_classes;
 mod wave_bounds;

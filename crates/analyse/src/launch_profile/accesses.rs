@@ -1,0 +1,134 @@
+//! Accesses of a launch by the addresses that the launch fixes: the most that each execution can cause, whatever memory
+//! contains (SOUNDNESS 6.5).
+
+use std::collections::BTreeMap;
+
+use warpbound_ir::{Expr, Meaning, Op, OpIndex};
+use warpbound_simt::lanes_of;
+
+use super::effects::{AccessRow, OpLanes};
+use super::row::{LANES, LaneRow, ValueOrigin};
+use super::{LaunchProfiler, LaunchValues, NoProfile};
+use crate::access::{AccessCounts, AccessShape, MemoryUnits, constant_address, count_addresses};
+
+/// Most that the executions of accesses in one launch cause.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProfiledAccesses {
+    /// For each access of whose executions all addresses follow from the launch, the greatest of each number.
+    pub counts: BTreeMap<OpIndex, AccessCounts>,
+    /// Whether addresses follow from where buffers or variables begin.
+    pub rest_on_addresses: bool,
+}
+
+/// Accesses that are recorded while warps are executed.
+pub(super) struct AccessRecorder {
+    units: MemoryUnits,
+    /// For each operation, its access, with the greatest numbers so far; none if an address was unknown.
+    found: Vec<Option<RecordedAccess>>,
+}
+
+#[derive(Clone, Copy)]
+struct RecordedAccess {
+    shape: AccessShape,
+    counts: Option<AccessCounts>,
+}
+
+impl AccessRecorder {
+    fn new(ops: &[Op], units: MemoryUnits) -> AccessRecorder {
+        let found = ops.iter().map(|op| {
+            let shape = AccessShape::of(op, &units)?;
+            // An execution without lanes counts as one by one lane.
+            let one_lane = count_addresses(&units, shape, &[Some(0)])?;
+            Some(RecordedAccess {
+                shape,
+                counts: Some(one_lane),
+            })
+        });
+        AccessRecorder {
+            units,
+            found: found.collect(),
+        }
+    }
+
+    /// Whether an operation accesses memory at an address.
+    pub(super) fn is_access(op: &Op) -> bool {
+        let by_address = matches!(
+            op.meaning,
+            Some(Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. })
+        );
+        by_address || constant_address(op).is_some()
+    }
+
+    /// Records the execution of an access by all lanes that may take part; returns from what its addresses follow. Fewer
+    /// lanes have no greater numbers.
+    pub(super) fn record(
+        &mut self,
+        at: OpIndex,
+        op: &Op,
+        lanes: OpLanes,
+        evaluate: impl Fn(&Expr) -> LaneRow,
+    ) -> ValueOrigin {
+        let recorded = self.found.get_mut(at.index()).and_then(Option::as_mut);
+        let Some(recorded) = recorded else {
+            return ValueOrigin::NONE;
+        };
+        let Some(so_far) = recorded.counts else {
+            return ValueOrigin::NONE;
+        };
+        let Some(access) = addresses_of(op, evaluate) else {
+            recorded.counts = None;
+            return ValueOrigin::NONE;
+        };
+        let mut addresses = [None; LANES];
+        for lane in lanes_of(lanes.all().into()) {
+            let Some(address) = access.address(lane) else {
+                recorded.counts = None;
+                return access.origin;
+            };
+            addresses[lane] = Some(address);
+        }
+        let counts = count_addresses(&self.units, recorded.shape, &addresses);
+        recorded.counts = counts.map(|counts| counts.max(so_far));
+        access.origin
+    }
+}
+
+/// Addresses of an access with plain addresses.
+fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRow> {
+    match op.meaning.as_ref()? {
+        Meaning::Load { address, .. }
+        | Meaning::Store { address, .. }
+        | Meaning::Atomic { address, .. } => address
+            .is_plain()
+            .then(|| AccessRow::new(address, 0, evaluate)),
+        _ => Some(AccessRow::of_word(evaluate(constant_address(op)?))),
+    }
+}
+
+impl<'a> LaunchProfiler<'a> {
+    /// Profiles the accesses of all warps of a launch. Numbers hold in every run of the launch in which all addresses are
+    /// multiples of the sizes of their accesses.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProfile`] of a warp that cannot be followed.
+    pub fn profile_accesses(
+        values: LaunchValues<'a>,
+        units: MemoryUnits,
+    ) -> Result<ProfiledAccesses, NoProfile> {
+        let recorder = AccessRecorder::new(&values.code.ops, units);
+        let mut profiler = LaunchProfiler::following(values, Some(recorder));
+        let profile = profiler.profile_all();
+        if let Some((_, why)) = profile.undecided {
+            return Err(why);
+        }
+        let found = profiler.accesses.map(|recorder| recorder.found);
+        let found = (0..).map(OpIndex).zip(found.unwrap_or_default());
+        Ok(ProfiledAccesses {
+            counts: found
+                .filter_map(|(at, recorded)| Some((at, recorded?.counts?)))
+                .collect(),
+            rest_on_addresses: profile.decided.has(ValueOrigin::ADDRESS),
+        })
+    }
+}
