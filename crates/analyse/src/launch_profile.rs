@@ -26,7 +26,6 @@ use decisive_cells::DecisiveCells;
 use row::{LANES, LaneRow};
 use run::{ShapedWarp, WarpRun};
 
-pub use accesses::ProfiledAccesses;
 pub use row::ValueOrigin;
 
 /// Steps between two looks at the clock.

@@ -157,7 +157,13 @@ impl ThreadCfg {
                 return None;
             }
             ControlOp::IndirectJump { targets, .. } if targets.contains(&next) => return None,
-            _ => {}
+            ControlOp::Jump(_)
+            | ControlOp::IndirectJump { .. }
+            | ControlOp::Branch { .. }
+            | ControlOp::Exit
+            | ControlOp::Pop(_) => {}
+            // A call of a function outside the file goes on at the next operation, whatever its condition.
+            _ => return None,
         }
         let steps = self.steps.get(node)?.iter();
         let mut sides = steps

@@ -90,7 +90,7 @@ impl AccessFindings {
             LaunchProfiler::profile_accesses(values, units)
         })?;
         // Without a profile of some warp nothing is known of all executions.
-        for (at, counts) in profiled.map(|all| all.counts).unwrap_or_default() {
+        for (at, counts) in profiled.unwrap_or_default() {
             if let Some(class) = found.classes.get_mut(&at) {
                 class.limit_to(counts);
             }
@@ -207,13 +207,13 @@ fn report(
         accesses: ops.filter_map(|at| builder.access(at)).collect(),
         notes: external.iter().map(note).collect(),
         is_waves: units.keeps_masks,
-        assumptions: assumptions(flow, launch, options, &units),
+        assumptions: assumptions((flow, found), launch, options, &units),
     }
 }
 
 /// Lists the assumptions of the numbers (SOUNDNESS 2).
 fn assumptions(
-    flow: &KernelFlow,
+    (flow, found): (&KernelFlow, &AccessFindings),
     launch: &LaunchContext,
     options: &BoundOptions,
     units: &MemoryUnits,
@@ -221,6 +221,14 @@ fn assumptions(
     let mut all = vec![lanes_assumption(launch)];
     if options.states_launch() {
         all.extend(launch_assumptions(options));
+    }
+    let mut classes = found.classes.values();
+    if classes.any(|class| class.pattern == AccessPattern::Listed) {
+        all.push(BoundAssumption {
+            id: "addresses",
+            text: "buffers are at the addresses at which runs of this program place them"
+                .to_owned(),
+        });
     }
     all.extend(memory_assumptions(units));
     all.extend(warp_graph_assumptions(&flow.warp.used));

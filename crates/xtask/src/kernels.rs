@@ -150,18 +150,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
     }
-    let folder = unpinned
-        .clone()
-        .unwrap_or_else(|| repository.built_kernels());
-    if unpinned.is_some() {
-        if check {
-            bail!("--check compares kernels/built, not a folder of --unpinned");
+    let folder = match &unpinned {
+        Some(_) if check => bail!("--check compares kernels/built, not a folder of --unpinned"),
+        Some(folder) => {
+            unpin(&mut targets, folder);
+            folder.clone()
         }
-        for target in &mut targets {
-            target.output = folder.join(file_name(&target.output));
-            target.unpinned = true;
-        }
-    }
+        None => repository.built_kernels(),
+    };
     let compilers = Compilers::find(repository, &targets)?;
     // The line table records the current directory; `/` reveals nothing about the machine.
     std::env::set_current_dir("/").context("cannot change to /")?;
@@ -215,6 +211,14 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         if check { "are up to date" } else { "built" }
     );
     Ok(())
+}
+
+/// Has targets built into another folder, with loops as compilers unroll them.
+fn unpin(targets: &mut [Target], folder: &Path) {
+    for target in targets {
+        target.output = folder.join(file_name(&target.output));
+        target.unpinned = true;
+    }
 }
 
 /// Returns the code objects in `kernels/built` that are built from a source in `kernels/gcn3`.

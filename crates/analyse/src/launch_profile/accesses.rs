@@ -11,15 +11,6 @@ use super::row::{LANES, LaneRow, ValueOrigin};
 use super::{LaunchProfiler, LaunchValues, NoProfile};
 use crate::access::{AccessCounts, AccessShape, MemoryUnits, constant_address, count_addresses};
 
-/// Most that the executions of accesses in one launch cause.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProfiledAccesses {
-    /// For each access of whose executions all addresses follow from the launch, the greatest of each number.
-    pub counts: BTreeMap<OpIndex, AccessCounts>,
-    /// Whether addresses follow from where buffers or variables begin.
-    pub rest_on_addresses: bool,
-}
-
 /// Accesses that are recorded while warps are executed.
 pub(super) struct AccessRecorder {
     units: MemoryUnits,
@@ -57,6 +48,11 @@ impl AccessRecorder {
             Some(Meaning::Load { .. } | Meaning::Store { .. } | Meaning::Atomic { .. })
         );
         by_address || constant_address(op).is_some()
+    }
+
+    /// Whether an operation is an access that is recorded.
+    pub(super) fn has(&self, at: OpIndex) -> bool {
+        self.found.get(at.index()).is_some_and(Option::is_some)
     }
 
     /// Records the execution of an access by all lanes that may take part; returns from what its addresses follow. Fewer
@@ -106,8 +102,9 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
 }
 
 impl<'a> LaunchProfiler<'a> {
-    /// Profiles the accesses of all warps of a launch. Numbers hold in every run of the launch in which all addresses are
-    /// multiples of the sizes of their accesses.
+    /// Profiles the accesses of all warps of a launch. Returns the greatest of each number for each access of whose executions
+    /// all addresses follow from the launch. They hold in every run of the launch with the same addresses of buffers in which
+    /// all addresses are multiples of the sizes of their accesses.
     ///
     /// # Errors
     ///
@@ -115,7 +112,7 @@ impl<'a> LaunchProfiler<'a> {
     pub fn profile_accesses(
         values: LaunchValues<'a>,
         units: MemoryUnits,
-    ) -> Result<ProfiledAccesses, NoProfile> {
+    ) -> Result<BTreeMap<OpIndex, AccessCounts>, NoProfile> {
         let recorder = AccessRecorder::new(&values.code.ops, units);
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
         let profile = profiler.profile_all();
@@ -124,11 +121,7 @@ impl<'a> LaunchProfiler<'a> {
         }
         let found = profiler.accesses.map(|recorder| recorder.found);
         let found = (0..).map(OpIndex).zip(found.unwrap_or_default());
-        Ok(ProfiledAccesses {
-            counts: found
-                .filter_map(|(at, recorded)| Some((at, recorded?.counts?)))
-                .collect(),
-            rest_on_addresses: profile.decided.has(ValueOrigin::ADDRESS),
-        })
+        let counts = found.filter_map(|(at, recorded)| Some((at, recorded?.counts?)));
+        Ok(counts.collect())
     }
 }

@@ -79,6 +79,9 @@ impl WarpInputs<'_, '_> {
 
     /// Executes the effect of an operation on the followed cells, and reports its writes of global memory. Returns the
     /// properties of the launch that decide which addresses are written.
+    ///
+    /// Without lanes nothing is written, and that follows from `origin` like what would be: in a warp that differs in it, the
+    /// condition may hold.
     pub(crate) fn apply_effect(
         &self,
         rows: &mut [LaneRow],
@@ -86,6 +89,18 @@ impl WarpInputs<'_, '_> {
         lanes: OpLanes,
         origin: ValueOrigin,
     ) -> ValueOrigin {
+        if !lanes.any() {
+            for &cell in &op.writes {
+                let row = self.cells.position(cell).and_then(|at| rows.get_mut(at));
+                if let Some(row) = row {
+                    row.origin = row.origin.with(origin);
+                }
+            }
+            return match self.values.contents {
+                Some(_) if may_write_memory(op) => origin,
+                _ => ValueOrigin::NONE,
+            };
+        }
         let decided = self.write_memory(rows, op, lanes, origin);
         if !self.cells.are_written_by(op) {
             return decided;

@@ -174,17 +174,14 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         }
         let presence = (active, one.is_certain);
         let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
-        if lanes.any() {
-            if let Some(accesses) = &mut self.accesses {
-                let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
-                let follows_from = accesses.record(at, op, lanes, evaluate);
-                if AccessRecorder::is_access(op) {
-                    self.decided = self.decided.with(follows_from).with(origin);
-                }
-            }
-            let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
-            self.decided = self.decided.with(decided);
+        if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
+            let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
+            let follows_from = accesses.record(at, op, lanes, evaluate);
+            // That no lane takes part follows from the guard as well.
+            self.decided = self.decided.with(follows_from).with(origin);
         }
+        let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
+        self.decided = self.decided.with(decided);
         if op.control == ControlEffect::Next {
             let next = self.point(at.next().0);
             let moved = one.move_all(&ControlTransfer::Next, next);

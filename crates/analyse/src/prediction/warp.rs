@@ -151,10 +151,8 @@ impl<'r, 'a> PredictedWarp<'r, 'a> {
             let op = op.filter(|op| op.scope == OpScope::Lane);
             let op = op.ok_or(fail(NoProfileReason::Unsupported))?;
             let (lanes, origin) = self.inputs.condition(&self.rows, op, (active, true));
-            if lanes.any() {
-                let decided = self.inputs.apply_effect(&mut self.rows, op, lanes, origin);
-                self.decided = self.decided.with(decided);
-            }
+            let decided = self.inputs.apply_effect(&mut self.rows, op, lanes, origin);
+            self.decided = self.decided.with(decided);
         }
         Ok(())
     }

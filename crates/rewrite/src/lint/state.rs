@@ -118,8 +118,11 @@ impl Underway {
     pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
         self.release(instr.wait_mask | instr.releases);
         for &cell in &instr.writes {
-            // The new result takes the place of the old one, also where that was not waited for.
-            self.fixed.retain(|(old, _), _| *old != cell);
+            // The new result takes the place of the old one, also where that was not waited for; a guarded one does not in all
+            // lanes.
+            if instr.guard.is_none() {
+                self.fixed.retain(|(old, _), _| *old != cell);
+            }
             if cell.is_predicate() {
                 self.change_guards(cell, facts);
             }
@@ -210,16 +213,19 @@ impl Underway {
                     .is_none_or(|earlier| earlier.queue != instr.queue)
             });
         }
-        let results = instr
-            .writes
-            .iter()
-            .map(|&cell| ((cell, at), write | SAME_GUARD | SAME_PATH));
-        self.results.extend(results);
-        let sources = instr
-            .sources
-            .iter()
-            .map(|&cell| ((cell, at), both | SAME_GUARD | SAME_PATH));
-        self.sources.extend(sources);
+        let is_guarded = instr.guard.is_some();
+        for (entries, cells, covered) in [
+            (&mut self.results, &instr.writes, write),
+            (&mut self.sources, &instr.sources, both),
+        ] {
+            let new = covered | SAME_GUARD | SAME_PATH;
+            for &cell in cells {
+                // Where its guard fails, what it has left in an earlier iteration is still under way.
+                let entry = entries.entry((cell, at));
+                let known = entry.or_insert(new);
+                *known = if is_guarded { *known & new } else { new };
+            }
+        }
     }
 
     /// Checks one instruction, before it.

@@ -264,6 +264,24 @@ fn loops_that_no_lane_enters_change_nothing() {
     assert_eq!(issues(0), issues(70));
 }
 
+/// Fails if a warp in which a condition fails in all lanes is taken for equal to one in which it holds.
+#[test]
+fn what_a_condition_leaves_out_follows_from_it() {
+    let program = ProfiledProgram::rounds_set_in_one_block(100);
+    let mut launch = one_block(PathOrder::TakenFirst, 32);
+    launch.launch.grid = [3, 1, 1];
+    let issued = launch.issued(&program.code);
+    for one in launch.compare(&program, &issued, None) {
+        assert!(one.profile.is_ok_and(|profile| profile.exact), "{one:?}");
+        assert!(!one.is_wrong(), "{one:?}");
+    }
+    let most = launch
+        .profile(&program, None)
+        .bound()
+        .map(|most| most.issues);
+    assert_eq!(most, issued.values().copied().max());
+}
+
 /// A literal address is in a buffer only because of where this program puts buffers.
 #[test]
 fn contents_at_a_literal_address_rest_on_the_addresses_of_buffers() {

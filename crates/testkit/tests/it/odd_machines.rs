@@ -193,7 +193,7 @@ fn shuffles_without_a_scoreboard_are_unfinished_after_a_drain() {
     let numbers = [
         (P::SmCount, 100),
         (P::SmBlocks, 1),
-        (P::OccupancyShuffle, 32),
+        (P::OccupancyShuffle, 1000),
     ];
     runs_grid(&shuffles_that_drain(), 195, &numbers);
 }

@@ -229,3 +229,12 @@ fn addresses_that_follow_from_a_launch_are_listed() {
     let (_, contradictions) = accesses("halo", "halo", one_less);
     assert!(contradictions > 0);
 }
+
+/// Fails if blocks in which a guard fails in all lanes are taken for equal to the one in which it holds: the numbers would be
+/// those of an access by one lane.
+#[test]
+fn an_access_that_a_guard_leaves_out_of_a_block_counts_in_others() {
+    let (patterns, contradictions) = accesses("last_block", "last_block", |_| {});
+    assert!(patterns.contains(&AccessPattern::Listed), "{patterns:?}");
+    assert_eq!(contradictions, 0);
+}

@@ -9,6 +9,7 @@ use warpbound_ir::{
     Width,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_isa::{Axis, SpecialReg};
 
 use super::{BUFFER_WORDS, BUFFERS, Builder, ProfiledProgram, guard};
 
@@ -85,6 +86,23 @@ impl ProfiledProgram {
             second_half: None,
         });
         builder.branch_on_word();
+        builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
+        builder.finish()
+    }
+
+    /// A loop of one round, and of this many in the block with the index 1: a write under a condition decides.
+    pub fn rounds_set_in_one_block(rounds: u32) -> ProfiledProgram {
+        let mut builder = Builder::new(Rng::with_seed(0));
+        builder.assign(WORD, Expr::Const(1));
+        let block = Expr::Special(SpecialReg::BlockIndex(Axis::X));
+        builder.compare(BinaryOp::Eq, block, Expr::Const(1));
+        builder.data(Meaning::set(WORD, Expr::Const(rounds)), guard(false));
+        let head = builder.here();
+        let next = Expr::binary(BinaryOp::Sub, Expr::Cell(WORD), Expr::Const(1));
+        builder.assign(WORD, next);
+        builder.compare(BinaryOp::Ne, Expr::Cell(WORD), Expr::Const(0));
+        let back = builder.jump(guard(false));
+        builder.lands_at(back, head);
         builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
         builder.finish()
     }
