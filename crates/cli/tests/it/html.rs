@@ -37,17 +37,15 @@ const RUN: [&str; 5] = [
     "--stats",
 ];
 
-const SANDWICH: [&str; 10] = [
+const SANDWICH: [&str; 8] = [
     "sandwich",
-    "transpose.sm_62.cubin",
+    "matmul_int.sm_61.cubin",
     "--launch",
-    "../launches/transpose.transpose.1.toml",
+    "../cuda/matmul_int.8x8.toml",
     "--seeds",
     "1",
     "--contents",
     "1",
-    "--warp",
-    "0.1",
 ];
 
 /// Returns the page and the text of the JSON report of a command.

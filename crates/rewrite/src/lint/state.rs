@@ -118,11 +118,9 @@ impl Underway {
     pub(super) fn step(&mut self, at: OpIndex, instr: &InstrHazards, facts: &[InstrHazards]) {
         self.release(instr.wait_mask | instr.releases);
         for &cell in &instr.writes {
-            // The new result takes the place of the old one, also where that was not waited for; a guarded one does not in all
-            // lanes.
-            if instr.guard.is_none() {
-                self.fixed.retain(|(old, _), _| *old != cell);
-            }
+            // The new result takes the place of the old one, also where that was not waited for. A guarded one counts as one
+            // for all lanes: compilers write a register under a guard and its complement.
+            self.fixed.retain(|(old, _), _| *old != cell);
             if cell.is_predicate() {
                 self.change_guards(cell, facts);
             }
