@@ -139,7 +139,7 @@ impl AccessClass {
         counts.fold(AccessCounts::default(), AccessCounts::max)
     }
 
-    /// Takes the numbers of a launch whose addresses are all known, where they are smaller than those of any addresses.
+    /// Lowers the numbers to the numbers of one launch whose addresses are all known.
     pub fn limit_to(&mut self, counts: AccessCounts) {
         if let [(_, limit)] = self.limits.as_mut_slice() {
             let smaller = limit.min(counts);

@@ -37,6 +37,22 @@ pub struct ResolvedControl {
     pub external: Option<String>,
 }
 
+impl ResolvedControl {
+    /// The next node, if the condition decides whether a thread goes on to it or elsewhere: the operation is a branch, an
+    /// exit or a pop that does not also lead to the next node.
+    pub(crate) fn next_where_condition_fails(&self) -> Option<NodeId> {
+        let next = self.next?;
+        let leads_to_next = match &self.op {
+            ControlOp::Jump(target) | ControlOp::Branch { target, .. } => *target == next,
+            ControlOp::IndirectJump { targets, .. } => targets.contains(&next),
+            ControlOp::Exit | ControlOp::Pop(_) => false,
+            // A call of a function outside the file goes on at the next node, whatever its condition.
+            _ => true,
+        };
+        (!leads_to_next).then_some(next)
+    }
+}
+
 /// Nodes, contexts and stack entries of a kernel, growing while it is explored.
 #[derive(Clone, Debug)]
 pub struct ProgramSpace {

@@ -151,20 +151,7 @@ impl ThreadCfg {
     pub fn predicate_after(&self, node: usize, to: NodeId) -> Option<(Cell, bool)> {
         let resolved = self.resolved.get(node)?.as_ref()?;
         let predicate = resolved.condition.decided_by()?;
-        let next = resolved.next?;
-        match &resolved.op {
-            ControlOp::Jump(target) | ControlOp::Branch { target, .. } if *target == next => {
-                return None;
-            }
-            ControlOp::IndirectJump { targets, .. } if targets.contains(&next) => return None,
-            ControlOp::Jump(_)
-            | ControlOp::IndirectJump { .. }
-            | ControlOp::Branch { .. }
-            | ControlOp::Exit
-            | ControlOp::Pop(_) => {}
-            // A call of a function outside the file goes on at the next operation, whatever its condition.
-            _ => return None,
-        }
+        let next = resolved.next_where_condition_fails()?;
         let steps = self.steps.get(node)?.iter();
         let mut sides = steps
             .filter(|step| step.to == Some(to))

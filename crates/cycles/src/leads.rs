@@ -11,13 +11,13 @@ use crate::kernel::TimedKernel;
 use crate::memory::AccessDirection;
 use crate::numbers::{MILLI, MachineNumbers};
 
-/// Longest times by which requests may be made for a later cycle than that in which they are simulated, apart from the
+/// Longest times between the cycle in which a request is simulated and the later cycle for which it is made, without the
 /// time for which servers and windows are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Leads {
     /// Of lines of code: a warp that a barrier releases requests its next line for the cycle of its release.
     pub(crate) code: i64,
-    /// Of lines of constants: as those of code, and loads from constant banks begin when the instructions in the queue of
+    /// Of lines of constants: as for code, and loads from constant banks begin when the instructions in the queue of
     /// their unit have left it, and request one word after the other.
     pub(crate) constants: i64,
     /// Of accesses to global and local memory, which begin when the accesses in the queue of their unit have left it.

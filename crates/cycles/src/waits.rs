@@ -1,8 +1,10 @@
 //! Waits of all instructions of a kernel for lines of code and constants, by node.
 
+mod ranges;
+mod requested;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_graph::{Digraph, components};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::Parameter;
@@ -16,6 +18,9 @@ use crate::memory::{AccessLimits, AccessWaits, MemoryTimes};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::prefetches::Prefetches;
 use crate::step::OpWaits;
+
+use ranges::{acyclic, code_ranges, constant_ranges};
+use requested::Requested;
 
 /// Distance of constant banks in the addresses of their caches.
 const BANK_STRIDE: u64 = 0x1_0000;
@@ -62,37 +67,6 @@ pub(crate) struct KernelWaits {
     pub(crate) lines: i64,
     /// Bytes of a line of code.
     pub(crate) line: u64,
-}
-
-/// Lines requested on every path, by number: of the first and of the second cache.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Requested {
-    code: BTreeSet<u64>,
-    constants: [BTreeSet<u64>; 2],
-    /// Whether some address of global, and of local memory has been translated.
-    translated: [bool; 2],
-}
-
-impl Requested {
-    fn intersect(&mut self, other: &Requested) -> bool {
-        let mut changed = false;
-        let [first, second] = &mut self.constants;
-        let [other_first, other_second] = &other.constants;
-        for (own, other) in [
-            (&mut self.code, &other.code),
-            (first, other_first),
-            (second, other_second),
-        ] {
-            let before = own.len();
-            own.retain(|line| other.contains(line));
-            changed |= own.len() != before;
-        }
-        for (own, other) in self.translated.iter_mut().zip(other.translated) {
-            changed |= *own && !other;
-            *own &= other;
-        }
-        changed
-    }
 }
 
 /// Computation of the waits.
@@ -407,43 +381,6 @@ impl<'a> Builder<'a> {
         (limits.always && self.kernel.translations[space].walks <= 1).then_some(space)
     }
 
-    /// Returns for each space the only access that may be the first one, if it is executed once: the walk is part of its
-    /// time then. Walks of several accesses are counted instead.
-    fn first_accesses(&self, requested: &[Option<Requested>]) -> [Option<OpIndex>; 2] {
-        let mut first: [Vec<(OpIndex, bool)>; 2] = Default::default();
-        for (node, requested) in requested.iter().enumerate() {
-            let Some((known, (begin, end))) = requested.as_ref().zip(self.kernel.nodes[node])
-            else {
-                continue;
-            };
-            let mut translated = known.translated;
-            for op in (begin.0..=end.0).map(OpIndex) {
-                let Some(limits) = self.kernel.accesses.get(&op) else {
-                    continue;
-                };
-                let spaces = limits.spaces.iter().filter(|limit| !limit.may_walk);
-                for space in spaces.filter_map(|limit| space_number(limit.space)) {
-                    if !translated[space] {
-                        first[space].push((op, self.once[node]));
-                    }
-                }
-                if let Some(space) = self.translates(limits) {
-                    translated[space] = true;
-                }
-            }
-        }
-        let walks = self.kernel.translations.map(|pages| pages.walks);
-        let mut found = [None; 2];
-        for (space, first) in first.iter().enumerate() {
-            if let [(op, true)] = **first
-                && walks[space] == 1
-            {
-                found[space] = Some(op);
-            }
-        }
-        found
-    }
-
     /// Returns the waits of a memory access, and counts what its node may pay a limited number of times.
     fn access(
         &mut self,
@@ -479,67 +416,6 @@ impl<'a> Builder<'a> {
             }
         }
         waits
-    }
-
-    /// Returns what every path to a node has requested, for each node that is reached.
-    fn requested(&self, ahead: u64) -> Vec<Option<Requested>> {
-        let kernel = self.kernel;
-        let mut before: Vec<Option<Requested>> = vec![None; kernel.nodes.len()];
-        let mut start = Requested::default();
-        if let Some(Some((first, _))) = kernel.nodes.get(kernel.entry) {
-            // A launch loads the first line and those prefetched with it.
-            let [line, _] = self.lines(*first);
-            start.code.extend(line..=line + ahead);
-        }
-        let mut successors = vec![Vec::new(); kernel.nodes.len()];
-        for step in kernel.steps {
-            if let (Some(list), Some(to)) = (successors.get_mut(step.from), step.to) {
-                list.push(to);
-            }
-        }
-        if let Some(entry) = before.get_mut(kernel.entry) {
-            *entry = Some(start);
-        }
-        let mut work = vec![kernel.entry];
-        while let Some(node) = work.pop() {
-            let Some(mut after) = before.get(node).cloned().flatten() else {
-                continue;
-            };
-            self.request(node, &mut after);
-            for &to in &successors[node] {
-                let changed = match &mut before[to] {
-                    Some(known) => known.intersect(&after),
-                    none => {
-                        *none = Some(after.clone());
-                        true
-                    }
-                };
-                if changed {
-                    work.push(to);
-                }
-            }
-        }
-        before
-    }
-
-    /// Adds the lines that a node requests.
-    fn request(&self, node: usize, requested: &mut Requested) {
-        let Some(Some((first, last))) = self.kernel.nodes.get(node).copied() else {
-            return;
-        };
-        for op in first.0..=last.0 {
-            let op = OpIndex(op);
-            let limits = self.kernel.accesses.get(&op);
-            if let Some(space) = limits.and_then(|limits| self.translates(limits)) {
-                requested.translated[space] = true;
-            }
-            requested.code.extend(self.lines(op));
-            for address in self.constant_addresses(op) {
-                for (level, known) in requested.constants.iter_mut().enumerate() {
-                    known.insert(address / self.constants.line[level]);
-                }
-            }
-        }
     }
 
     /// Returns the waits of a node's instructions; `requested` has the lines requested on every path to it.
@@ -726,56 +602,4 @@ fn once_costs(misses: Vec<(Vec<usize>, i64)>, term: Term) -> Vec<OnceCost> {
         term,
     });
     each.collect()
-}
-
-/// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
-fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
-    let nodes = kernel.nodes.iter().flatten();
-    nodes
-        .map(|&(first, last)| {
-            let end = (kernel.facts.bytes(last).1 / line + 1 + ahead) * line;
-            (kernel.facts.bytes(first).0 / line * line, end)
-        })
-        .collect()
-}
-
-/// Returns the addresses of constants that the kernel may bring into the caches.
-fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
-    let nodes = kernel.nodes.iter().flatten();
-    let ops = nodes.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex));
-    let operands = ops
-        .flat_map(|op| kernel.facts.constants(op))
-        .map(|&(bank, offset)| {
-            let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
-            (address, address + 1)
-        });
-    let loaded = kernel.loaded_constants.values().map(|loaded| {
-        let first = u64::from(loaded.bank) * BANK_STRIDE;
-        (first, first + loaded.bytes)
-    });
-    operands.chain(loaded).collect()
-}
-
-/// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
-fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
-    let count = kernel.nodes.len();
-    let edges = kernel
-        .steps
-        .iter()
-        .filter_map(|step| Some((step.from, step.to?)));
-    let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
-    let mut once = vec![true; count];
-    for &(from, to) in &edges {
-        if from == to {
-            once[from] = false;
-        }
-    }
-    for component in components(&Digraph::new(count, edges), &vec![true; count]) {
-        if component.len() > 1 {
-            for node in component {
-                once[node] = false;
-            }
-        }
-    }
-    once
 }

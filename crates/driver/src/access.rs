@@ -10,7 +10,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
-use warpbound_analyse::launch_profile::LaunchProfiler;
+use warpbound_analyse::launch_profile::{LaunchProfiler, NoProfile};
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
@@ -21,6 +21,7 @@ use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, R
 use warpbound_report::bound::BoundAssumption;
 
 use crate::bound::profile::{ProfileOptions, indirect_targets};
+use crate::bound::profile_report::reason_text;
 use crate::bound::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
@@ -33,6 +34,8 @@ pub(crate) struct AccessFindings {
     pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
     /// Operations that access misaligned addresses.
     pub(crate) misaligned: Vec<OpIndex>,
+    /// Why the addresses of a stated launch were not followed one by one, if they were to be.
+    not_executed: Option<NoProfile>,
 }
 
 impl AccessFindings {
@@ -59,18 +62,20 @@ impl AccessFindings {
             addresses,
             classes,
             misaligned,
+            not_executed: None,
         }
     }
 
     /// As [`AccessFindings::find`]; with one stated launch, its warps are executed for the addresses that follow from it.
-    /// What memory decides keeps its class.
+    /// An access keeps its class if memory decides one of its addresses.
     ///
     /// # Errors
     ///
     /// The launch does not suit the kernel.
     pub(crate) fn find_in_launch(
         session: &Session,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
         launch: &LaunchKnowledge,
         file: Option<&LaunchFile>,
         units: MemoryUnits,
@@ -89,11 +94,16 @@ impl AccessFindings {
         let (profiled, _) = session.with_launch_values(prepared, file, &options, |values| {
             LaunchProfiler::profile_accesses(values, units)
         })?;
-        // Without a profile of some warp nothing is known of all executions.
-        for (at, counts) in profiled.unwrap_or_default() {
-            if let Some(class) = found.classes.get_mut(&at) {
-                class.limit_to(counts);
+        match profiled {
+            Ok(counts) => {
+                for (at, counts) in counts {
+                    if let Some(class) = found.classes.get_mut(&at) {
+                        class.limit_to(counts);
+                    }
+                }
             }
+            // Without a profile of some warp nothing is known of all executions.
+            Err(why) => found.not_executed = Some(why),
         }
         Ok(found)
     }
@@ -136,9 +146,8 @@ impl Session {
             ..BoundOptions::default()
         };
         let knowledge = self.launch(prepared.kernel, &options)?;
-        let of_launch = (prepared, flow);
-        let found =
-            AccessFindings::find_in_launch(self, of_launch, &knowledge, Some(launch), units)?;
+        let file = Some(launch);
+        let found = AccessFindings::find_in_launch(self, prepared, flow, &knowledge, file, units)?;
         Ok(found.classes)
     }
 
@@ -162,7 +171,7 @@ impl Session {
         };
         let knowledge = self.launch(kernel, options)?;
         let flow = self.flow(&prepared, &knowledge.context, options)?;
-        self.access_report((&prepared, &flow), &knowledge, options, units)
+        self.access_report(&prepared, &flow, &knowledge, options, units)
     }
 
     /// Returns the accesses of a kernel whose control flow is known, for machines with these units.
@@ -172,19 +181,22 @@ impl Session {
     /// The stated launch does not suit the kernel.
     pub(crate) fn access_report(
         &self,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
         knowledge: &LaunchKnowledge,
         options: &BoundOptions,
         units: MemoryUnits,
     ) -> Result<AccessReport, Diagnostic> {
         let file = options.launches.only_file();
-        let found = AccessFindings::find_in_launch(self, (prepared, flow), knowledge, file, units)?;
-        Ok(report((prepared, flow, &found), knowledge, options, units))
+        let found = AccessFindings::find_in_launch(self, prepared, flow, knowledge, file, units)?;
+        Ok(report(prepared, flow, &found, knowledge, options, units))
     }
 }
 
 fn report(
-    (prepared, flow, found): (&Prepared<'_>, &KernelFlow, &AccessFindings),
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    found: &AccessFindings,
     knowledge: &LaunchKnowledge,
     options: &BoundOptions,
     units: MemoryUnits,
@@ -200,20 +212,28 @@ fn report(
     let external = flow.external_names();
     let note =
         |name: &String| format!("accesses of {name}, which is outside the file, are not listed");
+    let not_executed = found.not_executed.map(|why| {
+        format!(
+            "the addresses of the launch were not followed one by one: {}, at {}",
+            reason_text(why.reason),
+            prepared.location(why.at)
+        )
+    });
     AccessReport {
         schema: AccessReport::SCHEMA,
         kernel: prepared.kernel.demangled(),
         block: launch.block,
         accesses: ops.filter_map(|at| builder.access(at)).collect(),
-        notes: external.iter().map(note).collect(),
+        notes: external.iter().map(note).chain(not_executed).collect(),
         is_waves: units.keeps_masks,
-        assumptions: assumptions((flow, found), launch, options, &units),
+        assumptions: assumptions(flow, found, launch, options, &units),
     }
 }
 
 /// Lists the assumptions of the numbers (SOUNDNESS 2).
 fn assumptions(
-    (flow, found): (&KernelFlow, &AccessFindings),
+    flow: &KernelFlow,
+    found: &AccessFindings,
     launch: &LaunchContext,
     options: &BoundOptions,
     units: &MemoryUnits,

@@ -205,10 +205,10 @@ impl<'a> SandwichSubject<'a> {
         let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         if let Some(units) = memory_units(&prepared.program) {
-            let of_kernel = (prepared, &claims.flow);
             let file = bound_options.launches.only_file();
+            let flow = &claims.flow;
             let found =
-                AccessFindings::find_in_launch(session, of_kernel, &knowledge, file, units)?;
+                AccessFindings::find_in_launch(session, prepared, flow, &knowledge, file, units)?;
             claims.accesses = found.classes;
         }
         Ok(SandwichSubject {

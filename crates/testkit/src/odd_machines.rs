@@ -1,6 +1,6 @@
 //! Audit of bounds of launches on machines with odd numbers: each number may be 0, 1, 1000, or many times the one of a real
-//! machine, and caches have few lines. Ranges near the numbers of real machines hide the order in which a bound assumes
-//! levels of memory to follow each other.
+//! machine, and caches have few lines. With numbers near the ones of real machines, a bound may take for granted which
+//! level of memory is the slower one, and no run shows it.
 
 use fastrand::Rng;
 use warpbound_base::Diagnostic;

@@ -51,7 +51,7 @@ pub(super) struct AddressFinder<'a> {
     agreed: HashSet<WordPolynomial>,
     /// Atoms that are.
     uniform: HashSet<AtomId>,
-    /// Loops of which lanes that are active together in it have completed the same number of iterations.
+    /// Loops in step: lanes that are active together in such a loop have completed equally many iterations.
     in_step: HashSet<LoopIndex>,
     /// Those of them that contain the operation that is looked at.
     around: HashSet<LoopIndex>,
@@ -552,8 +552,8 @@ impl<'a> AddressFinder<'a> {
     }
 }
 
-/// Loops in which lanes that are active together have completed the same number of iterations: at the header no entry is
-/// pending that resumes in the loop (SOUNDNESS 5.13).
+/// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no entry
+/// that resumes in the loop is pending at its header (SOUNDNESS 5.13).
 fn loops_in_step(
     thread: &ThreadCfg,
     warp: &WarpCfg,

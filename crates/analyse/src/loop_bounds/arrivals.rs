@@ -22,7 +22,7 @@ use crate::symbolic::values::Symbolic;
 /// Most ways that are followed, and most nodes visited in search of them.
 const MAX_WAYS: usize = 24;
 const MAX_VISITED: u32 = 600;
-/// Most atoms in which joins are looked for.
+/// Most atoms that are searched for joins.
 const MAX_FOLLOWED: usize = 1000;
 
 /// Part of a way, from its beginning to the header.
@@ -286,7 +286,7 @@ impl LoopSolver<'_> {
             entering.push((id, self.entering_word(header, cell, arrival)?));
             self.align(id, &word, &step);
         }
-        // What no iteration changes is true of the way in any case.
+        // Invariant words: their conditions hold on the way in any case.
         if back.is_empty() {
             return None;
         }

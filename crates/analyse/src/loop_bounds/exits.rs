@@ -5,7 +5,7 @@ use warpbound_graph::LoopIndex;
 use warpbound_ir::{Cell, ExecCondition, OpIndex};
 use warpbound_isa::Reg;
 use warpbound_simt::NodeId;
-use warpbound_simt::warp::{ControlOp, Via};
+use warpbound_simt::warp::Via;
 
 use crate::symbolic::atoms::WordPolynomial;
 use crate::symbolic::conditions::{Condition, conditions};
@@ -39,26 +39,11 @@ pub(crate) struct Sides {
 pub(crate) fn sides(symbolic: &Symbolic<'_>, node: NodeId) -> Option<Sides> {
     let thread = symbolic.thread;
     let resolved = thread.resolved.get(node.index())?.as_ref()?;
-    let next = resolved.next?;
     let condition = resolved.condition;
     if condition.is_always() || condition.is_never() || condition.tests_cc() {
         return None;
     }
-    match &resolved.op {
-        ControlOp::Jump(to) if *to == next => return None,
-        ControlOp::IndirectJump { targets, .. } if targets.contains(&next) => return None,
-        ControlOp::Jump(_)
-        | ControlOp::IndirectJump { .. }
-        | ControlOp::Branch { .. }
-        | ControlOp::Exit
-        | ControlOp::Pop(_) => {}
-        _ => return None,
-    }
-    if let ControlOp::Branch { target, .. } = &resolved.op
-        && *target == next
-    {
-        return None;
-    }
+    let next = resolved.next_where_condition_fails()?;
     let steps = thread.steps.get(node.index())?;
     let falls =
         |step: &&warpbound_simt::warp::WarpStep| step.via == Via::Walk && step.to == Some(next);

@@ -125,7 +125,7 @@ impl<'a> LoopSolver<'a> {
         if found.is_empty() {
             return unknown("no branch that each iteration executes leaves the loop");
         }
-        // What the words of the exits come from is known before it is limited.
+        // The words from which exits are computed exist before their limits are set.
         let joins = self.joins_of(&found);
         self.settle();
         let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
@@ -209,7 +209,7 @@ impl<'a> LoopSolver<'a> {
         index: LoopIndex,
         header: usize,
     ) -> Option<Candidate> {
-        // Ways of a wave are not those of its lanes.
+        // A wave takes other ways than its lanes.
         if self.symbolic.masks.is_some() {
             return None;
         }
@@ -243,7 +243,7 @@ impl<'a> LoopSolver<'a> {
             count: None,
             is_only_way_out: false,
         });
-        // A formula, and a count that is certain, would be those of one way.
+        // A formula or a certain count would hold on one way only.
         Some(Candidate {
             least: 1,
             count: greatest.count.map(|count| Count {
@@ -597,7 +597,7 @@ impl<'a> LoopSolver<'a> {
     }
 
     /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of two
-    /// that divides the step, it is that of the first content.
+    /// that divides the step, it is the remainder of the first content.
     pub(super) fn align(&mut self, id: AtomId, word: &HeaderWord, step: &WordPolynomial) {
         let atoms = &mut self.symbolic.atoms;
         let words = word.entering.iter().map(|word| atoms.residue(word));

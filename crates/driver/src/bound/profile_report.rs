@@ -185,7 +185,8 @@ fn warp_place(warp: LaunchedWarp) -> ReportedWarp {
     }
 }
 
-fn reason_text(reason: NoProfileReason) -> &'static str {
+/// Returns the reason why a launch has no profile, in words.
+pub(crate) fn reason_text(reason: NoProfileReason) -> &'static str {
     match reason {
         NoProfileReason::Unsupported => "profiles do not follow this instruction",
         NoProfileReason::IndirectJump => "the target is not known",

@@ -126,9 +126,8 @@ impl Session {
         if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
             identities = identify_loops(&self.image, &prepared, flow);
             if let Some(units) = memory_units(&prepared.program) {
-                let of_kernel = (&prepared, flow);
                 accesses = self
-                    .access_report(of_kernel, &launch, options, units)?
+                    .access_report(&prepared, flow, &launch, options, units)?
                     .accesses;
             }
             divergence = divergence_report(&prepared, flow, &launch.context, None).items;

@@ -77,8 +77,8 @@ impl<'a> LoneWarp<'a> {
         let classes = match memory_units(&prepared.program) {
             Some(units) => {
                 let file = options.launches.only_file();
-                let of_kernel = (prepared, flow);
-                AccessFindings::find_in_launch(session, of_kernel, knowledge, file, units)?.classes
+                AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?
+                    .classes
             }
             None => BTreeMap::new(),
         };

@@ -121,8 +121,8 @@ impl LaunchTime {
         };
         let classes = match memory_units(&prepared.program) {
             Some(units) => {
-                let of_kernel = (prepared, flow);
-                AccessFindings::find_in_launch(session, of_kernel, knowledge, Some(file), units)?
+                let file = Some(file);
+                AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?
                     .classes
             }
             None => BTreeMap::new(),

@@ -263,8 +263,9 @@ impl Builder {
     }
 
     fn statement(&mut self, depth: u8, flat: bool) {
-        match self.rng.u8(0..14) {
+        match self.rng.u8(0..15) {
             0 | 1 => self.random_assign(),
+            14 if depth > 0 && !flat => self.constant_for_some(),
             2 | 3 => self.load(),
             4 => self.store(),
             5 => {
@@ -302,6 +303,21 @@ impl Builder {
         let (a, b) = (Expr::Cell(self.number()), self.operand());
         let (cell, condition) = (self.number(), self.sometimes_guarded());
         self.data(Meaning::set(cell, Expr::binary(op, a, b)), condition);
+    }
+
+    /// Sets a number to a constant where a comparison holds, and decides a branch by it: in a warp whose lanes all fail, the
+    /// number still follows from the comparison.
+    fn constant_for_some(&mut self) {
+        let index = [Cell::gpr(0), Cell::gpr(1), Cell::gpr(4)][self.rng.usize(0..3)];
+        let (number, few) = (self.number(), self.rng.u32(0..4));
+        let first = self.rng.u32(0..3);
+        self.assign(number, Expr::Const(first));
+        self.compare(BinaryOp::Eq, Expr::Cell(index), Expr::Const(few));
+        let other = self.rng.u32(3..9);
+        let negated = self.rng.bool();
+        self.data(Meaning::set(number, Expr::Const(other)), guard(negated));
+        let limit = Expr::binary(BinaryOp::MinU, Expr::Cell(number), Expr::Const(MAX_ROUNDS));
+        self.counted_loop(limit, |builder| builder.random_assign());
     }
 
     fn sometimes_guarded(&mut self) -> ExecCondition {

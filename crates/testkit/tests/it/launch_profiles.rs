@@ -264,7 +264,7 @@ fn loops_that_no_lane_enters_change_nothing() {
     assert_eq!(issues(0), issues(70));
 }
 
-/// Fails if a warp in which a condition fails in all lanes is taken for equal to one in which it holds.
+/// Fails if a warp whose condition fails in all lanes is taken for equal to a warp whose condition holds.
 #[test]
 fn what_a_condition_leaves_out_follows_from_it() {
     let program = ProfiledProgram::rounds_set_in_one_block(100);

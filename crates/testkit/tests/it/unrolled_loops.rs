@@ -78,7 +78,7 @@ fn rounds_of_four_begin_with_what_rounds_of_sixteen_leave() {
     assert_eq!(bounds[1..], [Some(1), Some(3)]);
 }
 
-/// Fails if the condition with which a loop goes on is taken for one with which it is entered: without the guard, the rounds
+/// Fails if a condition at the end of an iteration is taken for a condition on entry: without the guard, the rounds
 /// of 16 may leave a number far below 0, and the rounds of 4 wrap around.
 #[test]
 fn what_holds_at_the_end_of_an_iteration_need_not_hold_on_entry() {
@@ -97,7 +97,7 @@ fn what_holds_at_the_end_of_an_iteration_need_not_hold_on_entry() {
     );
 }
 
-/// Fails if limits are not rounded to the known remainder, or if a remainder is known that is none: rounds of 4 from a number
+/// Fails if limits are not rounded to the known remainder, or if a wrong remainder is taken for known: rounds of 4 from a number
 /// that is no multiple of 4 miss 0.
 #[test]
 fn rounds_that_miss_their_end_have_no_small_bound() {
@@ -179,7 +179,7 @@ fn accesses(
 }
 
 /// Fails if the counter of a loop that begins at the thread index may differ in lanes that are in step, or if the lanes that
-/// skip the body of a round are taken for ones that are out of step.
+/// skip the body of a round are taken for lanes out of step.
 #[test]
 fn counters_from_a_thread_index_on_are_in_step() {
     let (patterns, contradictions) = accesses("grid_stride", "grid_stride", |_| {});

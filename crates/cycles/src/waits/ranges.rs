@@ -1,0 +1,59 @@
+//! Code and constants that a kernel may bring into the caches, and the nodes that a warp executes once.
+
+use warpbound_graph::{Digraph, components};
+use warpbound_ir::OpIndex;
+
+use super::BANK_STRIDE;
+use crate::kernel::TimedKernel;
+
+/// Returns the addresses of code that the kernel may bring into the caches: all reachable lines and those prefetched.
+pub(super) fn code_ranges(kernel: &TimedKernel<'_>, line: u64, ahead: u64) -> Vec<(u64, u64)> {
+    let nodes = kernel.nodes.iter().flatten();
+    nodes
+        .map(|&(first, last)| {
+            let end = (kernel.facts.bytes(last).1 / line + 1 + ahead) * line;
+            (kernel.facts.bytes(first).0 / line * line, end)
+        })
+        .collect()
+}
+
+/// Returns the addresses of constants that the kernel may bring into the caches.
+pub(super) fn constant_ranges(kernel: &TimedKernel<'_>) -> Vec<(u64, u64)> {
+    let nodes = kernel.nodes.iter().flatten();
+    let ops = nodes.flat_map(|&(first, last)| (first.0..=last.0).map(OpIndex));
+    let operands = ops
+        .flat_map(|op| kernel.facts.constants(op))
+        .map(|&(bank, offset)| {
+            let address = u64::from(bank) * BANK_STRIDE + u64::from(offset);
+            (address, address + 1)
+        });
+    let loaded = kernel.loaded_constants.values().map(|loaded| {
+        let first = u64::from(loaded.bank) * BANK_STRIDE;
+        (first, first + loaded.bytes)
+    });
+    operands.chain(loaded).collect()
+}
+
+/// Returns for each node whether a warp executes it at most once: whether it is in no cycle of steps.
+pub(super) fn acyclic(kernel: &TimedKernel<'_>) -> Vec<bool> {
+    let count = kernel.nodes.len();
+    let edges = kernel
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.from, step.to?)));
+    let edges: Vec<(usize, usize)> = edges.filter(|&(a, b)| a < count && b < count).collect();
+    let mut once = vec![true; count];
+    for &(from, to) in &edges {
+        if from == to {
+            once[from] = false;
+        }
+    }
+    for component in components(&Digraph::new(count, edges), &vec![true; count]) {
+        if component.len() > 1 {
+            for node in component {
+                once[node] = false;
+            }
+        }
+    }
+    once
+}
