@@ -21,8 +21,7 @@ use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, R
 use warpbound_report::bound::BoundAssumption;
 
 use crate::bound::profile::{ProfileOptions, indirect_targets};
-use crate::bound::profile_report::reason_text;
-use crate::bound::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
+use crate::bound::{lanes_assumption, launch_assumptions, reason_text, warp_graph_assumptions};
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 

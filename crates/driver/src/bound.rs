@@ -32,6 +32,7 @@ use crate::{
 
 pub(crate) use assumptions::{lanes_assumption, launch_assumptions, warp_graph_assumptions};
 use external_calls::ExternalCalls;
+pub(crate) use profile_report::reason_text;
 
 impl Session {
     /// Computes the bound of one kernel, or the reason why it has none.
