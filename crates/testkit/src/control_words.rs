@@ -27,7 +27,7 @@ use generate::ProgramDraft;
 
 pub use odd::{
     barriers_in_lines, lines_before_a_loop, odd_program, parts_of_constant_lines,
-    shuffles_that_drain, stores_of_ended_blocks,
+    shuffles_without_scoreboards, stores_of_ended_blocks,
 };
 pub use short::{segment_program, short_program};
 

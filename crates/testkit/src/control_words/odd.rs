@@ -245,14 +245,14 @@ fn beside_busy_blocks(
     l.bind(end);
 }
 
-/// Generates a program whose first 99 blocks are busy, while each other one drains after each of 24 shuffles that raise no
-/// scoreboard.
-pub fn shuffles_that_drain() -> ControlWordProgram {
+/// Generates a program whose first 99 blocks are busy, while each other one shuffles without a scoreboard and ends. Each shuffle
+/// drains, or the next instruction follows it at once.
+pub fn shuffles_without_scoreboards(drain: bool) -> ControlWordProgram {
     let mut l = Listing::default();
     beside_busy_blocks(&mut l, (99, 600), |l| {
         for number in 0..24 {
             l.op(words::shuffle(0, RESULTS.start + number % 16, 20, 3))
-                .code = 0;
+                .code = if drain { 0 } else { 1 };
         }
     });
     l.finish()
