@@ -316,7 +316,11 @@ impl Builder {
         let other = self.rng.u32(3..9);
         let negated = self.rng.bool();
         self.data(Meaning::set(number, Expr::Const(other)), guard(negated));
-        let limit = Expr::binary(BinaryOp::MinU, Expr::Cell(number), Expr::Const(MAX_ROUNDS));
+        let limit = Expr::binary(
+            BinaryOp::MinU,
+            Expr::Cell(number),
+            Expr::Const(MAX_ROUNDS - 1),
+        );
         self.counted_loop(limit, |builder| builder.random_assign());
     }
 

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use warpbound_driver::StatedLoop;
 use warpbound_ir::{
     Address, BinaryOp, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, OpIndex,
-    Width,
+    VoteMode, Width,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
@@ -63,6 +63,23 @@ impl ProfiledProgram {
         let over = builder.jump(guard(false));
         builder.assign(WORD, Expr::Const(0));
         builder.lands_here(over);
+        builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
+        builder.finish()
+    }
+
+    /// Loaded words decide a branch without a push, so the lanes stay apart; each side votes whether it has a certain thread,
+    /// and the result decides a branch: it hangs on which lanes vote, hence on the words.
+    pub fn vote_of_some_lanes() -> ProfiledProgram {
+        let mut builder = Builder::new(Rng::with_seed(0));
+        builder.branch_on_loaded_word();
+        let vote = Meaning::Vote {
+            ballot: None,
+            result: Some(WORD),
+            mode: VoteMode::Any,
+            predicate: Expr::binary(BinaryOp::Eq, Expr::Cell(Cell::gpr(0)), Expr::Const(3)),
+        };
+        builder.data(vote, ExecCondition::ALWAYS);
+        builder.branch_on_word();
         builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
         builder.finish()
     }
