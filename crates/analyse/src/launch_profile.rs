@@ -8,8 +8,10 @@
 
 mod accesses;
 pub(crate) mod alternative;
+mod candidates;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
+mod executions;
 mod loop_iterations;
 pub(crate) mod operation;
 pub(crate) mod row;
@@ -23,9 +25,12 @@ use warpbound_simt::lowest_lanes;
 
 use accesses::AccessRecorder;
 use decisive_cells::DecisiveCells;
+use executions::ExecutionRecorder;
 use row::{LANES, LaneRow};
 use run::{ShapedWarp, WarpRun};
 
+pub use accesses::LaunchRecord;
+pub use executions::LaunchExecutions;
 pub use row::ValueOrigin;
 
 /// Steps between two looks at the clock.
@@ -208,6 +213,8 @@ pub struct LaunchProfiler<'a> {
     decided: ValueOrigin,
     /// Accesses, if they are recorded.
     accesses: Option<AccessRecorder>,
+    /// Executions, if they are counted.
+    executions: Option<ExecutionRecorder>,
 }
 
 /// Loops of [`LaunchValues::loops`] at an operation, as bits.
@@ -222,7 +229,35 @@ struct LoopBits {
 /// Results of executed warps, by what decided them: equal in all warps that do not differ in that.
 #[derive(Default)]
 struct KnownWarps {
-    by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, Result<WarpIssues, NoProfile>>>,
+    by_origin: BTreeMap<ValueOrigin, HashMap<WarpShape, KnownWarp>>,
+}
+
+/// Result of an executed warp.
+#[derive(Clone, Copy)]
+struct KnownWarp {
+    result: Result<WarpIssues, NoProfile>,
+    /// Number of its executions, if they are counted.
+    recorded: Option<usize>,
+}
+
+/// Profile of a warp: its own, or that of an equal one.
+struct DecidedProfile {
+    /// Properties of the launch that decided it.
+    decided: ValueOrigin,
+    result: Result<WarpIssues, NoProfile>,
+    /// See [`KnownWarp::recorded`].
+    recorded: Option<usize>,
+}
+
+impl DecidedProfile {
+    /// A profile that was not executed.
+    fn without_execution(result: Result<WarpIssues, NoProfile>) -> DecidedProfile {
+        DecidedProfile {
+            decided: ValueOrigin::NONE,
+            result,
+            recorded: None,
+        }
+    }
 }
 
 /// Properties of a warp that decided its profile; 0 for those that did not.
@@ -250,14 +285,14 @@ impl WarpShape {
 }
 
 impl KnownWarps {
-    fn find(
-        &self,
-        warp: LaunchedWarp,
-        lanes: u32,
-    ) -> Option<(ValueOrigin, Result<WarpIssues, NoProfile>)> {
+    fn find(&self, warp: LaunchedWarp, lanes: u32) -> Option<DecidedProfile> {
         self.by_origin.iter().find_map(|(&decided, results)| {
-            let known = results.get(&WarpShape::new(warp, lanes, decided));
-            Some((decided, *known?))
+            let known = results.get(&WarpShape::new(warp, lanes, decided))?;
+            Some(DecidedProfile {
+                decided,
+                result: known.result,
+                recorded: known.recorded,
+            })
         })
     }
 }
@@ -290,6 +325,7 @@ impl<'a> LaunchProfiler<'a> {
         LaunchProfiler {
             cells: DecisiveCells::find(code, values.contents.is_some(), accesses.is_some()),
             accesses,
+            executions: None,
             loops_of,
             threads: thread_rows(values.block),
             known: KnownWarps::default(),
@@ -312,14 +348,11 @@ impl<'a> LaunchProfiler<'a> {
     ///
     /// [`NoProfile`] if it cannot be followed.
     pub fn profile(&mut self, warp: LaunchedWarp) -> Result<WarpIssues, NoProfile> {
-        self.decided_profile(warp).1
+        self.decided_profile(warp).result
     }
 
     /// The profile of a warp, and what decided it.
-    fn decided_profile(
-        &mut self,
-        warp: LaunchedWarp,
-    ) -> (ValueOrigin, Result<WarpIssues, NoProfile>) {
+    fn decided_profile(&mut self, warp: LaunchedWarp) -> DecidedProfile {
         let threads = self
             .values
             .block
@@ -334,12 +367,12 @@ impl<'a> LaunchProfiler<'a> {
             exact: true,
         };
         let Some(&threads) = self.threads.get(warp.warp as usize).filter(|_| lanes != 0) else {
-            return (ValueOrigin::NONE, Ok(none));
+            return DecidedProfile::without_execution(Ok(none));
         };
         // Grids can have more blocks than there is time to look at: each counts as a step.
         if let Err(reason) = self.values.spend_step(&mut self.steps_left) {
             let at = self.values.code.entry;
-            return (ValueOrigin::NONE, Err(NoProfile { at, reason }));
+            return DecidedProfile::without_execution(Err(NoProfile { at, reason }));
         }
         if let Some(known) = self.known.find(warp, lanes) {
             return known;
@@ -357,6 +390,7 @@ impl<'a> LaunchProfiler<'a> {
             &mut self.steps_left,
         );
         run.accesses = self.accesses.as_mut();
+        run.executions = self.executions.as_mut();
         let result = run.execute();
         let decided = run.decided;
         self.unknown_at.append(&mut run.unknown_at);
@@ -364,8 +398,13 @@ impl<'a> LaunchProfiler<'a> {
         self.executed += 1;
         let shape = WarpShape::new(warp, lanes, decided);
         let of_origin = self.known.by_origin.entry(decided).or_default();
-        of_origin.insert(shape, result);
-        (decided, result)
+        let recorded = self.executions.as_ref().map(ExecutionRecorder::last);
+        of_origin.insert(shape, KnownWarp { result, recorded });
+        DecidedProfile {
+            decided,
+            result,
+            recorded,
+        }
     }
 
     /// Profiles all warps of the launch.
@@ -380,8 +419,9 @@ impl<'a> LaunchProfiler<'a> {
                             block: [x, y, z],
                             warp,
                         };
-                        let (decided, result) = self.decided_profile(place);
-                        all.add(place, result);
+                        let profiled = self.decided_profile(place);
+                        all.add(place, profiled.result);
+                        let decided = profiled.decided;
                         let differs = ValueOrigin::BLOCK.iter().any(|&axis| decided.has(axis));
                         // The warp is the same in all blocks if the index of the block decided nothing.
                         if all.undecided.is_some() || !differs {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use warpbound_isa::Axis;
 
+use crate::stated_data::StatedData;
+
 /// Set of 32-bit words: those congruent modulo 2³² to a number between two limits that has a given residue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WordRange {
@@ -99,6 +101,9 @@ pub struct LaunchRanges {
     /// Words of constant banks by bank and byte offset; any other word of a bank that the binary does not fix is
     /// unknown and equal in all threads.
     pub words: BTreeMap<(u8, u32), LaunchWord>,
+    /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with the range
+    /// of the numbers in the buffer, if it is stated.
+    pub data: BTreeMap<(u8, u32), Option<StatedData>>,
     /// Whether the numbers are those of one launch (a launch file), not of a range that the user states.
     pub is_one_launch: bool,
 }

@@ -33,6 +33,7 @@ pub mod program_space;
 pub mod refusal;
 pub mod relevant;
 pub mod split_sites;
+pub mod stated_data;
 mod symbolic;
 pub mod thread_cfg;
 pub mod values;

@@ -89,6 +89,22 @@ pub struct LaunchTimes<T> {
     pub unfinished: T,
     /// Time between the starts of two blocks on an SM.
     pub apart: Cycles,
+    /// Services of whole blocks and of the whole launch, if they are known.
+    pub executed: Option<ExecutedServices>,
+}
+
+/// Services of all warps of a block, and of a launch, which may be less than those of the worst warp as often as there are
+/// warps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ExecutedServices {
+    /// Of a block by issue slots and units, all sub-partitions together.
+    pub core_of_block: u128,
+    /// Of a block by what its SM shares.
+    pub sm_of_block: u128,
+    /// Of a block by the memory that all SMs share.
+    pub gpu_of_block: u128,
+    /// Of all blocks by the memory that all SMs share.
+    pub gpu_of_launch: u128,
 }
 
 /// Summand of the bound of a launch.
@@ -217,6 +233,10 @@ impl<T> LaunchTimes<T> {
         let core = weights.core.cycles(&core)?;
         let sm = weights.sm.checked_mul(cycles(&self.sm))?;
         let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
+        let [core, sm, gpu] = match &self.executed {
+            None => [core, sm, gpu],
+            Some(executed) => weights.lesser([core, sm, gpu], executed, shape)?,
+        };
         let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
         let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
         let unfinished = weights.unfinished.checked_mul(cycles(&self.unfinished))?;
@@ -264,6 +284,9 @@ struct Weights {
     ended: u128,
     /// Warps that may have ended on an SM before the last block is dispatched.
     unfinished: u128,
+    /// Blocks whose warps may all count for the sub-partitions, whichever of them they are in; `None` where that does not
+    /// suffice.
+    blocks_of_core: Option<u128>,
 }
 
 impl Weights {
@@ -301,6 +324,7 @@ impl Weights {
                 lines,
                 ended: 0,
                 unfinished: 0,
+                blocks_of_core: Some(own),
             });
         }
         // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
@@ -337,7 +361,31 @@ impl Weights {
             unfinished: (blocks - 1)
                 .saturating_sub((sms - 1).saturating_mul(least))
                 .checked_mul(warps)?,
+            // What the queues of a sub-partition hold comes on top where an SM holds one block.
+            blocks_of_core: (most > 1 || schedulers == SchedulerClass::Any).then_some(on_sm),
         })
+    }
+
+    /// Returns the lesser of services by the worst warp and of those that whole blocks take.
+    fn lesser(
+        &self,
+        [core, sm, gpu]: [u128; 3],
+        executed: &ExecutedServices,
+        shape: &LaunchShape,
+    ) -> Option<[u128; 3]> {
+        let blocks = self.sm / u128::from(shape.warps.max(1));
+        let core_of_blocks = match self.blocks_of_core {
+            Some(blocks) => blocks.checked_mul(executed.core_of_block)?,
+            None => core,
+        };
+        let sm_of_blocks = blocks.checked_mul(executed.sm_of_block)?;
+        let of_all = u128::from(shape.blocks.max(1)).checked_mul(executed.gpu_of_block)?;
+        let gpu_of_blocks = of_all.min(executed.gpu_of_launch);
+        Some([
+            core.min(core_of_blocks),
+            sm.min(sm_of_blocks),
+            gpu.min(gpu_of_blocks),
+        ])
     }
 }
 

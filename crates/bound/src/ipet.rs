@@ -74,7 +74,8 @@ impl RowOrigin {
                 | RowFamily::LoopOfWarp
                 | RowFamily::TotalPerThread
                 | RowFamily::TotalLockstep
-                | RowFamily::GuardedLanes => true,
+                | RowFamily::GuardedLanes
+                | RowFamily::LaunchExecutions => true,
                 RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => {
                     false
                 }

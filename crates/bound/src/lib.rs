@@ -42,7 +42,7 @@ pub use certificate::{
     Certificate, evaluate, implied_bound, verify, verify_infeasible, verify_ray,
 };
 pub use composition::{
-    BlockChain, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, ObservedBlock,
+    BlockChain, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, ObservedBlock,
     ObservedComposition, ObservedLaunch, PartLoad, SchedulerClass,
 };
 pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};

@@ -115,6 +115,7 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
         most_runs: *runs,
         max_instructions: *max_instructions,
         ..SandwichOptions::new(CycleOptions {
+            counts: Default::default(),
             machine,
             caches: *caches,
             splitting: Default::default(),

@@ -1,6 +1,6 @@
 //! Report of memory accesses: the class of each, and the reason for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
@@ -10,7 +10,9 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
-use warpbound_analyse::launch_profile::{LaunchProfiler, NoProfile};
+use warpbound_analyse::launch_profile::{
+    LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
+};
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::Program;
@@ -20,8 +22,9 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
-use crate::bound::profile::{ProfileOptions, indirect_targets};
+use crate::bound::profile::{Contents, ProfileOptions, indirect_targets};
 use crate::bound::{lanes_assumption, launch_assumptions, reason_text, warp_graph_assumptions};
+use crate::cycles::LaunchCounts;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
@@ -35,6 +38,89 @@ pub(crate) struct AccessFindings {
     pub(crate) misaligned: Vec<OpIndex>,
     /// Why the addresses of a stated launch were not followed one by one, if they were to be.
     not_executed: Option<NoProfile>,
+}
+
+/// Knowledge about the accesses and executions of a kernel for bounds in cycles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TimedFindings {
+    /// Classes of the operations that access memory at an address.
+    pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
+    /// Executions of the first operation of each block of the code in a stated launch, if its warps can be executed.
+    pub(crate) executions: Option<LaunchExecutions>,
+    /// Names of the buffers whose contents this rests on.
+    pub(crate) read: Vec<String>,
+}
+
+impl TimedFindings {
+    /// Finds what bounds in cycles rest on besides the flow; with one stated launch, by execution of its warps as far as it
+    /// fixes their values.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(crate) fn find(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        (launch, options): (&LaunchKnowledge, &BoundOptions),
+        counts: LaunchCounts,
+    ) -> Result<TimedFindings, Diagnostic> {
+        let Some(units) = memory_units(&prepared.program) else {
+            return Ok(TimedFindings::default());
+        };
+        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
+            return Ok(TimedFindings {
+                classes: found.classes,
+                ..TimedFindings::default()
+            });
+        };
+        let contents = options.profiled_launch.as_ref();
+        let contents = contents.map_or(Contents::Any, |launch| launch.contents);
+        let nodes = flow.thread.space.ids();
+        let counted: BTreeSet<OpIndex> =
+            nodes.map(|id| flow.thread.space.block(id).first).collect();
+        let (record, read) =
+            record_launch(session, (prepared, flow), (file, contents), units, &counted)?;
+        let rests_on_contents = record
+            .as_ref()
+            .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
+        let executions = found
+            .follow(record)
+            .filter(|_| counts == LaunchCounts::Executed);
+        Ok(TimedFindings {
+            classes: found.classes,
+            executions,
+            read: if rests_on_contents { read } else { Vec::new() },
+        })
+    }
+
+    /// Executions by one warp, if they are known.
+    pub(crate) fn of_warp(&self) -> Option<&BTreeMap<OpIndex, u64>> {
+        self.executions
+            .as_ref()
+            .map(|executions| &executions.of_warp)
+    }
+}
+
+/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations; with the names
+/// of the buffers whose contents may have decided.
+fn record_launch(
+    session: &Session,
+    (prepared, flow): (&Prepared<'_>, &KernelFlow),
+    (file, contents): (&LaunchFile, Contents),
+    units: MemoryUnits,
+    counted: &BTreeSet<OpIndex>,
+) -> Result<(Result<LaunchRecord, NoProfile>, Vec<String>), Diagnostic> {
+    let options = ProfileOptions {
+        contents,
+        steps: MAX_STEPS,
+        deadline: flow.thread.deadline,
+        indirect: indirect_targets(flow),
+        ..ProfileOptions::default()
+    };
+    session.with_launch_values(prepared, file, &options, |values| {
+        LaunchProfiler::record(values, units, counted.iter().copied())
+    })
 }
 
 impl AccessFindings {
@@ -84,27 +170,29 @@ impl AccessFindings {
         let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
             return Ok(found);
         };
-        let options = ProfileOptions {
-            steps: MAX_STEPS,
-            deadline: flow.thread.deadline,
-            indirect: indirect_targets(flow),
-            ..ProfileOptions::default()
-        };
-        let (profiled, _) = session.with_launch_values(prepared, file, &options, |values| {
-            LaunchProfiler::profile_accesses(values, units)
-        })?;
-        match profiled {
-            Ok(counts) => {
-                for (at, counts) in counts {
-                    if let Some(class) = found.classes.get_mut(&at) {
+        let (of_kernel, launched) = ((prepared, flow), (file, Contents::Any));
+        let (record, _) = record_launch(session, of_kernel, launched, units, &BTreeSet::new())?;
+        found.follow(record);
+        Ok(found)
+    }
+
+    /// Limits the classes to what the execution of a launch shows; returns the executions that it has counted.
+    fn follow(&mut self, record: Result<LaunchRecord, NoProfile>) -> Option<LaunchExecutions> {
+        match record {
+            Ok(record) => {
+                for (at, counts) in record.accesses {
+                    if let Some(class) = self.classes.get_mut(&at) {
                         class.limit_to(counts);
                     }
                 }
+                Some(record.executions)
             }
             // Without a profile of some warp nothing is known of all executions.
-            Err(why) => found.not_executed = Some(why),
+            Err(why) => {
+                self.not_executed = Some(why);
+                None
+            }
         }
-        Ok(found)
     }
 }
 

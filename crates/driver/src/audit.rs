@@ -10,6 +10,7 @@ mod claims;
 mod cycles;
 mod derived;
 mod launch_cycles;
+mod loaded;
 mod loops;
 mod monitor;
 mod profiles;
@@ -498,7 +499,9 @@ impl AuditedKernel<'_> {
         let flow = &self.claims.flow;
         let accesses = session.access_classes(prepared, flow, launch)?;
         let derived = session.derived_for_launch(prepared, flow, launch)?;
+        let loaded = session.ranged_loads(prepared, flow, launch)?;
         self.claims.accesses = accesses;
+        self.claims.loaded = loaded;
         let claims = &self.claims;
         let (mut run, limit) = match number {
             1 => {

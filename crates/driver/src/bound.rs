@@ -7,7 +7,7 @@ mod external_calls;
 mod flow_facts;
 mod formula;
 pub(crate) mod profile;
-mod profile_report;
+pub(crate) mod profile_report;
 mod set;
 mod worst_path;
 

@@ -8,6 +8,7 @@ mod inputs;
 pub(crate) mod launch_bound;
 mod launch_memory;
 pub(crate) mod launch_report;
+pub(crate) mod launch_rows;
 mod split_bound;
 mod wave_inputs;
 
@@ -66,6 +67,16 @@ impl Named for TimeScope {
     ];
 }
 
+/// Grounds of the execution counts of a stated launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LaunchCounts {
+    /// Flow facts, and the execution of its warps with the values that the launch fixes.
+    #[default]
+    Executed,
+    /// Flow facts alone, as those of all launches.
+    Stated,
+}
+
 /// Options of a bound in cycles.
 #[derive(Clone, Debug)]
 pub struct CycleOptions {
@@ -75,6 +86,8 @@ pub struct CycleOptions {
     pub caches: CacheState,
     /// Splitting of GCN3's waves.
     pub splitting: SplitOptions,
+    /// Grounds of the execution counts.
+    pub counts: LaunchCounts,
 }
 
 /// Machine and caches of the bounds in cycles of several images, whose code may be for different machines.
@@ -111,6 +124,7 @@ impl CycleQuery {
             None => machine,
         };
         Ok(CycleOptions {
+            counts: Default::default(),
             machine,
             caches: self.caches,
             splitting: self.splitting.clone(),

@@ -254,6 +254,6 @@ fn count_input<'a>(
 }
 
 /// Returns the entries that may be pending while the warp executes a node.
-fn pending_entries(warp: &WarpCfg, node: NodeId) -> &[EntryId] {
+pub(crate) fn pending_entries(warp: &WarpCfg, node: NodeId) -> &[EntryId] {
     warp.state(node).map_or(&[], AbstractState::pending)
 }

@@ -374,6 +374,7 @@ fn counters_launch(
             bytes,
             expect: None,
             output,
+            range: None,
         },
     });
     launch

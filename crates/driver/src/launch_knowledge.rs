@@ -6,6 +6,7 @@ mod kernel_params;
 use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SizeLimits, WordRange};
+use warpbound_analyse::stated_data::StatedData;
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
 use warpbound_launch::{Launch, LaunchFile, ParamValue, PointerLocation, check_limits};
@@ -75,6 +76,7 @@ fn launch_ranges(
         check_file(file, kernel, options)?;
     }
     let mut words = LaunchWords::new(kernel);
+    let mut data = BTreeMap::new();
     match &kernel.code_object {
         None => {
             words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
@@ -86,6 +88,7 @@ fn launch_ranges(
     let params = KernelParam::list(kernel, file);
     for param in &params {
         words.add_param(param, file);
+        data.extend(file.and_then(|file| stated_data(words.bank, param, file)));
     }
     if let Some(file) = file {
         words.add_variables(image, file)?;
@@ -110,8 +113,41 @@ fn launch_ranges(
             Some(_) => SizeLimits::HSA,
         },
         words: words.into_words(),
+        data,
         is_one_launch,
     })
+}
+
+/// The place of a parameter that is the address of a buffer, and the range that a launch file states of its numbers; `None`
+/// for other parameters.
+fn stated_data(
+    bank: u8,
+    param: &KernelParam,
+    file: &LaunchFile,
+) -> Option<((u8, u32), Option<StatedData>)> {
+    let given = file.params.get(param.position)?;
+    let buffer = match &given.value {
+        ParamValue::Buffer(buffer) => Some(buffer),
+        // An address within a buffer may be between two of its numbers.
+        ParamValue::Alias { buffer, offset } => file
+            .buffers()
+            .nth(*buffer)
+            .map(|(_, buffer)| buffer)
+            .filter(|own| offset.is_multiple_of(own.element.size() as u64)),
+        ParamValue::Scalar { .. } | ParamValue::Texture(_) | ParamValue::Surface(_) => {
+            return None;
+        }
+    };
+    let range = buffer.and_then(|buffer| {
+        let range = buffer.range?;
+        Some(StatedData {
+            name: given.name.clone(),
+            bytes: u8::try_from(buffer.element.size()).ok()?,
+            least: range.least,
+            most: range.most,
+        })
+    });
+    Some(((bank, param.offset), range))
 }
 
 /// Checks that a launch file is for a kernel.

@@ -49,8 +49,8 @@ mod words;
 
 pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
 pub use cycles::{
-    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchCycles, LaunchExtent,
-    LaunchServices, LaunchTime, LoneWarp, TimeScope,
+    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchCounts, LaunchCycles,
+    LaunchExtent, LaunchServices, LaunchTime, LoneWarp, TimeScope,
 };
 pub use extract::ExtractedImage;
 pub use facts::FactsUpdate;

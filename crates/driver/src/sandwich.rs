@@ -13,20 +13,17 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use warpbound_analyse::Refusal;
-use warpbound_analyse::access::{AccessClass, AccessPattern};
+use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::FactsFile;
-use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
 use warpbound_simulate::timed::SingleWarp;
 
-use crate::access::{AccessFindings, memory_units};
+use crate::access::TimedFindings;
 use crate::audit::{Claims, claims_of_flow};
 use crate::bound::FlowFacts;
 use crate::{BoundOptions, CycleOptions, KernelFlow, Prepared, Session, StatedLaunches};
@@ -113,7 +110,7 @@ impl Session {
         let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
         let prepared = self.prepare(kernel)?;
         let subject = SandwichSubject::new(self, &prepared, grid, options)?;
-        let (claims, classes) = (&subject.claims, &subject.classes);
+        let (claims, found) = (&subject.claims, &subject.found);
         let mut runs = Runs {
             session: self,
             kernel,
@@ -127,7 +124,7 @@ impl Session {
         let mut chain = Chain::new(
             self,
             (&prepared, &claims.flow),
-            (classes, grid),
+            (found, grid),
             &options.cycles,
         )?;
         let worst = runs.worst(grid, &mut on_run)?;
@@ -135,7 +132,7 @@ impl Session {
         change(&mut chain);
         let mut report = self.empty_sandwich(kernel, options, &worst);
         report.runs = runs.count;
-        let patterns = classes.values().map(|class| class.pattern);
+        let patterns = found.classes.values().map(|class| class.pattern);
         let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
         report.unknown_addresses = unknown.count() as u64;
         let overhead = runs::launch_overhead(&options.cycles.machine);
@@ -168,7 +165,7 @@ impl Session {
 /// Kernel and launch, with what the bound and its runs are about.
 struct SandwichSubject<'a> {
     claims: Claims<'a>,
-    classes: BTreeMap<OpIndex, AccessClass>,
+    found: TimedFindings,
     given: FlowFacts,
 }
 
@@ -204,15 +201,16 @@ impl<'a> SandwichSubject<'a> {
             flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
         let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
-        if let Some(units) = memory_units(&prepared.program) {
-            let file = bound_options.launches.only_file();
-            let flow = &claims.flow;
-            let found =
-                AccessFindings::find_in_launch(session, prepared, flow, &knowledge, file, units)?;
-            claims.accesses = found.classes;
-        }
+        let of_launch = (&knowledge, &bound_options);
+        let found = TimedFindings::find(
+            session,
+            (prepared, &claims.flow),
+            of_launch,
+            options.cycles.counts,
+        )?;
+        claims.accesses.clone_from(&found.classes);
         Ok(SandwichSubject {
-            classes: claims.accesses.clone(),
+            found,
             claims,
             given,
         })

@@ -1,6 +1,7 @@
 //! Launch files of GPU kernels: grid, block, parameters, initial and expected contents of buffers.
 
 mod compare;
+mod data_range;
 mod element;
 mod fill;
 mod half;
@@ -17,6 +18,7 @@ use toml::Spanned;
 use warpbound_base::{Diagnostic, Named};
 
 pub use compare::Expected;
+pub use data_range::DataRange;
 pub use element::ElementType;
 pub use image::{ImageBinding, TexelLayout, TextureBinding};
 pub use npy::NpyArray;
@@ -145,6 +147,8 @@ pub struct LaunchBuffer {
     pub expect: Option<Expected>,
     /// Name of the NPY file to which the final contents are written, if given.
     pub output: Option<String>,
+    /// Range of the numbers that the kernel loads from it, if stated (`range`).
+    pub range: Option<DataRange>,
 }
 
 /// The file as TOML states it.
@@ -382,6 +386,10 @@ fn read_variables(
                 .hint("give it a type, and values, a file or a shape");
             return Err(fault(message, None));
         };
+        if buffer.range.is_some() {
+            let message = "range is for buffers of global memory, whose address is a parameter";
+            return Err(fault(Diagnostic::new(message), None));
+        }
         variables.push(LaunchVariable { name, buffer });
     }
     Ok(variables)

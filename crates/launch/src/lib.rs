@@ -27,10 +27,10 @@ mod texture;
 pub use buffers::{BufferComparison, FinalArray, compare_buffers, final_arrays, output_files};
 pub use constants::{assumed_stack, bind};
 pub use file::{
-    ElementType, EndCondition, Expected, HostWrite, ImageBinding, LaunchBuffer, LaunchFile,
-    LaunchParam, LaunchPointer, LaunchSet, LaunchVariable, NpyArray, ParamValue, PointerLocation,
-    ReadFile, Repetition, SetContents, SetLaunch, StartCaches, TexelBuffer, TexelLayout,
-    TextureBinding, Vary,
+    DataRange, ElementType, EndCondition, Expected, HostWrite, ImageBinding, LaunchBuffer,
+    LaunchFile, LaunchParam, LaunchPointer, LaunchSet, LaunchVariable, NpyArray, ParamValue,
+    PointerLocation, ReadFile, Repetition, SetContents, SetLaunch, StartCaches, TexelBuffer,
+    TexelLayout, TextureBinding, Vary,
 };
 pub use gcn::LOADED_FILE;
 pub use gcn::WaveEntry;

@@ -60,7 +60,10 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
     match open {
         Some(open) => close(&mut image, file, open, offset),
         None => {
-            return Err(Diagnostic::new("there is no kernel in this file")
+            let lines = file.split(|&byte| byte == b'\n').count();
+            let nothing = Diagnostic::new("there is no kernel up to the end of the file");
+            return Err(nothing
+                .at(format_args!("line {lines}"))
                 .hint("`.kernel NAME` precedes the instructions of a kernel"));
         }
     }

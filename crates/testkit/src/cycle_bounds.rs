@@ -187,6 +187,7 @@ impl<'a> CycleSubject<'a> {
             machine,
         };
         let cycles = CycleOptions {
+            counts: Default::default(),
             machine: self.machine.clone(),
             caches: self.caches,
             splitting: self.splitting.clone(),

@@ -4,15 +4,17 @@ pub mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::access::MemoryUnits;
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{
-    ConstantWord, GlobalContents, LaunchProfiler, LaunchValues,
+    ConstantWord, GlobalContents, LaunchExecutions, LaunchProfiler, LaunchValues,
 };
 use warpbound_analyse::prediction::{CountPredictor, LaunchTally};
 use warpbound_base::Deadline;
 use warpbound_driver::{
     LaunchProfile, LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues,
 };
+use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
@@ -32,6 +34,92 @@ impl<E> ExecutionListener<E> for IssueCounter {
         };
         *self.counts.entry(warp).or_default() += 1;
         true
+    }
+}
+
+/// Executions of operations in a run, by warp, and in the parts between barriers.
+#[derive(Clone, Debug, Default)]
+pub struct ExecutionCounter {
+    barriers: BTreeSet<OpIndex>,
+    /// Of each warp, executions before each of its barriers, and after the last one.
+    parts: BTreeMap<LaunchedWarp, Vec<BTreeMap<OpIndex, u64>>>,
+}
+
+impl<E> ExecutionListener<E> for ExecutionCounter {
+    fn issue(&mut self, issue: &Issue<'_, E>) -> bool {
+        let warp = LaunchedWarp {
+            block: issue.block,
+            warp: issue.first_thread() / WARP_LANES,
+        };
+        let parts = self.parts.entry(warp).or_default();
+        if parts.is_empty() {
+            parts.push(BTreeMap::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            *part.entry(issue.at).or_default() += 1;
+        }
+        if self.barriers.contains(&issue.at) {
+            parts.push(BTreeMap::new());
+        }
+        true
+    }
+}
+
+impl ExecutionCounter {
+    /// Whether some number of a run is above what is claimed of the launch; as text.
+    pub fn contradiction(&self, claimed: &LaunchExecutions) -> Option<String> {
+        let mut of_blocks: BTreeMap<[u32; 3], BTreeMap<OpIndex, u64>> = BTreeMap::new();
+        let mut of_launch: BTreeMap<OpIndex, u64> = BTreeMap::new();
+        let above = |what: &str, seen: &BTreeMap<OpIndex, u64>, most: &BTreeMap<OpIndex, u64>| {
+            let mut above = seen.iter().filter_map(|(at, &count)| {
+                let most = most.get(at).copied().unwrap_or(0);
+                (count > most).then(|| format!("{what}: operation {}, {count} > {most}", at.0))
+            });
+            above.next()
+        };
+        for (warp, parts) in &self.parts {
+            let mut whole: BTreeMap<OpIndex, u64> = BTreeMap::new();
+            for (&at, &count) in parts.iter().flatten() {
+                *whole.entry(at).or_default() += count;
+                *of_blocks
+                    .entry(warp.block)
+                    .or_default()
+                    .entry(at)
+                    .or_default() += count;
+                *of_launch.entry(at).or_default() += count;
+            }
+            if let Some(text) = above("warp", &whole, &claimed.of_warp) {
+                return Some(text);
+            }
+        }
+        for of_block in of_blocks.values() {
+            if let Some(text) = above("block", of_block, &claimed.of_block) {
+                return Some(text);
+            }
+        }
+        if let Some(text) = above("launch", &of_launch, &claimed.of_launch) {
+            return Some(text);
+        }
+        let of_chain = claimed.of_chain.as_ref()?;
+        // The chain that takes, in each part, the warp with the most executions of an operation.
+        let parts = self.parts.values().map(Vec::len).max().unwrap_or(0);
+        let mut chain: BTreeMap<OpIndex, u64> = BTreeMap::new();
+        for number in 0..parts {
+            let mut most: BTreeMap<OpIndex, u64> = BTreeMap::new();
+            for (&at, &count) in self
+                .parts
+                .values()
+                .filter_map(|own| own.get(number))
+                .flatten()
+            {
+                let own = most.entry(at).or_default();
+                *own = count.max(*own);
+            }
+            for (at, count) in most {
+                *chain.entry(at).or_default() += count;
+            }
+        }
+        above("chain", &chain, of_chain)
     }
 }
 
@@ -169,6 +257,36 @@ impl ProgramLaunch {
         launch_with_listener(code, &self.launch, &mut memory, &mut counter)
             .expect("the programs end");
         counter.counts
+    }
+
+    /// Executions of operations by the warps of a run.
+    pub fn executions(&self, code: &warpbound_ir::Code) -> ExecutionCounter {
+        let barriers = (0..).map(OpIndex).zip(&code.ops);
+        let mut counter = ExecutionCounter {
+            barriers: barriers
+                .filter(|(_, op)| op.barrier)
+                .map(|(at, _)| at)
+                .collect(),
+            parts: BTreeMap::new(),
+        };
+        let mut memory = self.memory.clone();
+        launch_with_listener(code, &self.launch, &mut memory, &mut counter)
+            .expect("the programs end");
+        counter
+    }
+
+    /// Counts the executions of all operations as a faulty profiler would that sees `seen` in place of the program; `None`
+    /// if some warp cannot be followed.
+    pub fn claimed_executions(
+        &self,
+        seen: &programs::ProfiledProgram,
+        readable: Option<usize>,
+    ) -> Option<LaunchExecutions> {
+        let all = (0..seen.code.ops.len()).map(|at| OpIndex(at as u32));
+        self.with_values(seen, readable, |values| {
+            let record = LaunchProfiler::record(values, MemoryUnits::NVIDIA, all);
+            Some(record.ok()?.executions)
+        })
     }
 
     /// Profiles the warps of the launch as a faulty profiler would that sees `seen` in place of the program, and compares

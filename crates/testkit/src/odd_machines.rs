@@ -14,7 +14,7 @@ use warpbound_machine::{Domain, GpuModel, Parameter, SchedulerPolicy, Selection,
 
 use crate::control_words::{ControlWordProgram, odd_program, segment_program, short_program};
 use crate::execute::mix;
-use crate::short_launches::{MACHINES, compare_launch, pinned_machine};
+use crate::short_launches::{MACHINES, compare_launch, counts_of, pinned_machine};
 
 /// Sizes of a cache: parameters of its bytes, its line and its ways.
 const CACHES: [[Parameter; 3]; 4] = [
@@ -111,6 +111,7 @@ pub fn odd_launch(seed: u64) -> Result<OddLaunch, Diagnostic> {
     let policies = [pick(&mut rng, &policies), pick(&mut rng, &policies)];
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: counts_of(seed),
             machine,
             caches: pick(
                 &mut rng,

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session,
+    BoundOptions, CacheState, CycleOptions, LaunchCounts, LaunchFile, SchedulerClass, Session,
 };
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 
@@ -155,6 +155,7 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
     let policies = [first, others[rng.usize(..others.len())]];
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: counts_of(seed),
             machine: machine.with(Parameter::SmCount, sms),
             caches: match rng.u32(..3) {
                 0 => CacheState::Cold,
@@ -173,4 +174,13 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
         launch,
         runs,
     })
+}
+
+/// Grounds of the counts of the launch of a seed: its execution for every second one, so that the rows of all launches are
+/// tested too.
+pub(crate) fn counts_of(seed: u64) -> LaunchCounts {
+    match seed % 2 {
+        0 => LaunchCounts::Executed,
+        _ => LaunchCounts::Stated,
+    }
 }

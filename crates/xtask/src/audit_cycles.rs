@@ -291,6 +291,7 @@ fn lone_warp_runs(machine: &GpuModel, grid: &LaunchFile, extent: &Extent) -> Lon
     selections.extend((1..=extent.seeds).map(Selection::Seed));
     LoneWarpRuns {
         cycles: CycleOptions {
+            counts: Default::default(),
             machine: machine.clone(),
             caches: extent.caches.unwrap_or(match grid.caches {
                 StartCaches::Warm => CacheState::Warm,

@@ -16,8 +16,8 @@ use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder, variation};
 use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, Parameter, SchedulerClass, SchedulerPolicy,
-    Selection, Session,
+    BoundOptions, CacheState, CycleOptions, GpuModel, LaunchCounts, Parameter, SchedulerClass,
+    SchedulerPolicy, Selection, Session,
 };
 use warpbound_launch::LaunchFile;
 use warpbound_testkit::short_launches::pinned_machine;
@@ -295,6 +295,10 @@ fn drawn_runs(task: &Task<'_>, extent: Extent, order: PathOrder) -> LaunchTimeRu
     };
     LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: match task.seed % 2 {
+                0 => LaunchCounts::Executed,
+                _ => LaunchCounts::Stated,
+            },
             machine: task.machine.clone(),
             caches,
             splitting: Default::default(),

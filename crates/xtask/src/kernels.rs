@@ -12,6 +12,7 @@ use crate::repository::{Repository, files_with_extension};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [--check] [--gcn3] [NAME...]
        cargo xtask kernels --unpinned DIRECTORY [NAME...]
+       cargo xtask kernels --beside [--check]
 
 Compiles kernels/cuda/NAME.cu (all of them without NAME) with NVRTC, with line tables, into
   kernels/built/NAME.sm_50.cubin, kernels/built/NAME.sm_61.cubin and kernels/built/NAME.sm_62.cubin (NVRTC 12.9)
@@ -23,7 +24,8 @@ Same source, same bytes. Needs oracle/lib and oracle/bin, which `cargo xtask ora
   --check   write nothing; fail if a built file is missing, differs, or has no source
   --gcn3    only the sources in kernels/gcn3
   --unpinned DIRECTORY   without the lines `#pragma unroll 1` and `#pragma nounroll`, which most authors do not write,
-            into this folder: loops as compilers unroll them";
+            into this folder: loops as compilers unroll them
+  --beside  instead: the cubins and code objects of kernels/plain and kernels/practice, which lie beside their sources";
 
 /// A build configuration of all kernels.
 #[derive(Clone, Copy)]
@@ -71,6 +73,8 @@ struct Target {
     compiler: Compiler,
     source: PathBuf,
     output: PathBuf,
+    /// Path of the source from the root of the repository, in line tables.
+    program: String,
     /// Whether the loops that the source keeps as they are may be unrolled.
     unpinned: bool,
 }
@@ -130,7 +134,7 @@ impl Compilers {
 }
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Result<()> {
-    let (mut check, mut only_gcn3) = (false, false);
+    let (mut check, mut only_gcn3, mut beside) = (false, false, false);
     let mut unpinned = None;
     let mut names = Vec::new();
     let mut rest = arguments.iter();
@@ -142,11 +146,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             }
             "--check" => check = true,
             "--gcn3" => only_gcn3 = true,
+            "--beside" => beside = true,
             flag if flag.starts_with('-') => bail!("kernels does not know the argument {flag:?}"),
             name => names.push(name),
         }
     }
-    let mut targets = targets(repository, &names)?;
+    let mut targets = match beside {
+        true => targets_beside(repository)?,
+        false => targets(repository, &names)?,
+    };
     if only_gcn3 {
         targets.retain(|target| matches!(target.compiler, Compiler::Clang));
     }
@@ -188,7 +196,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             )),
         }
     }
-    if names.is_empty() && !only_gcn3 && unpinned.is_none() {
+    if names.is_empty() && !only_gcn3 && !beside && unpinned.is_none() {
         for file in files_with_extension(&repository.built_kernels(), "cubin")?
             .into_iter()
             .chain(built_gcn3_kernels(repository)?)
@@ -200,7 +208,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     }
     if !problems.is_empty() {
         bail!(
-            "{} of kernels/built: {}",
+            "{} of the built kernels: {}",
             problems.len(),
             problems.join(", ")
         );
@@ -255,8 +263,9 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
         let name = stem(source);
         let output = repository.built_kernels().join(format!("{name}.{end}"));
         Target {
-            name,
             compiler,
+            program: format!("kernels/cuda/{name}.cu"),
+            name,
             source: source.to_owned(),
             output,
             unpinned: false,
@@ -278,6 +287,38 @@ fn targets(repository: &Repository, names: &[&str]) -> anyhow::Result<Vec<Target
     }
     let gcn3_targets = gcn3_sources.iter();
     targets.extend(gcn3_targets.map(|source| target(source, Compiler::Clang, "gfx803.co")));
+    Ok(targets)
+}
+
+/// Folders whose cubins and code objects lie beside their sources.
+const BESIDE: [&str; 2] = ["plain", "practice"];
+
+/// Returns the outputs that lie beside their sources: those that are there.
+fn targets_beside(repository: &Repository) -> anyhow::Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for folder in BESIDE {
+        let path = repository.root().join("kernels").join(folder);
+        let mut outputs = files_with_extension(&path, "cubin")?;
+        outputs.extend(files_with_extension(&path, "co")?);
+        for output in outputs {
+            let file = file_name(&output);
+            let (name, end) = file.split_once('.').context("a file without a build")?;
+            let build = end.strip_suffix(".cubin");
+            let build = BUILDS.iter().find(|own| build == Some(own.suffix));
+            let (compiler, extension) = match build {
+                Some(&build) => (Compiler::Nvrtc(build), "cu"),
+                None => (Compiler::Clang, "cl"),
+            };
+            targets.push(Target {
+                name: name.to_owned(),
+                compiler,
+                source: path.join(format!("{name}.{extension}")),
+                program: format!("kernels/{folder}/{name}.{extension}"),
+                output,
+                unpinned: false,
+            });
+        }
+    }
     Ok(targets)
 }
 
@@ -313,11 +354,7 @@ fn build(nvrtc: &Nvrtc, target: &Target, build: Build) -> anyhow::Result<Vec<u8>
         // Suppresses "deprecated": this build exists for texture references.
         options.push("-diag-suppress=1215".to_owned());
     }
-    let Compiled { cubin, log } = nvrtc.compile(
-        &source,
-        &format!("kernels/cuda/{}.cu", target.name),
-        &options,
-    )?;
+    let Compiled { cubin, log } = nvrtc.compile(&source, &target.program, &options)?;
     for line in log
         .lines()
         .filter(|line| !line.is_empty() && !line.contains(EXPECTED_WARNING))

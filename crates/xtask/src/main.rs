@@ -12,6 +12,7 @@ mod audit_loops;
 mod audit_mini;
 mod audit_odd_machines;
 mod audit_short_launches;
+mod audit_sizes;
 mod audit_splits;
 mod compare_results;
 mod containers;
@@ -135,6 +136,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare reads and writes with the life ranges that NVIDIA's disassembler prints",
         help: life_ranges::HELP,
         run: life_ranges::run,
+    },
+    Command {
+        name: "audit-sizes",
+        summary: "compare bounds in cycles for ranges of sizes with runs of sizes in them",
+        help: audit_sizes::HELP,
+        run: audit_sizes::run,
     },
     Command {
         name: "monotone",

@@ -118,6 +118,7 @@ impl<'a> Extent<'a> {
             most_warps: self.warps,
             most_runs: self.runs,
             ..SandwichOptions::new(CycleOptions {
+                counts: Default::default(),
                 machine: machine.clone(),
                 caches: match grid.caches {
                     StartCaches::Warm => CacheState::Warm,

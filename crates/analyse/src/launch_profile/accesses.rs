@@ -7,6 +7,7 @@ use warpbound_ir::{Expr, Meaning, Op, OpIndex};
 use warpbound_simt::lanes_of;
 
 use super::effects::{AccessRow, OpLanes};
+use super::executions::{ExecutionRecorder, LaunchExecutions};
 use super::row::{LANES, LaneRow, ValueOrigin};
 use super::{LaunchProfiler, LaunchValues, NoProfile};
 use crate::access::{AccessCounts, AccessShape, MemoryUnits, constant_address, count_addresses};
@@ -101,27 +102,43 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
     }
 }
 
+/// Accesses and executions of all warps of a launch, whatever memory contains.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaunchRecord {
+    /// The greatest of each number for each access of whose executions all addresses follow from the launch. They hold in
+    /// every run of the launch with the same addresses of buffers in which all addresses are multiples of the sizes of their
+    /// accesses.
+    pub accesses: BTreeMap<OpIndex, AccessCounts>,
+    /// Executions of some operations.
+    pub executions: LaunchExecutions,
+    /// Properties of the launch from which this follows.
+    pub decided: ValueOrigin,
+}
+
 impl<'a> LaunchProfiler<'a> {
-    /// Profiles the accesses of all warps of a launch. Returns the greatest of each number for each access of whose executions
-    /// all addresses follow from the launch. They hold in every run of the launch with the same addresses of buffers in which
-    /// all addresses are multiples of the sizes of their accesses.
+    /// Profiles the accesses of all warps of a launch, and the executions of these operations.
     ///
     /// # Errors
     ///
     /// [`NoProfile`] of a warp that cannot be followed.
-    pub fn profile_accesses(
+    pub fn record(
         values: LaunchValues<'a>,
         units: MemoryUnits,
-    ) -> Result<BTreeMap<OpIndex, AccessCounts>, NoProfile> {
-        let recorder = AccessRecorder::new(&values.code.ops, units);
+        counted: impl IntoIterator<Item = OpIndex>,
+    ) -> Result<LaunchRecord, NoProfile> {
+        let ops = &values.code.ops;
+        let recorder = AccessRecorder::new(ops, units);
+        let executions = ExecutionRecorder::new(ops.len(), counted);
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
-        let profile = profiler.profile_all();
-        if let Some((_, why)) = profile.undecided {
-            return Err(why);
-        }
+        profiler.executions = Some(executions);
+        let executions = profiler.count_executions()?;
         let found = profiler.accesses.map(|recorder| recorder.found);
         let found = (0..).map(OpIndex).zip(found.unwrap_or_default());
-        let counts = found.filter_map(|(at, recorded)| Some((at, recorded?.counts?)));
-        Ok(counts.collect())
+        let accesses = found.filter_map(|(at, recorded)| Some((at, recorded?.counts?)));
+        Ok(LaunchRecord {
+            accesses: accesses.collect(),
+            executions,
+            decided: profiler.decided,
+        })
     }
 }

@@ -8,6 +8,7 @@ use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
 
+use super::candidates::Candidates;
 use super::loop_iterations::LoopIterations;
 use super::row::LaneRow;
 
@@ -27,6 +28,8 @@ pub(super) struct Alternative {
     pub(super) stack: ActivationStack<StampedPoint>,
     /// Values of the followed cells.
     pub(super) rows: Vec<LaneRow>,
+    /// Values for each result that an approximation may have.
+    pub(super) candidates: Candidates,
     /// Header executions in loops.
     pub(super) iterations: LoopIterations,
     /// Whether all its lanes are certainly on the path.
@@ -51,7 +54,7 @@ impl Alternative {
     }
 
     /// The lanes of all entries.
-    fn lanes(&self) -> Mask {
+    pub(super) fn lanes(&self) -> Mask {
         self.entries()
             .iter()
             .fold(0, |lanes, entry| lanes | entry.mask)
@@ -149,6 +152,7 @@ impl Alternative {
             row.overwrite(more, new, both);
             row.origin = row.origin.with(more.origin);
         }
+        self.candidates.clear();
         self.iterations.absorb(&other.iterations, new, both);
         self.is_certain &= other.is_certain;
     }

@@ -28,6 +28,20 @@ impl WarpInputs<'_, '_> {
         row.copied().unwrap_or(LaneRow::UNKNOWN)
     }
 
+    /// Adds what is known of the content of a cell.
+    pub(crate) fn learn(&self, rows: &mut [LaneRow], cell: Cell, known: &LaneRow) {
+        let row = self.cells.position(cell).and_then(|at| rows.get_mut(at));
+        let Some(row) = row else {
+            return;
+        };
+        for lane in lanes_of(known.known().into()) {
+            if let Some(word) = known.word(lane) {
+                row.set(lane, word);
+            }
+        }
+        row.origin = row.origin.with(known.origin);
+    }
+
     /// The value of an expression over the rows.
     pub(crate) fn evaluate(&self, rows: &[LaneRow], expr: &Expr) -> LaneRow {
         let mut domain = RowDomain {

@@ -3,7 +3,7 @@
 mod bits;
 
 use warpbound_ir::float::single::Scale;
-use warpbound_ir::float::{FloatOp, Flush, Format};
+use warpbound_ir::float::{FloatOp, Flush, Format, convert::IntegerType};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
 
@@ -258,6 +258,11 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
         | FloatOp::ToInteger { .. } => true,
         FloatOp::ToFormat { to, .. } | FloatOp::ToIntegral { format: to, .. } => to.width() > 16,
         FloatOp::MulSingle(scale, ..) => scale == Scale::One,
+        // The magnitude of the least number, and its negation, are no numbers of the type.
+        FloatOp::FromInteger {
+            from: IntegerType::S32,
+            ..
+        } => words[0] != i32::MIN as u32,
         FloatOp::FromInteger {
             absolute, negate, ..
         } => !absolute && !negate,

@@ -10,8 +10,10 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 
 use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
+use super::candidates::Candidates;
 use super::decisive_cells::DecisiveCells;
 use super::effects::OpLanes;
+use super::executions::ExecutionRecorder;
 use super::loop_iterations::LoopIterations;
 use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
@@ -59,6 +61,10 @@ pub(super) struct WarpRun<'r, 'a> {
     is_exact: bool,
     /// Recorder of accesses, if they are recorded.
     pub(super) accesses: Option<&'r mut AccessRecorder>,
+    /// Recorder of executions, if they are counted.
+    pub(super) executions: Option<&'r mut ExecutionRecorder>,
+    /// Whether all lanes that the warp may have are in the alternative that runs.
+    is_only: bool,
 }
 
 /// Result of a step.
@@ -96,11 +102,16 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             issues: 0,
             is_exact: true,
             accesses: None,
+            executions: None,
+            is_only: true,
         }
     }
 
     /// Executes the warp to its end.
     pub(super) fn execute(&mut self) -> Result<WarpIssues, NoProfile> {
+        if let Some(executions) = &mut self.executions {
+            executions.start();
+        }
         let entry = self.values.code.entry.0;
         let mut open = Alternatives::default();
         let first = Alternative {
@@ -110,6 +121,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
                 self.order,
             ),
             rows: self.inputs.unknown_rows(),
+            candidates: Candidates::default(),
             iterations: LoopIterations::new(self.values.loops.len()),
             is_certain: true,
             waits: false,
@@ -117,6 +129,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         open.add(first);
         while let Some(mut one) = open.take(self.order) {
             let mut height = one.height();
+            self.is_only = open.is_empty();
             while let Some((point, active)) = one.stack.running() {
                 match self.step(&mut one, OpIndex(point.at), active)? {
                     RunStep::Continue => {}
@@ -147,6 +160,9 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             }
             open.add(one);
         }
+        if let Some(executions) = &mut self.executions {
+            executions.end();
+        }
         Ok(WarpIssues {
             issues: self.issues,
             exact: self.is_exact,
@@ -169,6 +185,13 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             active => active,
         };
         self.issues = self.issues.saturating_add(1);
+        if let Some(executions) = &mut self.executions {
+            executions.count(at);
+            if op.barrier {
+                let all_are_there = self.is_only && one.lanes() == active.into();
+                executions.pass_barrier(all_are_there);
+            }
+        }
         if op.scope != OpScope::Lane {
             return Err(fail(NoProfileReason::Unsupported));
         }
@@ -180,7 +203,14 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             // That no lane takes part follows from the guard as well.
             self.decided = self.decided.with(follows_from).with(origin);
         }
+        let agreed = match one.candidates.concern(op) {
+            true => (one.candidates).follow(&self.inputs, &one.rows, op, presence),
+            false => Default::default(),
+        };
         let decided = self.inputs.apply_effect(&mut one.rows, op, lanes, origin);
+        for (cell, row) in &agreed {
+            self.inputs.learn(&mut one.rows, *cell, row);
+        }
         self.decided = self.decided.with(decided);
         if op.control == ControlEffect::Next {
             let next = self.point(at.next().0);

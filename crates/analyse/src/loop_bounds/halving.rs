@@ -18,15 +18,15 @@ struct Path {
 
 /// Most paths through an iteration.
 const MAX_PATHS: usize = 32;
-/// Greatest number up to which the sum of two words is sure to be a signed number.
-const MAX_WORD: i64 = 1 << 30;
+/// Greatest number up to which the sum of two words is sure to be a natural number, read with a sign.
+const MAX_WORD: i64 = (1 << 30) - 1;
 
 impl LoopSolver<'_> {
     /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance.
     ///
     /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each path
     /// through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that `2·d'
-    /// <= d`; with natural numbers up to 2³⁰ at the start nothing wraps, as both words stay between the first two.
+    /// <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first two.
     pub(super) fn halvings(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<u128> {
         let Condition::Less {
             a,
@@ -138,8 +138,25 @@ impl LoopSolver<'_> {
             }
         };
         let above_low = middle.plus(low, u32::MAX)?;
-        let is_middle = half_of(&middle) == Some(sum) || half_of(&above_low) == Some(distance);
+        let is_sum = |of: WordPolynomial| of == sum || self.has_sign_added(&of, &sum);
+        let is_distance =
+            |of: WordPolynomial| of == distance || self.has_sign_added(&of, &distance);
+        let is_middle =
+            half_of(&middle).is_some_and(is_sum) || half_of(&above_low).is_some_and(is_distance);
         (is_middle && (-1..=1).contains(&offset)).then_some(Place::Middle(offset.into()))
+    }
+
+    /// Whether a word is another one plus its sign, as compilers round the half of a signed number towards zero. Sum and
+    /// distance of the two words have none.
+    fn has_sign_added(&self, word: &WordPolynomial, of: &WordPolynomial) -> bool {
+        let sign = word.plus(of, u32::MAX).and_then(|sign| sign.as_unknown());
+        let Some(sign) = sign else { return false };
+        match self.symbolic.atoms.get(sign) {
+            Atom::Binary(BinaryOp::Shr, [of_sign, by]) => {
+                of_sign == of && by.as_constant() == Some(31)
+            }
+            _ => false,
+        }
     }
 
     /// Paths through an iteration: each gate and choice of the words split by its truth value, the same on one path.

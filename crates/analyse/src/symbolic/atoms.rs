@@ -305,6 +305,10 @@ impl Atoms {
             (TernaryOp::FunnelRight, [_, Some(0), Some(bits @ 0..=31)]) => {
                 return self.shifted_right(&a.clone(), bits);
             }
+            // The low word alone is shifted out at the top.
+            (TernaryOp::FunnelLeft, [_, Some(0), Some(bits @ 1..=31)]) => {
+                return self.shifted_right(&a.clone(), 32 - bits);
+            }
             (TernaryOp::FunnelLeft, [Some(0), _, Some(bits @ 0..=31)]) => {
                 if let Some(shifted) = b.scaled(1 << bits) {
                     return shifted;

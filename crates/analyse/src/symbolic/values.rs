@@ -212,6 +212,12 @@ impl<'a> Symbolic<'a> {
             (Some(Meaning::Load { .. }), _) if op.scope == OpScope::Warp => {
                 self.loaded_from_segment(node, at, cell)
             }
+            (Some(Meaning::Load { .. }), _) if self.stated_data(node, at).is_some() => {
+                let (_, (least, most)) = self.stated_data(node, at)?;
+                let loaded = self.atoms.number(Atom::Value(value, cell));
+                self.atoms.limit_leaf(loaded, Span::between(least, most));
+                None
+            }
             (Some(Meaning::Load { width, dests, .. }), _) => {
                 let narrow = match width {
                     Width::U8 => Span::between(0, 0xff),

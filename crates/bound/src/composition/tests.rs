@@ -49,6 +49,7 @@ fn composed_for(
         ended: Cycles(numbers.ended),
         unfinished: bound(numbers.unfinished),
         apart: Cycles(numbers.apart),
+        executed: None,
     };
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
 }
@@ -375,6 +376,7 @@ fn large_grids() {
         ended: Cycles(0),
         unfinished: none,
         apart: Cycles(0),
+        executed: None,
     };
     assert_eq!(
         LaunchBound::compose(&large, &times, Delays::default()),

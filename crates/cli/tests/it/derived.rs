@@ -88,11 +88,27 @@ fn a_loop_of_a_parameter_that_varies() {
     // The option replaces the range.
     let kernel = matmul(&["--launch", &wider, "--param", "n=4"]);
     assert_eq!(kernel["loops"][0]["bound"], 4);
-    let grid = ["--cost", "cycles", "--scope", "grid"];
-    let (code, kernel) = bound(&[&MATMUL[..], &stated, &grid].concat());
+    // The grid in cycles for all values is no less than for one of them.
+    let grid = [
+        "--cost",
+        "cycles",
+        "--scope",
+        "grid",
+        "--machine",
+        "gtx1080",
+    ];
+    let cycles = |stated: &[&str]| {
+        let (code, kernel) = bound(&[&MATMUL[..], stated, &grid].concat());
+        assert_eq!(code, Some(0));
+        kernel["cycles"]["bound"].as_u64().expect("a bound")
+    };
+    let range = cycles(&["--launch", &wider]);
+    assert!(range > cycles(&stated));
+    assert!(range >= cycles(&["--launch", &wider, "--param", "n=50"]));
+    let (code, kernel) = bound(&[&MATMUL[..], &stated, &grid, &["--grid", "1..4"]].concat());
     assert_eq!(code, Some(2));
     let why = kernel["cycles"]["reason"].as_str().expect("a reason");
-    assert!(why.contains("a parameter of this one varies"), "{why}");
+    assert!(why.contains("leave --block and --grid out"), "{why}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use warpbound_analyse::access::AccessClass;
 use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::program_space::ContextBlock;
+use warpbound_analyse::stated_data::RangedLoad;
 use warpbound_bound::{Never, NeverIndex};
 use warpbound_ir::{Cell, Code, OpIndex};
 use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
@@ -50,6 +51,8 @@ pub enum Claim {
     Machine,
     /// Requests, transactions, sectors, lines and conflicts of memory accesses.
     Access,
+    /// Ranges of the numbers in buffers.
+    Data,
 }
 
 impl Claim {
@@ -63,6 +66,7 @@ impl Claim {
             Claim::Edge => "edge",
             Claim::Machine => "machine",
             Claim::Access => "access",
+            Claim::Data => "data",
         }
     }
 }
@@ -95,6 +99,8 @@ pub struct Claims<'a> {
     /// Classes of memory accesses in the launch that is run ([`Session::access_classes`](crate::Session::access_classes)); an
     /// operation without one is not compared.
     pub accesses: BTreeMap<OpIndex, AccessClass>,
+    /// Loads of numbers whose range the launch states.
+    pub loaded: BTreeMap<OpIndex, RangedLoad>,
     /// First operation of the block, by operation.
     first: Vec<OpIndex>,
     /// Cells on which the active lanes agree, by node and by operation of its block, before the operation.
@@ -114,6 +120,7 @@ impl<'a> Claims<'a> {
             launch,
             flow,
             accesses: BTreeMap::new(),
+            loaded: BTreeMap::new(),
             first: Vec::new(),
             active_agreement: Vec::new(),
             loops: LoopIndex::default(),

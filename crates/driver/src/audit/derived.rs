@@ -1,8 +1,12 @@
 //! Derived bounds of loops as claims about runs.
 
+use std::collections::BTreeMap;
+
 use warpbound_analyse::launch_ranges::LaunchRanges;
 use warpbound_analyse::loop_bounds::{CountFormula, DerivedBound, LoopVerdict, derive};
+use warpbound_analyse::stated_data::{RangedLoad, ranged_loads};
 use warpbound_base::Diagnostic;
+use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 
 use super::{AuditObservations, HeaderMaximum};
@@ -60,6 +64,28 @@ impl Session {
             ..StatedLaunches::default()
         };
         self.derived_for(prepared, flow, launches)
+    }
+
+    /// Returns the loads of a kernel for which a launch states the range of the numbers.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn ranged_loads(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchFile,
+    ) -> Result<BTreeMap<OpIndex, RangedLoad>, Diagnostic> {
+        let options = BoundOptions {
+            launches: StatedLaunches {
+                file: Some(launch.as_one().into()),
+                ..StatedLaunches::default()
+            },
+            ..BoundOptions::default()
+        };
+        let ranges = self.launch(prepared.kernel, &options)?.ranges;
+        Ok(ranged_loads(&prepared.code, &flow.thread, &ranges))
     }
 
     /// Derives the bounds of loops for all launches.

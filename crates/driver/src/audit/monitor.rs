@@ -19,6 +19,7 @@ use warpbound_simulate::functional::{CellValues, ExecutionListener, Issue, Memor
 
 use super::accesses::{AccessMonitor, ObservedAccess};
 use super::claims::{Claim, ClaimPoint, Claims, Point, Violation};
+use super::loaded::check_loaded;
 use super::loops::{HeaderMaximum, LoopCounter};
 
 /// Execution model whose warps a [`ClaimMonitor`] compares with the claims.
@@ -426,6 +427,9 @@ impl<M: MonitoredModel> ExecutionListener<M> for ClaimMonitor<'_> {
         let mut found = Vec::new();
         self.last_warp = warp_id;
         self.accesses.issue(issue, &mut found);
+        if let Some(last) = warp.last {
+            check_loaded(self.claims, last, issue, &mut found);
+        }
         if !warp.is_lost {
             self.advance_warp(&mut warp, issue.model(), &mut found);
         }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use warpbound_launch::PathOrder;
-use warpbound_launch::{ElementType, LaunchBuffer, LaunchFile, ParamValue};
+use warpbound_launch::{DataRange, ElementType, LaunchBuffer, LaunchFile, ParamValue};
 
 /// Contents of a buffer.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,10 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
         buffer.output = None;
         let kind = KINDS.get(rng.usize(..KINDS.len())).copied();
         let kind = kind.unwrap_or(Contents::Given);
-        fill(buffer.element, &mut buffer.bytes, kind, rng);
+        match buffer.range {
+            None => fill(buffer.element, &mut buffer.bytes, kind, rng),
+            Some(range) => fill_within(range, buffer.element, &mut buffer.bytes, kind, rng),
+        }
     };
     for param in &mut launch.params {
         match &mut param.value {
@@ -118,6 +121,37 @@ fn fill(element: ElementType, bytes: &mut [u8], contents: Contents, rng: &mut Rn
             });
         }
         Contents::Random => fill_elements(bytes, size, || rng.u64(..)),
+    }
+}
+
+/// Fills a buffer with contents of a kind whose numbers are in a range.
+fn fill_within(
+    range: DataRange,
+    element: ElementType,
+    bytes: &mut [u8],
+    contents: Contents,
+    rng: &mut Rng,
+) {
+    let size = element.size();
+    let any = |rng: &mut Rng| rng.i64(range.least..=range.most);
+    match contents {
+        Contents::Given | Contents::Shuffled => fill(element, bytes, contents, rng),
+        Contents::Zeros => fill_elements(bytes, size, || range.least as u64),
+        Contents::Equal => {
+            let number = any(rng);
+            fill_elements(bytes, size, || number as u64);
+        }
+        Contents::Edges => fill_elements(bytes, size, || match rng.bool() {
+            true => range.least as u64,
+            false => range.most as u64,
+        }),
+        Contents::Sorted => {
+            let mut numbers: Vec<i64> = (0..bytes.len() / size).map(|_| any(rng)).collect();
+            numbers.sort_unstable();
+            let mut numbers = numbers.into_iter();
+            fill_elements(bytes, size, || numbers.next().unwrap_or(range.most) as u64);
+        }
+        Contents::Small | Contents::Random => fill_elements(bytes, size, || any(rng) as u64),
     }
 }
 
@@ -212,6 +246,7 @@ mod tests {
                     bytes,
                     expect: None,
                     output: None,
+                    range: None,
                 }),
             }],
             texels: Vec::new(),

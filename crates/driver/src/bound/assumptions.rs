@@ -6,6 +6,7 @@ use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_ir::{ControlEffect, Op};
 use warpbound_isa::instr::StackToken;
+use warpbound_launch::{DataRange, LaunchFile};
 use warpbound_load::Kernel;
 use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
 use warpbound_simt::warp::DivergenceOrder;
@@ -199,7 +200,23 @@ pub(crate) fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption>
         let text = "the launch's buffers begin at multiples of 256 bytes";
         all.push(assumption("buffers-aligned", text));
     }
+    let ranges = file.map_or(String::new(), |file| data_ranges_text(file));
+    if !ranges.is_empty() {
+        let text = format!(
+            "what the kernel loads at an address that is a parameter and an offset is in the range of its buffer: {ranges}"
+        );
+        all.push(assumption("data-ranges", text));
+    }
     all
+}
+
+/// Lists the ranges that a launch file states of the numbers in buffers.
+fn data_ranges_text(file: &LaunchFile) -> String {
+    let ranges = file.buffers().filter_map(|(name, buffer)| {
+        let DataRange { least, most } = buffer.range?;
+        Some(format!("{name} {least} to {most}"))
+    });
+    ranges.collect::<Vec<_>>().join(", ")
 }
 
 /// Lists the properties of the hardware that the warp-level graph rests on.

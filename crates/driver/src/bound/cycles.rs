@@ -5,6 +5,7 @@ use warpbound_bound::{Effort, StatedCounts};
 use warpbound_isa::Program;
 use warpbound_report::CycleBoundReport;
 
+use super::profile_report::contents_assumption;
 use super::{BoundQuery, past_time_limit};
 use crate::LoneWarp;
 use crate::cycles::bound::{CycleBound, report, report_without_machine};
@@ -28,26 +29,30 @@ impl BoundQuery<'_> {
             let machine = (self.session, &options, extent);
             return Some(launch_report(prepared, machine, bound_options, bound));
         }
-        let bound = self.cycle_bound(&options, stated);
-        let assumptions = options.assumptions(self.session, self.prepared.kernel, self.options);
-        Some(report(self.prepared, &options, bound.as_ref(), assumptions))
+        let found = self.cycle_bound(&options, stated);
+        let mut assumptions = options.assumptions(self.session, self.prepared.kernel, self.options);
+        let read = found.as_ref().map_or(&[][..], |(_, read)| read);
+        assumptions.extend(contents_assumption(read));
+        let bound = found.as_ref().map(|(bound, _)| bound);
+        Some(report(self.prepared, &options, bound, assumptions))
     }
 
     /// Part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
         let is_for_launches = matches!(self.prepared.program, Program::Nvidia(_));
-        match self.options.launches.only_file() {
+        match self.options.launches.shaped_file() {
             Some(_) if is_for_launches => TimeScope::Grid,
             _ => TimeScope::Warp,
         }
     }
 
-    /// Computes the bound in cycles; the error is the reason why there is none.
+    /// Computes the bound in cycles, with the names of the buffers whose contents it rests on; the error is the reason why there
+    /// is none.
     fn cycle_bound(
         &self,
         options: &CycleOptions,
         stated: StatedCounts<'_>,
-    ) -> Result<CycleBound, Diagnostic> {
+    ) -> Result<(CycleBound, Vec<String>), Diagnostic> {
         let effort = Effort {
             deadline: self.deadline,
             ..Effort::default()
@@ -59,10 +64,11 @@ impl BoundQuery<'_> {
             (self.options, options),
         )?;
         let bound = lone.bound(stated, effort);
-        bound.map_err(|why| match self.deadline.is_past() {
+        let bound = bound.map_err(|why| match self.deadline.is_past() {
             true => past_time_limit(self.options),
             false => why,
-        })
+        })?;
+        Ok((bound, lone.read))
     }
 
     /// Computes the bound of the launch in cycles; the error is the reason why there is none.
@@ -102,6 +108,7 @@ impl BoundQuery<'_> {
             estimate,
             shape: *time.shape(),
             chain: time.chain(),
+            read: time.read().to_vec(),
         })
     }
 }

@@ -156,16 +156,19 @@ impl QueryProfile {
             });
         }
         if self.profile.decided.has(ValueOrigin::CONTENTS) {
-            let names = self.read.join(", ");
-            all.push(BoundAssumption {
-                id: "contents",
-                text: format!(
-                    "when the kernel begins, these hold what the launch file gives: {names}"
-                ),
-            });
+            all.extend(contents_assumption(&self.read));
         }
         all
     }
+}
+
+/// Returns the assumption that some buffers hold what the launch file gives; none without buffers.
+pub(crate) fn contents_assumption(buffers: &[String]) -> Option<BoundAssumption> {
+    let names = buffers.join(", ");
+    (!buffers.is_empty()).then(|| BoundAssumption {
+        id: "contents",
+        text: format!("when the kernel begins, these hold what the launch file gives: {names}"),
+    })
 }
 
 /// Returns the diagnostic of a warp that issues more in every run than the facts and defaults allow.

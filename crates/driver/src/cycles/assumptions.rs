@@ -134,11 +134,19 @@ fn stated_launch(options: &BoundOptions) -> Vec<BoundAssumption> {
     if options.states_launch() {
         all.extend(launch_assumptions(options));
     }
-    if options.launches.only_file().is_some() {
+    if options.launches.shaped_file().is_some() {
         let of_launch = [
             (
                 "launch",
-                "the launch has the grid, block, parameters and constants of the launch file",
+                match options.launches.only_file() {
+                    Some(_) => {
+                        "the launch has the grid, block, parameters and constants of the launch file"
+                    }
+                    None => {
+                        "the launch has the grid, block, buffers and constants of the launch file, and parameters as they \
+                         are stated"
+                    }
+                },
             ),
             (
                 "addresses",

@@ -16,9 +16,10 @@ use warpbound_simt::counts::CountSystem;
 use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
 
 use super::clock::{slowest, times};
+use super::launch_rows::counts_of_launch;
 use super::split_bound::SplitProgram;
 use super::{CacheState, CycleInputs, CycleOptions};
-use crate::access::{AccessFindings, memory_units};
+use crate::access::TimedFindings;
 use crate::prepared::Prepared;
 use crate::runs::timed::splitting::SplitPlan;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
@@ -57,6 +58,10 @@ impl CycleBound {
 /// Bounds of one kernel and launch for different flow facts.
 pub struct LoneWarp<'a> {
     flow: &'a KernelFlow,
+    /// Count rows of the kernel, and of the launch.
+    counts: CountSystem,
+    /// Names of the buffers whose contents the counts rest on.
+    pub(crate) read: Vec<String>,
     inputs: CycleInputs,
     numbers: MachineNumbers,
 }
@@ -74,17 +79,16 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let classes = match memory_units(&prepared.program) {
-            Some(units) => {
-                let file = options.launches.only_file();
-                AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?
-                    .classes
-            }
-            None => BTreeMap::new(),
-        };
-        let launch = options.launches.only_file();
+        let found = TimedFindings::find(
+            session,
+            (prepared, flow),
+            (knowledge, options),
+            cycles.counts,
+        )?;
+        let launch = options.launches.shaped_file();
         let known = (&numbers, cycles.caches);
-        let mut inputs = session.cycle_inputs(prepared, flow, &classes, known, (launch, None))?;
+        let mut inputs =
+            session.cycle_inputs(prepared, flow, &found.classes, known, (launch, None))?;
         match &prepared.program {
             Program::Amd(program) => {
                 let plan = SplitPlan::new(
@@ -105,6 +109,8 @@ impl<'a> LoneWarp<'a> {
         }
         Ok(LoneWarp {
             flow,
+            counts: counts_of_launch(flow, found.of_warp()),
+            read: found.read,
             inputs,
             numbers,
         })
@@ -126,7 +132,7 @@ impl<'a> LoneWarp<'a> {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<CycleBound, Diagnostic> {
-        let of = |inputs| cycle_bound(self.flow, inputs, &self.numbers, stated, effort);
+        let of = |inputs| cycle_bound(&self.counts, inputs, &self.numbers, stated, effort);
         if self.inputs.splits.is_some() {
             let program = SplitProgram {
                 flow: self.flow,
@@ -168,20 +174,20 @@ fn wave_splits(splitting: &SplitSetup) -> WaveSplits {
     }
 }
 
-/// Computes the bound of a kernel; the error is the reason why it has none.
+/// Computes the bound of a kernel with these count rows; the error is the reason why it has none.
 pub(crate) fn cycle_bound(
-    flow: &KernelFlow,
+    counts: &CountSystem,
     inputs: &CycleInputs,
     numbers: &MachineNumbers,
     stated: StatedCounts<'_>,
     effort: Effort,
 ) -> Result<CycleBound, Diagnostic> {
-    bound_with_vectors(flow, inputs, numbers, stated, effort).map(|(bound, _)| bound)
+    bound_with_vectors(counts, inputs, numbers, stated, effort).map(|(bound, _)| bound)
 }
 
 /// Computes the bound of a kernel as [`cycle_bound`], and returns the vectors that it was computed with.
 pub(crate) fn bound_with_vectors(
-    flow: &KernelFlow,
+    counts: &CountSystem,
     inputs: &CycleInputs,
     numbers: &MachineNumbers,
     stated: StatedCounts<'_>,
@@ -197,12 +203,12 @@ pub(crate) fn bound_with_vectors(
     };
     for _ in 0..rounds {
         let costs = time.costs();
-        let solved = solve(&flow.counts, inputs, &costs, stated, effort)?;
-        let counts = step_counts(inputs, &solved);
-        let executions = |node| executions(flow, &solved, node);
-        let found = account(&solved, (&costs, &counts), executions, delays, numbers)?;
+        let solved = solve(counts, inputs, &costs, stated, effort)?;
+        let taken = step_counts(inputs, &solved);
+        let executions = |node| executions(counts, &solved, node);
+        let found = account(&solved, (&costs, &taken), executions, delays, numbers)?;
         let found = CycleBound {
-            instructions: time.instructions(&counts),
+            instructions: time.instructions(&taken),
             ..found
         };
         let is_better = best.as_ref().is_none_or(|(best, _)| {
@@ -211,7 +217,7 @@ pub(crate) fn bound_with_vectors(
         if is_better {
             best = Some((found, time.vectors()));
         }
-        if !is_better || !time.improve(&counts) {
+        if !is_better || !time.improve(&taken) {
             break;
         }
     }
@@ -285,8 +291,8 @@ fn step_counts(inputs: &CycleInputs, solved: &WarpBound<Cycles>) -> Vec<u128> {
 }
 
 /// Executions of a node on the worst path.
-fn executions(flow: &KernelFlow, solved: &WarpBound<Cycles>, node: usize) -> u128 {
-    let arriving = flow.counts.executions.get(&NodeId(node as u32));
+fn executions(counts: &CountSystem, solved: &WarpBound<Cycles>, node: usize) -> u128 {
+    let arriving = counts.executions.get(&NodeId(node as u32));
     let count = |var| solved.worst_path().map_or(0, |path| path.count(var));
     arriving.into_iter().flatten().map(|&var| count(var)).sum()
 }

@@ -1,8 +1,6 @@
 //! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
 //! (SOUNDNESS 20).
 
-use std::collections::BTreeMap;
-
 use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Cycles, Diagnostic, UpperBound};
 use warpbound_bound::{
@@ -13,7 +11,6 @@ use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
     Service, StepCost,
 };
-use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::Launch;
 use warpbound_launch::LaunchFile;
@@ -21,25 +18,26 @@ use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Sele
 use warpbound_report::cycle_bound::CtaEstimate;
 use warpbound_simt::counts::{CountSystem, RowFamily};
 
-use warpbound_analyse::access::AccessClass;
-
 use super::bound::{delays, solve};
 use super::cta_estimate::EstimatedLaunch;
 use super::launch_memory::{ResidentWarps, lanes};
+use super::launch_rows::{counts_of_launch, with_rows};
 use super::{CacheState, CycleInputs, CycleOptions, TimeScope};
-use crate::access::{AccessFindings, memory_units};
+use crate::access::TimedFindings;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 mod barriers;
+mod executed;
 mod segments;
 mod shares;
 mod sums;
 mod wave_launch;
 
+use executed::ExecutedNodes;
 use shares::Shares;
-use sums::ServiceProgram;
 pub(crate) use sums::{PathSums, SumVectors, Window, costs_among};
+use sums::{ServiceProgram, SmServices};
 
 /// Part of a launch, and the schedulers, that a bound in cycles is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,6 +86,10 @@ pub struct LaunchTime {
     /// Spread of waves over SIMDs; `None` for warps.
     spread: Option<WaveSpread>,
     unknown_addresses: usize,
+    /// Executions of nodes by the warps of a block and of the launch, if they are known.
+    executed: Option<ExecutedNodes>,
+    /// Names of the buffers whose contents the executions rest on.
+    read: Vec<String>,
 }
 
 impl LaunchTime {
@@ -95,7 +97,7 @@ impl LaunchTime {
     ///
     /// # Errors
     ///
-    /// The reason why its time is not known: no launch, code of another family, or a block that fits on no SM.
+    /// The reason why its time is not known: launches without a shape, code of another family, or a block that fits on no SM.
     pub fn new(
         session: &Session,
         (prepared, flow): (&Prepared<'_>, &KernelFlow),
@@ -108,34 +110,27 @@ impl LaunchTime {
                 "mini-SIMT programs have blocks in cycles, no launches",
             ));
         }
-        let Some(file) = options.launches.only_file() else {
-            let why = Diagnostic::new("the bound of a block, an SM or a grid is that of a launch");
-            let file = options.launches.file.as_ref();
-            return Err(match file.filter(|file| file.varies()) {
-                Some(file) => Diagnostic::new(
-                    "the bound of a block, an SM or a grid is that of one launch, and a parameter of this one varies",
-                )
-                .hint(format!("leave `vary` out of {}", file.file)),
-                None => why.hint("state one with --launch"),
-            });
+        let Some(file) = options.launches.shaped_file() else {
+            let why = "the bound of a block, an SM or a grid is that of launches of one shape";
+            return Err(Diagnostic::new(why).hint(match options.launches.file {
+                Some(_) => "leave --block and --grid out: the launch file has them",
+                None => "state it with --launch",
+            }));
         };
-        let classes = match memory_units(&prepared.program) {
-            Some(units) => {
-                let file = Some(file);
-                AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?
-                    .classes
-            }
-            None => BTreeMap::new(),
-        };
-        let known = (&classes, file);
-        LaunchTime::with_classes(session, (prepared, flow), known, cycles, extent)
+        let found = TimedFindings::find(
+            session,
+            (prepared, flow),
+            (knowledge, options),
+            cycles.counts,
+        )?;
+        LaunchTime::with_findings(session, (prepared, flow), (&found, file), cycles, extent)
     }
 
-    /// As [`LaunchTime::new`], for known classes of the accesses.
-    pub(crate) fn with_classes(
+    /// As [`LaunchTime::new`], for known accesses and executions.
+    pub(crate) fn with_findings(
         session: &Session,
         (prepared, flow): (&Prepared<'_>, &KernelFlow),
-        (classes, file): (&BTreeMap<OpIndex, AccessClass>, &LaunchFile),
+        (found, file): (&TimedFindings, &LaunchFile),
         cycles: &CycleOptions,
         extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
@@ -159,6 +154,7 @@ impl LaunchTime {
         };
         let known = (&numbers, cycles.caches);
         let launched = (Some(file), Some(residents));
+        let classes = &found.classes;
         let mut inputs = session.cycle_inputs(prepared, flow, classes, known, launched)?;
         if residents.sms > 1 {
             // Each page of the first level may wait for a walk that another SM has begun.
@@ -175,10 +171,15 @@ impl LaunchTime {
             1 => BlockChain::OneWarp,
             _ => barriers::chain(prepared, flow, &inputs),
         };
+        let executions = found.executions.as_ref();
         let counts = match chain {
-            BlockChain::Aligned => rows_of_chain(&flow.counts),
-            BlockChain::OneWarp | BlockChain::AllWarps => flow.counts.clone(),
+            BlockChain::Aligned => {
+                let of_chain = executions.and_then(|executions| executions.of_chain.as_ref());
+                with_rows(flow, rows_of_chain(&flow.counts), of_chain)
+            }
+            BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
         };
+        let executed = executions.map(|executions| ExecutedNodes::of(flow, executions));
         let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
         let unknown = classes.values().filter(|class| unknown(class.pattern));
         Ok(LaunchTime {
@@ -190,12 +191,19 @@ impl LaunchTime {
             schedulers,
             spread: machine.spread,
             unknown_addresses: unknown.count(),
+            executed,
+            read: found.read.clone(),
         })
     }
 
     /// Accesses of which nothing is known but that they access memory.
     pub fn unknown_addresses(&self) -> usize {
         self.unknown_addresses
+    }
+
+    /// Names of the buffers whose contents it rests on.
+    pub(crate) fn read(&self) -> &[String] {
+        &self.read
     }
 
     /// Whether it is of warps, and not of waves.
@@ -345,7 +353,14 @@ impl LaunchTime {
             effort,
         };
         let sums = self.times(&program, (inputs, &contention), &mut time)?;
-        let (times, windows_bind) = (sums.times, sums.windows_bind);
+        let windows_bind = !sums.windows.is_empty();
+        let mut times = sums.times;
+        if let Some(executed) = &self.executed
+            && inputs.others != OtherWarps::Absent
+        {
+            let of_sm = SmServices::of(&contention, &sums.windows);
+            times.executed = Some(executed.services(&contention, of_sm, self.shape.warps));
+        }
         let delays = self.delays(inputs)?;
         let bound = match self.spread {
             None => LaunchBound::compose(&self.shape, &times, delays),

@@ -8,6 +8,7 @@ use warpbound_report::cycle_bound::{CtaEstimate, CycleBoundReport, CycleTerm, La
 use super::bound::{lines, reason};
 use super::clock::{slowest, times};
 use super::{CycleOptions, LaunchCycles, LaunchExtent, TimeScope};
+use crate::bound::profile_report::contents_assumption;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, Session};
 
@@ -16,6 +17,8 @@ pub(crate) struct BoundedLaunch {
     pub(crate) cycles: LaunchCycles,
     pub(crate) shape: LaunchShape,
     pub(crate) chain: BlockChain,
+    /// Names of the buffers whose contents it rests on.
+    pub(crate) read: Vec<String>,
     /// Estimate by abstract CTA simulation, or the reason why it does not apply; `None` for waves.
     pub(crate) estimate: Option<Result<CtaEstimate, String>>,
 }
@@ -57,6 +60,8 @@ pub(crate) fn launch_report(
     let mut assumptions = options.assumptions(session, prepared.kernel, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
+    let read = found.as_ref().map_or(&[][..], |found| &found.read);
+    assumptions.extend(contents_assumption(read));
     CycleBoundReport {
         scope: extent.scope.name(),
         bound: limit,

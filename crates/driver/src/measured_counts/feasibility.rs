@@ -377,7 +377,8 @@ fn statement_of(row: &CountRow) -> Option<Statement> {
     };
     match row.family {
         RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => None,
-        RowFamily::GuardedLanes => Some(Statement::GuardedLanes),
+        // The rows of a launch are not among those of a kernel, which measured counts are compared with.
+        RowFamily::GuardedLanes | RowFamily::LaunchExecutions => Some(Statement::GuardedLanes),
         RowFamily::LoopPerThread
         | RowFamily::LoopLockstep
         | RowFamily::LoopOfWarp

@@ -12,12 +12,15 @@ use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::MachineConfig;
 use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountSystem;
 
 use super::observed::{MemoryPath, RunRecord, SeenAccess};
 use super::runs::WorstRun;
+use crate::access::TimedFindings;
 use crate::audit::ObservedAccess;
 use crate::bound::FlowFacts;
 use crate::cycles::bound::{bound_with_vectors, delays};
+use crate::cycles::launch_rows::counts_of_launch;
 use crate::{CacheState, CycleInputs, CycleOptions, KernelFlow, Prepared, Session};
 
 /// Most improvements of the vectors for one path.
@@ -65,6 +68,7 @@ pub(super) struct Chain<'a> {
     prepared: &'a Prepared<'a>,
     flow: &'a KernelFlow,
     classes: &'a BTreeMap<OpIndex, AccessClass>,
+    counts: CountSystem,
     launch: &'a LaunchFile,
     caches: CacheState,
     numbers: MachineNumbers,
@@ -93,14 +97,15 @@ impl<'a> Chain<'a> {
     pub(super) fn new(
         session: &'a Session,
         (prepared, flow): (&'a Prepared<'a>, &'a KernelFlow),
-        (classes, launch): (&'a BTreeMap<OpIndex, AccessClass>, &'a LaunchFile),
+        (found, launch): (&'a TimedFindings, &'a LaunchFile),
         options: &CycleOptions,
     ) -> Result<Chain<'a>, Diagnostic> {
         let chain = Chain {
             session,
             prepared,
             flow,
-            classes,
+            classes: &found.classes,
+            counts: counts_of_launch(flow, found.of_warp()),
             launch,
             caches: options.caches,
             numbers: MachineNumbers::of_ranges(&options.machine)?,
@@ -197,7 +202,7 @@ impl<'a> Chain<'a> {
                 return Ok(());
             }
             let (bound, vectors) = bound_with_vectors(
-                self.flow,
+                &self.counts,
                 inputs,
                 &numbers,
                 facts.stated(),

@@ -61,7 +61,7 @@ impl Session {
             session: self,
             prepared: &prepared,
             flow: &subject.claims.flow,
-            classes: &subject.classes,
+            found: &subject.found,
             launch: grid,
             options: &options.cycles,
             observed: None,

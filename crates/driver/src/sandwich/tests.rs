@@ -24,6 +24,7 @@ fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichRep
         seeds: 1,
         contents: 1,
         ..SandwichOptions::new(CycleOptions {
+            counts: Default::default(),
             machine,
             caches,
             splitting: Default::default(),

@@ -50,6 +50,7 @@ fn launch(
             bytes: bytes(start),
             expect: Some(exactly(bytes(end))),
             output: None,
+            range: None,
         })
     };
     let value = |given: &Given<'_>| match given {

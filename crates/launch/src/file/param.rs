@@ -4,6 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use warpbound_base::Diagnostic;
 
+use super::data_range::DataRange;
 use super::fill::Fill;
 use super::number::{Number, Numbers};
 use super::{
@@ -29,6 +30,7 @@ pub(super) struct RawParam {
     element: Option<Spanned<ElementType>>,
     value: Option<Spanned<Number>>,
     vary: Option<Spanned<[Number; 2]>>,
+    range: Option<Spanned<[Number; 2]>>,
     bytes: Option<Spanned<Vec<u8>>>,
     fields: Option<Spanned<Vec<RawField>>>,
     #[serde(alias = "buffer")]
@@ -234,11 +236,11 @@ impl RawParam {
                 [$((stringify!($name), with_span(&self.$name).map(|(_, byte)| byte), Kind::$kind),)*]
             };
         }
-        let keys: [Key; 19] = keys! {
+        let keys: [Key; 20] = keys! {
             value: Value, vary: Value, bytes: Structure, fields: Structure, same_as: Same,
             texture: Object, surface: Object,
             values: Buffer, fill: Buffer, file: Buffer, raw: Buffer, shape: Buffer,
-            low: Buffer, high: Buffer, output: Buffer, expect: Buffer,
+            low: Buffer, high: Buffer, range: Buffer, output: Buffer, expect: Buffer,
             relative: Buffer, absolute: Buffer, offset: Same,
         };
         let mut given = keys
@@ -309,9 +311,17 @@ impl RawParam {
             None => None,
         };
         let (shape, bytes) = self.initial_contents(element, shape, byte, reader)?;
+        let range = match with_span(&self.range) {
+            None => None,
+            Some((&limits, byte)) => {
+                let range = DataRange::new(element, limits, &bytes).map_err(Diagnostic::new);
+                Some(locate(range, byte)?)
+            }
+        };
         Ok(LaunchBuffer {
             expect: self.expected(element, &shape, bytes.len(), reader)?,
             output: self.output()?,
+            range,
             element,
             shape,
             bytes,

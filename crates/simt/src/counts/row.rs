@@ -45,6 +45,8 @@ pub enum RowFamily {
     TotalLockstep,
     /// Lanes that satisfy a guard on the thread index.
     GuardedLanes,
+    /// Executions of a node by a warp of one launch, or by a chain of its warps.
+    LaunchExecutions,
 }
 
 impl RowFamily {
@@ -66,6 +68,9 @@ impl RowFamily {
             }
             RowFamily::GuardedLanes => {
                 "the thread index decides which lanes take this side, each at most once"
+            }
+            RowFamily::LaunchExecutions => {
+                "by execution of the launch no warp executes the node more often"
             }
         }
     }

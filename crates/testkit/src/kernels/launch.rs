@@ -363,5 +363,6 @@ fn contents<N: LaunchNumber>(
         bytes: bytes(start),
         expect,
         output: None,
+        range: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Random programs that end, for launch profiles: structured control flow with SSY, PBK, calls and early exits, decided by
 //! indices, loaded words, and values of other lanes.
 
+mod divisions;
 mod shapes;
 
 use std::collections::BTreeSet;
@@ -10,8 +11,8 @@ use smallvec::{SmallVec, smallvec};
 use warpbound_base::CodeAddr;
 use warpbound_driver::StatedLoop;
 use warpbound_ir::{
-    Address, BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
-    OpIndex, OpScope, ShuffleMode, ValueDependence, VoteMode, Width,
+    Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition,
+    Expr, Meaning, Op, OpIndex, OpScope, ShuffleMode, ValueDependence, VoteMode, Width,
 };
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
 use warpbound_isa::{Axis, SpecialReg};
@@ -49,6 +50,39 @@ impl ProfiledProgram {
         let mut builder = Builder::new(Rng::with_seed(seed));
         builder.start();
         builder.statements(3, false);
+        builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
+        builder.finish()
+    }
+
+    /// A random program with barriers between its statements, some of them in a loop: all lanes that have not ended pass
+    /// them together.
+    pub fn random_with_barriers(seed: u64) -> ProfiledProgram {
+        let mut builder = Builder::new(Rng::with_seed(seed));
+        builder.rejoins = true;
+        builder.start();
+        for _ in 0..builder.rng.u8(1..4) {
+            builder.statements(2, false);
+            builder.barrier();
+        }
+        let rounds = builder.rng.u32(1..MAX_ROUNDS);
+        let block = Expr::Special(SpecialReg::BlockIndex(Axis::X));
+        let limit = match builder.rng.u8(0..3) {
+            0 => Expr::Const(rounds),
+            1 => Expr::binary(BinaryOp::MinU, block, Expr::Const(rounds)),
+            _ => {
+                // A word of memory decides how many barriers the warps of a block pass.
+                let word = Cell::gpr(2);
+                builder.assign(word, block);
+                let address = builder.address_at(1, word);
+                builder.load_to(word, address);
+                Expr::binary(BinaryOp::MinU, Expr::Cell(word), Expr::Const(rounds))
+            }
+        };
+        builder.round_loop(limit, |builder| {
+            builder.statements(1, false);
+            builder.barrier();
+        });
+        builder.statements(1, false);
         builder.op(ControlEffect::Exit, ExecCondition::ALWAYS, None);
         builder.finish()
     }
@@ -107,6 +141,8 @@ struct Builder {
     /// Calls whose target is the function after the program.
     calls: Vec<usize>,
     depth: u8,
+    /// Whether the sides of each branch meet again.
+    rejoins: bool,
 }
 
 impl Builder {
@@ -117,6 +153,7 @@ impl Builder {
             loops: Vec::new(),
             calls: Vec::new(),
             depth: 0,
+            rejoins: false,
         }
     }
 
@@ -333,10 +370,16 @@ impl Builder {
 
     /// Address of a word of a buffer.
     fn address(&mut self, buffer: usize) -> Address {
+        let number = self.number();
+        self.address_at(buffer, number)
+    }
+
+    /// Address of the word of a buffer whose index a number holds.
+    fn address_at(&self, buffer: usize, number: Cell) -> Address {
         let base = BUFFERS[buffer];
         let index = Expr::binary(
             BinaryOp::And,
-            Expr::Cell(self.number()),
+            Expr::Cell(number),
             Expr::Const(BUFFER_WORDS - 1),
         );
         let offset = Expr::binary(BinaryOp::Shl, index, Expr::Const(2));
@@ -359,6 +402,16 @@ impl Builder {
         };
         let condition = self.sometimes_guarded();
         self.data(load, condition);
+    }
+
+    fn load_to(&mut self, dest: Cell, address: Address) {
+        let load = Meaning::Load {
+            dests: smallvec![Some(dest)],
+            width: Width::Words,
+            space: MemorySpace::Global,
+            address,
+        };
+        self.data(load, ExecCondition::ALWAYS);
     }
 
     fn store(&mut self) {
@@ -404,7 +457,7 @@ impl Builder {
 
     /// A branch, in one of the forms of compilers.
     fn branch(&mut self, depth: u8, flat: bool) {
-        match self.rng.u8(0..3) {
+        match self.rng.u8(u8::from(self.rejoins)..3) {
             // Without a push the sides do not reconverge.
             0 => {
                 self.condition();
@@ -436,8 +489,28 @@ impl Builder {
         }
     }
 
+    /// A barrier of all threads of the block.
+    fn barrier(&mut self) {
+        let barrier = Meaning::Barrier {
+            number: Expr::Const(0),
+            threads: Expr::Const(0),
+            arrival: BarrierArrival::Wait,
+        };
+        let at = self.op(ControlEffect::Next, ExecCondition::ALWAYS, Some(barrier));
+        self.code.ops[at].barrier = true;
+    }
+
     /// A loop of at most as many rounds as the limit at its entry says, and at least one; sometimes with an early break.
     fn counted_loop(&mut self, limit: Expr, body: impl FnOnce(&mut Builder)) {
+        self.loop_until(limit, true, body);
+    }
+
+    /// A loop of as many rounds as the limit at its entry says, and at least one.
+    fn round_loop(&mut self, limit: Expr, body: impl FnOnce(&mut Builder)) {
+        self.loop_until(limit, false, body);
+    }
+
+    fn loop_until(&mut self, limit: Expr, may_break: bool, body: impl FnOnce(&mut Builder)) {
         let counter = Cell::gpr(COUNTERS + 2 * self.depth);
         let last = Cell::gpr(COUNTERS + 2 * self.depth + 1);
         self.depth += 1;
@@ -448,7 +521,7 @@ impl Builder {
         let next = Expr::binary(BinaryOp::Add, Expr::Cell(counter), Expr::Const(1));
         self.assign(counter, next);
         body(self);
-        if self.rng.u8(0..3) == 0 {
+        if may_break && self.rng.u8(0..3) == 0 {
             self.random_compare();
             let condition = guard(self.rng.bool());
             self.pop(StackToken::Brk, condition);

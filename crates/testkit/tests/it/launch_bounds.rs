@@ -86,6 +86,7 @@ fn audit_for(
 ) -> LaunchTimeAudit {
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: Default::default(),
             machine,
             caches,
             splitting: Default::default(),

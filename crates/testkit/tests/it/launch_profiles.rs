@@ -85,6 +85,92 @@ fn profiles_of_random_programs_hold() {
     }
 }
 
+/// Number of claims of executions of random programs that hold, with and without parts between barriers; or the first that
+/// does not.
+fn compare_executions(
+    seeds: std::ops::Range<u64>,
+    readable: Option<usize>,
+    seen: impl Fn(&ProfiledProgram) -> ProfiledProgram,
+) -> Result<[u32; 2], String> {
+    let mut compared = [0; 2];
+    for seed in seeds {
+        let program = match seed % 3 {
+            0 => ProfiledProgram::random_with_barriers(seed),
+            _ => ProfiledProgram::random(seed),
+        };
+        let seen = seen(&program);
+        for order in ORDERS {
+            let launch = ProgramLaunch::random(seed, order);
+            let Some(claimed) = launch.claimed_executions(&seen, readable) else {
+                continue;
+            };
+            let run = launch.executions(&program.code);
+            if let Some(text) = run.contradiction(&claimed) {
+                return Err(format!("seed {seed}: {text}"));
+            }
+            compared[usize::from(claimed.of_chain.is_some())] += 1;
+        }
+    }
+    Ok(compared)
+}
+
+#[test]
+fn executions_of_random_programs_hold() {
+    for readable in [None, READ] {
+        let compared = compare_executions(0..400, readable, ProfiledProgram::clone);
+        let [without, with] = compared.unwrap_or_else(|why| panic!("{why}"));
+        // Words of that buffer decide how many barriers a warp passes.
+        let are_unknown = readable.is_none();
+        assert!(
+            with > 200 && (without > 5) == are_unknown,
+            "{without} {with}"
+        );
+    }
+}
+
+/// Quotients are known whatever the last bit of a reciprocal is, if they are corrected; else nothing is known of them. In
+/// the runs each lane has another result of a reciprocal.
+#[test]
+fn quotients_of_approximate_reciprocals_are_exact_or_unknown() {
+    let (mut exact, mut other) = (0, 0);
+    for seed in 0..300 {
+        let program = ProfiledProgram::random_with_divisions(seed);
+        let launch = ProgramLaunch::random(seed, PathOrder::TakenFirst);
+        for run in [&program, &program.with_other_reciprocals()] {
+            for one in launch.compare(&program, &launch.issued(&run.code), None) {
+                match one.profile {
+                    Ok(profile) if profile.exact => exact += 1,
+                    _ => other += 1,
+                }
+                assert!(!one.is_wrong(), "seed {seed}: {one:?}");
+            }
+        }
+    }
+    assert!(exact > 200 && other > 100, "{exact} {other}");
+}
+
+#[test]
+fn planted_blocks_whose_executions_are_taken_for_equal_are_found() {
+    let seen = |program: &ProfiledProgram| {
+        program.changed(|op| {
+            if let Some(Meaning::Set(sets)) = &mut op.meaning {
+                for (_, value) in sets {
+                    if matches!(value, Expr::Special(SpecialReg::BlockIndex(_))) {
+                        *value = Expr::Const(0);
+                    }
+                }
+            }
+        })
+    };
+    assert!(compare_executions(0..200, None, seen).is_err());
+}
+
+#[test]
+fn planted_barriers_that_end_no_part_are_found() {
+    let seen = |program: &ProfiledProgram| program.changed(|op| op.barrier = false);
+    assert!(compare_executions(0..200, None, seen).is_err());
+}
+
 /// Whether random programs show that a profiler which sees them changed is wrong.
 fn is_found(seeds: std::ops::Range<u64>, change: impl Fn(&mut Op)) -> bool {
     let outcome = random_programs(seeds, None, |program| program.changed(&change));

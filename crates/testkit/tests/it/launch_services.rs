@@ -68,6 +68,7 @@ fn kernels_take_the_services_that_bounds_count() {
         let machine = GpuModel::built_in("gtx1080").expect("it comes with the tool");
         let of_launch = LaunchTimeRuns {
             cycles: CycleOptions {
+                counts: Default::default(),
                 machine: pinned_machine(&machine, seed),
                 caches: match seed % 2 {
                     0 => CacheState::Warm,

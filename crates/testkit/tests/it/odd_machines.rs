@@ -33,6 +33,7 @@ fn compare(session: &Session, launch: &LaunchFile, machine: GpuModel) -> LaunchT
     ];
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: Default::default(),
             machine,
             caches: CacheState::Any,
             splitting: Default::default(),

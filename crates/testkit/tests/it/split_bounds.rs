@@ -64,6 +64,7 @@ fn audit(
     let claims = session.claims(&prepared, &options).expect("it is followed");
     let runs = LoneWarpRuns {
         cycles: CycleOptions {
+            counts: Default::default(),
             machine: machine.clone(),
             caches: CacheState::Any,
             splitting: splitting.clone(),

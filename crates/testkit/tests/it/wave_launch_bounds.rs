@@ -82,6 +82,7 @@ fn audit_with(
     let claims = session.claims(&prepared, &options).expect("it is followed");
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
+            counts: Default::default(),
             machine,
             caches,
             splitting,

@@ -38,6 +38,7 @@ pub(super) struct Selected<'a> {
 pub(super) fn run(selected: &Selected<'_>, options: &BoundOptions) -> anyhow::Result<()> {
     let machine = GpuModel::built_in(MACHINE).map_err(|d| anyhow::anyhow!("{d}"))?;
     let cycles = CycleOptions {
+        counts: Default::default(),
         machine,
         caches: CacheState::Any,
         splitting: Default::default(),

@@ -23,6 +23,7 @@ fn product() -> (Session, LaunchFile) {
 
 fn lone_warp_runs(caches: CacheState) -> LoneWarpRuns {
     let cycles = CycleOptions {
+        counts: Default::default(),
         machine: GpuModel::built_in("gtx1080").expect("a machine"),
         caches,
         splitting: Default::default(),

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use warpbound_analyse::determinacy::Origins;
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
 use warpbound_bound::BlockChain;
-use warpbound_ir::{BarrierArrival, Code, ControlEffect, Expr, Meaning, Op, OpIndex};
+use warpbound_ir::{BarrierArrival, Code, Expr, Meaning, Op, OpIndex};
 use warpbound_isa::Program;
+use warpbound_simt::{EntryId, NodeId};
 
 use crate::KernelFlow;
 use crate::cycles::CycleInputs;
 use crate::divergence::determinacy_of;
+use crate::flow::pending_entries;
 use crate::prepared::Prepared;
 
 /// Returns the chain of warps that the end of a block depends on.
@@ -71,14 +73,17 @@ fn are_aligned(
     if !barriers.iter().all(|&node| is_uniform(node)) {
         return false;
     }
-    // An entry that is on the stack at a barrier was pushed by all warps, or there is none.
-    let pushes = |node: usize| {
-        let mut effects = ops(node).filter_map(|at| Some(&code.get(at)?.control));
-        effects.any(|control| matches!(control, ControlEffect::Push(..) | ControlEffect::Call(_)))
-    };
-    let reaching = reaching(inputs, barriers);
-    let mut pushing = reaching.iter().filter(|&&node| pushes(node));
-    pushing.all(|&node| is_uniform(node))
+    // An entry that is on the stack at a barrier was pushed by all warps, or there is none. What is pushed and resumed
+    // between two barriers is each warp's own.
+    let at_barriers = barriers
+        .iter()
+        .flat_map(|&node| pending_entries(&flow.warp, NodeId(node as u32)));
+    let at_barriers: BTreeSet<EntryId> = at_barriers.copied().collect();
+    let mut pushing = flow
+        .warp
+        .edges()
+        .filter(|(_, step)| step.pushes.iter().any(|id| at_barriers.contains(id)));
+    pushing.all(|(node, _)| is_uniform(node.index()))
 }
 
 /// Whether an operation is a barrier of all threads of the block, at which its warp waits.
@@ -96,24 +101,4 @@ fn is_plain_barrier(op: &Op) -> bool {
         && op.condition.is_always()
         && matches!(number, Expr::Const(_))
         && *threads == Expr::Const(0)
-}
-
-/// Nodes from which a barrier can be reached, those of the barriers among them.
-fn reaching(inputs: &CycleInputs, barriers: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut before = vec![Vec::new(); inputs.nodes.len()];
-    for step in &inputs.steps {
-        if let Some(list) = step.to.and_then(|to| before.get_mut(to)) {
-            list.push(step.from);
-        }
-    }
-    let mut found = barriers.clone();
-    let mut work: Vec<usize> = barriers.iter().copied().collect();
-    while let Some(node) = work.pop() {
-        for &from in &before[node] {
-            if found.insert(from) {
-                work.push(from);
-            }
-        }
-    }
-    found
 }

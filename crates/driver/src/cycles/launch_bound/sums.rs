@@ -48,8 +48,8 @@ pub(crate) struct SumVectors {
 /// Times of which a bound is composed, and the vectors that they were computed with.
 pub(crate) struct LaunchSums<T> {
     pub(crate) times: LaunchTimes<T>,
-    /// Whether windows of requests delay warps.
-    pub(crate) windows_bind: bool,
+    /// Windows of requests that delay warps.
+    pub(crate) windows: Vec<Window>,
     pub(crate) vectors: SumVectors,
 }
 
@@ -75,8 +75,8 @@ impl LaunchTime {
                 false => whole_cycles(of_node(contention, node)[service as usize]),
             }
         };
-        let (sm, windows_bind) = match is_alone {
-            true => (sums.of_warp(&of_service(Service::Sm), 0)?, false),
+        let (sm, windows) = match is_alone {
+            true => (sums.of_warp(&of_service(Service::Sm), 0)?, Vec::new()),
             false => self.sm(sums, contention)?,
         };
         let first = match (inputs.others, is_single) {
@@ -104,6 +104,7 @@ impl LaunchTime {
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             unfinished: sums.of_warp(&unfinished, 0)?,
+            executed: None,
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let vectors = SumVectors {
@@ -112,7 +113,7 @@ impl LaunchTime {
         };
         Ok(LaunchSums {
             times,
-            windows_bind,
+            windows,
             vectors,
         })
     }
@@ -154,12 +155,13 @@ impl LaunchTime {
         Ok(found.map_or(of_warp, |found| found.min(of_warp)))
     }
 
-    /// Greatest service of a warp by the resources that the warps of an SM share, and whether windows of requests are a part of it.
+    /// Greatest service of a warp by the resources that the warps of an SM share, and the windows of requests that are a part of
+    /// it.
     fn sm<S: PathSums>(
         &self,
         sums: &S,
         contention: &Contention,
-    ) -> Result<(S::Sum, bool), Diagnostic> {
+    ) -> Result<(S::Sum, Vec<Window>), Diagnostic> {
         let sectors_of = |sectors: Service| -> Result<u64, Diagnostic> {
             let of_node = |node: usize| of_node(contention, node)[sectors as usize];
             Ok(S::cycles(&sums.of_warp(&of_node, 0)?))
@@ -173,15 +175,9 @@ impl LaunchTime {
                 windows.push(window);
             }
         }
-        let of_node = |node: usize| {
-            let services = of_node(contention, node);
-            let waits = windows
-                .iter()
-                .map(|window| services[window.held as usize].div_ceil(window.places + 1));
-            whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
-        };
-        let found = sums.of_warp(&of_node, whole_cycles(contention.warp_end))?;
-        Ok((found, !windows.is_empty()))
+        let services = SmServices::of(contention, &windows);
+        let found = sums.of_warp(&|node| services.of_node(node), services.of_warp())?;
+        Ok((found, windows))
     }
 
     /// Whether all blocks start at once, and the most blocks that an SM holds at a time.
@@ -193,6 +189,38 @@ impl LaunchTime {
             false => shape.resident.1,
         };
         (at_once, resident)
+    }
+}
+
+/// Services of nodes by what the warps of an SM share.
+#[derive(Clone, Copy)]
+pub(super) struct SmServices<'a> {
+    contention: &'a Contention,
+    windows: &'a [Window],
+}
+
+impl<'a> SmServices<'a> {
+    /// Those with the waits for some windows of requests.
+    pub(super) fn of(contention: &'a Contention, windows: &'a [Window]) -> SmServices<'a> {
+        SmServices {
+            contention,
+            windows,
+        }
+    }
+
+    /// Cycles of one execution of a node.
+    pub(super) fn of_node(self, node: usize) -> u64 {
+        let services = of_node(self.contention, node);
+        let waits = self
+            .windows
+            .iter()
+            .map(|window| services[window.held as usize].div_ceil(window.places + 1));
+        whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
+    }
+
+    /// Cycles of each warp besides its nodes.
+    pub(super) fn of_warp(self) -> u64 {
+        whole_cycles(self.contention.warp_end)
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::access::AccessClass;
 use warpbound_base::{Cycles, Diagnostic, Observed};
 use warpbound_bound::{Effort, SchedulerClass};
 use warpbound_cycles::{AccessLimits, KernelTime, SpaceLimits};
@@ -15,6 +14,7 @@ use warpbound_machine::{GpuModel, MachineConfig};
 use super::paths::{LaunchPaths, ObservedSums};
 use super::record::LaunchRecord;
 use super::runs::WorstLaunch;
+use crate::access::TimedFindings;
 use crate::bound::FlowFacts;
 use crate::cycles::launch_bound::{SumVectors, contention_of, too_many_bits};
 use crate::sandwich::chain::Replaced;
@@ -31,7 +31,7 @@ pub(super) struct LaunchChain<'a> {
     pub(super) session: &'a Session,
     pub(super) prepared: &'a Prepared<'a>,
     pub(super) flow: &'a KernelFlow,
-    pub(super) classes: &'a BTreeMap<OpIndex, AccessClass>,
+    pub(super) found: &'a TimedFindings,
     pub(super) launch: &'a LaunchFile,
     pub(super) options: &'a CycleOptions,
     pub(super) observed: Option<LaunchObservation>,
@@ -66,8 +66,8 @@ impl LaunchChain<'_> {
             schedulers: SchedulerClass::WorkConserving,
         };
         let of_kernel = (self.prepared, self.flow);
-        let known = (self.classes, self.launch);
-        LaunchTime::with_classes(self.session, of_kernel, known, options, extent)
+        let known = (self.found, self.launch);
+        LaunchTime::with_findings(self.session, of_kernel, known, options, extent)
     }
 
     /// Enters the observations of the worst run.
@@ -199,7 +199,7 @@ impl LaunchObservation {
                 *vectors = Some(sums.vectors);
             }
             let composed = composed.ok_or_else(too_many_bits)?;
-            Ok((composed.cycles(), sums.windows_bind))
+            Ok((composed.cycles(), !sums.windows.is_empty()))
         })?;
         let least = found.into_iter().min();
         least.ok_or_else(|| Diagnostic::new("no sum was computed"))

@@ -37,6 +37,7 @@ fn sandwich(
         contents: 1,
         most_runs: 8,
         ..SandwichOptions::new(CycleOptions {
+            counts: Default::default(),
             machine: machine(numbers),
             caches,
             splitting: Default::default(),

@@ -168,6 +168,7 @@ impl SetContents {
                     bytes: bytes.to_vec(),
                     expect: None,
                     output: None,
+                    range: None,
                 },
             }),
         }

@@ -6,9 +6,9 @@ use fastrand::Rng;
 use warpbound_driver::StatedLoop;
 use warpbound_ir::{
     Address, BinaryOp, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, OpIndex,
-    VoteMode, Width,
+    VoteMode,
 };
-use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_isa::instr::StackToken;
 use warpbound_isa::{Axis, SpecialReg};
 
 use super::{BUFFER_WORDS, BUFFERS, Builder, ProfiledProgram, guard};
@@ -157,13 +157,7 @@ impl ProfiledProgram {
 
 impl Builder {
     fn load_word(&mut self, address: Address) {
-        let load = Meaning::Load {
-            dests: smallvec::smallvec![Some(WORD)],
-            width: Width::Words,
-            space: MemorySpace::Global,
-            address,
-        };
-        self.data(load, ExecCondition::ALWAYS);
+        self.load_to(WORD, address);
     }
 
     /// Lanes whose word is not 0 skip an instruction.

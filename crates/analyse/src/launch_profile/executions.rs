@@ -1,0 +1,256 @@
+//! Executions of operations by the warps of a launch: how often each warp executes some operations at most, whatever memory
+//! contains (SOUNDNESS 6.5).
+
+use std::collections::{BTreeMap, HashMap};
+
+use warpbound_ir::OpIndex;
+
+use super::{LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, ValueOrigin};
+
+/// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
+const MAX_WARPS: u64 = 1 << 36;
+
+/// Most numbers that are kept for the warps of a launch.
+const MAX_NUMBERS: usize = 1 << 24;
+
+/// Greatest numbers of executions of some operations in a launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaunchExecutions {
+    /// Of each operation, executions by one warp.
+    pub of_warp: BTreeMap<OpIndex, u64>,
+    /// Of each operation, executions by a chain of warps: between two barriers, or between one and the start or end, by the
+    /// warp that has most of them there. `None` if it is not known between which barriers a warp executes an operation.
+    pub of_chain: Option<BTreeMap<OpIndex, u64>>,
+    /// Of each operation, executions by all warps of one block.
+    pub of_block: BTreeMap<OpIndex, u64>,
+    /// Of each operation, executions by all warps of the launch.
+    pub of_launch: BTreeMap<OpIndex, u64>,
+}
+
+/// Executions of one warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct WarpExecutions {
+    /// Executions between barriers: of the part before the first one, and so on.
+    parts: Vec<BTreeMap<OpIndex, u64>>,
+    /// Whether each part ends where all that the warp may do is at its barrier.
+    has_parts: bool,
+}
+
+impl WarpExecutions {
+    fn new() -> WarpExecutions {
+        WarpExecutions {
+            parts: vec![BTreeMap::new()],
+            has_parts: true,
+        }
+    }
+
+    /// Counts an execution.
+    pub(super) fn count(&mut self, at: OpIndex) {
+        if let Some(part) = self.parts.last_mut() {
+            *part.entry(at).or_default() += 1;
+        }
+    }
+
+    /// Ends a part at a barrier. Unless all lanes that the warp may have are at the barrier, others may still have to pass it,
+    /// or never do.
+    pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
+        self.has_parts &= all_are_there;
+        if self.has_parts {
+            self.parts.push(BTreeMap::new());
+        }
+    }
+
+    fn numbers(&self) -> usize {
+        self.parts.iter().map(|part| part.len() + 1).sum()
+    }
+
+    /// Executions in the whole run.
+    fn whole(&self) -> BTreeMap<OpIndex, u64> {
+        let mut sum = BTreeMap::new();
+        for part in &self.parts {
+            add(&mut sum, part, 1);
+        }
+        sum
+    }
+}
+
+/// Adds numbers some times.
+fn add(sum: &mut BTreeMap<OpIndex, u64>, more: &BTreeMap<OpIndex, u64>, times: u64) {
+    for (&at, &count) in more {
+        let own = sum.entry(at).or_default();
+        *own = own.saturating_add(count.saturating_mul(times));
+    }
+}
+
+/// Takes the greater of each number.
+fn raise(most: &mut BTreeMap<OpIndex, u64>, other: &BTreeMap<OpIndex, u64>) {
+    for (&at, &count) in other {
+        let own = most.entry(at).or_default();
+        *own = count.max(*own);
+    }
+}
+
+/// Executions of the warps that are executed, each with a number.
+pub(super) struct ExecutionRecorder {
+    /// Whether each operation is counted.
+    counted: Vec<bool>,
+    /// Executions of each warp that was executed.
+    warps: Vec<WarpExecutions>,
+    numbers: usize,
+}
+
+impl ExecutionRecorder {
+    /// Counts executions of these operations.
+    pub(super) fn new(ops: usize, counted: impl IntoIterator<Item = OpIndex>) -> ExecutionRecorder {
+        let mut is_counted = vec![false; ops];
+        for at in counted {
+            if let Some(is_counted) = is_counted.get_mut(at.index()) {
+                *is_counted = true;
+            }
+        }
+        ExecutionRecorder {
+            counted: is_counted,
+            warps: Vec::new(),
+            numbers: 0,
+        }
+    }
+
+    /// Begins with another warp.
+    pub(super) fn start(&mut self) {
+        self.warps.push(WarpExecutions::new());
+    }
+
+    /// Ends the warp.
+    pub(super) fn end(&mut self) {
+        self.numbers += self.warps.last().map_or(0, WarpExecutions::numbers);
+    }
+
+    /// Number of the last warp that was executed.
+    pub(super) fn last(&self) -> usize {
+        self.warps.len().saturating_sub(1)
+    }
+
+    /// Whether there are more numbers than are kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.numbers > MAX_NUMBERS
+    }
+
+    /// Counts the execution of an operation.
+    pub(super) fn count(&mut self, at: OpIndex) {
+        if self.counted.get(at.index()) == Some(&true)
+            && let Some(warp) = self.warps.last_mut()
+        {
+            warp.count(at);
+        }
+    }
+
+    /// See [`WarpExecutions::pass_barrier`].
+    pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
+        if let Some(warp) = self.warps.last_mut() {
+            warp.pass_barrier(all_are_there);
+        }
+    }
+}
+
+/// Blocks of a launch by the warps to which theirs are equal, and how many there are of each.
+#[derive(Default)]
+struct BlockKinds {
+    blocks: HashMap<Vec<usize>, u64>,
+}
+
+impl BlockKinds {
+    fn executions(&self, warps: &[WarpExecutions]) -> LaunchExecutions {
+        let whole: Vec<_> = warps.iter().map(WarpExecutions::whole).collect();
+        let mut found = LaunchExecutions::default();
+        for of_warp in &whole {
+            raise(&mut found.of_warp, of_warp);
+        }
+        found.of_chain = of_chain(warps);
+        for (block, &count) in &self.blocks {
+            let mut sum = BTreeMap::new();
+            for of_warp in block.iter().filter_map(|&number| whole.get(number)) {
+                add(&mut sum, of_warp, 1);
+            }
+            raise(&mut found.of_block, &sum);
+            add(&mut found.of_launch, &sum, count);
+        }
+        found
+    }
+}
+
+/// Sum over the parts of the greatest number of executions that a warp has in the part.
+fn of_chain(warps: &[WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
+    if !warps.iter().all(|warp| warp.has_parts) {
+        return None;
+    }
+    let parts = warps.iter().map(|warp| warp.parts.len()).max()?;
+    let mut sum = BTreeMap::new();
+    for number in 0..parts {
+        let mut most = BTreeMap::new();
+        for part in warps.iter().filter_map(|warp| warp.parts.get(number)) {
+            raise(&mut most, part);
+        }
+        add(&mut sum, &most, 1);
+    }
+    Some(sum)
+}
+
+impl LaunchProfiler<'_> {
+    /// Profiles all warps of the launch, and counts the executions of the operations that its recorder counts.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProfile`] of a warp that cannot be followed, or if there are too many numbers.
+    pub(super) fn count_executions(&mut self) -> Result<LaunchExecutions, NoProfile> {
+        let too_many = NoProfile {
+            at: self.values.code.entry,
+            reason: NoProfileReason::Steps,
+        };
+        let [width, height, depth] = self.values.grid;
+        let blocks = [width, height, depth].map(u64::from);
+        let blocks = blocks
+            .iter()
+            .try_fold(1u64, |product, &n| product.checked_mul(n));
+        let blocks = blocks.ok_or(too_many)?;
+        let warps = u64::from(self.warps());
+        if blocks.checked_mul(warps).is_none_or(|all| all > MAX_WARPS) {
+            return Err(too_many);
+        }
+        let mut kinds = BlockKinds::default();
+        'blocks: for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    let mut differs = false;
+                    let mut block = Vec::with_capacity(self.warps() as usize);
+                    for warp in 0..self.warps() {
+                        let place = LaunchedWarp {
+                            block: [x, y, z],
+                            warp,
+                        };
+                        let profiled = self.decided_profile(place);
+                        profiled.result?;
+                        block.extend(profiled.recorded);
+                        differs |= ValueOrigin::BLOCK
+                            .iter()
+                            .any(|&axis| profiled.decided.has(axis));
+                        if self
+                            .executions
+                            .as_ref()
+                            .is_some_and(ExecutionRecorder::is_full)
+                        {
+                            return Err(too_many);
+                        }
+                    }
+                    if !differs && kinds.blocks.is_empty() {
+                        // All blocks are like the first one.
+                        kinds.blocks.insert(block, blocks);
+                        break 'blocks;
+                    }
+                    *kinds.blocks.entry(block).or_default() += 1;
+                }
+            }
+        }
+        let recorder = self.executions.as_ref();
+        Ok(kinds.executions(recorder.map_or(&[], |recorder| &recorder.warps)))
+    }
+}

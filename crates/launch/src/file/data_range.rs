@@ -1,0 +1,58 @@
+//! Ranges of the integers in a buffer.
+
+use super::element::ElementType;
+use super::number::Number;
+
+/// Range of the integers in a buffer: those that a kernel loads from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataRange {
+    /// Least number.
+    pub least: i64,
+    /// Greatest number, at least `least`.
+    pub most: i64,
+}
+
+impl DataRange {
+    /// Returns a range of a type, of which the contents are numbers.
+    ///
+    /// # Errors
+    ///
+    /// The type is none of integers of at most 32 bits, the range is empty or no part of the type, or a number of the
+    /// contents is outside.
+    pub(super) fn new(
+        element: ElementType,
+        [low, high]: [Number; 2],
+        contents: &[u8],
+    ) -> Result<DataRange, String> {
+        let limits = element.range().filter(|_| element.size() <= 4);
+        let Some((least, most)) = limits else {
+            return Err(format!(
+                "range is for integers of at most 32 bits, not for {element}"
+            ));
+        };
+        let (Number::Integer(low), Number::Integer(high)) = (low, high) else {
+            return Err(format!("{low} to {high} is no range of integers"));
+        };
+        if low > high {
+            return Err(format!("nothing is between {low} and {high}"));
+        }
+        let outside = |number: i128| !(least..=most).contains(&number);
+        if let Some(number) = [low, high].into_iter().find(|&number| outside(number)) {
+            return Err(format!("{number} is no {element}"));
+        }
+        let mut numbers = contents.chunks_exact(element.size()).enumerate();
+        let other = numbers.find_map(|(index, bytes)| {
+            let number = element.integer(bytes)?;
+            (!(low..=high).contains(&number)).then_some((index, number))
+        });
+        if let Some((index, number)) = other {
+            return Err(format!(
+                "number {index} of the contents is {number}, which is not between {low} and {high}"
+            ));
+        }
+        let narrow = |number: i128| i64::try_from(number).ok();
+        let range = narrow(low).zip(narrow(high));
+        let (least, most) = range.ok_or_else(|| format!("{low} to {high} is too wide"))?;
+        Ok(DataRange { least, most })
+    }
+}
