@@ -70,7 +70,7 @@ pub fn ranged_loads(
     }
     let dependence = Dependence::compute(thread);
     let mut symbolic = Symbolic::new(code, thread, &dependence, launch, None);
-    let mut found: BTreeMap<OpIndex, Option<RangedLoad>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for node in thread.space.ids().filter(|&node| thread.is_reached(node)) {
         let block = thread.space.block(node);
         for at in (block.first.0..=block.last.0).map(OpIndex) {
@@ -85,15 +85,12 @@ pub fn ranged_loads(
                 least,
                 most,
             });
-            // In each calling context, or in none.
-            let known = found.entry(at).or_insert_with(|| load.clone());
-            if *known != load {
-                *known = None;
+            if let Some(load) = load {
+                found.insert(at, load);
             }
         }
     }
-    let found = found.into_iter();
-    found.filter_map(|(at, load)| Some((at, load?))).collect()
+    found
 }
 
 impl<'a> Symbolic<'a> {
@@ -104,7 +101,8 @@ impl<'a> Symbolic<'a> {
         at: OpIndex,
     ) -> Option<(&'a StatedData, (i64, i64))> {
         let launch = self.launch;
-        if launch.data.is_empty() {
+        // Runs are compared with what holds in every calling context.
+        if launch.data.is_empty() || self.has_contexts(at) {
             return None;
         }
         let Some(Meaning::Load {
@@ -128,6 +126,16 @@ impl<'a> Symbolic<'a> {
         let upper = Atom::Constant(bank, constant(pointer.checked_add(4)?));
         let upper = self.atoms.number(upper);
         (high.coefficient(&[upper]) == 1).then_some((data, loaded))
+    }
+
+    /// Whether an operation is executed in several calling contexts.
+    fn has_contexts(&self, at: OpIndex) -> bool {
+        let space = &self.thread.space;
+        let nodes = space.ids().filter(|&node| {
+            let block = space.block(node);
+            (block.first..=block.last).contains(&at)
+        });
+        nodes.count() > 1
     }
 
     /// The pointer of which a word is the sum with an offset, as its bank and byte address; `None` if there is none, or more

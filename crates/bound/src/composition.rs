@@ -235,7 +235,10 @@ impl<T> LaunchTimes<T> {
         let gpu = weights.gpu.checked_mul(cycles(&self.gpu))?;
         let [core, sm, gpu] = match &self.executed {
             None => [core, sm, gpu],
-            Some(executed) => weights.lesser([core, sm, gpu], executed, shape)?,
+            Some(executed) => {
+                let worst = [cycles(&self.core), cycles(&self.sm)];
+                weights.lesser([core, sm, gpu], worst, executed, shape)?
+            }
         };
         let gpu = gpu.checked_add(weights.lines.checked_mul(self.lines.0.into())?)?;
         let sm = sm.checked_add(weights.ended.checked_mul(self.ended.0.into())?)?;
@@ -366,19 +369,31 @@ impl Weights {
         })
     }
 
-    /// Returns the lesser of services by the worst warp and of those that whole blocks take.
+    /// Returns the lesser of services by the worst warp and of those that whole blocks take; `worst` are the services of that
+    /// warp by a sub-partition and by its SM.
     fn lesser(
         &self,
         [core, sm, gpu]: [u128; 3],
+        worst: [u128; 2],
         executed: &ExecutedServices,
         shape: &LaunchShape,
     ) -> Option<[u128; 3]> {
+        // An ended block may have left one service more than queues hold: the worst warp has all of its services, so it
+        // counts besides. If all blocks start at once, each block of the SM counts whole.
+        let [worst_core, worst_sm] = match self.ended {
+            0 => [0, 0],
+            _ => worst,
+        };
         let blocks = self.sm / u128::from(shape.warps.max(1));
         let core_of_blocks = match self.blocks_of_core {
-            Some(blocks) => blocks.checked_mul(executed.core_of_block)?,
+            Some(blocks) => blocks
+                .checked_mul(executed.core_of_block)?
+                .checked_add(worst_core)?,
             None => core,
         };
-        let sm_of_blocks = blocks.checked_mul(executed.sm_of_block)?;
+        let sm_of_blocks = blocks
+            .checked_mul(executed.sm_of_block)?
+            .checked_add(worst_sm)?;
         let of_all = u128::from(shape.blocks.max(1)).checked_mul(executed.gpu_of_block)?;
         let gpu_of_blocks = of_all.min(executed.gpu_of_launch);
         Some([

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use warpbound_ir::float::FloatOp;
 use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::{Cell, Expr, Meaning, Op, WordHalf};
+use warpbound_simt::lanes_of;
 
 use super::operation::WarpInputs;
 use super::row::{LANES, LaneRow};
@@ -86,7 +87,9 @@ impl Candidates {
         {
             self.forget(op);
             if op.condition.is_always() && inputs.cells.position(*dest).is_some() {
-                self.add(*dest, &inputs.evaluate(rows, operand));
+                let (active, _) = presence;
+                let old = inputs.row(rows, *dest);
+                self.add(*dest, old, &inputs.evaluate(rows, operand), active);
             }
             return found;
         }
@@ -124,11 +127,14 @@ impl Candidates {
         found
     }
 
-    /// Adds the results of a reciprocal.
-    fn add(&mut self, cell: Cell, operand: &LaneRow) {
+    /// Adds the results of a reciprocal in the active lanes; the others keep what the cell holds.
+    fn add(&mut self, cell: Cell, old: LaneRow, operand: &LaneRow, active: u32) {
         self.last += 1;
-        let mut rows = [LaneRow::unknown_from(operand.origin); DISTANCES.len()];
-        for lane in 0..LANES {
+        let mut kept = old;
+        kept.forget(active);
+        kept.origin = old.origin.with(operand.origin);
+        let mut rows = [kept; DISTANCES.len()];
+        for lane in lanes_of(active.into()) {
             let Some(result) = operand.word(lane).and_then(normal_reciprocal) else {
                 continue;
             };

@@ -114,7 +114,7 @@ impl LaunchTime {
             let why = "the bound of a block, an SM or a grid is that of launches of one shape";
             return Err(Diagnostic::new(why).hint(match options.launches.file {
                 Some(_) => "leave --block and --grid out: the launch file has them",
-                None => "state it with --launch",
+                None => "state one with --launch",
             }));
         };
         let found = TimedFindings::find(

@@ -5,6 +5,7 @@ use warpbound_ir::float::special::SpecialFunction;
 use warpbound_ir::float::{FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{BinaryOp, Cell, ControlEffect, ExecCondition, Expr, Meaning, Op};
 use warpbound_isa::SpecialReg;
+use warpbound_isa::instr::StackToken;
 
 use super::{Builder, CONDITION, MAX_ROUNDS, ProfiledProgram, guard};
 
@@ -23,10 +24,18 @@ impl ProfiledProgram {
         builder.rejoins = true;
         builder.start();
         for _ in 0..builder.rng.u8(1..4) {
-            builder.divide();
+            let in_some_lanes = builder.rng.bool();
+            match in_some_lanes {
+                true => builder.divide_in_some_lanes(),
+                false => builder.divide(),
+            }
             let number = builder.number();
-            let bits = Expr::binary(BinaryOp::And, Expr::Cell(QUOTIENT), Expr::Const(7));
-            builder.assign(number, bits);
+            // In lanes that have not divided, the register of the reciprocal holds what it did.
+            let word = match in_some_lanes && builder.rng.bool() {
+                true => Expr::binary(BinaryOp::Shr, Expr::Cell(RECIPROCAL), Expr::Const(28)),
+                false => Expr::Cell(QUOTIENT),
+            };
+            builder.assign(number, Expr::binary(BinaryOp::And, word, Expr::Const(7)));
             let most = Expr::Const(MAX_ROUNDS - 1);
             let limit = Expr::binary(BinaryOp::MinU, Expr::Cell(number), most);
             builder.counted_loop(limit, |builder| builder.statements(1, true));
@@ -62,6 +71,31 @@ impl ProfiledProgram {
 }
 
 impl Builder {
+    /// Adds the error of a reciprocal, which the product with the divisor shows.
+    fn improve_reciprocal(&mut self, divisor: &Expr) {
+        let product = Expr::binary(BinaryOp::Mul, Expr::Cell(RECIPROCAL), divisor.clone());
+        let error = Expr::binary(BinaryOp::Sub, Expr::Const(0), product);
+        self.assign(SCRATCH, error);
+        let (reciprocal, error) = (Expr::Cell(RECIPROCAL), Expr::Cell(SCRATCH));
+        let error = Expr::binary(BinaryOp::MulHighU, reciprocal.clone(), error);
+        self.assign(RECIPROCAL, Expr::binary(BinaryOp::Add, reciprocal, error));
+    }
+
+    /// Divides in the lanes on one side of a branch.
+    fn divide_in_some_lanes(&mut self) {
+        for cell in [RECIPROCAL, QUOTIENT] {
+            let word = self.rng.u32(..);
+            self.assign(cell, Expr::Const(word));
+        }
+        let join = self.push(StackToken::Sync);
+        self.random_compare();
+        let condition = guard(self.rng.bool());
+        self.pop(StackToken::Sync, condition);
+        self.divide();
+        self.pop(StackToken::Sync, ExecCondition::ALWAYS);
+        self.lands_here(join);
+    }
+
     /// Divides a number by another one.
     fn divide(&mut self) {
         let high = match self.rng.bool() {
@@ -105,13 +139,10 @@ impl Builder {
             RECIPROCAL,
             Expr::float(to_integer, [Expr::Cell(RECIPROCAL)]),
         );
-        let product = of(BinaryOp::Mul, RECIPROCAL, &divisor);
-        self.assign(
-            SCRATCH,
-            Expr::binary(BinaryOp::Sub, Expr::Const(0), product),
-        );
-        let error = of(BinaryOp::MulHighU, RECIPROCAL, &Expr::Cell(SCRATCH));
-        self.assign(RECIPROCAL, of(BinaryOp::Add, RECIPROCAL, &error));
+        // Without this step the last bit decides more than the corrections below change.
+        if self.rng.u8(0..4) > 0 {
+            self.improve_reciprocal(&divisor);
+        }
         self.assign(
             QUOTIENT,
             of(BinaryOp::MulHighU, RECIPROCAL, &Expr::Cell(NUMERATOR)),
