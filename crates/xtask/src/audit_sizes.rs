@@ -14,6 +14,7 @@ use warpbound_driver::{
     SchedulerClass, SchedulerPolicy, Selection, Session, StatedLaunches, StatedParam, TimeScope,
 };
 use warpbound_launch::{LaunchFile, ParamValue};
+use warpbound_load::Kernel;
 
 use crate::audit_cycles::launches;
 use crate::repository::{Repository, files_with_extension};
@@ -206,33 +207,16 @@ fn audit(task: &Task<'_>, extent: &Extent) -> anyhow::Result<Compared> {
     let given = launch.params.get(task.param).context("a parameter")?;
     let most = size_of(&given.value).context("a size")?;
     let machine = GpuModel::built_in(task.machine).map_err(to_error)?;
-    let options = BoundOptions {
-        launches: StatedLaunches {
-            file: Some(launch.as_one().into()),
-            params: vec![StatedParam {
-                name: given.name.clone(),
-                range: NumberRange { least: 1, most },
-            }],
-            ..StatedLaunches::default()
-        },
-        cycles: Some(CycleQuery {
-            machine: Some(machine.clone()),
-            scope: Some(TimeScope::Grid),
-            ..CycleQuery::default()
-        }),
-        ..BoundOptions::default()
+    let stated = StatedLaunches {
+        file: Some(launch.as_one().into()),
+        params: vec![StatedParam {
+            name: given.name.clone(),
+            range: NumberRange { least: 1, most },
+        }],
+        ..StatedLaunches::default()
     };
-    let report = session.bound(kernel, &options).map_err(to_error)?;
-    let cycles = report.cycles.context("no bound in cycles")?;
-    let Some(bound) = cycles.bound else {
-        bail!("{}", cycles.reason.unwrap_or_default());
-    };
-    let overhead = cycles
-        .terms
-        .iter()
-        .find(|term| term.name == "launch overhead");
     let mut compared = Compared {
-        bound: bound - overhead.map_or(0, |term| term.cycles),
+        bound: bound_of(&session, kernel, stated, &machine)?,
         ..Compared::default()
     };
     let prepared = session.prepare(kernel).map_err(to_error)?;
@@ -282,6 +266,33 @@ fn audit(task: &Task<'_>, extent: &Extent) -> anyhow::Result<Compared> {
         }
     }
     Ok(compared)
+}
+
+/// Bound in cycles of the grid, without the overhead of the launch.
+fn bound_of(
+    session: &Session,
+    kernel: &Kernel,
+    launches: StatedLaunches,
+    machine: &GpuModel,
+) -> anyhow::Result<u64> {
+    let options = BoundOptions {
+        launches,
+        cycles: Some(CycleQuery {
+            machine: Some(machine.clone()),
+            scope: Some(TimeScope::Grid),
+            ..CycleQuery::default()
+        }),
+        ..BoundOptions::default()
+    };
+    let report = session.bound(kernel, &options);
+    let report = report.map_err(|why| anyhow::anyhow!("{}", why.message))?;
+    let cycles = report.cycles.context("no bound in cycles")?;
+    let Some(bound) = cycles.bound else {
+        bail!("{}", cycles.reason.unwrap_or_default());
+    };
+    let mut terms = cycles.terms.iter();
+    let overhead = terms.find(|term| term.name == "launch overhead");
+    Ok(bound - overhead.map_or(0, |term| term.cycles))
 }
 
 fn print_row(task: &Task<'_>, found: &anyhow::Result<Compared>) {

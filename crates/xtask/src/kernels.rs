@@ -197,14 +197,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
     }
     if names.is_empty() && !only_gcn3 && !beside && unpinned.is_none() {
-        for file in files_with_extension(&repository.built_kernels(), "cubin")?
-            .into_iter()
-            .chain(built_gcn3_kernels(repository)?)
-        {
-            if targets.iter().all(|target| target.output != file) {
-                problems.push(format!("{} has no source", file_name(&file)));
-            }
-        }
+        problems.extend(without_source(repository, &targets)?);
     }
     if !problems.is_empty() {
         bail!(
@@ -219,6 +212,16 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         if check { "are up to date" } else { "built" }
     );
     Ok(())
+}
+
+/// Names the files of `kernels/built` that no target is.
+fn without_source(repository: &Repository, targets: &[Target]) -> anyhow::Result<Vec<String>> {
+    let mut files = files_with_extension(&repository.built_kernels(), "cubin")?;
+    files.extend(built_gcn3_kernels(repository)?);
+    files.retain(|file| targets.iter().all(|target| target.output != *file));
+    let problems = files.iter();
+    let problems = problems.map(|file| format!("{} has no source", file_name(file)));
+    Ok(problems.collect())
 }
 
 /// Has targets built into another folder, with loops as compilers unroll them.
