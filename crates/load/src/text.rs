@@ -36,6 +36,8 @@ pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {
         match words.next() {
             Some(b".kernel") => {
                 let name = words.next().and_then(|name| std::str::from_utf8(name).ok());
+                // Names are printed in messages of one line.
+                let name = name.filter(|name| !name.contains(char::is_control));
                 let (Some(name), None) = (name, words.next()) else {
                     return Err(fault("a .kernel line has one name".to_owned()));
                 };

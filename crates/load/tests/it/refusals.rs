@@ -459,3 +459,13 @@ fn with_symbols(original: &[u8], name: &str, count: usize) -> Vec<u8> {
     bytes[initial + 32..initial + 40].copy_from_slice(&large.to_le_bytes());
     bytes
 }
+
+/// Both were found by fuzzing: a message without a place, and one of several lines.
+#[test]
+fn texts_without_a_kernel_or_with_an_unprintable_name() {
+    let nothing = refusal(b"; a comment\n; and another one");
+    assert!(nothing.starts_with("line 2: "), "{nothing}");
+    let unprintable = refusal(b"; a text\n.kernel a\x01b\n");
+    assert!(unprintable.starts_with("line 2: "), "{unprintable}");
+    assert!(!unprintable.contains(char::is_control), "{unprintable:?}");
+}
