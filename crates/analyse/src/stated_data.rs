@@ -138,8 +138,7 @@ impl<'a> Symbolic<'a> {
         nodes.count() > 1
     }
 
-    /// The pointer of which a word is the sum with an offset, as its bank and byte address; `None` if there is none, or more
-    /// than one.
+    /// The pointer to which a word adds an offset, as bank and byte address; `None` without a pointer, or with several.
     fn only_pointer(&self, word: &WordPolynomial) -> Option<(u8, u32)> {
         let mut pointers = self.atoms.all_in(word).into_iter().filter_map(|id| {
             let place = self.place_of(id)?;

@@ -93,8 +93,8 @@ pub struct LaunchTimes<T> {
     pub executed: Option<ExecutedServices>,
 }
 
-/// Services of all warps of a block, and of a launch, which may be less than those of the worst warp as often as there are
-/// warps.
+/// Services of all warps of a block, and of a launch. They may be less than the services of the worst warp, multiplied by the
+/// number of warps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExecutedServices {
     /// Of a block by issue slots and units, all sub-partitions together.

@@ -49,6 +49,8 @@ pub(crate) struct TimedFindings {
     pub(crate) executions: Option<LaunchExecutions>,
     /// Names of the buffers whose contents this rests on.
     pub(crate) read: Vec<String>,
+    /// Reason why the warps of a stated launch were not executed, if they were to be.
+    pub(crate) not_executed: Option<String>,
 }
 
 impl TimedFindings {
@@ -60,8 +62,10 @@ impl TimedFindings {
     /// The launch does not suit the kernel.
     pub(crate) fn find(
         session: &Session,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
-        (launch, options): (&LaunchKnowledge, &BoundOptions),
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchKnowledge,
+        options: &BoundOptions,
         counts: LaunchCounts,
     ) -> Result<TimedFindings, Diagnostic> {
         let Some(units) = memory_units(&prepared.program) else {
@@ -80,7 +84,7 @@ impl TimedFindings {
         let counted: BTreeSet<OpIndex> =
             nodes.map(|id| flow.thread.space.block(id).first).collect();
         let (record, read) =
-            record_launch(session, (prepared, flow), (file, contents), units, &counted)?;
+            record_launch(session, prepared, flow, file, contents, units, &counted)?;
         let rests_on_contents = record
             .as_ref()
             .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
@@ -91,6 +95,9 @@ impl TimedFindings {
             classes: found.classes,
             executions,
             read: if rests_on_contents { read } else { Vec::new() },
+            not_executed: found
+                .not_executed
+                .map(|why| why_not_executed(prepared, why)),
         })
     }
 
@@ -102,12 +109,20 @@ impl TimedFindings {
     }
 }
 
+/// Returns the reason why the warps of a launch were not executed, with its place in the code.
+fn why_not_executed(prepared: &Prepared<'_>, why: NoProfile) -> String {
+    let place = prepared.location(why.at);
+    format!("{}, at {place}", reason_text(why.reason))
+}
+
 /// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations; with the names
 /// of the buffers whose contents may have decided.
 fn record_launch(
     session: &Session,
-    (prepared, flow): (&Prepared<'_>, &KernelFlow),
-    (file, contents): (&LaunchFile, Contents),
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    file: &LaunchFile,
+    contents: Contents,
     units: MemoryUnits,
     counted: &BTreeSet<OpIndex>,
 ) -> Result<(Result<LaunchRecord, NoProfile>, Vec<String>), Diagnostic> {
@@ -170,8 +185,8 @@ impl AccessFindings {
         let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
             return Ok(found);
         };
-        let (of_kernel, launched) = ((prepared, flow), (file, Contents::Any));
-        let (record, _) = record_launch(session, of_kernel, launched, units, &BTreeSet::new())?;
+        let (contents, counted) = (Contents::Any, BTreeSet::new());
+        let (record, _) = record_launch(session, prepared, flow, file, contents, units, &counted)?;
         found.follow(record);
         Ok(found)
     }
@@ -301,9 +316,8 @@ fn report(
         |name: &String| format!("accesses of {name}, which is outside the file, are not listed");
     let not_executed = found.not_executed.map(|why| {
         format!(
-            "the addresses of the launch were not followed one by one: {}, at {}",
-            reason_text(why.reason),
-            prepared.location(why.at)
+            "the addresses of the launch were not followed one by one: {}",
+            why_not_executed(prepared, why)
         )
     });
     AccessReport {

@@ -73,7 +73,7 @@ pub enum LaunchCounts {
     /// Flow facts, and the execution of its warps with the values that the launch fixes.
     #[default]
     Executed,
-    /// Flow facts alone, as those of all launches.
+    /// Flow facts alone, which hold in all launches.
     Stated,
 }
 

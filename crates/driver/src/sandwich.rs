@@ -121,12 +121,7 @@ impl Session {
             failed: None,
         };
         // The kernel is refused before it is run.
-        let mut chain = Chain::new(
-            self,
-            (&prepared, &claims.flow),
-            (found, grid),
-            &options.cycles,
-        )?;
+        let mut chain = Chain::new(self, &prepared, &claims.flow, found, grid, &options.cycles)?;
         let worst = runs.worst(grid, &mut on_run)?;
         chain.observe(subject.given.clone(), &worst);
         change(&mut chain);
@@ -201,11 +196,12 @@ impl<'a> SandwichSubject<'a> {
             flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
         let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
-        let of_launch = (&knowledge, &bound_options);
         let found = TimedFindings::find(
             session,
-            (prepared, &claims.flow),
-            of_launch,
+            prepared,
+            &claims.flow,
+            &knowledge,
+            &bound_options,
             options.cycles.counts,
         )?;
         claims.accesses.clone_from(&found.classes);

@@ -82,7 +82,7 @@ impl StatedLaunches {
         file.filter(|file| !file.varies())
     }
 
-    /// Returns the launch file, if block, grid and buffers of all launches are those of the file; parameters may differ.
+    /// Returns the launch file, if it states block, grid and buffers of all launches; parameters may differ.
     pub fn shaped_file(&self) -> Option<&LaunchFile> {
         let has_shape = self.block.is_none() && self.grid.is_none();
         self.file.as_deref().filter(|_| has_shape)

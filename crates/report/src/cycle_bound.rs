@@ -44,6 +44,9 @@ pub struct CycleBoundReport {
     /// Reason why that simulation does not apply to the launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_estimate: Option<String>,
+    /// Reason why the warps of the launch were not executed for the bound, which then rests on loop bounds alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_executed: Option<String>,
     /// Parts of the bound by source line, most first; empty without a bound.
     pub lines: Vec<LineCycles>,
     /// Ranges of the machine's numbers that are not published, in the order of machine files.
@@ -270,6 +273,11 @@ impl CycleBoundReport {
         ));
         if let Some(launch) = &self.launch {
             launch.write(out);
+        }
+        if let Some(why) = &self.not_executed {
+            out.push_str(&format!(
+                "  by loop bounds alone: the launch was not executed: {why}\n"
+            ));
         }
         self.write_terms(out, bound);
         self.write_limit(out, bound);

@@ -1,8 +1,9 @@
 //! Results that an approximation may have: values of cells for each of them, until they are the same for all.
 //!
 //! Compilers divide integers by an approximate reciprocal and correct the quotient, so that it is exact whatever the last
-//! bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four results. What
-//! is computed from them is computed for each of them; where all agree, as after the corrections, the value is known.
+//! bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four results. The
+//! operations that use the reciprocal are executed for each result; where all agree, as after the corrections, the value is
+//! known.
 //!
 //! A lane has one of the results, and another lane may have another one. So only operations within a lane are followed.
 
@@ -45,15 +46,15 @@ struct Candidate {
 enum Sources {
     /// None of its operands has candidates.
     None,
-    /// The operands with candidates all have those of one approximation.
+    /// All candidates of the operands belong to one approximation.
     One(u64),
-    /// Some have those of others.
+    /// They belong to several.
     Several,
 }
 
 impl Candidates {
-    /// Whether an operation has to be followed: some cell has candidates, or its result will.
-    pub(super) fn concern(&self, op: &Op) -> bool {
+    /// Whether an operation has to be followed: some cell has candidates, or its result will have them.
+    pub(super) fn must_follow(&self, op: &Op) -> bool {
         let begins = || match &op.meaning {
             Some(Meaning::Set(sets)) => {
                 matches!(sets.as_slice(), [(_, value)] if reciprocal_of(value).is_some())
@@ -63,7 +64,7 @@ impl Candidates {
         !self.cells.is_empty() || begins()
     }
 
-    /// Forgets all: the values of several paths have met.
+    /// Forgets all candidates, where values of several paths meet.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
     }
@@ -184,7 +185,7 @@ impl Candidates {
         found
     }
 
-    /// The rows with those of one result of an approximation in the cells that depend on it.
+    /// The rows for one result of an approximation: other words in the cells that depend on it.
     fn rows_of(
         &self,
         inputs: &WarpInputs<'_, '_>,

@@ -203,7 +203,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             // That no lane takes part follows from the guard as well.
             self.decided = self.decided.with(follows_from).with(origin);
         }
-        let agreed = match one.candidates.concern(op) {
+        let agreed = match one.candidates.must_follow(op) {
             true => (one.candidates).follow(&self.inputs, &one.rows, op, presence),
             false => Default::default(),
         };

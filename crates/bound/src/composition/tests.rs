@@ -518,3 +518,65 @@ fn unfinished_services_count_for_each_ended_warp() {
     // All blocks that start at once count in full.
     assert_eq!(of(100, 100), 0);
 }
+
+/// Services of whole blocks count where they are less; blocks that have ended before leave services of the worst warp.
+#[test]
+fn executed_services_count_where_they_are_less() {
+    let bound = |cycles| WarpBound::from_profile(Cycles(cycles));
+    let of = |blocks, resident, executed| {
+        let shape = LaunchShape {
+            blocks,
+            warps: 4,
+            sms: 2,
+            most_sms: 2,
+            resident: (resident, resident),
+            sub_partitions: 4,
+        };
+        let times = LaunchTimes {
+            path: bound(0),
+            followed: bound(0),
+            chain: BlockChain::AllWarps,
+            schedulers: SchedulerClass::WorkConserving,
+            queued: Cycles(0),
+            barriers: 0,
+            segment: Cycles(10),
+            core: bound(10),
+            sm: bound(100),
+            gpu: bound(1000),
+            first: Cycles(0),
+            lines: Cycles(0),
+            ended: Cycles(0),
+            unfinished: bound(0),
+            apart: Cycles(0),
+            executed,
+        };
+        let found = LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits");
+        [LaunchTerm::Core, LaunchTerm::Sm, LaunchTerm::Gpu].map(|term| found.term(term))
+    };
+    // One of the four warps of a block does all; one block of the launch does nothing.
+    let executed = |blocks: u128| {
+        Some(ExecutedServices {
+            core_of_block: 10,
+            sm_of_block: 100,
+            gpu_of_block: 1000,
+            gpu_of_launch: 1000 * (blocks - 1),
+        })
+    };
+    // Four blocks at once, two on an SM.
+    assert_eq!(of(4, 2, None), [80, 800, 16_000]);
+    assert_eq!(of(4, 2, executed(4)), [20, 200, 3000]);
+    // Of nine blocks four are dispatched to the SM before the last one, and two run with it: six, and the worst warp.
+    assert_eq!(of(9, 2, None), [240, 2400, 36_000]);
+    assert_eq!(of(9, 2, executed(9)), [70, 700, 8000]);
+    // On an SM that holds one block, queues hold instructions of the block before: the sub-partitions keep their rule.
+    let [core, sm, _] = of(9, 1, executed(9));
+    assert_eq!([core, sm], [of(9, 1, None)[0], 600]);
+    // More than the worst warp as often as there are warps is no gain.
+    let many = Some(ExecutedServices {
+        core_of_block: 1000,
+        sm_of_block: 1000,
+        gpu_of_block: 10_000,
+        gpu_of_launch: u128::MAX,
+    });
+    assert_eq!(of(4, 2, many), of(4, 2, None));
+}

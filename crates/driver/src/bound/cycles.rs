@@ -64,11 +64,19 @@ impl BoundQuery<'_> {
             (self.options, options),
         )?;
         let bound = lone.bound(stated, effort);
-        let bound = bound.map_err(|why| match self.deadline.is_past() {
-            true => past_time_limit(self.options),
-            false => why,
-        })?;
+        let bound = bound.map_err(|why| self.no_bound(why, lone.not_executed.as_deref()))?;
         Ok((bound, lone.read))
+    }
+
+    /// Returns the reason why there is no bound; with the reason why the launch was not executed, which might have given one.
+    fn no_bound(&self, why: Diagnostic, not_executed: Option<&str>) -> Diagnostic {
+        match not_executed {
+            _ if self.deadline.is_past() => past_time_limit(self.options),
+            Some(reason) if why.hint.is_none() => {
+                why.hint(format!("the launch was not executed: {reason}"))
+            }
+            _ => why,
+        }
     }
 
     /// Computes the bound of the launch in cycles; the error is the reason why there is none.
@@ -90,10 +98,7 @@ impl BoundQuery<'_> {
             extent,
         )?;
         let bound = time.bound(stated, effort);
-        let bound = bound.map_err(|why| match self.deadline.is_past() {
-            true => past_time_limit(self.options),
-            false => why,
-        })?;
+        let bound = bound.map_err(|why| self.no_bound(why, time.not_executed()))?;
         let of_kernel = (self.prepared, self.flow);
         let estimate = match time.is_of_warps() {
             true => {
@@ -109,6 +114,7 @@ impl BoundQuery<'_> {
             shape: *time.shape(),
             chain: time.chain(),
             read: time.read().to_vec(),
+            not_executed: time.not_executed().map(str::to_owned),
         })
     }
 }

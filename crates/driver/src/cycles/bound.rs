@@ -62,6 +62,8 @@ pub struct LoneWarp<'a> {
     counts: CountSystem,
     /// Names of the buffers whose contents the counts rest on.
     pub(crate) read: Vec<String>,
+    /// Reason why the warps of the launch were not executed, if they were to be.
+    pub(crate) not_executed: Option<String>,
     inputs: CycleInputs,
     numbers: MachineNumbers,
 }
@@ -79,12 +81,8 @@ impl<'a> LoneWarp<'a> {
         (options, cycles): (&BoundOptions, &CycleOptions),
     ) -> Result<LoneWarp<'a>, Diagnostic> {
         let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
-        let found = TimedFindings::find(
-            session,
-            (prepared, flow),
-            (knowledge, options),
-            cycles.counts,
-        )?;
+        let found =
+            TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
         let launch = options.launches.shaped_file();
         let known = (&numbers, cycles.caches);
         let mut inputs =
@@ -111,6 +109,7 @@ impl<'a> LoneWarp<'a> {
             flow,
             counts: counts_of_launch(flow, found.of_warp()),
             read: found.read,
+            not_executed: found.not_executed,
             inputs,
             numbers,
         })
@@ -381,6 +380,7 @@ pub(crate) fn report(
         launch: None,
         estimate: None,
         no_estimate: None,
+        not_executed: None,
         caches: warpbound_base::Named::name(options.caches),
         terms: bound.map_or(Vec::new(), terms),
         lines: bound.map_or(Vec::new(), |bound| {
@@ -413,6 +413,7 @@ pub(crate) fn report_without_machine(caches: CacheState, why: &Diagnostic) -> Cy
         launch: None,
         estimate: None,
         no_estimate: None,
+        not_executed: None,
         caches: warpbound_base::Named::name(caches),
         terms: Vec::new(),
         lines: Vec::new(),

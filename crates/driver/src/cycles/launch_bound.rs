@@ -90,6 +90,8 @@ pub struct LaunchTime {
     executed: Option<ExecutedNodes>,
     /// Names of the buffers whose contents the executions rest on.
     read: Vec<String>,
+    /// Reason why the warps of the launch were not executed, if they were to be.
+    not_executed: Option<String>,
 }
 
 impl LaunchTime {
@@ -117,20 +119,18 @@ impl LaunchTime {
                 None => "state one with --launch",
             }));
         };
-        let found = TimedFindings::find(
-            session,
-            (prepared, flow),
-            (knowledge, options),
-            cycles.counts,
-        )?;
-        LaunchTime::with_findings(session, (prepared, flow), (&found, file), cycles, extent)
+        let found =
+            TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
+        LaunchTime::with_findings(session, prepared, flow, &found, file, cycles, extent)
     }
 
     /// As [`LaunchTime::new`], for known accesses and executions.
     pub(crate) fn with_findings(
         session: &Session,
-        (prepared, flow): (&Prepared<'_>, &KernelFlow),
-        (found, file): (&TimedFindings, &LaunchFile),
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        found: &TimedFindings,
+        file: &LaunchFile,
         cycles: &CycleOptions,
         extent: LaunchExtent,
     ) -> Result<LaunchTime, Diagnostic> {
@@ -193,6 +193,7 @@ impl LaunchTime {
             unknown_addresses: unknown.count(),
             executed,
             read: found.read.clone(),
+            not_executed: found.not_executed.clone(),
         })
     }
 
@@ -204,6 +205,11 @@ impl LaunchTime {
     /// Names of the buffers whose contents it rests on.
     pub(crate) fn read(&self) -> &[String] {
         &self.read
+    }
+
+    /// Reason why the warps of the launch were not executed for the bound, if they were to be.
+    pub(crate) fn not_executed(&self) -> Option<&str> {
+        self.not_executed.as_deref()
     }
 
     /// Whether it is of warps, and not of waves.

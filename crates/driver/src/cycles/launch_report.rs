@@ -19,6 +19,8 @@ pub(crate) struct BoundedLaunch {
     pub(crate) chain: BlockChain,
     /// Names of the buffers whose contents it rests on.
     pub(crate) read: Vec<String>,
+    /// Reason why the warps of the launch were not executed for the bound, if they were to be.
+    pub(crate) not_executed: Option<String>,
     /// Estimate by abstract CTA simulation, or the reason why it does not apply; `None` for waves.
     pub(crate) estimate: Option<Result<CtaEstimate, String>>,
 }
@@ -74,6 +76,10 @@ pub(crate) fn launch_report(
         launch: found.as_ref().ok().map(of_launch),
         estimate,
         no_estimate,
+        not_executed: found
+            .as_ref()
+            .ok()
+            .and_then(|found| found.not_executed.clone()),
         terms: found.as_ref().map_or(Vec::new(), terms),
         lines: found.as_ref().map_or(Vec::new(), |found| {
             let cycles = found.cycles.instructions.iter();

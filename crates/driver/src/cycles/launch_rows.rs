@@ -8,7 +8,7 @@ use warpbound_simt::counts::{CountRow, CountSystem, Factor, RowFamily, RowRelati
 use crate::KernelFlow;
 
 /// Returns the count rows of a kernel, and a row for each operation that begins nodes: they are executed at most as often as
-/// `executions` says of it, and never if it does not name it. Without executions only those of the kernel.
+/// `executions` says, and never if it is not named there. Without executions, the rows of the kernel alone.
 pub(crate) fn counts_of_launch(
     flow: &KernelFlow,
     executions: Option<&BTreeMap<OpIndex, u64>>,

@@ -377,7 +377,7 @@ fn statement_of(row: &CountRow) -> Option<Statement> {
     };
     match row.family {
         RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => None,
-        // The rows of a launch are not among those of a kernel, which measured counts are compared with.
+        // Measured counts are compared with the rows of a kernel, which has none of a launch.
         RowFamily::GuardedLanes | RowFamily::LaunchExecutions => Some(Statement::GuardedLanes),
         RowFamily::LoopPerThread
         | RowFamily::LoopLockstep

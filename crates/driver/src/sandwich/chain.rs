@@ -96,8 +96,10 @@ impl<'a> Chain<'a> {
     /// The reason why the time of the kernel is not known.
     pub(super) fn new(
         session: &'a Session,
-        (prepared, flow): (&'a Prepared<'a>, &'a KernelFlow),
-        (found, launch): (&'a TimedFindings, &'a LaunchFile),
+        prepared: &'a Prepared<'a>,
+        flow: &'a KernelFlow,
+        found: &'a TimedFindings,
+        launch: &'a LaunchFile,
         options: &CycleOptions,
     ) -> Result<Chain<'a>, Diagnostic> {
         let chain = Chain {

@@ -13,7 +13,7 @@ pub struct DataRange {
 }
 
 impl DataRange {
-    /// Returns a range of a type, of which the contents are numbers.
+    /// Returns a range of a type, in which all numbers of the contents are.
     ///
     /// # Errors
     ///

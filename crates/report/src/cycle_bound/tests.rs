@@ -24,6 +24,7 @@ fn cycles() -> CycleBoundReport {
         launch: None,
         estimate: None,
         no_estimate: None,
+        not_executed: None,
         caches: "any",
         terms: terms
             .map(|(name, cycles)| CycleTerm { name, cycles })

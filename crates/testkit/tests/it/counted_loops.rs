@@ -478,13 +478,13 @@ fn a_counter_that_is_kept_does_not_begin_anew() {
 /// Fails if a halving search whose ends are moved under different conditions is counted.
 #[test]
 fn a_search_halves_only_under_one_condition() {
-    let with = |second: &'static str| {
+    let with = |middle: &'static str, second: &'static str| {
         [
             "R1 = 0",
             "R2 = 1000",
             "P0 = lt_s(R1, R2)",
             "if !P0 jump 0x0060",
-            "R3 = shr(add(R1, R2), 1)",
+            middle,
             "R4 = load global[R3]",
             "P1 = lt_s(R4, 5)",
             "R5 = load global[R3]",
@@ -495,15 +495,56 @@ fn a_search_halves_only_under_one_condition() {
             "exit",
         ]
     };
-    let code = code_of(&with("if !P1 R2 = R3"));
-    let (verdicts, seen, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
-    assert!(found.is_empty(), "{found:?}");
-    assert_eq!(
-        verdicts.iter().map(bound_of).collect::<Vec<_>>(),
-        [Some(11)]
+    let middles = [
+        "R3 = shr(add(R1, R2), 1)",
+        "R3 = sar(add(add(R1, R2), shr(add(R1, R2), 31)), 1)",
+    ];
+    for middle in middles {
+        let code = code_of(&with(middle, "if !P1 R2 = R3"));
+        let (verdicts, seen, found) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+        assert!(found.is_empty(), "{found:?}");
+        let bounds: Vec<Option<u64>> = verdicts.iter().map(bound_of).collect();
+        assert_eq!(bounds, [Some(11)], "{middle}");
+        assert!(seen.sites[0].per_entry <= 11);
+        assert_unknown(&with(middle, "if !P2 R2 = R3"), &[]);
+    }
+    // Another bit than the sign is no middle.
+    assert_unknown(
+        &with(
+            "R3 = sar(add(add(R1, R2), shr(add(R1, R2), 3)), 1)",
+            "if !P1 R2 = R3",
+        ),
+        &[],
     );
-    assert!(seen.sites[0].per_entry <= 11);
-    assert_unknown(&with("if !P2 R2 = R3"), &[]);
+}
+
+/// Fails if the ends of a search may be so great that their sum has a sign.
+#[test]
+fn a_search_up_to_words_whose_sum_has_a_sign_is_not_counted() {
+    let up_to = |end: &'static str| {
+        [
+            "R1 = 0",
+            end,
+            "P0 = le_s(R1, R2)",
+            "if !P0 jump 0x0060",
+            "R3 = sar(add(R1, R2), 1)",
+            "R4 = load global[R3]",
+            "P1 = lt_s(R4, 5)",
+            "if P1 R1 = add(R3, 1)",
+            "if !P1 R2 = sub(R3, 1)",
+            "nop",
+            "nop",
+            "jump 0x0010",
+            "exit",
+        ]
+    };
+    let bounds = |end| {
+        let code = code_of(&up_to(end));
+        let (verdicts, ..) = compare(&code, &code, &[], &ranges_of(&[]), |_| {});
+        verdicts.iter().map(bound_of).collect::<Vec<_>>()
+    };
+    assert_eq!(bounds("R2 = 0x3fffffff"), [Some(32)]);
+    assert_unknown(&up_to("R2 = 0x40000000"), &[]);
 }
 
 /// A loop down by 2, four times unrolled, with the remaining iterations before it, as compilers make it of

@@ -1,22 +1,16 @@
 //! Stated ranges of the numbers in buffers: loops and loads of kernels of `kernels/plain`, in runs with any contents of the
 //! ranges.
 
-use std::fs;
-
-use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{Claim, PathOrder, variation};
 use warpbound_driver::{BoundOptions, LaunchFile, Session};
 use warpbound_launch::{DataRange, ParamValue};
 
+use super::stored_kernels::{folder, stored};
+
 /// Session and launch of `kernels/plain`, with the ranges changed.
 fn plain(name: &str, change: impl Fn(&str, &mut Option<DataRange>)) -> (Session, LaunchFile) {
-    let folder = format!("{}/../../kernels/plain", env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| fs::read(format!("{folder}/{file}")).expect("a file of the repository");
-    let file = format!("{name}.sm_61.cubin");
-    let session = Session::open(&file, &read(&file)).expect("it loads");
-    let text = String::from_utf8(read(&format!("{name}.toml"))).expect("text");
-    let none = |file: &str| Err(Diagnostic::new(format!("no {file}")));
-    let mut launch = LaunchFile::parse(name, &text, &none).expect("a launch file");
+    let image = folder("plain").join(format!("{name}.sm_61.cubin"));
+    let (session, mut launch) = stored(&image, name);
     for param in &mut launch.params {
         if let ParamValue::Buffer(buffer) = &mut param.value {
             change(&param.name, &mut buffer.range);

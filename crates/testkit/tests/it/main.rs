@@ -60,6 +60,7 @@ mod single_warps;
 mod split_bounds;
 mod split_sites;
 mod stamps;
+mod stored_kernels;
 mod throughput;
 mod timed;
 mod timed_accounting;

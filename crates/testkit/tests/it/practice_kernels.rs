@@ -3,33 +3,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use warpbound_base::Diagnostic;
+use warpbound_driver::BoundOptions;
 use warpbound_driver::audit::{PathOrder, variation};
-use warpbound_driver::{BoundOptions, LaunchFile, Session};
 use warpbound_launch::compare_buffers;
+
+use super::stored_kernels::{folder, stored};
 
 /// Kernels whose launches fault in the simulator, and why: it refuses accesses of generic memory that are not aligned, which
 /// compilers for gfx803 make of loads of bytes.
 const UNALIGNED: [&str; 2] = ["ip_checksum", "stereo_sad"];
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/practice")
-}
-
 /// Images of a kernel, from both compilers for NVIDIA's GPUs and that for AMD's.
 fn images(name: &str) -> Vec<PathBuf> {
     let builds = ["sm_61.cubin", "nvrtc11.sm_61.cubin", "gfx803.co"];
-    let images = builds.map(|build| folder().join(format!("{name}.{build}")));
+    let images = builds.map(|build| folder("practice").join(format!("{name}.{build}")));
     images.into_iter().filter(|path| path.exists()).collect()
 }
 
 /// Runs the launch of a kernel as given, and once with other contents; returns what contradicts the claims.
 fn contradictions(name: &str, image: &Path) -> Vec<String> {
-    let path = image.to_string_lossy();
-    let session = Session::open(&path, &fs::read(image).expect("a file")).expect("it loads");
-    let text = fs::read_to_string(folder().join(format!("{name}.toml"))).expect("a launch file");
-    let none = |file: &str| Err(Diagnostic::new(format!("no {file}")));
-    let launch = LaunchFile::parse(name, &text, &none).expect("a launch file");
+    let (session, launch) = stored(image, name);
     let kernel = session
         .launched_kernel(None, launch.kernel.as_deref())
         .expect("it has it");
@@ -75,7 +68,7 @@ fn contradictions(name: &str, image: &Path) -> Vec<String> {
 
 #[test]
 fn runs_have_the_expected_results_and_contradict_no_claim() {
-    let files = fs::read_dir(folder()).expect("a folder");
+    let files = fs::read_dir(folder("practice")).expect("a folder");
     let files = files.map(|file| file.expect("a file").path());
     let launches = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let mut names: Vec<String> = launches

@@ -1,15 +1,13 @@
 //! Loops as compilers unroll them: bounds by the ways on which the parts are reached, and kernels of `kernels/plain`.
 
-use std::fs;
-
 use warpbound_analyse::access::AccessPattern;
 use warpbound_analyse::launch_ranges::WordRange;
 use warpbound_analyse::loop_bounds::LoopVerdict;
-use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{Claims, PathOrder};
 use warpbound_driver::{BoundOptions, LaunchFile, Session};
 
 use super::counted_loops::{bound_of, code_of, compare, ranges_of};
+use super::stored_kernels::{folder, stored};
 
 /// A loop of `n` rounds as NVRTC unrolls it: rounds of 16, a step of 8, rounds of 4 (entered where the others were
 /// skipped, or left something), and what is left one by one.
@@ -129,18 +127,10 @@ fn each_way_to_a_loop_counts() {
 
 /// Session and launch of `kernels/plain`.
 fn plain(cubin: &str, launch: &str) -> (Session, LaunchFile) {
-    let folder = format!("{}/../../kernels/plain", env!("CARGO_MANIFEST_DIR"));
-    let read = |file: &str| fs::read(format!("{folder}/{file}")).expect("a file of the repository");
-    let file = format!("{cubin}.sm_61.cubin");
-    let session = Session::open(&file, &read(&file)).expect("it loads");
-    let text = String::from_utf8(read(&format!("{launch}.toml"))).expect("text");
-    let none = |file: &str| {
-        Err(Diagnostic::new(format!(
-            "{file} is not a part of the launch"
-        )))
-    };
-    let launch = LaunchFile::parse(launch, &text, &none).expect("a launch file");
-    (session, launch)
+    stored(
+        &folder("plain").join(format!("{cubin}.sm_61.cubin")),
+        launch,
+    )
 }
 
 /// Runs a launch of `kernels/plain` and compares each access with its class, after a change of the claims; returns the

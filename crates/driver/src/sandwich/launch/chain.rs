@@ -65,9 +65,15 @@ impl LaunchChain<'_> {
             scope: TimeScope::Grid,
             schedulers: SchedulerClass::WorkConserving,
         };
-        let of_kernel = (self.prepared, self.flow);
-        let known = (self.found, self.launch);
-        LaunchTime::with_findings(self.session, of_kernel, known, options, extent)
+        LaunchTime::with_findings(
+            self.session,
+            self.prepared,
+            self.flow,
+            self.found,
+            self.launch,
+            options,
+            extent,
+        )
     }
 
     /// Enters the observations of the worst run.

@@ -315,9 +315,13 @@ impl ProgramDraft<'_> {
 
     /// Writes a step of a binary search.
     fn halve(&mut self, lower: &str, upper: &str, beyond: bool, guard: &str) {
-        let middle = match self.rng.u8(0..3) {
+        // The half of a signed number, rounded towards zero.
+        let half = |number: String| format!("sar(add({number}, shr({number}, 31)), 1)");
+        let middle = match self.rng.u8(0..5) {
             0 => format!("shr(add({lower}, {upper}), 1)"),
             1 => format!("sar(add({lower}, {upper}), 1)"),
+            2 => half(format!("add({lower}, {upper})")),
+            3 => format!("add({lower}, {})", half(format!("sub({upper}, {lower})"))),
             _ => format!("add({lower}, shr(sub({upper}, {lower}), 1))"),
         };
         let middle = self.out.set(&middle);
