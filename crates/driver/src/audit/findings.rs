@@ -22,14 +22,14 @@ pub(super) struct Audit<'a> {
     /// Findings in the order of the report: statements first, then the bound, then claims by operation.
     pub(super) findings: BTreeMap<(u8, usize, String), Finding>,
     /// Violations beyond the limit of a run, which are only counted.
-    pub(super) further_violations: u64,
-    pub(super) most: Vec<u64>,
+    further_violations: u64,
+    most: Vec<u64>,
     pub(super) totals: Vec<u64>,
     /// Bounds of loops that hold in all launches.
     pub(super) derived_for_all: DerivedClaims,
     /// Bounds of loops for the launches of the runs.
-    pub(super) derived: Vec<DerivedCount>,
-    pub(super) accesses: BTreeMap<OpIndex, ObservedAccess>,
+    derived: Vec<DerivedCount>,
+    accesses: BTreeMap<OpIndex, ObservedAccess>,
     /// Runs of single warps with time.
     pub(super) cycles: LoneWarpAudit,
     pub(super) report: &'a mut AuditReport,
