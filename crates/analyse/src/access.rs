@@ -9,6 +9,7 @@ mod arrangement;
 mod count;
 mod shape;
 mod span;
+mod stated;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ use arrangement::LaneOffsets;
 use span::LaneMask;
 
 pub use shape::{AccessMode, AccessShape, constant_address};
+pub use stated::StatedAccess;
 pub use units::{BankRule, MemoryUnits};
 
 /// Period of the numbers in the base of an access: a multiple of the bytes of a line, of the bytes over which banks of
@@ -94,6 +96,8 @@ pub enum AccessPattern {
     Array(u64),
     /// Addresses that all follow from the launch, one by one.
     Listed,
+    /// Any addresses; a user states some of the numbers.
+    Stated,
     /// Any addresses, with the load that decides them, if one does.
     Unknown(Option<CodeAddr>),
 }
@@ -108,6 +112,7 @@ impl AccessPattern {
             AccessPattern::Affine(_) => "affine",
             AccessPattern::Array(_) => "within an array",
             AccessPattern::Listed => "listed",
+            AccessPattern::Stated => "stated",
             AccessPattern::Unknown(Some(_)) => "decided by a load",
             AccessPattern::Unknown(None) => "unknown",
         }

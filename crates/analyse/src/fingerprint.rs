@@ -1,8 +1,8 @@
-//! Fingerprints of loops: a text for each loop, equal in two builds of a kernel only if the loop's fact means the same
-//! in both (SOUNDNESS 5.15).
+//! Fingerprints of loops and of memory accesses: a text for each, equal in two builds of a kernel only if a fact about it
+//! means the same in both (SOUNDNESS 5.15).
 //!
-//! The text describes all that decides how often the loop is entered and how often its header runs: a slice of the
-//! kernel with its control flow. Registers, addresses and the order of independent instructions leave no trace in it.
+//! The text describes all that decides how often the loop is entered and how often its header runs, or which addresses
+//! each thread accesses: a slice of the kernel with its control flow. Registers, addresses and the order of independent instructions leave no trace in it.
 
 mod body;
 mod events;
@@ -14,14 +14,16 @@ mod values;
 
 use std::fmt;
 
-use warpbound_base::CodeAddr;
-use warpbound_ir::Code;
+use warpbound_base::{CodeAddr, Named as _};
+use warpbound_ir::{Code, OpIndex};
 use warpbound_simt::counts::CountedLoop;
 
+use crate::access::{AccessMode, AccessShape, MemoryUnits};
 use crate::loops::Loops;
 use crate::thread_cfg::ThreadCfg;
 
-use slice::Slice;
+use operands::{Operands, condition_text};
+use slice::{Slice, Subject};
 use values::Values;
 
 /// Fingerprint of a loop.
@@ -33,7 +35,17 @@ pub struct LoopFingerprint {
     pub body: String,
 }
 
-/// Code that decides the counts of a loop.
+/// Fingerprint of a memory access.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessFingerprint {
+    /// Code that decides how often each thread executes the access, and with which addresses; the reason if it is not
+    /// known.
+    pub decides: Result<CountSlice, FingerprintObstacle>,
+    /// The access as an instruction: its condition, kind and address without registers.
+    pub body: String,
+}
+
+/// Code that decides the counts of a loop, or the addresses of an access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountSlice {
     /// Canonical text of the slice.
@@ -43,7 +55,7 @@ pub struct CountSlice {
     pub reads_data: bool,
 }
 
-/// Reason why the code that decides a loop's counts is not known.
+/// Reason why the code that decides a loop's counts, or the addresses of an access, is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FingerprintObstacle {
     /// The loop is recursion.
@@ -69,26 +81,26 @@ impl fmt::Display for FingerprintObstacle {
             FingerprintObstacle::UnknownInstruction(at) => {
                 write!(
                     f,
-                    "its count rests on the instruction at {at}, whose effect is unknown"
+                    "it rests on the instruction at {at}, whose effect is unknown"
                 )
             }
             FingerprintObstacle::ExternalCall => {
-                f.write_str("its count may rest on a function outside the file")
+                f.write_str("it may rest on a function outside the file")
             }
             FingerprintObstacle::OtherLanes(at) => {
                 write!(
                     f,
-                    "its count rests on values of other lanes, from the instruction at {at}"
+                    "it rests on values of other lanes, from the instruction at {at}"
                 )
             }
             FingerprintObstacle::IndirectJump(at) => {
                 write!(
                     f,
-                    "its count rests on the jump at {at}, which may lead to several places"
+                    "it rests on the jump at {at}, which may lead to several places"
                 )
             }
             FingerprintObstacle::TooLarge => {
-                f.write_str("more instructions decide its count than are compared")
+                f.write_str("more instructions decide it than are compared")
             }
             FingerprintObstacle::TimeLimit => f.write_str("the time limit is exceeded"),
         }
@@ -114,8 +126,7 @@ pub fn loop_fingerprints(code: &Code, thread: &ThreadCfg, loops: &Loops) -> Vec<
         let of_site: Vec<&CountedLoop> = of_site.collect();
         let decides = match site.recursion {
             Some(_) => Err(FingerprintObstacle::Recursion),
-            None => Slice::find(code, thread, &mut values, &of_site, share)
-                .and_then(|slice| text::print(&slice, code, thread, &mut values)),
+            None => print_slice(code, thread, &mut values, &Subject::Loop(&of_site), share),
         };
         LoopFingerprint {
             decides,
@@ -123,4 +134,57 @@ pub fn loop_fingerprints(code: &Code, thread: &ThreadCfg, loops: &Loops) -> Vec<
         }
     };
     sites.map(print).collect()
+}
+
+/// Computes the fingerprints of memory accesses; `None` for an operation that accesses no memory at an address.
+pub fn access_fingerprints(
+    code: &Code,
+    thread: &ThreadCfg,
+    units: &MemoryUnits,
+    accesses: &[OpIndex],
+) -> Vec<Option<AccessFingerprint>> {
+    let mut values = Values::new(code, thread);
+    let share = (MAX_OPERATIONS / accesses.len().max(1)).max(MIN_SHARE);
+    let mut print = |&at: &OpIndex| {
+        let op = code.get(at)?;
+        let shape = AccessShape::of(op, units)?;
+        let address = Operands::of_address(code, op, &shape_text(shape))?;
+        let body = format!("{} {}", condition_text(op), address.without_cells());
+        let subject = Subject::Access {
+            at,
+            address: &address,
+        };
+        Some(AccessFingerprint {
+            decides: print_slice(code, thread, &mut values, &subject, share),
+            body,
+        })
+    };
+    accesses.iter().map(&mut print).collect()
+}
+
+/// Finds a slice and writes its text.
+fn print_slice<'a>(
+    code: &'a Code,
+    thread: &'a ThreadCfg,
+    values: &mut Values<'a>,
+    subject: &Subject<'_>,
+    share: usize,
+) -> Result<CountSlice, FingerprintObstacle> {
+    let slice = Slice::find(code, thread, values, subject, share)?;
+    text::print(&slice, subject, code, thread, values)
+}
+
+/// Text of the kind of an access.
+fn shape_text(shape: AccessShape) -> String {
+    let mode = match shape.mode {
+        AccessMode::Plain => "plain",
+        AccessMode::Atomic => "atomic",
+        AccessMode::Buffer => "buffer",
+        AccessMode::Scalar => "scalar",
+    };
+    let (space, bytes) = (shape.space.name(), shape.bytes);
+    match shape.second_half {
+        Some(distance) => format!("{mode} {space} {bytes} and {distance} "),
+        None => format!("{mode} {space} {bytes} "),
+    }
 }

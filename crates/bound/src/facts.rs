@@ -11,11 +11,15 @@
 //!     { id = "L2", at = "0x0150", bound = 19, total = 190, source = "collatz.cu:14", depth = 2 },
 //! ]
 //! never = ["0x0200", "0x01a8 -> 0x0220"]
+//! accesses = [
+//!     { at = "0x0130", sectors = 4, lines = 1, source = "collatz.cu:13" },
+//! ]
 //! calls = [
 //!     { name = "vprintf", instructions = 400 },
 //! ]
 //! ```
 
+mod access;
 mod number;
 mod write;
 
@@ -29,14 +33,11 @@ use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::never::{Never, address};
 
+use access::AccessRow;
 use number::{FactNumber, MAX_NUMBER};
 
-pub use write::{
-    KernelLines, LoopLine, format_call, format_call_with, format_kernel, format_observed,
-};
-
-/// Status of facts that were observed in runs.
-const OBSERVED: &str = "observed";
+pub use access::{AccessFact, AccessNumbersFact, StatedSpace};
+pub use write::{AccessLine, KernelLines, LoopLine, format_call, format_call_with};
 
 /// Name of a loop in a facts file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,6 +64,7 @@ pub struct KernelFacts {
     /// Name of the person who vouches for numbers that were observed in runs, if given.
     pub signed_off_by: Option<String>,
     loops: Vec<LoopFact>,
+    accesses: Vec<AccessFact>,
     calls: Vec<CallFact>,
     never: Vec<(Never, usize)>,
     file: String,
@@ -148,16 +150,18 @@ pub struct LoopFact {
     /// Stated numbers.
     pub numbers: LoopNumbers,
     /// Fingerprint of the loop in the build that the fact was stated about.
-    pub identity: LoopIdentity,
+    pub identity: FactIdentity,
     line: usize,
 }
 
-/// Fingerprint of a loop in a facts file: digests that are equal in another build if the fact holds there as well.
+/// Fingerprint of a loop or access in a facts file: digests that are equal in another build if the fact holds there as
+/// well.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct LoopIdentity {
-    /// Digest of the code that decides how often the loop is entered and its header runs, if it is known.
+pub struct FactIdentity {
+    /// Digest of the code that decides how often the loop is entered and its header runs, or which addresses the access
+    /// has; `None` if it is not known.
     pub decides: Option<String>,
-    /// Digest of the loop's own instructions.
+    /// Digest of the loop's own instructions, or of the access as an instruction.
     pub body: Option<String>,
 }
 
@@ -187,6 +191,8 @@ struct KernelRow {
     signed_off_by: Option<String>,
     #[serde(default)]
     loops: Vec<Spanned<LoopRow>>,
+    #[serde(default)]
+    accesses: Vec<Spanned<AccessRow>>,
     #[serde(default)]
     never: Vec<Spanned<String>>,
     #[serde(default)]
@@ -222,6 +228,9 @@ struct CallRow {
 impl FactsFile {
     /// Largest bound of a loop that can be stated.
     pub const MAX_BOUND: u64 = MAX_NUMBER;
+
+    /// Status of facts that were observed in runs.
+    pub const OBSERVED: &str = "observed";
 
     /// Status of facts that a person vouched for when the kernel had other code.
     pub const UNREVIEWED: &str = "unreviewed";
@@ -327,7 +336,7 @@ impl LoopFact {
             id: row.id,
             at,
             numbers,
-            identity: LoopIdentity {
+            identity: FactIdentity {
                 decides: row.decides,
                 body: row.body,
             },
@@ -424,6 +433,7 @@ impl KernelFacts {
             code: row.code,
             signed_off_by: row.signed_off_by,
             loops: Vec::new(),
+            accesses: Vec::new(),
             calls: Vec::new(),
             never: Vec::new(),
             line,
@@ -433,6 +443,12 @@ impl KernelFacts {
             let line = line_of(row.span());
             let read = LoopFact::read(row.into_inner(), line, &mut stated_loops);
             facts.loops.push(read.map_err(|d| at_line(d, line))?);
+        }
+        let mut stated_accesses = BTreeMap::new();
+        for row in row.accesses {
+            let line = line_of(row.span());
+            let read = AccessFact::read(row.into_inner(), line, &mut stated_accesses);
+            facts.accesses.push(read.map_err(|d| at_line(d, line))?);
         }
         for row in row.never {
             let line = line_of(row.span());
@@ -523,6 +539,21 @@ impl KernelFacts {
         &mut self.loops
     }
 
+    /// Facts about accesses.
+    pub fn accesses(&self) -> &[AccessFact] {
+        &self.accesses
+    }
+
+    /// Facts about accesses, to complete their fingerprints.
+    pub fn accesses_mut(&mut self) -> &mut [AccessFact] {
+        &mut self.accesses
+    }
+
+    /// Adds the location of the fact about an access to a diagnostic.
+    pub fn locate_access(&self, fact: &AccessFact, diagnostic: Diagnostic) -> Diagnostic {
+        at_line(diagnostic, fact.line).in_file(self.file.as_str())
+    }
+
     /// Blocks and steps that no thread executes.
     pub fn never(&self) -> impl Iterator<Item = Never> + '_ {
         self.never.iter().map(|&(never, _)| never)
@@ -567,14 +598,14 @@ impl KernelFacts {
 /// Error of facts with a status: observed numbers hold for the runs that were observed, a bound must hold for all.
 fn status_error(status: &str) -> Diagnostic {
     match status {
-        OBSERVED => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(
+        FactsFile::OBSERVED => Diagnostic::new("the facts are observed in runs, which proves nothing about others").hint(
             "check that each number holds for every input, then replace this line by signed_off_by = \"YOUR NAME\"",
         ),
         FactsFile::UNREVIEWED => Diagnostic::new("the facts were signed off for other code of the kernel").hint(
             "check that each number holds for this code, then replace this line by signed_off_by = \"YOUR NAME\"",
         ),
         _ => Diagnostic::new(format!("`status` is {status:?}, which is not known"))
-            .hint(format!("a status is {OBSERVED:?} or {:?}", FactsFile::UNREVIEWED)),
+            .hint(format!("a status is {:?} or {:?}", FactsFile::OBSERVED, FactsFile::UNREVIEWED)),
     }
 }
 

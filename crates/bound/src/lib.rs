@@ -45,7 +45,7 @@ pub use composition::{
     BlockChain, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, ObservedBlock,
     ObservedComposition, ObservedLaunch, PartLoad, SchedulerClass,
 };
-pub use facts::{FactsFile, KernelFacts, LoopFact, LoopIdentity, LoopName, LoopNumbers};
+pub use facts::{FactIdentity, FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};
 pub use longest_path::{
     ExclusiveArms, LongestPath, MeasuredEdge, MeasuredGraph, NoLongestPath, PathQuery, PathStart,

@@ -178,6 +178,9 @@ pub(crate) struct TemplateArguments {
     /// Kernels of this name only: mangled, demangled, demangled without namespaces and arguments, or a prefix and `*`
     #[arg(long, value_name = "K")]
     pub(crate) kernel: Option<String>,
+    /// List the memory accesses whose addresses are not known as well, those that cost most first
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) accesses: bool,
     /// Carry over the facts of this file, stated about an earlier build, where they hold for this one; list the others
     #[arg(long, value_name = "OLD")]
     pub(crate) update: Option<PathBuf>,

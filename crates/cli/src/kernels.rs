@@ -3,7 +3,9 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CodeKind, Isa, Kernel, Library, Session, disassemble_words};
+use warpbound_driver::{
+    BoundOptions, CodeKind, FactsExtent, Isa, Kernel, Library, Session, disassemble_words,
+};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
@@ -151,6 +153,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         kernel,
         launch,
         no_derive,
+        accesses,
         update,
         before,
         output,
@@ -161,6 +164,10 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         ..BoundOptions::default()
     };
     let options = launch_options(&library, launch, options)?;
+    let extent = match accesses {
+        true => FactsExtent::Accesses,
+        false => FactsExtent::Loops,
+    };
     let images = crate::select(&library, input)?;
     let kernel = kernel_name(kernel.as_deref(), &options);
     library.check_launches(&images, kernel, &options.launches)?;
@@ -181,7 +188,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
                 updated.push_str(&session.updated_facts(kernel, update)?);
                 return Ok(());
             }
-            None => session.facts_template(kernel, &options)?,
+            None => session.facts_template(kernel, &options, extent)?,
         };
         if first {
             out.write_all(Session::FACTS_HEAD.as_bytes())?;

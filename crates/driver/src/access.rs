@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessPattern, AccessShape,
-    MemoryUnits,
+    MemoryUnits, StatedAccess,
 };
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::guarded_lanes::executing_threads;
@@ -25,6 +25,7 @@ use warpbound_report::bound::BoundAssumption;
 use crate::bound::profile::{Contents, ProfileOptions, indirect_targets};
 use crate::bound::{lanes_assumption, launch_assumptions, reason_text, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
+use crate::facts::accesses::stated_accesses;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
@@ -71,8 +72,10 @@ impl TimedFindings {
         let Some(units) = memory_units(&prepared.program) else {
             return Ok(TimedFindings::default());
         };
+        let stated = stated_accesses(prepared, &options.facts)?;
         let mut found = AccessFindings::find(prepared, flow, launch, units);
         let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
+            found.state(&stated, units);
             return Ok(TimedFindings {
                 classes: found.classes,
                 ..TimedFindings::default()
@@ -91,6 +94,7 @@ impl TimedFindings {
         let executions = found
             .follow(record)
             .filter(|_| counts == LaunchCounts::Executed);
+        found.state(&stated, units);
         Ok(TimedFindings {
             classes: found.classes,
             executions,
@@ -189,6 +193,15 @@ impl AccessFindings {
         let (record, _) = record_launch(session, prepared, flow, file, contents, units, &counted)?;
         found.follow(record);
         Ok(found)
+    }
+
+    /// Limits the classes to what a user states of the accesses.
+    fn state(&mut self, stated: &BTreeMap<OpIndex, StatedAccess>, units: MemoryUnits) {
+        for (at, stated) in stated {
+            if let Some(class) = self.classes.get_mut(at) {
+                class.state(&units, stated);
+            }
+        }
     }
 
     /// Limits the classes to what the execution of a launch shows; returns the executions that it has counted.
@@ -437,6 +450,7 @@ impl ReportBuilder<'_> {
             AccessPattern::Affine(coefficients) => AccessClassReport::Affine { coefficients },
             AccessPattern::Array(array_bytes) => AccessClassReport::Array { array_bytes },
             AccessPattern::Listed => AccessClassReport::Listed,
+            AccessPattern::Stated => AccessClassReport::Stated,
             AccessPattern::Unknown(load) => AccessClassReport::Unknown {
                 decided_by: load.map(|load| self.prepared.location_of(load)),
             },
@@ -460,6 +474,9 @@ impl ReportBuilder<'_> {
             }
             AccessPattern::Listed => {
                 return "all addresses follow from the launch, which was executed".to_owned();
+            }
+            AccessPattern::Stated => {
+                return "the facts file states numbers of the access".to_owned();
             }
             AccessPattern::Unknown(Some(load)) => {
                 parts.push(format!(

@@ -32,6 +32,7 @@ use warpbound_report::KernelBound;
 use warpbound_report::audit::{AuditFault, AuditReport};
 use warpbound_simulate::functional::{SingleWarp, launch_monitored, launch_single_warp};
 
+use crate::facts::accesses::stated_accesses;
 use crate::prepared::Prepared;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{
@@ -408,7 +409,8 @@ impl Session {
             report,
             flow: _,
         } = basis;
-        let claims = claims_of_flow(prepared, options, launch, flow);
+        let mut claims = claims_of_flow(prepared, options, launch, flow);
+        claims.stated_accesses = stated_accesses(prepared, &options.facts)?;
         let derived_for_all = self.derived_for_all(prepared, &claims.flow)?;
         let cycles = runs.cycles.as_ref();
         Ok(AuditedKernel {

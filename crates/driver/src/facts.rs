@@ -1,5 +1,7 @@
 //! Templates of facts files, and facts files with observations of an audit.
 
+pub(crate) mod accesses;
+mod carried_accesses;
 pub(crate) mod identity;
 mod update;
 
@@ -7,8 +9,8 @@ use warpbound_analyse::Refusal;
 use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_analyse::loops::LoopSite;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{LoopIdentity, LoopLine, format_call, format_kernel, format_observed};
-use warpbound_bound::{LoopName, LoopNumbers};
+use warpbound_bound::facts::{FactIdentity, KernelLines, LoopLine, format_call};
+use warpbound_bound::{FactsFile, LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 use warpbound_report::AuditReport;
 
@@ -18,6 +20,15 @@ use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
 use identity::identify_loops;
 pub use update::FactsUpdate;
+
+/// Subjects of the lines of a template of a facts file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FactsExtent {
+    /// Loops and functions outside the file.
+    Loops,
+    /// The accesses whose addresses are not known as well.
+    Accesses,
+}
 
 impl Session {
     /// Header of a facts file.
@@ -33,7 +44,10 @@ impl Session {
 #        that one call from outside leads to, at any depth, itself included.
 # On GCN3 the wave stands for the thread: its lanes have one program counter.
 # instructions: the most warp instructions that one call of the function issues.
-# decides, body: fingerprints, by which `facts --update` finds the loop in another build.
+# sectors, lines, conflicts: the most of one execution of the access by a warp, as `warpbound access` counts them;
+#        space: the only memory that a generic access reaches. Bounds in cycles use them. Those that cost most come
+#        first, where a loop without a number counts as 100 executions.
+# decides, body: fingerprints, by which `facts --update` finds the loop or access in another build.
 ";
 
     /// Returns the lines of a facts file for a kernel with the observations of an audit, marked as observed: `bound`
@@ -52,10 +66,8 @@ impl Session {
             block: Some(audit.block),
             ..BoundOptions::default()
         };
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
-        let flow = self.flow(&prepared, &launch, &options)?;
+        let knowledge = self.launch(kernel, &options)?;
+        let flow = self.flow(&prepared, &knowledge.context, &options)?;
         let names = loop_names(&flow.loops);
         let prints = identify_loops(&self.image, &prepared, &flow);
         let loops = names.iter().zip(&flow.loops.sites).zip(prints);
@@ -73,8 +85,16 @@ impl Session {
         let lines: Vec<String> = lines.collect();
         let calls = flow.external_names();
         let calls: Vec<String> = calls.iter().map(|name| format_call(name)).collect();
-        let text = format_observed(&kernel.demangled(), &kernel.code_digest(), &lines, &calls);
-        Ok(format!("{}\n{text}", Session::OBSERVED_HEAD))
+        let accesses = self.observed_accesses(&prepared, &flow, &knowledge, audit);
+        let (name, digest) = (kernel.demangled(), kernel.code_digest());
+        let lines = KernelLines {
+            status: Some(FactsFile::OBSERVED),
+            loops: &lines,
+            accesses: &accesses,
+            calls: &calls,
+            ..KernelLines::new(&name, &digest)
+        };
+        Ok(format!("{}\n{}", Session::OBSERVED_HEAD, lines.format()))
     }
 
     /// Header of a file of observed facts.
@@ -84,6 +104,7 @@ impl Session {
 # signed_off_by = \"NAME\".
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 # total: the most of them in the whole run of one thread. Leave it out where it does not hold.
+# sectors, lines, conflicts: the most of one execution of an access by a warp, where the analysis knows no better.
 # On GCN3 the wave stands for the thread.
 ";
 
@@ -96,18 +117,26 @@ impl Session {
         &self,
         kernel: &Kernel,
         options: &BoundOptions,
+        extent: FactsExtent,
     ) -> Result<String, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let LaunchKnowledge { context, ranges } = self.launch(kernel, options)?;
+        let knowledge = self.launch(kernel, options)?;
+        let LaunchKnowledge { context, ranges } = &knowledge;
         let limits = options.limits();
-        let flow = KernelFlow::analyse(&prepared.code, &context, &options.model, &limits);
+        let flow = KernelFlow::analyse(&prepared.code, context, &options.model, &limits);
         let text = match flow {
             Ok(flow) => {
                 let deadline = limits.deadline;
-                let verdicts = LoopVerdicts::derive(&prepared, &flow, &ranges, options, deadline);
+                let verdicts = LoopVerdicts::derive(&prepared, &flow, ranges, options, deadline);
                 let prints = identify_loops(&self.image, &prepared, &flow);
                 let identities = prints.into_iter().map(|print| print.identity);
-                kernel_text(&prepared, &flow, &verdicts, identities)
+                let accesses = match extent {
+                    FactsExtent::Loops => Vec::new(),
+                    FactsExtent::Accesses => {
+                        self.open_accesses(&prepared, &flow, &verdicts, (&knowledge, options))?
+                    }
+                };
+                kernel_text(&prepared, &flow, &verdicts, identities, &accesses)
             }
             Err(refusal) => refused(kernel, &refusal),
         };
@@ -122,12 +151,13 @@ fn refused(kernel: &Kernel, refusal: &Refusal) -> String {
 }
 
 /// Returns the lines of a facts file for a kernel: comments for loops whose bounds are derived; `identities` are the
-/// fingerprints of its loops.
+/// fingerprints of its loops, `accesses` the lines about its accesses.
 fn kernel_text(
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
     verdicts: &LoopVerdicts,
-    identities: impl Iterator<Item = LoopIdentity>,
+    identities: impl Iterator<Item = FactIdentity>,
+    accesses: &[String],
 ) -> String {
     let mut loops = Vec::new();
     let names = loop_names(&flow.loops);
@@ -163,14 +193,21 @@ fn kernel_text(
         .collect();
     let kernel = prepared.kernel;
     let is_comment = |line: &String| line.starts_with('#');
-    if loops.iter().all(is_comment) && calls.is_empty() {
+    if loops.iter().all(is_comment) && calls.is_empty() && accesses.is_empty() {
         let mut text = format!("# kernel {} needs no facts\n", kernel.demangled());
         loops
             .iter()
             .for_each(|line| text.push_str(&format!("{line}\n")));
         return text;
     }
-    format_kernel(&kernel.demangled(), &kernel.code_digest(), &loops, &calls)
+    let (name, digest) = (kernel.demangled(), kernel.code_digest());
+    KernelLines {
+        loops: &loops,
+        accesses,
+        calls: &calls,
+        ..KernelLines::new(&name, &digest)
+    }
+    .format()
 }
 
 /// Returns a comment of a facts file; names of sources could break its line.
@@ -191,7 +228,7 @@ pub(crate) fn loop_line<'a>(
         depth: site.depth,
         headers: &site.headers,
         recursion: site.recursion.map(function),
-        identity: LoopIdentity::default(),
+        identity: FactIdentity::default(),
     }
 }
 

@@ -53,7 +53,7 @@ pub use cycles::{
     LaunchExtent, LaunchServices, LaunchTime, LoneWarp, TimeScope,
 };
 pub use extract::ExtractedImage;
-pub use facts::FactsUpdate;
+pub use facts::{FactsExtent, FactsUpdate};
 pub use flow::KernelFlow;
 pub use graph::CfgLevel;
 pub use hybrid::HybridOptions;

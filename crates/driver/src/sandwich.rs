@@ -7,6 +7,7 @@
 
 mod chain;
 mod launch;
+mod loose_accesses;
 mod observed;
 mod runs;
 
@@ -132,6 +133,7 @@ impl Session {
         report.unknown_addresses = unknown.count() as u64;
         let overhead = runs::launch_overhead(&options.cycles.machine);
         report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+        report.accesses = chain.loose_accesses().map_err(locate)?;
         runs.add_notes(&worst, &mut report.notes);
         chain.fill(&mut report).map_err(locate)?;
         Ok(report)

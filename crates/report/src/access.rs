@@ -81,6 +81,8 @@ pub enum AccessClassReport {
     },
     /// Addresses that all follow from the launch, one by one.
     Listed,
+    /// Any addresses; the facts file states some of the numbers.
+    Stated,
     /// Any addresses.
     Unknown {
         /// Address of the load that decides them, if one does.
@@ -100,6 +102,7 @@ impl AccessClassReport {
             AccessClassReport::Affine { .. } => "affine".to_owned(),
             AccessClassReport::Array { array_bytes } => format!("within {array_bytes} bytes"),
             AccessClassReport::Listed => "listed".to_owned(),
+            AccessClassReport::Stated => "stated".to_owned(),
             AccessClassReport::Unknown { .. } => "unknown".to_owned(),
             AccessClassReport::NotCounted => "not counted".to_owned(),
         }

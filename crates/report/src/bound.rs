@@ -208,6 +208,7 @@ impl KernelBound {
                 .next()
                 .is_some(),
             facts: of(Origin::Facts).next().is_some(),
+            access_facts: false,
             default: of(Origin::LoopDefault).next().and_then(|l| l.bound),
             calls: !self.external_calls.is_empty(),
         }
@@ -278,6 +279,8 @@ pub struct BoundConditions {
     pub derived: bool,
     /// Whether facts about loops are among them.
     pub facts: bool,
+    /// Whether facts about accesses are among them.
+    pub access_facts: bool,
     /// Bound of all loops without a fact, if one is used.
     pub default: Option<u64>,
     /// Whether costs of calls of functions outside the file are among them.
@@ -292,6 +295,7 @@ impl BoundConditions {
             launch: self.launch || other.launch,
             derived: self.derived || other.derived,
             facts: self.facts || other.facts,
+            access_facts: self.access_facts || other.access_facts,
             default: self.default.or(other.default),
             calls: self.calls || other.calls,
         }
@@ -303,8 +307,13 @@ impl BoundConditions {
         if self.launch {
             parts.push("the launch is as stated".to_owned());
         }
-        if self.facts {
-            parts.push("the facts about its loops are true".to_owned());
+        match (self.facts, self.access_facts) {
+            (false, false) => {}
+            (true, false) => parts.push("the facts about its loops are true".to_owned()),
+            (false, true) => parts.push("the facts about its accesses are true".to_owned()),
+            (true, true) => {
+                parts.push("the facts about its loops and accesses are true".to_owned());
+            }
         }
         if let Some(n) = self.default {
             let which = if self.facts || self.derived {

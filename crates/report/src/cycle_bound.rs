@@ -238,9 +238,10 @@ impl CycleBoundReport {
 
     /// Returns the clause that follows the bound. `conditions` are the statements about loops that it depends on.
     pub(crate) fn condition(&self, conditions: BoundConditions) -> String {
-        let is_of_launch = self.assumptions.iter().any(|own| own.id == "launch-range");
+        let assumes = |id: &str| self.assumptions.iter().any(|own| own.id == id);
         let conditions = BoundConditions {
-            launch: conditions.launch || is_of_launch,
+            launch: conditions.launch || assumes("launch-range"),
+            access_facts: assumes("access-facts"),
             ..conditions
         };
         conditions.clause()

@@ -43,6 +43,9 @@ pub struct SandwichReport {
     pub composition: Vec<CompositionPart>,
     /// That element with one resource after the other left out; empty without it.
     pub resources: Vec<ResourceShare>,
+    /// Accesses of which the bound counts more in each execution than the worst run has seen, those with the most in all
+    /// executions first.
+    pub accesses: Vec<LooseAccess>,
     /// Limits of the comparison, as sentences.
     pub notes: Vec<String>,
 }
@@ -85,6 +88,25 @@ pub struct ResourceShare {
     pub without: u64,
     /// Cycles that are less then.
     pub cycles: i128,
+}
+
+/// Access of which a bound counts more in each execution than the worst run has seen.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LooseAccess {
+    /// Address of the instruction.
+    pub at: String,
+    /// Source line.
+    pub source: Option<String>,
+    /// Executions by warps in the worst run.
+    pub executions: u64,
+    /// Most sectors of an execution in the bound.
+    pub sectors: u32,
+    /// Most sectors of an execution in the run.
+    pub sectors_seen: u32,
+    /// Most bank conflicts of an execution in the bound.
+    pub conflicts: u32,
+    /// Most bank conflicts of an execution in the run.
+    pub conflicts_seen: u32,
 }
 
 impl SandwichReport {
@@ -139,6 +161,7 @@ impl SandwichReport {
             shares: Vec::new(),
             composition: Vec::new(),
             resources: Vec::new(),
+            accesses: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -197,6 +220,7 @@ impl SandwichReport {
         }
         self.write_chain(&mut out);
         self.write_composition(&mut out);
+        self.write_accesses(&mut out);
         if !self.notes.is_empty() {
             out.push('\n');
         }
@@ -234,6 +258,33 @@ impl SandwichReport {
 }
 
 impl SandwichReport {
+    /// Appends the accesses whose numbers a fact may lower.
+    fn write_accesses(&self, out: &mut String) {
+        if self.accesses.is_empty() {
+            return;
+        }
+        let pair = |claimed: u32, seen: u32| match (claimed, seen) {
+            (0, 0) => String::new(),
+            _ => format!("{claimed} / {seen}"),
+        };
+        let rows = self.accesses.iter().map(|access| {
+            let source = access.source.as_ref();
+            let source = source.map_or(String::new(), |source| format!(" ({source})"));
+            vec![
+                format!("{}{source}", access.at),
+                access.executions.to_string(),
+                pair(access.sectors, access.sectors_seen),
+                pair(access.conflicts, access.conflicts_seen),
+            ]
+        });
+        let head = vec!["access, bound / run", "executions", "sectors", "conflicts"];
+        let right = Align::Right;
+        section(out, &[Align::Left, right, right, right], head, rows);
+        let text = "facts about these accesses lower the bound where they hold for every input: `warpbound facts --accesses` \
+                    writes their lines";
+        out.push_str(&wrapped(2, text));
+    }
+
     /// Appends the terms of the composition, and what it is without each resource.
     fn write_composition(&self, out: &mut String) {
         let right = Align::Right;

@@ -8,7 +8,7 @@ use warpbound_simt::NodeId;
 use crate::loops::Loops;
 use crate::thread_cfg::ThreadCfg;
 
-use super::operands::{Operands, Piece, condition_text};
+use super::operands::{Operands, condition_text};
 
 /// Writes the body of the loops of a fact: one line for each instruction, sorted, and the numbers of contexts, headers,
 /// latches and exits.
@@ -57,14 +57,7 @@ fn line(code: &Code, op: &Op) -> Option<String> {
     }
     let mut text = condition_text(op);
     let operands = Operands::of_op(code, op);
-    for piece in operands.unwrap_or_default().pieces {
-        match piece {
-            Piece::Text(part) => text.push_str(&part),
-            Piece::Dest(_, cell) | Piece::Use(cell) => {
-                text.push_str(if cell.is_predicate() { "P" } else { "R" });
-            }
-        }
-    }
+    text.push_str(&operands.unwrap_or_default().without_cells());
     text.push_str(match op.control {
         ControlEffect::Next => "",
         ControlEffect::Jump(_) | ControlEffect::Branch { .. } => " jump",

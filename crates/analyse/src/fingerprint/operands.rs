@@ -48,6 +48,32 @@ impl Operands {
         }
     }
 
+    /// Text of the address of an access after a text for its kind; `None` if the operation is no load, store or atomic
+    /// operation at an address.
+    pub(super) fn of_address(code: &Code, op: &Op, kind: &str) -> Option<Operands> {
+        let address = match op.meaning.as_ref()? {
+            Meaning::Load { address, .. }
+            | Meaning::Store { address, .. }
+            | Meaning::Atomic { address, .. } => address,
+            _ => return None,
+        };
+        let mut found = Operands::default();
+        found.text(kind);
+        found.add_uses(code, &address.to_string());
+        Some(found)
+    }
+
+    /// Text with the kinds of cells in place of the cells.
+    pub(super) fn without_cells(&self) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(part) => part.clone(),
+            Piece::Dest(_, cell) | Piece::Use(cell) => {
+                if cell.is_predicate() { "P" } else { "R" }.to_owned()
+            }
+        };
+        self.pieces.iter().map(text).collect()
+    }
+
     /// Text of the value that an unguarded operation assigns to a cell; `None` for loads and other effects.
     pub(super) fn of_value(code: &Code, op: &Op, cell: Cell) -> Option<Operands> {
         let text = match (&op.meaning, special(op)) {

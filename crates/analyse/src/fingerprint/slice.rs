@@ -1,5 +1,5 @@
-//! Slice of a kernel that decides the counts of a loop: operations and branches, closed under dependence on data,
-//! memory and control.
+//! Slice of a kernel that decides the counts of a loop, or the addresses of an access: operations and branches, closed
+//! under dependence on data, memory and control.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,31 @@ use crate::thread_cfg::ThreadCfg;
 
 use super::FingerprintObstacle as Obstacle;
 use super::events::Events;
-use super::operands::is_unknown;
+use super::operands::{Operands, is_unknown};
 use super::reaching::Origin;
 use super::values::Values;
 
-/// Operations and branches that decide the counts of a loop.
+/// Subject of a slice.
+pub(super) enum Subject<'a> {
+    /// Counts of a loop, given in all contexts.
+    Loop(&'a [&'a CountedLoop]),
+    /// Addresses of an access in all its executions.
+    Access {
+        /// The access.
+        at: OpIndex,
+        /// Text of its address.
+        address: &'a Operands,
+    },
+}
+
+/// Operations and branches that decide the counts of a loop, or the addresses of an access.
 pub(super) struct Slice {
     /// Order of the observed nodes.
     pub(super) events: Events,
     /// Operations whose place matters, by node.
     pub(super) placed: BTreeMap<NodeId, BTreeSet<OpIndex>>,
+    /// Nodes with the access that the slice is about.
+    pub(super) accesses: BTreeSet<NodeId>,
     /// Whether some placed operation writes memory or waits, so that the order of loads matters.
     pub(super) writes_memory: bool,
     /// Whether contents of memory or constants of the module are read.
@@ -54,14 +69,18 @@ struct Search<'a, 'v> {
 }
 
 impl Slice {
-    /// Finds the slice of one loop, given in all contexts, of at most `share` operations.
+    /// Finds the slice of a loop or access, of at most `share` operations.
     pub(super) fn find<'a>(
         code: &'a Code,
         thread: &'a ThreadCfg,
         values: &mut Values<'a>,
-        loops: &[&CountedLoop],
+        subject: &Subject<'_>,
         share: usize,
     ) -> Result<Slice, Obstacle> {
+        let loops = match subject {
+            Subject::Loop(loops) => *loops,
+            Subject::Access { .. } => &[],
+        };
         let mut search = Search {
             code,
             thread,
@@ -69,6 +88,7 @@ impl Slice {
             slice: Slice {
                 events: Events::new(thread, loops),
                 placed: BTreeMap::new(),
+                accesses: BTreeSet::new(),
                 writes_memory: false,
                 reads_data: false,
             },
@@ -78,6 +98,9 @@ impl Slice {
         };
         // A trap ends the launch, so it is an event as the end of the thread is.
         search.place_all(|meaning| matches!(meaning, Meaning::Trap));
+        if let Subject::Access { at, address } = *subject {
+            search.add_access(at, address)?;
+        }
         loop {
             if thread.deadline.is_past() {
                 return Err(Obstacle::TimeLimit);
@@ -110,6 +133,32 @@ impl Search<'_, '_> {
             return Err(Obstacle::IndirectJump(op.addr));
         }
         self.add_condition(node, last, op)
+    }
+
+    /// Adds the executions of an access and what its address depends on.
+    fn add_access(&mut self, at: OpIndex, address: &Operands) -> Result<(), Obstacle> {
+        let Some(op) = self.code.get(at) else {
+            return Ok(());
+        };
+        if address.reads_unknown_literals {
+            return Err(Obstacle::UnknownInstruction(op.addr));
+        }
+        self.slice.reads_data |= address.reads_module_data;
+        let space = &self.thread.space;
+        let is_around = |&node: &NodeId| {
+            let block = space.block(node);
+            self.thread.is_reached(node) && block.first <= at && at <= block.last
+        };
+        let nodes: Vec<NodeId> = space.ids().filter(is_around).collect();
+        for node in nodes {
+            self.slice.accesses.insert(node);
+            self.slice.events.observe(node);
+            self.add_condition(node, at, op)?;
+            for cell in address.uses() {
+                self.add_use(node, at, cell)?;
+            }
+        }
+        Ok(())
     }
 
     fn add_condition(&mut self, node: NodeId, at: OpIndex, op: &Op) -> Result<(), Obstacle> {

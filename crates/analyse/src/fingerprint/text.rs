@@ -10,21 +10,23 @@ use warpbound_simt::NodeId;
 use crate::thread_cfg::ThreadCfg;
 
 use super::events::{Side, Vertex};
-use super::operands::{Piece, condition_text};
+use super::operands::{Operands, Piece, condition_text};
 use super::reaching::Origin;
-use super::slice::Slice;
+use super::slice::{Slice, Subject};
 use super::values::{FixedPiece, FixedValue, Values};
 use super::{CountSlice, FingerprintObstacle as Obstacle};
 
 /// Writes the text of a slice.
 pub(super) fn print<'a>(
     slice: &Slice,
+    subject: &Subject<'_>,
     code: &'a Code,
     thread: &'a ThreadCfg,
     values: &mut Values<'a>,
 ) -> Result<CountSlice, Obstacle> {
     let mut writer = Writer {
         slice,
+        subject,
         code,
         thread,
         values,
@@ -46,6 +48,7 @@ pub(super) fn print<'a>(
 
 struct Writer<'s, 'a, 'v> {
     slice: &'s Slice,
+    subject: &'s Subject<'s>,
     code: &'a Code,
     thread: &'a ThreadCfg,
     values: &'v mut Values<'a>,
@@ -85,6 +88,7 @@ impl Writer<'_, '_, '_> {
             let _ = write!(self.text, "{number} {kind}");
             if let Vertex::Node(node) = self.slice.events.vertex(vertex) {
                 self.write_effects(node);
+                self.write_access(node);
                 if self.slice.events.is_decided(vertex) {
                     self.write_branch(node);
                 }
@@ -136,6 +140,25 @@ impl Writer<'_, '_, '_> {
                 let _ = write!(self.text, " #{number}");
             }
         }
+    }
+
+    /// Writes the access that the slice is about, if the node has it.
+    fn write_access(&mut self, node: NodeId) {
+        let Subject::Access { at, address } = *self.subject else {
+            return;
+        };
+        let op = self
+            .code
+            .get(at)
+            .filter(|_| self.slice.accesses.contains(&node));
+        let Some(op) = op else {
+            return;
+        };
+        let _ = write!(self.text, " access {}", condition_text(op));
+        for cell in op.condition.cells() {
+            self.write_use(node, at, cell);
+        }
+        self.write_pieces(node, at, address);
     }
 
     fn write_branch(&mut self, node: NodeId) {
@@ -235,17 +258,22 @@ impl Writer<'_, '_, '_> {
                 }
                 self.text.push(' ');
             }
-            let operands = self.values.operands(at);
-            for piece in operands.iter().flat_map(|operands| &operands.pieces) {
-                match piece {
-                    Piece::Text(text) => self.text.push_str(text),
-                    Piece::Dest(number, _) => {
-                        let _ = write!(self.text, ".{number}");
-                    }
-                    Piece::Use(cell) => self.write_use(node, at, *cell),
-                }
+            if let Some(operands) = self.values.operands(at) {
+                self.write_pieces(node, at, &operands);
             }
             self.text.push('\n');
+        }
+    }
+
+    fn write_pieces(&mut self, node: NodeId, at: OpIndex, operands: &Operands) {
+        for piece in &operands.pieces {
+            match piece {
+                Piece::Text(text) => self.text.push_str(text),
+                Piece::Dest(number, _) => {
+                    let _ = write!(self.text, ".{number}");
+                }
+                Piece::Use(cell) => self.write_use(node, at, *cell),
+            }
         }
     }
 

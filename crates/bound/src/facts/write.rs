@@ -1,10 +1,10 @@
 //! Writing of facts files: templates with missing numbers, and observations.
 
 use toml::Value;
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Named as _};
 
 use super::number::MISSING;
-use super::{LoopIdentity, LoopName, LoopNumbers, OBSERVED};
+use super::{FactIdentity, LoopName, LoopNumbers, StatedSpace};
 
 /// Line of a facts file for a loop: everything but its numbers.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct LoopLine<'a> {
     /// Recursive function whose calls form this loop; the bound counts the calls.
     pub recursion: Option<String>,
     /// Fingerprint, by which the fact is found again after a rebuild.
-    pub identity: LoopIdentity,
+    pub identity: FactIdentity,
 }
 
 impl LoopLine<'_> {
@@ -54,14 +54,60 @@ impl LoopLine<'_> {
             line.push_str(&format!(", source = {}", quoted(source)));
         }
         line.push_str(&format!(", depth = {}", self.depth));
-        let LoopIdentity { decides, body } = &self.identity;
-        for (key, digest) in [("decides", decides), ("body", body)] {
-            if let Some(digest) = digest {
-                line.push_str(&format!(", {key} = {}", quoted(digest)));
-            }
-        }
+        line.push_str(&self.identity.keys());
         line.push_str(" },");
         line
+    }
+}
+
+/// Line of a facts file for an access.
+#[derive(Clone, Debug)]
+pub struct AccessLine {
+    /// Address of the instruction.
+    pub at: CodeAddr,
+    /// Source line.
+    pub source: Option<String>,
+    /// Keys of the numbers that may be stated, with the number if it is.
+    pub numbers: Vec<(&'static str, Option<u64>)>,
+    /// Memory space that is stated.
+    pub space: Option<StatedSpace>,
+    /// Fingerprint, by which the fact is found again after a rebuild.
+    pub identity: FactIdentity,
+}
+
+impl AccessLine {
+    /// Formats the line, without indentation, with marks of missing numbers.
+    pub fn format_line(&self) -> String {
+        let mut line = format!("{{ at = \"{}\"", self.at);
+        for (key, number) in &self.numbers {
+            line.push_str(&match number {
+                Some(number) => format!(", {key} = {number}"),
+                None => format!(", {key} = \"{MISSING}\""),
+            });
+        }
+        if let Some(space) = self.space {
+            line.push_str(&format!(", space = {}", quoted(space.name())));
+        }
+        if let Some(source) = &self.source {
+            line.push_str(&format!(", source = {}", quoted(source)));
+        }
+        line.push_str(&self.identity.keys());
+        line.push_str(" },");
+        line
+    }
+}
+
+impl FactIdentity {
+    /// Formats the keys of the fingerprint with a comma before each.
+    fn keys(&self) -> String {
+        let FactIdentity { decides, body } = self;
+        let keys = [("decides", decides), ("body", body)];
+        let present = keys
+            .into_iter()
+            .filter_map(|(key, digest)| Some((key, digest.as_ref()?)));
+        present
+            .map(|(key, digest)| format!(", {key} = {}", quoted(digest)))
+            .collect()
     }
 }
 
@@ -80,27 +126,6 @@ pub fn format_call_with(name: &str, instructions: Option<u64>) -> String {
     format!("{{ name = {name}, instructions = {number} }},")
 }
 
-/// Formats the facts of one kernel; `loops` and `calls` are formatted lines.
-pub fn format_kernel(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
-    KernelLines {
-        loops,
-        calls,
-        ..KernelLines::new(name, digest)
-    }
-    .format()
-}
-
-/// Formats facts observed in runs: a facts file with this status is refused until a person vouches for the numbers.
-pub fn format_observed(name: &str, digest: &str, loops: &[String], calls: &[String]) -> String {
-    KernelLines {
-        status: Some(OBSERVED),
-        loops,
-        calls,
-        ..KernelLines::new(name, digest)
-    }
-    .format()
-}
-
 /// Lines of a facts file for one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelLines<'a> {
@@ -112,11 +137,14 @@ pub struct KernelLines<'a> {
     pub signed_off_by: Option<&'a str>,
     /// Formatted lines of loops.
     pub loops: &'a [String],
+    /// Formatted lines of accesses.
+    pub accesses: &'a [String],
     /// Formatted lines of functions outside the file.
     pub calls: &'a [String],
     /// Blocks and steps that no thread executes.
     pub never: &'a [String],
-    /// Status, with which the facts are refused: [`FactsFile::UNREVIEWED`](super::FactsFile::UNREVIEWED) or observed.
+    /// Status, with which the facts are refused: [`FactsFile::UNREVIEWED`](super::FactsFile::UNREVIEWED) or
+    /// [`FactsFile::OBSERVED`](super::FactsFile::OBSERVED).
     pub status: Option<&'a str>,
 }
 
@@ -128,6 +156,7 @@ impl<'a> KernelLines<'a> {
             digest,
             signed_off_by: None,
             loops: &[],
+            accesses: &[],
             calls: &[],
             never: &[],
             status: None,
@@ -149,6 +178,7 @@ impl<'a> KernelLines<'a> {
         let never: Vec<String> = self.never.iter().map(|never| quoted(never) + ",").collect();
         for (key, lines) in [
             ("loops", self.loops),
+            ("accesses", self.accesses),
             ("never", &never),
             ("calls", self.calls),
         ] {

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CfgLevel, Session};
+use warpbound_driver::{BoundOptions, CfgLevel, FactsExtent, Session};
 use warpbound_report::{BoundFormat, BoundWriter};
 
 use crate::support::built;
@@ -48,7 +48,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
             let text = writer.finish().expect("memory");
             assert!(!text.is_empty());
         }
-        session.facts_template(kernel, &options)?;
+        session.facts_template(kernel, &options, FactsExtent::Accesses)?;
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;

@@ -162,6 +162,74 @@ fn lines_about_loops() {
     }
 }
 
+/// Facts about accesses that are refused; the accesses of `bfs_expand` are to global memory.
+#[test]
+fn lines_about_accesses() {
+    let file = "bfs.sm_61.cubin";
+    let kernel = ["--kernel", "bfs_expand"];
+    let facts = run(&[&["facts", file, "--accesses"], &kernel[..]].concat()).done();
+    let from = facts.find("[[kernel]]").expect("a kernel");
+    let to = facts.find("accesses = [").expect("accesses");
+    let line = facts.lines().find(|line| line.contains("sectors = \"?\""));
+    let line = line.expect("an open access");
+    let at = line.split('"').nth(1).expect("an address");
+    let head = format!("{}accesses = [\n", &facts[from..to]);
+    for (name, access, message) in [
+        ("none", format!("at = \"{at}\""), "missing field `sectors`"),
+        (
+            "zero",
+            format!("at = \"{at}\", sectors = 0"),
+            "`sectors` is 0",
+        ),
+        ("lines", format!("at = \"{at}\", lines = 0"), "`lines` is 0"),
+        (
+            "text",
+            format!("at = \"{at}\", sectors = \"4\""),
+            "not a whole number",
+        ),
+        (
+            "space",
+            format!("at = \"{at}\", space = \"heap\""),
+            "`space` is \"heap\"",
+        ),
+        (
+            "other",
+            format!("at = \"{at}\", space = \"shared\""),
+            "is to global memory, not to shared memory",
+        ),
+        (
+            "banks",
+            format!("at = \"{at}\", conflicts = 3"),
+            "is to global memory, which has no `conflicts`",
+        ),
+        (
+            "place",
+            "at = \"0x0008\", sectors = 4".to_owned(),
+            "no access to memory",
+        ),
+        (
+            "address",
+            "at = \"here\", sectors = 4".to_owned(),
+            "not an address",
+        ),
+        (
+            "key",
+            format!("at = \"{at}\", sektors = 4"),
+            "unknown field `sektors`",
+        ),
+        (
+            "twice",
+            format!("at = \"{at}\", sectors = 4 }},\n{{ at = \"{at}\", lines = 2"),
+            "second line about the access",
+        ),
+    ] {
+        let text = format!("{head}{{ {access} }},\n]\n");
+        let path = scratch(&format!("facts.access.{name}.toml"), text);
+        let refused = run(&[&["bound", file, "--facts", &path], &kernel[..]].concat()).refusal();
+        assert!(refused.contains(message), "{name}: {refused}");
+    }
+}
+
 #[test]
 fn two_lines_about_one_loop() {
     for (name, first, second) in [

@@ -3,6 +3,7 @@
 #![allow(clippy::panic, reason = "tests")]
 
 mod access;
+mod access_facts;
 mod assumptions;
 mod audit;
 mod bound;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::access::{
-    AccessClass, AccessCounts, AccessMode, AccessShape, constant_address,
+    AccessClass, AccessCounts, AccessMode, AccessShape, StatedAccess, constant_address,
 };
 use warpbound_base::Named as _;
 use warpbound_ir::{Cell, Expr, OpIndex};
@@ -119,6 +119,14 @@ impl<'a> AccessMonitor<'a> {
             true => count_access_of_wave(access, class.shape.mode),
         };
         self.compare(class, &parts, access.taken, found);
+        let stated = self.claims.stated_accesses.get(&self.at);
+        if let Some(message) = stated.and_then(|stated| excess(stated, &parts)) {
+            found.push(Violation {
+                claim: Claim::AccessFact,
+                at: self.at,
+                message,
+            });
+        }
     }
 
     /// Whether the warps are waves of a compute unit.
@@ -169,6 +177,28 @@ impl<'a> AccessMonitor<'a> {
             });
         }
     }
+}
+
+/// Returns what an execution has more of than the facts file states, in a clause; `parts` are its numbers by memory space.
+fn excess(stated: &StatedAccess, parts: &[(MemorySpace, AccessCounts)]) -> Option<String> {
+    let too_many = |seen: u32, stated: Option<u32>, noun: &str| {
+        let stated = stated.filter(|&stated| seen > stated)?;
+        Some(format!(
+            "fact of at most {stated} {noun} broken: an execution has {seen}"
+        ))
+    };
+    parts.iter().find_map(|(space, counts)| {
+        let other = stated.space.filter(|stated| stated != space);
+        let elsewhere = other.map(|stated| {
+            let (stated, space) = (stated.name(), space.name());
+            format!("fact of {stated} memory broken: an execution accesses {space} memory")
+        });
+        elsewhere
+            .or_else(|| too_many(counts.sectors, stated.sectors, "sectors"))
+            .or_else(|| too_many(counts.lines, stated.lines, "lines"))
+            .or_else(|| too_many(counts.conflicts, stated.conflicts, "conflicts"))
+            .or_else(|| too_many(counts.byte_conflicts, stated.conflicts, "conflicts by byte"))
+    })
 }
 
 /// Returns the report of an executed access.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::access::AccessClass;
+use warpbound_analyse::access::{AccessClass, StatedAccess};
 use warpbound_analyse::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use warpbound_analyse::context::ContextId;
 use warpbound_analyse::program_space::ContextBlock;
@@ -51,6 +51,8 @@ pub enum Claim {
     Machine,
     /// Requests, transactions, sectors, lines and conflicts of memory accesses.
     Access,
+    /// The user's facts about memory accesses.
+    AccessFact,
     /// Ranges of the numbers in buffers.
     Data,
 }
@@ -66,6 +68,7 @@ impl Claim {
             Claim::Edge => "edge",
             Claim::Machine => "machine",
             Claim::Access => "access",
+            Claim::AccessFact => "fact",
             Claim::Data => "data",
         }
     }
@@ -99,6 +102,8 @@ pub struct Claims<'a> {
     /// Classes of memory accesses in the launch that is run ([`Session::access_classes`](crate::Session::access_classes)); an
     /// operation without one is not compared.
     pub accesses: BTreeMap<OpIndex, AccessClass>,
+    /// Numbers of accesses that the user states.
+    pub stated_accesses: BTreeMap<OpIndex, StatedAccess>,
     /// Loads of numbers whose range the launch states.
     pub loaded: BTreeMap<OpIndex, RangedLoad>,
     /// First operation of the block, by operation.
@@ -120,6 +125,7 @@ impl<'a> Claims<'a> {
             launch,
             flow,
             accesses: BTreeMap::new(),
+            stated_accesses: BTreeMap::new(),
             loaded: BTreeMap::new(),
             first: Vec::new(),
             active_agreement: Vec::new(),

@@ -30,7 +30,7 @@ impl BoundQuery<'_> {
             return Some(launch_report(prepared, machine, bound_options, bound));
         }
         let found = self.cycle_bound(&options, stated);
-        let mut assumptions = options.assumptions(self.session, self.prepared.kernel, self.options);
+        let mut assumptions = options.assumptions(self.session, self.prepared, self.options);
         let read = found.as_ref().map_or(&[][..], |(_, read)| read);
         assumptions.extend(contents_assumption(read));
         let bound = found.as_ref().map(|(bound, _)| bound);

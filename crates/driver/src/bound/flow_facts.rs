@@ -9,6 +9,7 @@ use warpbound_simt::counts::CountVar;
 
 use super::BoundQuery;
 use crate::FactReading;
+use crate::facts::accesses::stated_accesses;
 use crate::facts::loop_line;
 
 /// Numbers about loops that the integer program uses, by loop.
@@ -49,6 +50,8 @@ impl BoundQuery<'_> {
     ///
     /// A fact is about a loop that the kernel does not have, or is false in all launches.
     pub(super) fn loop_facts(&self) -> Result<LoopFacts, Diagnostic> {
+        // Bounds in instructions use no fact about accesses; one that is about another instruction is an error all the same.
+        stated_accesses(self.prepared, &self.options.facts)?;
         let stated = match self.facts {
             Some(facts) => facts.numbers(&self.names)?,
             None => vec![LoopNumbers::default(); self.names.len()],

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_bound::facts::LoopIdentity;
+use warpbound_bound::facts::FactIdentity;
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::RegisterKind;
 use warpbound_isa::instr::MemorySpace;
@@ -25,8 +25,8 @@ use crate::{BoundOptions, KernelFlow, Session};
 pub struct LoopFigures {
     /// Number of iterations, its origin, and its place.
     pub report: LoopReport,
-    /// Fingerprints ([`LoopIdentity::decides`], [`LoopIdentity::body`]).
-    pub identity: LoopIdentity,
+    /// Fingerprints ([`FactIdentity::decides`], [`FactIdentity::body`]).
+    pub identity: FactIdentity,
     /// Warp instructions that the worst path issues in it, outside of loops inside it.
     pub instructions: u128,
 }

@@ -1,7 +1,6 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
 use warpbound_analyse::access::MemoryUnits;
-use warpbound_load::Kernel;
 use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
@@ -9,6 +8,8 @@ use warpbound_report::cycle_bound::UnpublishedRange;
 use super::{CacheState, CycleOptions, clock};
 use crate::access::memory_assumptions;
 use crate::bound::launch_assumptions;
+use crate::facts::accesses::{stated_accesses, stated_text};
+use crate::prepared::Prepared;
 use crate::runs::timed::assumptions::{provenance_name, unit_name};
 use crate::{BoundOptions, Session};
 
@@ -17,9 +18,10 @@ impl CycleOptions {
     pub(crate) fn assumptions(
         &self,
         session: &Session,
-        kernel: &Kernel,
+        prepared: &Prepared<'_>,
         options: &BoundOptions,
     ) -> Vec<BoundAssumption> {
+        let kernel = prepared.kernel;
         let mut all = vec![
             assumption(
                 "lone-warp",
@@ -53,6 +55,7 @@ impl CycleOptions {
             ),
             clock::assumption(&self.machine),
         ];
+        all.extend(access_facts(prepared, options));
         let isa = session.image.isa().to_string();
         if !self.machine.is_for(&isa) {
             let machine = &self.machine;
@@ -126,6 +129,23 @@ impl CycleOptions {
             })
             .collect()
     }
+}
+
+/// States the facts about accesses.
+fn access_facts(prepared: &Prepared<'_>, options: &BoundOptions) -> Option<BoundAssumption> {
+    // Facts that do not suit the kernel have ended the query.
+    let stated = stated_accesses(prepared, &options.facts).unwrap_or_default();
+    let stated: Vec<String> = stated
+        .iter()
+        .map(|(&at, stated)| stated_text(prepared, at, stated))
+        .collect();
+    let text = || {
+        format!(
+            "no execution of an access by a warp has more than the facts file states, or is to other memory, for any input: {}",
+            stated.join(", ")
+        )
+    };
+    (!stated.is_empty()).then(|| assumption("access-facts", text()))
 }
 
 /// Lists what the user states about launches.

@@ -59,7 +59,7 @@ pub(crate) fn launch_report(
         None => (None, None),
     };
     let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
-    let mut assumptions = options.assumptions(session, prepared.kernel, bound_options);
+    let mut assumptions = options.assumptions(session, prepared, bound_options);
     assumptions.retain(|own| own.id != "lone-warp");
     assumptions.splice(0..0, of_launches(extent));
     let read = found.as_ref().map_or(&[][..], |found| &found.read);

@@ -1,23 +1,29 @@
-//! Digests by which loops are found again in another build of a kernel (SOUNDNESS 5.15).
+//! Digests by which loops and accesses are found again in another build of a kernel (SOUNDNESS 5.15).
 
 use std::fmt::Write as _;
 
-use warpbound_analyse::fingerprint::{CountSlice, FingerprintObstacle, loop_fingerprints};
-use warpbound_bound::facts::LoopIdentity;
+use warpbound_analyse::access::MemoryUnits;
+use warpbound_analyse::fingerprint::{
+    CountSlice, FingerprintObstacle, access_fingerprints, loop_fingerprints,
+};
+use warpbound_bound::facts::FactIdentity;
+use warpbound_ir::OpIndex;
 use warpbound_load::{Image, Kernel, VariableLocation, text_digest};
 
 use crate::KernelFlow;
 use crate::prepared::Prepared;
 
-/// Version of the texts of the digests; digests of different versions never fit.
-const VERSION: &str = "loop 1\n";
+/// Versions of the texts of the digests; digests of different versions never fit.
+const LOOP_VERSION: &str = "loop 1\n";
+const ACCESS_VERSION: &str = "access 1\n";
 
 /// First constant bank that is the module's, not the launch's or the compiler's.
 const FIRST_MODULE_BANK: u8 = 3;
 
-/// Fingerprint of a loop, with the reason if the code that decides its counts is not known.
-pub(crate) struct IdentifiedLoop {
-    pub(crate) identity: LoopIdentity,
+/// Fingerprint of a loop or access, with the reason if the code that decides what its fact is about is not known.
+#[derive(Default)]
+pub(crate) struct IdentifiedFact {
+    pub(crate) identity: FactIdentity,
     pub(crate) obstacle: Option<FingerprintObstacle>,
 }
 
@@ -26,25 +32,68 @@ pub(crate) fn identify_loops(
     image: &Image,
     prepared: &Prepared<'_>,
     flow: &KernelFlow,
-) -> Vec<IdentifiedLoop> {
-    let kernel = prepared.kernel;
-    let interface = format!("{VERSION}{}", interface(kernel));
-    let data = module_data(image, kernel);
+) -> Vec<IdentifiedFact> {
+    let digests = Digests::new(image, prepared.kernel, LOOP_VERSION);
     let prints = loop_fingerprints(&prepared.code, &flow.thread, &flow.loops);
-    let identify = |print: warpbound_analyse::fingerprint::LoopFingerprint| {
-        let digest = |slice: &CountSlice| {
-            let data = if slice.reads_data { data.as_str() } else { "" };
-            text_digest(&format!("{interface}{data}{}", slice.text))
-        };
-        IdentifiedLoop {
-            identity: LoopIdentity {
-                decides: print.decides.as_ref().ok().map(digest),
-                body: Some(text_digest(&format!("{VERSION}{}", print.body))),
-            },
-            obstacle: print.decides.err(),
-        }
+    let prints = prints.into_iter();
+    prints
+        .map(|print| digests.identify(&print.decides, &print.body))
+        .collect()
+}
+
+/// Computes the fingerprints of accesses of a kernel; those of operations that access no memory are empty.
+pub(crate) fn identify_accesses(
+    image: &Image,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    units: &MemoryUnits,
+    accesses: &[OpIndex],
+) -> Vec<IdentifiedFact> {
+    let digests = Digests::new(image, prepared.kernel, ACCESS_VERSION);
+    let prints = access_fingerprints(&prepared.code, &flow.thread, units, accesses);
+    let identify = |print: Option<warpbound_analyse::fingerprint::AccessFingerprint>| {
+        let print = print?;
+        Some(digests.identify(&print.decides, &print.body))
     };
-    prints.into_iter().map(identify).collect()
+    let prints = prints.into_iter();
+    prints
+        .map(|print| identify(print).unwrap_or_default())
+        .collect()
+}
+
+/// Digests of the texts of one kernel.
+struct Digests {
+    version: &'static str,
+    interface: String,
+    data: String,
+}
+
+impl Digests {
+    fn new(image: &Image, kernel: &Kernel, version: &'static str) -> Digests {
+        Digests {
+            version,
+            interface: format!("{version}{}", interface(kernel)),
+            data: module_data(image, kernel),
+        }
+    }
+
+    fn identify(
+        &self,
+        decides: &Result<CountSlice, FingerprintObstacle>,
+        body: &str,
+    ) -> IdentifiedFact {
+        let digest = |slice: &CountSlice| {
+            let data = if slice.reads_data { &*self.data } else { "" };
+            text_digest(&format!("{}{data}{}", self.interface, slice.text))
+        };
+        IdentifiedFact {
+            identity: FactIdentity {
+                decides: decides.as_ref().ok().map(digest),
+                body: Some(text_digest(&format!("{}{body}", self.version))),
+            },
+            obstacle: decides.as_ref().err().copied(),
+        }
+    }
 }
 
 /// Text of what a launch of the kernel may pass: the places of its parameters and the limits of its blocks.

@@ -5,15 +5,16 @@ use std::fmt::Write as _;
 
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
-use warpbound_bound::facts::{KernelLines, LoopIdentity, format_call, format_call_with};
+use warpbound_bound::facts::{FactIdentity, KernelLines, format_call, format_call_with};
 use warpbound_bound::{FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, KernelFlow, Session};
 
-use super::identity::{IdentifiedLoop, identify_loops};
-use super::{loop_line, shared_header_note};
+use super::carried_accesses::complete_accesses;
+use super::identity::{IdentifiedFact, identify_loops};
+use super::{FactsExtent, loop_line, shared_header_note};
 
 /// Facts of an earlier build, to be carried over to the kernels of a new one.
 pub struct FactsUpdate {
@@ -74,11 +75,12 @@ impl FactsUpdate {
         facts.numbers(&names)?;
         let prints = identify_loops(&session.image, &prepared, &flow);
         for fact in facts.loops_mut() {
-            let named = |(name, _): &(&LoopName, &IdentifiedLoop)| is_named(fact, name);
+            let named = |(name, _): &(&LoopName, &IdentifiedFact)| is_named(fact, name);
             if let Some((_, print)) = names.iter().zip(&prints).find(named) {
                 fact.identity = print.identity.clone();
             }
         }
+        complete_accesses(session, &prepared, &flow, facts)?;
         self.completed.insert(position);
         Ok(())
     }
@@ -149,7 +151,8 @@ impl Session {
     ) -> Result<String, Diagnostic> {
         let positions = update.facts_of(kernel);
         if positions.is_empty() {
-            return self.facts_template(kernel, &BoundOptions::default());
+            let (options, extent) = (BoundOptions::default(), FactsExtent::Loops);
+            return self.facts_template(kernel, &options, extent);
         }
         update.compared.extend(&positions);
         let old = positions
@@ -167,6 +170,7 @@ impl Session {
             Err(refusal) => return Ok(format!("\n{}", super::refused(kernel, &refusal))),
         };
         let new = NewKernel {
+            session: self,
             prints: identify_loops(&self.image, &prepared, &flow),
             names: loop_names(&flow.loops),
             prepared: &prepared,
@@ -181,11 +185,12 @@ impl Session {
 }
 
 /// Kernel of the new build.
-struct NewKernel<'a> {
-    prepared: &'a Prepared<'a>,
-    flow: &'a KernelFlow,
+pub(super) struct NewKernel<'a> {
+    pub(super) session: &'a Session,
+    pub(super) prepared: &'a Prepared<'a>,
+    pub(super) flow: &'a KernelFlow,
     names: Vec<LoopName>,
-    prints: Vec<IdentifiedLoop>,
+    prints: Vec<IdentifiedFact>,
 }
 
 impl NewKernel<'_> {
@@ -201,9 +206,11 @@ impl NewKernel<'_> {
             .map(|name| format_call_with(name, facts.call(name)));
         let calls: Vec<String> = calls.collect();
         let (name, digest) = (kernel.demangled(), kernel.code_digest());
+        let accesses = self.same_accesses(facts)?;
         let lines = KernelLines {
             signed_off_by: facts.signed_off_by.as_deref(),
             loops: &loops,
+            accesses: &accesses,
             calls: &calls,
             never: &never,
             ..KernelLines::new(&name, &digest)
@@ -262,14 +269,17 @@ impl NewKernel<'_> {
             }
         }
         let lines = self.loop_lines(&numbers);
-        if lines.is_empty() && calls.is_empty() {
+        let accesses = self.carried_accesses(old, &mut text);
+        if lines.is_empty() && calls.is_empty() && accesses.is_empty() {
             return text;
         }
-        let is_carried = outcomes.iter().any(|o| matches!(o, Outcome::Carried(_)));
+        let is_carried =
+            !accesses.is_empty() || outcomes.iter().any(|o| matches!(o, Outcome::Carried(_)));
         let is_signed = old.iter().any(|facts| facts.signed_off_by.is_some());
         let lines = KernelLines {
             status: (is_carried && is_signed).then_some(FactsFile::UNREVIEWED),
             loops: &lines,
+            accesses: &accesses,
             calls: &calls,
             ..KernelLines::new(&name, &digest)
         };
@@ -370,11 +380,11 @@ impl NewKernel<'_> {
 }
 
 /// Reason to ask again where the old facts have no fingerprint.
-const NO_FINGERPRINT: &str =
+pub(super) const NO_FINGERPRINT: &str =
     "the old facts have no fingerprint, which --before computes from the old binary";
 
 /// The fact that a loop of the new build takes over.
-fn carried_from(new: &IdentifiedLoop, old: &mut [OldLoop<'_>]) -> Outcome {
+fn carried_from(new: &IdentifiedFact, old: &mut [OldLoop<'_>]) -> Outcome {
     let Some(decides) = &new.identity.decides else {
         return Outcome::New;
     };
@@ -408,7 +418,7 @@ fn carried_from(new: &IdentifiedLoop, old: &mut [OldLoop<'_>]) -> Outcome {
 }
 
 /// Difference of two fingerprints in words.
-fn changed(old: &LoopIdentity, new: &LoopIdentity) -> String {
+fn changed(old: &FactIdentity, new: &FactIdentity) -> String {
     let text = match (&old.decides, old.body == new.body) {
         (None, _) => NO_FINGERPRINT,
         (Some(_), true) => "the code that decides its count changed, its own code is the same",

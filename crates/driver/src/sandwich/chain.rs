@@ -11,9 +11,11 @@ use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::MachineConfig;
+use warpbound_report::sandwich::LooseAccess;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountSystem;
 
+use super::loose_accesses::{SeenNumbers, loose_accesses};
 use super::observed::{MemoryPath, RunRecord, SeenAccess};
 use super::runs::WorstRun;
 use crate::access::TimedFindings;
@@ -224,6 +226,26 @@ impl<'a> Chain<'a> {
         let best = best.ok_or_else(unknown)?;
         *vectors = Some(best.vectors);
         Ok(best.cycles)
+    }
+
+    /// Returns the accesses of which the bound counts more than the worst run has seen.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the time of the kernel is not known.
+    pub(super) fn loose_accesses(&self) -> Result<Vec<LooseAccess>, Diagnostic> {
+        let claimed = self.inputs(&self.numbers, self.caches)?.accesses;
+        let observed = self.observed.iter();
+        let seen = observed.flat_map(|observed| &observed.accesses);
+        let seen = seen.map(|(&at, seen)| {
+            let numbers = SeenNumbers {
+                executions: seen.executions,
+                sectors: seen.most.sectors,
+                conflicts: seen.most.conflicts.max(seen.most.byte_conflicts),
+            };
+            (at, numbers)
+        });
+        Ok(loose_accesses(self.prepared, &claimed, &seen.collect()))
     }
 
     /// Returns the time of the worst run's replay, if it has one.

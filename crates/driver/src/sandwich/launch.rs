@@ -86,6 +86,7 @@ impl Session {
         report.unknown_addresses = unknown as u64;
         let overhead = launch_overhead(&options.cycles.machine);
         report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+        report.accesses = chain.loose_accesses().map_err(locate)?;
         runs.add_notes(&mut report.notes);
         chain.fill(&mut report).map_err(locate)?;
         Ok(report)

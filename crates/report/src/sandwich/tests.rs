@@ -119,6 +119,7 @@ fn json_has_the_keys_of_the_schema() {
         "shares",
         "composition",
         "resources",
+        "accesses",
         "notes",
     ];
     expected.sort_unstable();

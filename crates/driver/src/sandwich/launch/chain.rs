@@ -10,6 +10,7 @@ use warpbound_cycles::{AccessLimits, KernelTime, SpaceLimits};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, MachineConfig};
+use warpbound_report::sandwich::LooseAccess;
 
 use super::paths::{LaunchPaths, ObservedSums};
 use super::record::LaunchRecord;
@@ -18,6 +19,7 @@ use crate::access::TimedFindings;
 use crate::bound::FlowFacts;
 use crate::cycles::launch_bound::{SumVectors, contention_of, too_many_bits};
 use crate::sandwich::chain::Replaced;
+use crate::sandwich::loose_accesses::{SeenNumbers, loose_accesses};
 use crate::{
     CacheState, CycleInputs, CycleOptions, KernelFlow, LaunchExtent, LaunchTime, Prepared, Session,
     TimeScope,
@@ -104,6 +106,28 @@ impl LaunchChain<'_> {
             config: worst.config,
         });
         Ok(())
+    }
+
+    /// Returns the accesses of which the bound counts more than the worst run has seen.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the time of the launch is not known.
+    pub(super) fn loose_accesses(&self) -> Result<Vec<LooseAccess>, Diagnostic> {
+        let claimed = self.claimed()?;
+        let observed = self.observation()?;
+        let mut seen: BTreeMap<OpIndex, SeenNumbers> = BTreeMap::new();
+        let warps = observed.record.warps.values();
+        for access in warps.flat_map(|warp| &warp.accesses) {
+            let numbers = seen.entry(access.at).or_default();
+            numbers.executions += 1;
+            for space in &access.limits.spaces {
+                numbers.sectors = numbers.sectors.max(space.sectors);
+                numbers.conflicts = numbers.conflicts.max(space.conflicts);
+            }
+        }
+        let claimed = &claimed.inputs().accesses;
+        Ok(loose_accesses(self.prepared, claimed, &seen))
     }
 
     pub(super) fn observation(&self) -> Result<&LaunchObservation, Diagnostic> {
