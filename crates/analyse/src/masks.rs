@@ -18,7 +18,7 @@ use warpbound_simt::NodeId;
 
 use crate::refusal::{Reason, Refusal};
 use crate::thread_cfg::ThreadCfg;
-use domain::MaskState;
+use domain::{LiteralHalves, MaskState};
 pub use domain::{MaskClaim, MaskSite};
 
 /// Most sites; code with more has no facts about masks, and every write of the mask of active lanes may activate any.
@@ -31,6 +31,7 @@ pub struct Masks<'a> {
     thread: &'a ThreadCfg,
     sites: Vec<MaskSite>,
     numbers: BTreeMap<MaskSite, u32>,
+    halves: LiteralHalves,
     /// States on entry to the nodes; `None` if there are too many sites.
     states: Option<Solution<MaskState>>,
     /// For each node, its predecessors.
@@ -74,6 +75,7 @@ impl<'a> Masks<'a> {
             thread,
             sites: Vec::new(),
             numbers: BTreeMap::new(),
+            halves: LiteralHalves::default(),
             states: None,
             predecessors: predecessors.collect(),
             begins_active,
@@ -121,6 +123,7 @@ impl<'a> Masks<'a> {
         }
         let numbers = sites.iter().zip(0u32..).map(|(&site, n)| (site, n));
         self.numbers = numbers.collect();
+        self.halves = LiteralHalves::of(sites.len().min(MAX_SITES));
         self.sites = sites;
     }
 

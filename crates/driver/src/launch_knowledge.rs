@@ -83,7 +83,10 @@ fn launch_ranges(
             words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
             words.add_addresses();
         }
-        Some(object) => words.add_dispatch(object, size_ranges(block), size_ranges(grid)),
+        Some(object) => {
+            words.add_dispatch(object, size_ranges(block), size_ranges(grid));
+            words.add_hidden(object, size_ranges(block), file.is_some());
+        }
     }
     let params = KernelParam::list(kernel, file);
     for param in &params {
@@ -331,6 +334,44 @@ impl LaunchWords {
             let name = format!("gridDim.{}", ["x", "y", "z"][usize::from(axis.min(2))]);
             let range = grid.get(usize::from(axis)).copied().flatten();
             self.insert_range(self.bank, arg.offset, &name, range);
+        }
+    }
+
+    /// Adds the hidden arguments that tell the sizes of groups and where the grid begins (AMD): grids of a launch file begin
+    /// at 0 and consist of whole groups.
+    fn add_hidden(
+        &mut self,
+        object: &CodeObjectKernel,
+        block: [Option<WordRange>; 3],
+        is_of_file: bool,
+    ) {
+        let axis_name = |axis: u8| ["x", "y", "z"][usize::from(axis.min(2))];
+        for arg in &object.args {
+            let ArgKind::Hidden(hidden) = arg.kind else {
+                continue;
+            };
+            let zero = is_of_file.then_some(0);
+            let (name, value) = match hidden {
+                HiddenArg::GroupSize(axis) => {
+                    let range = block.get(usize::from(axis)).copied().flatten();
+                    let size = range.and_then(WordRange::only);
+                    (format!("blockDim.{}", axis_name(axis)), size)
+                }
+                HiddenArg::GlobalOffset(axis) => {
+                    (format!("globalOffset.{}", axis_name(axis)), zero)
+                }
+                HiddenArg::Remainder(axis) => (format!("remainder.{}", axis_name(axis)), zero),
+                _ => continue,
+            };
+            let bytes = value.map(|value| u64::from(value).to_le_bytes());
+            for (byte, at) in (0..arg.size.min(8)).zip(arg.offset..) {
+                let name = match byte {
+                    0..4 => name.clone(),
+                    _ => format!("{name}.high"),
+                };
+                let known = bytes.and_then(|bytes| bytes.get(byte as usize).copied());
+                self.set(self.bank, at, &name, known);
+            }
         }
     }
 

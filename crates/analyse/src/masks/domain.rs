@@ -129,86 +129,195 @@ impl Literals {
     }
 }
 
-/// Facts about one word.
+/// Words that a word lies between.
 #[derive(Clone, Debug)]
-pub(super) struct MaskWord {
+struct Limits {
     /// Words of which it is a subset.
     above: Literals,
     /// Words of which it is a superset.
     below: Literals,
 }
 
-impl MaskWord {
-    /// A word of which nothing is known.
-    fn unknown() -> MaskWord {
-        MaskWord {
+impl Limits {
+    /// Those of a word of which nothing is known.
+    fn unknown() -> Limits {
+        Limits {
             above: Literals::none(),
             below: Literals::none(),
         }
     }
 
-    /// The word without lanes.
-    fn zero() -> MaskWord {
-        MaskWord {
+    /// Those of the word without lanes.
+    fn zero() -> Limits {
+        Limits {
             above: Literals::All,
             below: Literals::none(),
         }
     }
 
-    fn negated(&self) -> MaskWord {
-        MaskWord {
+    fn insert(&mut self, literal: Literal) {
+        self.above.insert(literal);
+        self.below.insert(literal);
+    }
+
+    fn negated(&self) -> Limits {
+        Limits {
             above: self.below.negated(),
             below: self.above.negated(),
         }
     }
 
-    fn and(&self, other: &MaskWord) -> MaskWord {
-        MaskWord {
+    fn and(&self, other: &Limits) -> Limits {
+        Limits {
             above: self.above.clone().union(&other.above),
             below: self.below.intersection(&other.below),
         }
     }
 
-    fn or(&self, other: &MaskWord) -> MaskWord {
-        MaskWord {
+    fn or(&self, other: &Limits) -> Limits {
+        Limits {
             above: self.above.intersection(&other.above),
             below: self.below.clone().union(&other.below),
         }
     }
 
-    /// Lanes of one word only; those of `other` without those of `self` if it contains them.
-    fn xor(&self, other: &MaskWord) -> MaskWord {
-        if self.is_subset(other) {
-            return other.and(&self.negated());
-        }
-        if other.is_subset(self) {
-            return self.and(&other.negated());
-        }
-        MaskWord {
-            above: self.above.intersection(&other.above),
-            below: Literals::none(),
-        }
-    }
-
     /// Either of two words.
-    fn join(&self, other: &MaskWord) -> MaskWord {
-        MaskWord {
+    fn join(&self, other: &Limits) -> Limits {
+        Limits {
             above: self.above.intersection(&other.above),
             below: self.below.intersection(&other.below),
         }
     }
 
-    /// Whether it is certainly a subset of another word.
-    fn is_subset(&self, other: &MaskWord) -> bool {
-        self.above.intersects(&other.below)
-    }
-
     fn size(&self) -> (usize, usize) {
         (self.above.len(), self.below.len())
     }
+}
+
+/// Facts about one word.
+#[derive(Clone, Debug)]
+pub(super) struct MaskWord {
+    /// Limits of all its lanes.
+    all: Limits,
+    /// Limits of its lanes that are active now, those of all lanes among them: a word of lanes 0 to 31 limits the lanes of the
+    /// low word of the active mask, one of lanes 32 to 63 those of the high word.
+    active: Limits,
+}
+
+impl MaskWord {
+    /// A word whose active lanes have no narrower limits than all.
+    fn of_all(all: Limits) -> MaskWord {
+        MaskWord {
+            active: all.clone(),
+            all,
+        }
+    }
+
+    /// A word of which nothing is known.
+    fn unknown() -> MaskWord {
+        MaskWord::of_all(Limits::unknown())
+    }
+
+    fn insert(&mut self, literal: Literal) {
+        self.all.insert(literal);
+        self.active.insert(literal);
+    }
+
+    fn insert_below(&mut self, literal: Literal) {
+        self.all.below.insert(literal);
+        self.active.below.insert(literal);
+    }
+
+    fn map(&self, limits: impl Fn(&Limits) -> Limits) -> MaskWord {
+        MaskWord {
+            all: limits(&self.all),
+            active: limits(&self.active),
+        }
+    }
+
+    fn with(&self, other: &MaskWord, limits: impl Fn(&Limits, &Limits) -> Limits) -> MaskWord {
+        MaskWord {
+            all: limits(&self.all, &other.all),
+            active: limits(&self.active, &other.active),
+        }
+    }
+
+    fn negated(&self) -> MaskWord {
+        self.map(Limits::negated)
+    }
+
+    /// Lanes of one word only; those of `other` without those of `self` if it contains them.
+    fn xor(&self, other: &MaskWord) -> MaskWord {
+        if self.is_subset(other) {
+            return other.with(&self.negated(), Limits::and);
+        }
+        if other.is_subset(self) {
+            return self.with(&other.negated(), Limits::and);
+        }
+        self.with(other, |a, b| Limits {
+            above: a.above.intersection(&b.above),
+            below: Literals::none(),
+        })
+    }
+
+    /// Either of two words.
+    fn join(&self, other: &MaskWord) -> MaskWord {
+        self.with(other, Limits::join)
+    }
+
+    /// Whether it is certainly a subset of another word.
+    fn is_subset(&self, other: &MaskWord) -> bool {
+        self.all.above.intersects(&other.all.below)
+    }
+
+    fn size(&self) -> [(usize, usize); 2] {
+        [self.all.size(), self.active.size()]
+    }
 
     fn is_unknown(&self) -> bool {
-        self.size() == (0, 0)
+        self.size() == [(0, 0); 2]
+    }
+
+    /// Adds what follows for all lanes from the limits of the active ones, if the word is a part of a word of the active mask;
+    /// `of_half` are the literals of that half.
+    fn narrow(&mut self, of_half: &BitSet) {
+        if let Literals::Some(above) = &self.active.above {
+            let of_half = Literals::Some(above.intersection(of_half));
+            self.all.above = self.all.above.clone().union(&of_half);
+        }
+    }
+
+    /// Drops the limits of active lanes if they are too many.
+    fn keep_few(&mut self) {
+        let has_many = |active: &Literals, all: &Literals| match active {
+            Literals::All => false,
+            Literals::Some(_) => active.len() > all.len().saturating_add(MOST_OF_ACTIVE),
+        };
+        if has_many(&self.active.above, &self.all.above) {
+            self.active.above = self.all.above.clone();
+        }
+        if has_many(&self.active.below, &self.all.below) {
+            self.active.below = self.all.below.clone();
+        }
+    }
+}
+
+/// Most limits of active lanes beside those of all lanes: code copies the active mask, which contains the active lanes of all
+/// words.
+const MOST_OF_ACTIVE: usize = 64;
+
+/// Literals of the words of each half.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LiteralHalves([BitSet; 2]);
+
+impl LiteralHalves {
+    /// Those of a number of sites.
+    pub(super) fn of(sites: usize) -> LiteralHalves {
+        let of_half = |half: usize| {
+            let literals = (0..sites).flat_map(|site| [0, 1].map(|bit| site * 4 + half * 2 + bit));
+            literals.collect()
+        };
+        LiteralHalves([of_half(0), of_half(1)])
     }
 }
 
@@ -285,8 +394,10 @@ impl MaskState {
     /// Removes the facts about a site, which is executed again.
     pub(super) fn forget_site(&mut self, site: u32) {
         for word in self.words.values_mut() {
-            word.above.forget(site);
-            word.below.forget(site);
+            for limits in [&mut word.all, &mut word.active] {
+                limits.above.forget(site);
+                limits.below.forget(site);
+            }
         }
         self.words.retain(|_, word| !word.is_unknown());
         self.occupied.remove(site as usize);
@@ -296,9 +407,7 @@ impl MaskState {
     pub(super) fn name_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
-            let literal = Literal::new(site, number, false);
-            word.above.insert(literal);
-            word.below.insert(literal);
+            word.insert(Literal::new(site, number, false));
             self.set(cell, word);
         }
         if self.is_active {
@@ -310,7 +419,7 @@ impl MaskState {
     pub(super) fn include_in_active(&mut self, site: u32) {
         for (cell, number) in Cell::EXEC_WORDS.into_iter().zip(0..) {
             let mut word = self.word(cell);
-            word.below.insert(Literal::new(site, number, false));
+            word.insert_below(Literal::new(site, number, false));
             self.set(cell, word);
         }
     }
@@ -321,7 +430,7 @@ impl MaskState {
             let literal = Literal::new(site, number, false);
             self.words
                 .get(&cell)
-                .is_some_and(|word| word.below.contains(literal))
+                .is_some_and(|word| word.all.below.contains(literal))
         })
     }
 
@@ -331,7 +440,7 @@ impl MaskState {
             let literal = Literal::new(site, number, negated);
             self.words
                 .get(&cell)
-                .is_some_and(|word| word.above.contains(literal))
+                .is_some_and(|word| word.all.above.contains(literal))
         })
     }
 
@@ -343,7 +452,7 @@ impl MaskState {
     /// Numbers of the sites of whose masks the active lanes are a subset; `sites` is the number of all.
     pub(super) fn sites_around_active(&self, sites: usize) -> impl Iterator<Item = usize> {
         let [low, _] = Cell::EXEC_WORDS;
-        let found: Vec<usize> = match self.words.get(&low).map(|word| &word.above) {
+        let found: Vec<usize> = match self.words.get(&low).map(|word| &word.all.above) {
             None => Vec::new(),
             Some(Literals::All) => (0..sites).collect(),
             Some(Literals::Some(set)) => set
@@ -368,8 +477,8 @@ impl MaskState {
     pub(super) fn active_excludes(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| {
-            let others = before.word(cell).above.negated();
-            self.word(cell).above.intersects(&others)
+            let others = before.word(cell).all.above.negated();
+            self.word(cell).all.above.intersects(&others)
         })
     }
 
@@ -391,7 +500,7 @@ impl MaskState {
     pub(super) fn claims(&self, sites: &[MaskSite]) -> Vec<MaskClaim> {
         let mut claims = Vec::new();
         for (&word, known) in &self.words {
-            for (is_within, literals) in [(true, &known.above), (false, &known.below)] {
+            for (is_within, literals) in [(true, &known.all.above), (false, &known.all.below)] {
                 let Literals::Some(set) = literals else {
                     // Contained in all words: it is 0. Containing all: all ones, the complement of 0.
                     claims.push(MaskClaim {
@@ -427,7 +536,8 @@ impl MaskState {
     pub(super) fn empty(&mut self, words: [Cell; 2]) {
         for cell in words {
             let mut word = self.word(cell);
-            word.above = Literals::All;
+            word.all.above = Literals::All;
+            word.active.above = Literals::All;
             self.set(cell, word);
         }
         if words == Cell::EXEC_WORDS {
@@ -447,37 +557,66 @@ impl MaskState {
 
     /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it takes
     /// the ballot of one.
-    pub(super) fn evaluate(&self, expr: &Expr, holds: Option<u32>) -> MaskWord {
+    pub(super) fn evaluate(
+        &self,
+        expr: &Expr,
+        holds: Option<u32>,
+        halves: &LiteralHalves,
+    ) -> MaskWord {
         if let Expr::Ballot(_, half) = expr {
             let (cell, number) = match half {
                 WordHalf::Low => (Cell::EXEC_WORDS[0], 0),
                 WordHalf::High => (Cell::EXEC_WORDS[1], 1),
             };
-            let mut word = MaskWord {
-                above: self.word(cell).above,
+            let mut word = MaskWord::of_all(Limits {
+                above: self.word(cell).all.above,
                 below: Literals::none(),
-            };
+            });
             if let Some(site) = holds {
-                let literal = Literal::new(site, number, false);
-                word.above.insert(literal);
-                word.below.insert(literal);
+                word.insert(Literal::new(site, number, false));
             }
             return word;
         }
         if let (Some((_, holds_with_all)), Some(site)) = (choice_of_all(expr), holds) {
             // Both words of the site are alike.
             let mut word = MaskWord::unknown();
-            for literal in [0, 1].map(|number| Literal::new(site, number, false)) {
-                word.above.insert(literal);
-                word.below.insert(literal);
+            for number in [0, 1] {
+                word.insert(Literal::new(site, number, false));
             }
             return match holds_with_all {
                 true => word,
                 false => word.negated(),
             };
         }
-        let mut domain = WordDomain { state: self };
-        warpbound_ir::eval(expr, &mut domain).unwrap_or_else(MaskWord::unknown)
+        let mut domain = WordDomain {
+            state: self,
+            halves,
+        };
+        let mut word = warpbound_ir::eval(expr, &mut domain).unwrap_or_else(MaskWord::unknown);
+        for (cell, of_half) in Cell::EXEC_WORDS.into_iter().zip(&halves.0) {
+            if word.is_subset(&self.word(cell)) {
+                word.narrow(of_half);
+            }
+        }
+        word.keep_few();
+        word
+    }
+
+    /// Records that the active mask is written, with some of these words: what is known of the active lanes of words holds of
+    /// those that are left, and of no others.
+    pub(super) fn change_active(&mut self, written: &mut [(Cell, MaskWord)]) {
+        let narrows = Cell::EXEC_WORDS.into_iter().all(|cell| {
+            let found = written.iter().find(|(own, _)| *own == cell);
+            found.is_some_and(|(_, word)| word.is_subset(&self.word(cell)))
+        });
+        if narrows {
+            return;
+        }
+        let written = written.iter_mut().map(|(_, word)| word);
+        for word in self.words.values_mut().chain(written) {
+            word.active = word.all.clone();
+        }
+        self.words.retain(|_, word| !word.is_unknown());
     }
 
     /// Joins another state; returns whether facts were lost.
@@ -505,6 +644,7 @@ impl MaskState {
 /// Domain of mask words.
 struct WordDomain<'a> {
     state: &'a MaskState,
+    halves: &'a LiteralHalves,
 }
 
 impl ValueDomain for WordDomain<'_> {
@@ -516,14 +656,21 @@ impl ValueDomain for WordDomain<'_> {
 
     fn constant(&mut self, value: u32) -> Option<MaskWord> {
         Some(match value {
-            0 => MaskWord::zero(),
-            u32::MAX => MaskWord::zero().negated(),
+            0 => MaskWord::of_all(Limits::zero()),
+            u32::MAX => MaskWord::of_all(Limits::zero().negated()),
             _ => MaskWord::unknown(),
         })
     }
 
     fn cell(&mut self, cell: Cell) -> Option<MaskWord> {
-        Some(self.state.word(cell))
+        let mut word = self.state.word(cell);
+        let mut active = Cell::EXEC_WORDS.into_iter().zip(&self.halves.0);
+        if let Some((_, of_half)) = active.find(|(own, _)| *own == cell) {
+            // Of the active lanes, it contains those of every word of its half.
+            let every = Literals::Some(of_half.clone());
+            word.active.below = word.active.below.union(&every);
+        }
+        Some(word)
     }
 
     fn unary(&mut self, op: UnaryOp, a: MaskWord) -> Option<MaskWord> {
@@ -535,8 +682,8 @@ impl ValueDomain for WordDomain<'_> {
 
     fn binary(&mut self, op: BinaryOp, a: MaskWord, b: MaskWord) -> Option<MaskWord> {
         Some(match op {
-            BinaryOp::And => a.and(&b),
-            BinaryOp::Or => a.or(&b),
+            BinaryOp::And => a.with(&b, Limits::and),
+            BinaryOp::Or => a.with(&b, Limits::or),
             BinaryOp::Xor => a.xor(&b),
             _ => MaskWord::unknown(),
         })

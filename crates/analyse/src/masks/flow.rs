@@ -60,18 +60,26 @@ pub(super) fn apply(masks: &Masks<'_>, node: NodeId, at: OpIndex, state: &mut Ma
     match &op.meaning {
         Some(Meaning::Set(values)) if op.condition.is_always() => {
             let holds = holds.filter(|_| predicate_of(op).is_some());
-            let computed: Vec<_> = values
+            let mut computed: Vec<_> = values
                 .iter()
                 .filter(|(cell, _)| !cell.is_per_lane())
-                .map(|(cell, value)| (*cell, state.evaluate(value, holds)))
+                .map(|(cell, value)| (*cell, state.evaluate(value, holds, &masks.halves)))
                 .collect();
+            if op.writes.iter().any(|cell| Cell::EXEC_WORDS.contains(cell)) {
+                state.change_active(&mut computed);
+            }
             // Words that it writes beside those of its meaning are unknown.
             words.for_each(|&cell| state.forget_cell(cell));
             for (cell, word) in computed {
                 state.set(cell, word);
             }
         }
-        _ => words.for_each(|&cell| state.forget_cell(cell)),
+        _ => {
+            if op.writes.iter().any(|cell| Cell::EXEC_WORDS.contains(cell)) {
+                state.change_active(&mut []);
+            }
+            words.for_each(|&cell| state.forget_cell(cell));
+        }
     }
     if let Some(site) = holds {
         // Lanes of a ballot are active, unless the operation changes which are.

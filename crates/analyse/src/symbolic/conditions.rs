@@ -122,6 +122,9 @@ fn add_conditions(
             (BinaryOp::And, true) | (BinaryOp::Or, false) => {
                 add(a, holds);
                 add(b, holds);
+                if let (false, Some(lower)) = (holds, comparison_of_low_words(atoms, a, b)) {
+                    add(&lower, false);
+                }
                 // Numbers other than 0 may have no bit in common.
                 let exact = !holds || is_truth(atoms, a) && is_truth(atoms, b);
                 found.is_equivalent &= exact;
@@ -170,6 +173,61 @@ fn add_conditions(
         }
         _ => found.all.push(itself()),
     }
+}
+
+/// The comparison of the low words in one of two pairs, `high` or equal high words and the comparison, if the high words
+/// are equal where `high` does not hold: it does not hold either then.
+fn comparison_of_low_words(
+    atoms: &Atoms,
+    one: &WordPolynomial,
+    other: &WordPolynomial,
+) -> Option<WordPolynomial> {
+    let parts = |word: &WordPolynomial| match atoms.get(word.as_unknown()?) {
+        Atom::Binary(BinaryOp::And, [a, b]) => Some([a.clone(), b.clone()]),
+        _ => None,
+    };
+    [(one, other), (other, one)]
+        .into_iter()
+        .find_map(|(high, both)| {
+            let [a, b] = parts(both)?;
+            let implies = |equal: &WordPolynomial| are_equal_without(atoms, high, equal);
+            match (implies(&a), implies(&b)) {
+                (true, _) => Some(b),
+                (_, true) => Some(a),
+                _ => None,
+            }
+        })
+}
+
+/// Whether the words that `equal` compares are equal where `less` does not hold: `0 < w`, or `w` itself, is false only if `w`
+/// is 0.
+fn are_equal_without(atoms: &Atoms, less: &WordPolynomial, equal: &WordPolynomial) -> bool {
+    let holding = conditions(atoms, equal, true).all;
+    let [Condition::Zero(difference)] = holding.as_slice() else {
+        return false;
+    };
+    let is_difference = |word: &WordPolynomial| {
+        word == difference || word.scaled(u32::MAX).as_ref() == Some(difference)
+    };
+    conditions(atoms, less, false)
+        .all
+        .iter()
+        .any(|condition| match condition {
+            Condition::Zero(word) => is_difference(word),
+            Condition::Less {
+                a,
+                b,
+                or_equal: true,
+                reading,
+            } => {
+                let least_of_a = atoms.span(a).as_numbers(*reading).0;
+                let greatest_of_b = atoms.span(b).as_numbers(*reading).1;
+                // a <= b, and never a < b.
+                least_of_a >= greatest_of_b
+                    && a.plus(b, u32::MAX).is_some_and(|word| is_difference(&word))
+            }
+            _ => false,
+        })
 }
 
 /// Comparison that the carry of a sum with a constant carry in is: `a + b + 1` exceeds words if `a` is at least the

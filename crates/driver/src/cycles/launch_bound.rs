@@ -36,8 +36,8 @@ mod wave_launch;
 
 use executed::ExecutedNodes;
 use shares::Shares;
+use sums::ServiceProgram;
 pub(crate) use sums::{PathSums, SumVectors, Window, costs_among};
-use sums::{ServiceProgram, SmServices};
 
 /// Part of a launch, and the schedulers, that a bound in cycles is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -360,13 +360,7 @@ impl LaunchTime {
         };
         let sums = self.times(&program, (inputs, &contention), &mut time)?;
         let windows_bind = !sums.windows.is_empty();
-        let mut times = sums.times;
-        if let Some(executed) = &self.executed
-            && inputs.others != OtherWarps::Absent
-        {
-            let of_sm = SmServices::of(&contention, &sums.windows);
-            times.executed = Some(executed.services(&contention, of_sm, self.shape.warps));
-        }
+        let times = sums.times;
         let delays = self.delays(inputs)?;
         let bound = match self.spread {
             None => LaunchBound::compose(&self.shape, &times, delays),

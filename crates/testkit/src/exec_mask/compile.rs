@@ -262,7 +262,7 @@ impl Compiler {
         }
         let condition = self.scalar();
         let exit = (!whole.tests_last).then(|| {
-            self.keep_where(condition, whole.condition);
+            self.keep_iterating(condition, whole);
             self.branch(BranchCondition::ExecZero)
         });
         self.block(&whole.body, masks);
@@ -322,7 +322,7 @@ impl Compiler {
             self.clear(continued);
         }
         if whole.tests_last {
-            self.keep_where(condition, whole.condition);
+            self.keep_iterating(condition, whole);
         }
         if let Some(arriving) = arriving {
             self.mask(MaskReg::Scalar(arriving), MaskOp::And, EXEC, EXEC);
@@ -334,10 +334,17 @@ impl Compiler {
         self.loop_back(back, header);
     }
 
-    /// Drops the lanes from EXEC in which a condition does not hold.
-    fn keep_where(&mut self, mask: u8, condition: LaneCondition) {
-        self.compare(mask, condition);
-        self.mask(EXEC, MaskOp::And, EXEC, MaskReg::Scalar(mask));
+    /// Drops the lanes from EXEC in which the condition of a loop does not hold.
+    fn keep_iterating(&mut self, mask: u8, whole: &WhileLoop) {
+        self.compare(mask, whole.condition);
+        match whole.marks_leaving {
+            true => {
+                let leaving = MaskReg::Scalar(mask);
+                self.mask(leaving, MaskOp::AndNot, EXEC, leaving);
+                self.remove_from_exec(mask);
+            }
+            false => self.mask(EXEC, MaskOp::And, EXEC, MaskReg::Scalar(mask)),
+        }
     }
 }
 

@@ -182,6 +182,7 @@ impl Generator<'_> {
                 a: count,
                 b: most,
             },
+            marks_leaving: self.rng.u8(0..3) == 0,
             tests_last,
             before,
             body,

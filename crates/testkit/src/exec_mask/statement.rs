@@ -86,6 +86,8 @@ pub struct IfElse {
 pub struct WhileLoop {
     /// Condition of one more iteration.
     pub condition: LaneCondition,
+    /// Whether the lanes that leave get a mask of their own, which is then taken from EXEC.
+    pub marks_leaving: bool,
     /// Whether the condition is tested after each iteration, not before it.
     pub tests_last: bool,
     /// An if without other side before the loop; its lanes reconverge at the header of the loop.

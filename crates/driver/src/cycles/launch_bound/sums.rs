@@ -89,6 +89,8 @@ impl LaunchTime {
             false => whole_cycles(contention.unfinished.get(node).copied().unwrap_or(0)),
         };
         let core = sums.of_chain(&of_service(Service::Core))?;
+        let executed = self.executed.as_ref().filter(|_| !is_alone);
+        let of_sm = SmServices::of(contention, &windows);
         let times = LaunchTimes {
             path,
             followed,
@@ -104,7 +106,8 @@ impl LaunchTime {
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             unfinished: sums.of_warp(&unfinished, 0)?,
-            executed: None,
+            executed: executed
+                .map(|executed| executed.services(contention, of_sm, self.shape.warps)),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let vectors = SumVectors {
