@@ -217,6 +217,48 @@ pub struct LaunchProfiler<'a> {
     executions: Option<ExecutionRecorder>,
 }
 
+/// Blocks after which the steps of the others are forecast.
+const FORECAST_BLOCKS: u64 = 1024;
+
+/// Forecast of the steps of the blocks of a launch whose index decides what they do.
+///
+/// A launch whose steps do not suffice is known to be one early: each block takes a step at least, and where the first blocks
+/// all take more, the others are expected to take as many as the least of them. A wrong forecast loses a profile, and
+/// nothing else.
+struct StepForecast {
+    /// Blocks that are not done.
+    blocks: u128,
+    done: u64,
+    /// Fewest steps of a block.
+    least: u64,
+    steps_left: u64,
+}
+
+impl StepForecast {
+    fn new(grid: [u32; 3], steps_left: u64) -> StepForecast {
+        StepForecast {
+            blocks: grid.iter().map(|&blocks| u128::from(blocks)).product(),
+            done: 0,
+            least: u64::MAX,
+            steps_left,
+        }
+    }
+
+    /// Enters another block, after which these steps are left; whether the others need more.
+    fn exceeds(&mut self, steps_left: u64) -> bool {
+        self.least = self.least.min(self.steps_left.saturating_sub(steps_left));
+        self.steps_left = steps_left;
+        self.blocks = self.blocks.saturating_sub(1);
+        self.done += 1;
+        let each = match self.done {
+            1 => 1,
+            FORECAST_BLOCKS => self.least.max(1),
+            _ => return false,
+        };
+        self.blocks.saturating_mul(each.into()) > u128::from(steps_left)
+    }
+}
+
 /// Loops of [`LaunchValues::loops`] at an operation, as bits.
 #[derive(Clone, Copy, Default, Debug)]
 struct LoopBits {
@@ -407,11 +449,20 @@ impl<'a> LaunchProfiler<'a> {
         }
     }
 
+    /// Reason why a launch of very many blocks is not executed.
+    fn too_many_steps(&self) -> NoProfile {
+        NoProfile {
+            at: self.values.code.entry,
+            reason: NoProfileReason::Steps,
+        }
+    }
+
     /// Profiles all warps of the launch.
     pub fn profile_all(&mut self) -> LaunchProfile {
         let mut all = LaunchProfile::default();
         for warp in 0..self.warps() {
             let [width, height, depth] = self.values.grid;
+            let mut forecast = StepForecast::new(self.values.grid, self.steps_left);
             'blocks: for z in 0..depth {
                 for y in 0..height {
                     for x in 0..width {
@@ -425,6 +476,10 @@ impl<'a> LaunchProfiler<'a> {
                         let differs = ValueOrigin::BLOCK.iter().any(|&axis| decided.has(axis));
                         // The warp is the same in all blocks if the index of the block decided nothing.
                         if all.undecided.is_some() || !differs {
+                            break 'blocks;
+                        }
+                        if forecast.exceeds(self.steps_left) {
+                            all.add(place, Err(self.too_many_steps()));
                             break 'blocks;
                         }
                     }

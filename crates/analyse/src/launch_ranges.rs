@@ -60,6 +60,16 @@ pub struct LaunchWord {
     pub range: Option<WordRange>,
 }
 
+/// Word of a constant bank of which some bytes are numbers of their own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SplitWord {
+    /// The bytes that are known; 0 in the others.
+    pub known: u32,
+    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`], of which
+    /// [`LaunchRanges::words`] has the range.
+    pub parts: Vec<(u32, u32)>,
+}
+
 /// Largest sizes of a launch, in x, y, z.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SizeLimits {
@@ -101,6 +111,8 @@ pub struct LaunchRanges {
     /// Words of constant banks by bank and byte offset; any other word of a bank that the binary does not fix is
     /// unknown and equal in all threads.
     pub words: BTreeMap<(u8, u32), LaunchWord>,
+    /// Words of constant banks that consist of several numbers, by bank and byte offset: parameters of 1 and 2 bytes.
+    pub split: BTreeMap<(u8, u32), SplitWord>,
     /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with the range
     /// of the numbers in the buffer, if it is stated.
     pub data: BTreeMap<(u8, u32), Option<StatedData>>,
@@ -109,6 +121,9 @@ pub struct LaunchRanges {
 }
 
 impl LaunchRanges {
+    /// Artificial constant bank, above those of [`Code`](warpbound_ir::Code), with the numbers that share a word.
+    pub const PART_BANK: u8 = 64;
+
     /// The names of the words without what is stated about them.
     #[must_use]
     pub fn without_statements(&self) -> LaunchRanges {

@@ -5,7 +5,9 @@ mod kernel_params;
 
 use std::collections::BTreeMap;
 
-use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SizeLimits, WordRange};
+use warpbound_analyse::launch_ranges::{
+    LaunchRanges, LaunchWord, SizeLimits, SplitWord, WordRange,
+};
 use warpbound_analyse::stated_data::StatedData;
 use warpbound_base::Diagnostic;
 use warpbound_ir::Code;
@@ -104,6 +106,7 @@ fn launch_ranges(
     if let Some(file) = file {
         words.vary(&params, file)?;
     }
+    let split = words.split();
     let sizes = [block, grid].into_iter().flatten().flatten();
     let params = stated.params.iter().map(|param| param.range);
     let is_fixed = file.is_some_and(|file| !file.varies());
@@ -116,6 +119,7 @@ fn launch_ranges(
             Some(_) => SizeLimits::HSA,
         },
         words: words.into_words(),
+        split,
         data,
         is_one_launch,
     })
@@ -229,6 +233,8 @@ struct WordContents {
     bytes: [Option<u8>; 4],
     /// Stated range, which replaces the bytes.
     range: Option<WordRange>,
+    /// Whether it has a parameter of 1 or 2 bytes.
+    has_small: bool,
 }
 
 impl WordContents {
@@ -266,6 +272,31 @@ struct LaunchWords {
     words: BTreeMap<(u8, u32), WordContents>,
     /// Bytes that statements have set, by offset in `bank`.
     stated: Vec<(u32, u32)>,
+    /// Ranges of numbers of less than a word.
+    small: Vec<SmallNumber>,
+}
+
+/// Range of a number of 1 or 2 bytes, which shares a word with others.
+struct SmallNumber {
+    name: String,
+    /// Byte offset in the bank.
+    offset: u32,
+    bytes: u32,
+    range: NumberRange,
+}
+
+impl SmallNumber {
+    /// The contents of the bytes: all of them, where the range has numbers of both signs.
+    fn contents(&self) -> WordRange {
+        let all = 1i128 << (8 * self.bytes);
+        let (least, most) = match self.range {
+            NumberRange { least, most } if most < 0 => (least + all, most + all),
+            NumberRange { least, most } if least >= 0 => (least, most),
+            NumberRange { .. } => (0, all - 1),
+        };
+        let number = |n: i128| i64::try_from(n.clamp(0, all - 1)).unwrap_or(0);
+        WordRange::between(number(least), number(most))
+    }
 }
 
 impl LaunchWords {
@@ -277,6 +308,7 @@ impl LaunchWords {
             },
             words: BTreeMap::new(),
             stated: Vec::new(),
+            small: Vec::new(),
         }
     }
 
@@ -423,6 +455,9 @@ impl LaunchWords {
             };
             let known = bytes.get(byte as usize).copied().flatten();
             self.set(self.bank, param.offset + byte, &name, known);
+            if let Some(word) = self.words.get_mut(&(self.bank, word_at)) {
+                word.has_small |= param.size < 4;
+            }
         }
     }
 
@@ -498,6 +533,15 @@ impl LaunchWords {
             return Ok(());
         }
         (start..start + size).for_each(|at| self.replace(at, None));
+        if size < 4 {
+            self.small.push(SmallNumber {
+                name: part.param.name.clone(),
+                offset: start,
+                bytes: size,
+                range: stated.range,
+            });
+            return Ok(());
+        }
         let halves = [low_words(stated.range), high_words(stated.range)];
         for (at, half) in (start..start + size).step_by(4).zip(halves) {
             if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
@@ -534,7 +578,7 @@ impl LaunchWords {
                     .for_each(|at| self.replace(at, None));
                 continue;
             }
-            match vary.integers().filter(|_| param.size >= 4) {
+            match vary.integers() {
                 Some((least, most)) => {
                     let own = element.integer(own);
                     let range = NumberRange {
@@ -545,7 +589,7 @@ impl LaunchWords {
                     let part = ParamPart { param, word: None };
                     self.state(&part, &StatedParam { name, range })?;
                 }
-                // Nothing is known of floats, nor of words that hold several numbers.
+                // Nothing is known of floats.
                 None => bytes.for_each(|at| self.replace(at, None)),
             }
         }
@@ -558,6 +602,49 @@ impl LaunchWords {
         if let Some(to) = word.and_then(|word| word.bytes.get_mut((at & 3) as usize)) {
             *to = byte;
         }
+    }
+
+    /// Splits the words with parameters of 1 and 2 bytes of which something is known, but not all, and adds their parts as
+    /// words.
+    fn split(&mut self) -> BTreeMap<(u8, u32), SplitWord> {
+        let small = std::mem::take(&mut self.small);
+        let has_range = |at: u32| small.iter().any(|number| number.offset & !3 == at);
+        let is_split = |at: u32, word: &WordContents| {
+            let known = word.bytes.iter().flatten().count();
+            word.has_small && (has_range(at) || (1..4).contains(&known))
+        };
+        let words = self.words.iter();
+        let words: Vec<(u32, WordContents)> = words
+            .filter(|((bank, at), word)| *bank == self.bank && is_split(*at, word))
+            .map(|((_, at), word)| (*at, word.clone()))
+            .collect();
+        let mut split = BTreeMap::new();
+        for (at, word) in words {
+            let mut found = SplitWord::default();
+            let mut byte = at;
+            while byte < at + 4 {
+                let lowest = 8 * (byte - at);
+                let known = word.bytes.get((byte - at) as usize).copied().flatten();
+                let own = small.iter().find(|number| number.offset == byte);
+                let (name, bytes, range) = match (own, known) {
+                    (Some(own), _) if byte + own.bytes <= at + 4 => {
+                        (own.name.clone(), own.bytes, own.contents())
+                    }
+                    (_, Some(known)) => {
+                        found.known |= u32::from(known) << lowest;
+                        byte += 1;
+                        continue;
+                    }
+                    _ => (word.name.clone(), 1, WordRange::between(0, 0xff)),
+                };
+                let part = byte;
+                found.parts.push((lowest, part));
+                self.insert_range(LaunchRanges::PART_BANK, part, &name, Some(range));
+                byte += bytes;
+            }
+            split.insert((self.bank, at), found);
+        }
+        split
     }
 
     fn into_words(self) -> BTreeMap<(u8, u32), LaunchWord> {

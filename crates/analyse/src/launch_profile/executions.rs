@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
 
-use super::{LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, ValueOrigin};
+use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
 /// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
 const MAX_WARPS: u64 = 1 << 36;
@@ -202,10 +202,7 @@ impl LaunchProfiler<'_> {
     ///
     /// [`NoProfile`] of a warp that cannot be followed, or if there are too many numbers.
     pub(super) fn count_executions(&mut self) -> Result<LaunchExecutions, NoProfile> {
-        let too_many = NoProfile {
-            at: self.values.code.entry,
-            reason: NoProfileReason::Steps,
-        };
+        let too_many = self.too_many_steps();
         let [width, height, depth] = self.values.grid;
         let blocks = [width, height, depth].map(u64::from);
         let blocks = blocks
@@ -217,6 +214,7 @@ impl LaunchProfiler<'_> {
             return Err(too_many);
         }
         let mut kinds = BlockKinds::default();
+        let mut forecast = StepForecast::new(self.values.grid, self.steps_left);
         'blocks: for z in 0..depth {
             for y in 0..height {
                 for x in 0..width {
@@ -247,6 +245,9 @@ impl LaunchProfiler<'_> {
                         break 'blocks;
                     }
                     *kinds.blocks.entry(block).or_default() += 1;
+                    if differs && forecast.exceeds(self.steps_left) {
+                        return Err(too_many);
+                    }
                 }
             }
         }

@@ -500,6 +500,8 @@ impl<'a> LoopSolver<'a> {
             for &id in unknowns {
                 let (word, reading) = self.integers.get(id);
                 match self.symbolic.atoms.get(word.as_unknown()?) {
+                    // Formulas are in terms of words.
+                    Atom::Constant(LaunchRanges::PART_BANK, _) => return None,
                     Atom::Constant(bank, address) => {
                         let key = (*bank, address.as_constant()?);
                         launch.words.get(&key)?;

@@ -303,6 +303,15 @@ impl<'a> Symbolic<'a> {
         if let Some(word) = at.and_then(|at| self.code.constant(bank, at.into())) {
             return Some(constant(word));
         }
+        let launch = self.launch;
+        if let Some(split) = at.and_then(|at| launch.split.get(&(bank, at))) {
+            let mut sum = constant(split.known);
+            for &(lowest, part) in &split.parts {
+                let part = self.constant_word(LaunchRanges::PART_BANK, constant(part))?;
+                sum = sum.plus(&part.scaled(1 << lowest)?, 1)?;
+            }
+            return Some(sum);
+        }
         let stated = at.and_then(|at| self.launch.words.get(&(bank, at)));
         let range = stated.and_then(|word| word.range);
         if let Some(word) = range.and_then(|range| range.only()) {

@@ -38,6 +38,7 @@ mod queries;
 mod readme;
 mod rows;
 mod sandwich;
+mod small_parameters;
 mod snapshots;
 mod support;
 mod timed;

@@ -178,10 +178,6 @@ impl ParamPart<'_> {
                 "{range} is not in the range of its type, {least} to {most}"
             ));
         }
-        if self.word.is_none() && param.size < 4 && range.only().is_none() {
-            let bytes = param.size;
-            return fail(format!("it has {bytes} bytes, and ranges are for 4 and 8"));
-        }
         Ok(())
     }
 }

@@ -167,14 +167,23 @@ impl Compiler {
                 self.block(body, inside);
                 self.land(skip);
             }
-            Statement::Leave(kind, condition) => self.leave(*kind, *condition, inside),
+            Statement::Leave(kind, condition) => {
+                let lanes = self.scalar();
+                self.compare(lanes, *condition);
+                self.leave(*kind, lanes, inside);
+            }
+            Statement::LeaveUnless(kind, condition) => {
+                let lanes = self.scalar();
+                self.compare(lanes, *condition);
+                let mask = MaskReg::Scalar(lanes);
+                self.mask(mask, MaskOp::AndNot, EXEC, mask);
+                self.leave(*kind, lanes, inside);
+            }
         }
         self.next_scalar = first_free;
     }
 
-    fn leave(&mut self, kind: LeaveKind, condition: LaneCondition, inside: Masks) {
-        let lanes = self.scalar();
-        self.compare(lanes, condition);
+    fn leave(&mut self, kind: LeaveKind, lanes: u8, inside: Masks) {
         let gone = match kind {
             LeaveKind::Break => inside.broken,
             LeaveKind::Continue => inside.continued,
@@ -361,6 +370,6 @@ fn leaves(statements: &[Statement], kind: LeaveKind) -> bool {
         Statement::Repeat { body, .. } | Statement::FirstIterations { body, .. } => {
             leaves(body, kind)
         }
-        Statement::Leave(own, _) => *own == kind,
+        Statement::Leave(own, _) | Statement::LeaveUnless(own, _) => *own == kind,
     })
 }

@@ -69,6 +69,14 @@ impl Generator<'_> {
         }
     }
 
+    fn leave(&mut self, kind: LeaveKind, place: Place) -> Statement {
+        let condition = self.condition(place);
+        match self.rng.u8(0..3) {
+            0 => Statement::LeaveUnless(kind, condition),
+            _ => Statement::Leave(kind, condition),
+        }
+    }
+
     fn condition(&mut self, place: Place) -> LaneCondition {
         // Small numbers, so that some lanes satisfy it and others do not.
         let comparison = [LaneComparison::Less, LaneComparison::Equal][self.rng.usize(0..2)];
@@ -124,10 +132,10 @@ impl Generator<'_> {
             }],
             11 | 12 if place.may_leave => {
                 let kind = [LeaveKind::Break, LeaveKind::Continue][self.rng.usize(0..2)];
-                vec![Statement::Leave(kind, self.condition(place))]
+                vec![self.leave(kind, place)]
             }
             13 if self.rng.bool() => {
-                vec![Statement::Leave(LeaveKind::Return, self.condition(place))]
+                vec![self.leave(LeaveKind::Return, place)]
             }
             _ => self.random_assign(place),
         }

@@ -64,6 +64,8 @@ pub enum Statement {
     },
     /// Leaves a part of the program if a condition holds.
     Leave(LeaveKind, LaneCondition),
+    /// Exit unless a condition holds.
+    LeaveUnless(LeaveKind, LaneCondition),
 }
 
 /// Both sides of an if.
@@ -181,6 +183,10 @@ impl Lane {
             } => match self.counters[usize::from(*counter)] < *below {
                 true => self.execute_all(body),
                 false => Outcome::Next,
+            },
+            Statement::LeaveUnless(kind, condition) => match self.holds(*condition) {
+                true => Outcome::Next,
+                false => Outcome::Leave(*kind),
             },
             Statement::Leave(kind, condition) => match self.holds(*condition) {
                 true => Outcome::Leave(*kind),
