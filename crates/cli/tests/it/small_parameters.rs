@@ -36,7 +36,8 @@ fn worst_of_run(values: [i64; 4]) -> u64 {
     });
     let launch = scratch("small_parameters.toml", lines.collect::<String>());
     let report = run(&["audit", FILE, "--launch", &launch, "--format", "json"]);
-    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    // The run counts; not every launch has a bound of its own.
+    assert!(matches!(report.code, Some(0 | 2)), "{}", report.stderr);
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
     report["worst_simulated"].as_u64().expect("a run")
 }
@@ -59,10 +60,11 @@ fn ranges_of_small_parameters_bound_loops() {
 
 #[test]
 fn what_is_not_stated_keeps_its_value() {
-    // The byte beside the range has the value of the file, and the bound is less than that for any.
-    let one = bound(&["taps=9"]).expect("a bound");
-    let few = bound(&["taps=9..10"]).expect("a bound");
-    assert!(one <= few && few < 2 * one, "{one}, {few}");
+    // The numbers beside a range have the values of the file.
+    let steps = "step=2..3";
+    let few = bound(&[steps]).expect("a bound");
+    let more = bound(&[steps, "taps=9..40"]).expect("a bound");
+    assert!(few < more && more < 4 * few, "{few}, {more}");
     // A step of 0 never ends.
     assert_eq!(bound(&["step=0..5"]), None);
     // Numbers of both signs are any of their width.
