@@ -68,6 +68,8 @@ pub enum FingerprintObstacle {
     OtherLanes(CodeAddr),
     /// Jump through a register, or return that may lead to several places.
     IndirectJump(CodeAddr),
+    /// The code keeps words of the warp, or the mask of active lanes, in registers, which are not followed.
+    WordsOfWarp,
     /// More operations decide the counts than are compared.
     TooLarge,
     /// The time limit is exceeded.
@@ -98,6 +100,9 @@ impl fmt::Display for FingerprintObstacle {
                     f,
                     "it rests on the jump at {at}, which may lead to several places"
                 )
+            }
+            FingerprintObstacle::WordsOfWarp => {
+                f.write_str("it rests on scalar registers and on the mask of active lanes, which are not compared")
             }
             FingerprintObstacle::TooLarge => {
                 f.write_str("more instructions decide it than are compared")
@@ -170,6 +175,10 @@ fn print_slice<'a>(
     subject: &Subject<'_>,
     share: usize,
 ) -> Result<CountSlice, FingerprintObstacle> {
+    // Cells of lanes are followed, words of the warp are not.
+    if code.writes_words_of_warp() || code.writes_active_mask() {
+        return Err(FingerprintObstacle::WordsOfWarp);
+    }
     let slice = Slice::find(code, thread, values, subject, share)?;
     text::print(&slice, subject, code, thread, values)
 }

@@ -175,7 +175,7 @@ fn add_conditions(
     }
 }
 
-/// The comparison of the low words in one of two pairs, `high` or equal high words and the comparison, if the high words
+/// The comparison of the low words in one of two truths, `high` or equal high words and the comparison, if the high words
 /// are equal where `high` does not hold: it does not hold either then.
 fn comparison_of_low_words(
     atoms: &Atoms,
@@ -183,51 +183,40 @@ fn comparison_of_low_words(
     other: &WordPolynomial,
 ) -> Option<WordPolynomial> {
     let parts = |word: &WordPolynomial| match atoms.get(word.as_unknown()?) {
-        Atom::Binary(BinaryOp::And, [a, b]) => Some([a.clone(), b.clone()]),
+        // Of other words, both may be set without a bit in common.
+        Atom::Binary(BinaryOp::And, [a, b]) if is_truth(atoms, a) && is_truth(atoms, b) => {
+            Some([a.clone(), b.clone()])
+        }
         _ => None,
     };
-    [(one, other), (other, one)]
-        .into_iter()
-        .find_map(|(high, both)| {
-            let [a, b] = parts(both)?;
-            let implies = |equal: &WordPolynomial| are_equal_without(atoms, high, equal);
-            match (implies(&a), implies(&b)) {
-                (true, _) => Some(b),
-                (_, true) => Some(a),
-                _ => None,
-            }
-        })
+    let mut orders = [(one, other), (other, one)].into_iter();
+    orders.find_map(|(high, both)| {
+        let [a, b] = parts(both)?;
+        match are_equal_without(atoms, high, &a) {
+            true => Some(b),
+            false => are_equal_without(atoms, high, &b).then_some(a),
+        }
+    })
 }
 
-/// Whether the words that `equal` compares are equal where `less` does not hold: `0 < w`, or `w` itself, is false only if `w`
-/// is 0.
+/// Whether two words that `equal` compares are equal where `less`, a comparison of the same words, does not hold.
 fn are_equal_without(atoms: &Atoms, less: &WordPolynomial, equal: &WordPolynomial) -> bool {
-    let holding = conditions(atoms, equal, true).all;
-    let [Condition::Zero(difference)] = holding.as_slice() else {
+    let binary = |word: &WordPolynomial| match word.as_unknown().map(|id| atoms.get(id)) {
+        Some(Atom::Binary(op, [a, b])) => Some((*op, a.clone(), b.clone())),
+        _ => None,
+    };
+    let (Some((BinaryOp::Eq, x, y)), Some((op, a, b))) = (binary(equal), binary(less)) else {
         return false;
     };
-    let is_difference = |word: &WordPolynomial| {
-        word == difference || word.scaled(u32::MAX).as_ref() == Some(difference)
-    };
-    conditions(atoms, less, false)
-        .all
-        .iter()
-        .any(|condition| match condition {
-            Condition::Zero(word) => is_difference(word),
-            Condition::Less {
-                a,
-                b,
-                or_equal: true,
-                reading,
-            } => {
-                let least_of_a = atoms.span(a).as_numbers(*reading).0;
-                let greatest_of_b = atoms.span(b).as_numbers(*reading).1;
-                // a <= b, and never a < b.
-                least_of_a >= greatest_of_b
-                    && a.plus(b, u32::MAX).is_some_and(|word| is_difference(&word))
-            }
-            _ => false,
-        })
+    if (&a, &b) != (&x, &y) && (&a, &b) != (&y, &x) {
+        return false;
+    }
+    // Not a < b is b <= a: equal, if b is never less than a.
+    comparison(op).is_some_and(|(reading, or_equal)| {
+        let greatest = atoms.span(&a).as_numbers(reading).1;
+        let least = atoms.span(&b).as_numbers(reading).0;
+        !or_equal && least >= greatest
+    })
 }
 
 /// Comparison that the carry of a sum with a constant carry in is: `a + b + 1` exceeds words if `a` is at least the

@@ -428,12 +428,14 @@ impl AccessKnowledge {
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
+        // The numbers of a class are those of each of two accesses (ds_read2), which are served one after the other.
+        let of_all = |number: u32| number.saturating_mul(class.shape.parts());
         SpaceLimits {
             space,
-            requests: counts.requests,
-            lines: counts.transactions,
-            sectors: counts.sectors,
-            conflicts: counts.conflicts.max(counts.byte_conflicts),
+            requests: of_all(counts.requests),
+            lines: of_all(counts.transactions),
+            sectors: of_all(counts.sectors),
+            conflicts: of_all(counts.conflicts.max(counts.byte_conflicts)),
             // Patterns describe rows of lanes; lanes of different rows may have one word.
             same_word: class.lanes.max(1),
             // Local memory is not in the cache when a launch begins.

@@ -47,10 +47,16 @@ pub(crate) fn stated_by(
     prepared: &Prepared<'_>,
     facts: &KernelFacts,
 ) -> Result<BTreeMap<OpIndex, StatedAccess>, Diagnostic> {
-    let Some(units) = memory_units(&prepared.program) else {
-        return Ok(BTreeMap::new());
-    };
     let mut stated = BTreeMap::new();
+    let Some(units) = memory_units(&prepared.program) else {
+        return match facts.accesses().first() {
+            None => Ok(stated),
+            Some(fact) => Err(facts.locate_access(
+                fact,
+                Diagnostic::new("facts about accesses are those of the memory of GPUs"),
+            )),
+        };
+    };
     for fact in facts.accesses() {
         let locate = |message: String| {
             let hint = "`warpbound access` lists the accesses and their memory";
@@ -103,6 +109,8 @@ fn check_keys(fact: &AccessFact, shape: AccessShape) -> Result<(), String> {
 /// Returns the spaces that an access may reach, of those that facts are about.
 fn possible_spaces(shape: AccessShape) -> Vec<MemorySpace> {
     match (shape.mode, shape.space) {
+        // Their lines follow from their width.
+        (AccessMode::Scalar, _) => Vec::new(),
         (AccessMode::Buffer, _) => vec![MemorySpace::Global, MemorySpace::Local],
         (_, MemorySpace::Generic) => {
             vec![MemorySpace::Global, MemorySpace::Shared, MemorySpace::Local]

@@ -172,6 +172,13 @@ impl ParamPart<'_> {
             (ParamKind::Structure | ParamKind::Unknown, None) => unsigned(param.size),
         };
         let range = stated.range;
+        let is_whole_words = param.size < 4 || param.offset.is_multiple_of(4);
+        if self.word.is_none() && !is_whole_words && range.only().is_none() {
+            return fail(format!(
+                "it does not begin at a word (byte {} of the constant bank), so it is no number of {} bytes: state each value alone",
+                param.offset, param.size
+            ));
+        }
         let (least, most) = limits;
         if !(NumberRange { least, most }.contains(range)) {
             return fail(format!(

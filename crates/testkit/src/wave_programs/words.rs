@@ -281,7 +281,7 @@ impl<'a> Words<'a> {
     fn memory(&mut self) {
         let (a, b) = (self.result(), self.result());
         let pair = self.pair();
-        match self.rng.u8(0..14) {
+        match self.rng.u8(0..16) {
             // flat_load_dword, of both buffers, and x2, x4.
             0 | 1 => self.flat(20, a, IN_FRAME, 0),
             2 => self.flat(20, a, IN_PLACES, 0),
@@ -296,6 +296,8 @@ impl<'a> Words<'a> {
             9 => self.ds(118, pair, 0),
             10 => self.ds(13, 0, a),
             11 => self.ds(0, 0, a),
+            // ds_read2_b32: two accesses, here with one address.
+            12 | 13 => self.ds(55, pair, 0),
             // s_load_dword, x2, x4, x8 of the first buffer, at any offset.
             _ => {
                 let op = self.rng.u32(0..4);
