@@ -142,6 +142,21 @@ fn bank_conflicts_are_found() {
     });
 }
 
+/// Conflicts of the second of two accesses of an instruction, ignored.
+#[test]
+fn conflicts_of_both_accesses_of_an_instruction_are_found() {
+    // v_lshlrev_b32 v3, 6, v0; ds_read2_b32 v[8:9], v3 offset1:1; s_waitcnt lgkmcnt(0).
+    let mut words = vec![0x2406_0086];
+    words.extend([0xd86e_0100, 0x0800_0003].repeat(80));
+    words.push(0xbf8c_007f);
+    assert_found(&words, &|inputs| {
+        let limits = inputs.accesses.values_mut();
+        for space in limits.flat_map(|limits| &mut limits.spaces) {
+            space.conflicts /= 2;
+        }
+    });
+}
+
 /// Conflicts of banks of one byte, of which lanes that read four words side by side have more than of banks of words.
 #[test]
 fn conflicts_by_byte_are_found() {
