@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CfgLevel, FactsFile, Session};
+use warpbound_driver::{BoundOptions, CfgLevel, FactsExtent, FactsFile, Session};
 use warpbound_report::{BoundFormat, BoundWriter};
 
 const FILE: &str = "fuzzed.cubin";
@@ -19,7 +19,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;
-        let facts = session.facts_template(kernel, &options)?;
+        let facts = session.facts_template(kernel, &options, FactsExtent::Accesses)?;
         FactsFile::parse("own.facts", &facts).expect("what is written can be read");
         // A refused kernel has no graph, but a report.
         for level in [CfgLevel::Thread, CfgLevel::Warp] {
