@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::CodeAddr;
-use warpbound_bound::facts::{format_call, format_kernel};
+use warpbound_bound::facts::{AccessFact, AccessLine, KernelLines, format_call};
 use warpbound_bound::{FactsFile, LoopName};
 
 fuzz_target!(|text: &str| {
@@ -33,8 +33,13 @@ fuzz_target!(|text: &str| {
             Err(refusal) => assert!(!refusal.to_string().contains(char::is_control)),
         }
         let calls: Vec<String> = kernel.calls().iter().map(|c| format_call(&c.name)).collect();
-        let again = format_kernel(&kernel.name, &kernel.code, &[], &calls);
-        let again = FactsFile::parse("again", &again).expect("what is written can be read");
+        let accesses: Vec<String> = kernel.accesses().iter().map(line).collect();
+        let again = KernelLines {
+            accesses: &accesses,
+            calls: &calls,
+            ..KernelLines::new(&kernel.name, &kernel.code)
+        };
+        let again = FactsFile::parse("again", &again.format()).expect("what is written can be read");
         let [same] = again.kernels() else {
             panic!("one kernel is written, {} are read", again.kernels().len());
         };
@@ -43,5 +48,26 @@ fuzz_target!(|text: &str| {
             calls.iter().map(|call| call.name.clone()).collect()
         };
         assert_eq!(names(same.calls()), names(kernel.calls()));
+        let numbers = |facts: &[AccessFact]| -> Vec<_> {
+            facts.iter().map(|fact| (fact.at, fact.numbers)).collect()
+        };
+        assert_eq!(numbers(same.accesses()), numbers(kernel.accesses()));
     }
 });
+
+/// The line of a fact about an access.
+fn line(fact: &AccessFact) -> String {
+    let numbers = fact.numbers;
+    AccessLine {
+        at: fact.at,
+        source: None,
+        numbers: vec![
+            ("sectors", numbers.sectors),
+            ("lines", numbers.lines),
+            ("conflicts", numbers.conflicts),
+        ],
+        space: numbers.space,
+        identity: fact.identity.clone(),
+    }
+    .format_line()
+}
