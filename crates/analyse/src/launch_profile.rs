@@ -544,3 +544,26 @@ pub(crate) fn thread_rows(block: [u32; 3]) -> Vec<[LaneRow; 3]> {
     };
     all.iter().map(with_origins).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FORECAST_BLOCKS, StepForecast};
+
+    #[test]
+    fn blocks_beyond_the_steps_that_are_left_are_forecast() {
+        // Each of nine further blocks takes a step at least.
+        assert!(StepForecast::new([5, 2, 1], 20).exceeds(8));
+        assert!(!StepForecast::new([5, 2, 1], 20).exceeds(9));
+        // The others are expected to take three, as the least of the first ones.
+        let after_some = |further: u32, left: u64| {
+            let blocks = FORECAST_BLOCKS as u32 + further;
+            let mut forecast = StepForecast::new([blocks, 1, 1], 4 * FORECAST_BLOCKS + left);
+            let least = (1..FORECAST_BLOCKS)
+                .any(|done| forecast.exceeds(4 * (FORECAST_BLOCKS - done) + left));
+            assert!(!least);
+            forecast.exceeds(left + 1)
+        };
+        assert!(after_some(1000, 2998));
+        assert!(!after_some(1000, 2999));
+    }
+}
