@@ -60,13 +60,13 @@ pub struct LaunchWord {
     pub range: Option<WordRange>,
 }
 
-/// Word of a constant bank of which some bytes are numbers of their own.
+/// Word of a constant bank that several small numbers share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SplitWord {
     /// The bytes that are known; 0 in the others.
     pub known: u32,
-    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`], of which
-    /// [`LaunchRanges::words`] has the range.
+    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`], under
+    /// which [`LaunchRanges::words`] has its range.
     pub parts: Vec<(u32, u32)>,
 }
 

@@ -310,12 +310,7 @@ impl LoopFact {
         line: usize,
         stated: &mut BTreeMap<CodeAddr, StatementsAt>,
     ) -> Result<LoopFact, Diagnostic> {
-        let Some(at) = address(&row.at) else {
-            return Err(Diagnostic::new(format!(
-                "`at` is {:?}, not an address like \"0x0128\"",
-                row.at
-            )));
-        };
+        let at = read_address(&row.at)?;
         if let Some(id) = &row.id {
             reject_control_characters("id", id)?;
         }
@@ -611,6 +606,12 @@ fn status_error(status: &str) -> Diagnostic {
 
 fn at_line(diagnostic: Diagnostic, line: usize) -> Diagnostic {
     diagnostic.at(format!("line {line}"))
+}
+
+/// Reads the address of a line.
+fn read_address(text: &str) -> Result<CodeAddr, Diagnostic> {
+    address(text)
+        .ok_or_else(|| Diagnostic::new(format!("`at` is {text:?}, not an address like \"0x0128\"")))
 }
 
 /// Rejects text that would break a line of a message.

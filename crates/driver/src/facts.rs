@@ -133,7 +133,7 @@ impl Session {
                 let accesses = match extent {
                     FactsExtent::Loops => Vec::new(),
                     FactsExtent::Accesses => {
-                        self.open_accesses(&prepared, &flow, &verdicts, (&knowledge, options))?
+                        self.open_accesses(&prepared, &flow, &verdicts, &knowledge, options)?
                     }
                 };
                 kernel_text(&prepared, &flow, &verdicts, identities, &accesses)

@@ -43,8 +43,8 @@ pub struct SandwichReport {
     pub composition: Vec<CompositionPart>,
     /// That element with one resource after the other left out; empty without it.
     pub resources: Vec<ResourceShare>,
-    /// Accesses of which the bound counts more in each execution than the worst run has seen, those with the most in all
-    /// executions first.
+    /// Accesses for which the bound counts more in each execution than the worst run had, sorted by the difference over all
+    /// executions, greatest first.
     pub accesses: Vec<LooseAccess>,
     /// Limits of the comparison, as sentences.
     pub notes: Vec<String>,
@@ -90,7 +90,7 @@ pub struct ResourceShare {
     pub cycles: i128,
 }
 
-/// Access of which a bound counts more in each execution than the worst run has seen.
+/// Access for which a bound counts more in each execution than the worst run had.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LooseAccess {
     /// Address of the instruction.

@@ -8,7 +8,7 @@ use super::{AccessClass, AccessCounts, AccessPattern};
 /// Stated numbers of each execution of an access by a warp; `None` where nothing is stated.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StatedAccess {
-    /// Most sectors, those of each request counted apart.
+    /// Most sectors, where the sectors of each request count.
     pub sectors: Option<u32>,
     /// Most distinct lines.
     pub lines: Option<u32>,

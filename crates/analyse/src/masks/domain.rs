@@ -139,7 +139,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Those of a word of which nothing is known.
+    /// No limits: nothing is known of the word.
     fn unknown() -> Limits {
         Limits {
             above: Literals::none(),
@@ -147,7 +147,7 @@ impl Limits {
         }
     }
 
-    /// Those of the word without lanes.
+    /// Limits of the word without lanes.
     fn zero() -> Limits {
         Limits {
             above: Literals::All,
@@ -199,8 +199,8 @@ impl Limits {
 pub(super) struct MaskWord {
     /// Limits of all its lanes.
     all: Limits,
-    /// Limits of its lanes that are active now, those of all lanes among them: a word of lanes 0 to 31 limits the lanes of the
-    /// low word of the active mask, one of lanes 32 to 63 those of the high word.
+    /// Limits of its lanes that are active now, at least as narrow as the limits of all lanes. A literal of lanes 0 to 31
+    /// limits lanes of the low word of the active mask, a literal of lanes 32 to 63 lanes of the high word.
     active: Limits,
 }
 
@@ -213,7 +213,7 @@ impl MaskWord {
         }
     }
 
-    /// A word of which nothing is known.
+    /// An unknown word.
     fn unknown() -> MaskWord {
         MaskWord::of_all(Limits::unknown())
     }
@@ -302,8 +302,8 @@ impl MaskWord {
     }
 }
 
-/// Most limits of active lanes beside those of all lanes: code copies the active mask, which contains the active lanes of all
-/// words.
+/// Most literals that limit only the active lanes. A copy of the active mask contains the active lanes of every literal, and
+/// nothing is gained by keeping them all.
 const MOST_OF_ACTIVE: usize = 64;
 
 /// Literals of the words of each half.
@@ -311,7 +311,7 @@ const MOST_OF_ACTIVE: usize = 64;
 pub(super) struct LiteralHalves([BitSet; 2]);
 
 impl LiteralHalves {
-    /// Those of a number of sites.
+    /// Literals of a number of sites.
     pub(super) fn of(sites: usize) -> LiteralHalves {
         let of_half = |half: usize| {
             let literals = (0..sites).flat_map(|site| [0, 1].map(|bit| site * 4 + half * 2 + bit));
@@ -666,7 +666,7 @@ impl ValueDomain for WordDomain<'_> {
         let mut word = self.state.word(cell);
         let mut active = Cell::EXEC_WORDS.into_iter().zip(&self.halves.0);
         if let Some((_, of_half)) = active.find(|(own, _)| *own == cell) {
-            // Of the active lanes, it contains those of every word of its half.
+            // The active mask contains the active lanes of every literal of its half.
             let every = Literals::Some(of_half.clone());
             word.active.below = word.active.below.union(&every);
         }

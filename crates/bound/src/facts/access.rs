@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use warpbound_base::{CodeAddr, Diagnostic, Named};
 
-use super::FactIdentity;
 use super::number::{FactNumber, MISSING};
-use crate::never::address;
+use super::{FactIdentity, read_address};
 
 /// Memory space that a fact states of a generic access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +32,7 @@ impl Named for StatedSpace {
 /// stated.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AccessNumbersFact {
-    /// Most sectors, those of each request counted apart; at least 1.
+    /// Most sectors, where the sectors of each request count; at least 1.
     pub sectors: Option<u64>,
     /// Most distinct lines; at least 1.
     pub lines: Option<u64>,
@@ -87,12 +86,7 @@ impl AccessFact {
         line: usize,
         stated: &mut BTreeMap<CodeAddr, usize>,
     ) -> Result<AccessFact, Diagnostic> {
-        let Some(at) = address(&row.at) else {
-            return Err(Diagnostic::new(format!(
-                "`at` is {:?}, not an address like \"0x0128\"",
-                row.at
-            )));
-        };
+        let at = read_address(&row.at)?;
         if let Some(first) = stated.insert(at, line) {
             return Err(Diagnostic::new(format!(
                 "second line about the access at {at}, the first is in line {first}"

@@ -428,7 +428,7 @@ impl AccessKnowledge {
     ) -> SpaceLimits {
         let is_load = direction == AccessDirection::Load;
         let is_local = space == MemorySpace::Local;
-        // The numbers of a class are those of each of two accesses (ds_read2), which are served one after the other.
+        // A class has the numbers of one access; an instruction with two addresses (ds_read2) makes two, one after the other.
         let of_all = |number: u32| number.saturating_mul(class.shape.parts());
         SpaceLimits {
             space,

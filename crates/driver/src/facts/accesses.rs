@@ -157,8 +157,8 @@ pub(crate) fn stated_text(prepared: &Prepared<'_>, at: OpIndex, stated: &StatedA
 }
 
 impl Session {
-    /// Returns the lines of a facts file for the accesses whose addresses are not known, those that cost most first, each
-    /// after a comment with its cost.
+    /// Returns the lines of a facts file for the accesses whose addresses are not known, those that cost most first,
+    /// under comments with their costs.
     ///
     /// # Errors
     ///
@@ -168,7 +168,8 @@ impl Session {
         prepared: &Prepared<'_>,
         flow: &KernelFlow,
         verdicts: &LoopVerdicts,
-        (knowledge, options): (&LaunchKnowledge, &BoundOptions),
+        knowledge: &LaunchKnowledge,
+        options: &BoundOptions,
     ) -> Result<Vec<String>, Diagnostic> {
         let Some(units) = memory_units(&prepared.program) else {
             return Ok(Vec::new());

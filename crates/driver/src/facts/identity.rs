@@ -41,7 +41,7 @@ pub(crate) fn identify_loops(
         .collect()
 }
 
-/// Computes the fingerprints of accesses of a kernel; those of operations that access no memory are empty.
+/// Computes the fingerprints of accesses of a kernel; an operation that accesses no memory has an empty one.
 pub(crate) fn identify_accesses(
     image: &Image,
     prepared: &Prepared<'_>,

@@ -228,7 +228,7 @@ impl<'a> Chain<'a> {
         Ok(best.cycles)
     }
 
-    /// Returns the accesses of which the bound counts more than the worst run has seen.
+    /// Returns the accesses for which the bound counts more sectors or conflicts than the worst run had.
     ///
     /// # Errors
     ///

@@ -23,8 +23,8 @@ pub(super) struct SeenNumbers {
     pub(super) conflicts: u32,
 }
 
-/// Returns the accesses of which the bound counts more in each execution than the run has seen, those with the most in all
-/// executions first.
+/// Returns the accesses for which the bound counts more in each execution than the run had, sorted by the difference over
+/// all executions, greatest first.
 pub(super) fn loose_accesses(
     prepared: &Prepared<'_>,
     claimed: &BTreeMap<OpIndex, AccessLimits>,
@@ -32,7 +32,7 @@ pub(super) fn loose_accesses(
 ) -> Vec<LooseAccess> {
     let mut loose: Vec<(u64, LooseAccess)> = Vec::new();
     for (&at, limits) in claimed {
-        // What the run did not execute is a matter of paths.
+        // Accesses that the run did not execute belong to the element "paths".
         let Some(seen) = seen.get(&at) else {
             continue;
         };

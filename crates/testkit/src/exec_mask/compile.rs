@@ -343,7 +343,7 @@ impl Compiler {
         self.loop_back(back, header);
     }
 
-    /// Drops the lanes from EXEC in which the condition of a loop does not hold.
+    /// Drops the lanes that leave a loop from EXEC: its condition does not hold in them.
     fn keep_iterating(&mut self, mask: u8, whole: &WhileLoop) {
         self.compare(mask, whole.condition);
         match whole.marks_leaving {

@@ -108,7 +108,7 @@ impl LaunchChain<'_> {
         Ok(())
     }
 
-    /// Returns the accesses of which the bound counts more than the worst run has seen.
+    /// Returns the accesses for which the bound counts more sectors or conflicts than the worst run had.
     ///
     /// # Errors
     ///
