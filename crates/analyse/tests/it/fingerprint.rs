@@ -1,15 +1,19 @@
-//! Fingerprints of loops of small programs: equal for the same loop in other surroundings, different for each change
-//! that may change a count.
+//! Fingerprints of loops and accesses of small programs: equal for the same one in other surroundings, different for each
+//! change that may change a count or an address.
 
 use warpbound_analyse::ThreadCfg;
-use warpbound_analyse::fingerprint::{FingerprintObstacle, LoopFingerprint, loop_fingerprints};
+use warpbound_analyse::access::{AccessShape, MemoryUnits};
+use warpbound_analyse::fingerprint::{
+    FingerprintObstacle, LoopFingerprint, access_fingerprints, loop_fingerprints,
+};
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_ir::text::parse;
+use warpbound_ir::{Code, OpIndex};
 
-/// Fingerprints of the loops of a program, given without addresses; `@N` is the address of line N, from 0.
+/// A program that is given without addresses; `@N` is the address of line N, from 0.
 #[track_caller]
-fn fingerprints(lines: &str) -> Vec<LoopFingerprint> {
+fn program(lines: &str) -> Code {
     let address = |number: usize| format!("0x{:04x}", number * 8);
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     let program: String = lines
@@ -25,10 +29,35 @@ fn fingerprints(lines: &str) -> Vec<LoopFingerprint> {
             format!("{}: {line}\n", address(number))
         })
         .collect();
-    let code = parse("program", &program).expect("a program");
+    parse("program", &program).expect("a program")
+}
+
+/// Fingerprints of the loops of a program.
+#[track_caller]
+fn fingerprints(lines: &str) -> Vec<LoopFingerprint> {
+    let code = program(lines);
     let thread = ThreadCfg::build(&code, &Limits::default()).expect("a graph");
     let loops = Loops::of_thread(&code, &thread);
     loop_fingerprints(&code, &thread, &loops)
+}
+
+/// Texts of the code that decides the addresses of the accesses of a program, in order; the obstacle if it is not known.
+#[track_caller]
+fn addresses(lines: &str) -> Vec<Result<String, FingerprintObstacle>> {
+    let code = program(lines);
+    let thread = ThreadCfg::build(&code, &Limits::default()).expect("a graph");
+    let units = MemoryUnits::NVIDIA;
+    let all = (0..).map(OpIndex).zip(&code.ops);
+    let accesses: Vec<OpIndex> = all
+        .filter(|(_, op)| AccessShape::of(op, &units).is_some())
+        .map(|(at, _)| at)
+        .collect();
+    let prints = access_fingerprints(&code, &thread, &units, &accesses);
+    let text = |print: Option<warpbound_analyse::fingerprint::AccessFingerprint>| {
+        let print = print.expect("an access");
+        print.decides.map(|slice| slice.text)
+    };
+    prints.into_iter().map(text).collect()
 }
 
 /// Texts of the code that decides the counts.
@@ -346,4 +375,90 @@ fn the_body_is_the_own_code() {
     };
     assert_eq!(body("R5 = mul(R6, 3)"), body("R8 = mul(R4, 3)"));
     assert_ne!(body("R5 = mul(R6, 3)"), body("R5 = mul(R6, 4)"));
+}
+
+/// A loop with an access that a parameter and a counter decide.
+const ACCESS: &str = "
+    R1 = 0
+    R4 = special.thread_x
+    R2 = c[0][0x140]
+    R6 = add(R2, mul(R4, 4))
+    R7 = c[0][0x144]
+    R1 = add(R1, 1)
+    P1 = lt_s(R4, 20)
+    if P1 store global [R7:R6] = R1
+    R6 = add(R6, 128)
+    P0 = lt_s(R1, 9)
+    if P0 jump @5
+    exit";
+
+#[test]
+fn registers_and_stored_values_do_not_matter_to_an_access() {
+    let other = "
+        R21 = special.thread_x
+        R11 = 0
+        R12 = c[0][0x140]
+        R17 = c[0][0x144]
+        R16 = add(R12, mul(R21, 4))
+        R11 = add(R11, 1)
+        P3 = lt_s(R21, 20)
+        R30 = mul(R11, 77)
+        if P3 store global [R17:R16] = R30
+        R16 = add(R16, 128)
+        P2 = lt_s(R11, 9)
+        if P2 jump @5
+        exit";
+    assert_eq!(addresses(ACCESS), addresses(other));
+}
+
+/// Planted fault: the fingerprint of an access ignores its address, its guard or its width.
+#[test]
+fn another_address_guard_width_or_number_of_executions_is_another_access() {
+    let base = addresses(ACCESS);
+    assert!(base.iter().all(Result::is_ok), "{base:?}");
+    for (old, new) in [
+        ("c[0][0x140]", "c[0][0x148]"),
+        ("mul(R4, 4)", "mul(R4, 8)"),
+        ("add(R6, 128)", "add(R6, 4)"),
+        ("R7 = c[0][0x144]", "R7 = 0"),
+        ("[R7:R6]", "[R7:R2]"),
+        ("store global [R7:R6]", "store shared [R6]"),
+        ("global [R7:R6] = R1", "global [R7:R6] = R1, R4"),
+        ("lt_s(R4, 20)", "lt_s(R4, 21)"),
+        ("if P1 store", "if !P1 store"),
+        ("if P1 store", "store"),
+        ("lt_s(R1, 9)", "lt_s(R1, 10)"),
+    ] {
+        let other = ACCESS.replace(old, new);
+        assert_ne!(other, ACCESS, "{old}");
+        assert_ne!(addresses(&other), base, "{old} -> {new}");
+    }
+}
+
+/// A load whose address another load decides: what stores to that memory decides it as well.
+#[test]
+fn addresses_that_memory_decides_rest_on_the_stores() {
+    let chained = "
+        R2 = c[0][0x140]
+        R3 = c[0][0x144]
+        store shared [R2] = R3
+        R4 = load shared [R2]
+        R5 = load shared [R4]
+        exit";
+    let base = addresses(chained);
+    let other = addresses(&chained.replace("R3 = c[0][0x144]", "R3 = c[0][0x148]"));
+    assert_eq!(base.first(), other.first());
+    assert_ne!(base.last(), other.last());
+}
+
+/// Scalar registers and the mask of active lanes are not followed.
+#[test]
+fn accesses_of_waves_have_no_fingerprint() {
+    let wave = "
+        warp S4 = 64
+        R1 = add(R0, S4)
+        R2 = load shared [R1]
+        exit";
+    let found = addresses(wave);
+    assert_eq!(found, [Err(FingerprintObstacle::WordsOfWarp)]);
 }
