@@ -39,13 +39,20 @@ const DEADLINE_STEPS: u64 = 1 << 12;
 /// Word of a constant bank of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConstantWord {
-    /// Its value.
+    /// Its value; any bits where they are unknown.
     pub word: u32,
+    /// Its known bits: not those beside a parameter of one or two bytes that no other parameter defines.
+    pub known: u32,
     /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
     pub is_address: bool,
 }
 
 impl ConstantWord {
+    /// Returns the value, if all bits are known.
+    pub fn whole(self) -> Option<u32> {
+        (self.known == u32::MAX).then_some(self.word)
+    }
+
     fn origin(self) -> ValueOrigin {
         match self.is_address {
             true => ValueOrigin::ADDRESS,

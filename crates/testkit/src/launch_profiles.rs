@@ -351,6 +351,7 @@ impl ProgramLaunch {
             let word = bytes.get(address as usize..)?.first_chunk::<4>()?;
             Some(ConstantWord {
                 word: u32::from_le_bytes(*word),
+                known: u32::MAX,
                 is_address: true,
             })
         };

@@ -10,6 +10,7 @@ mod audit_grids;
 mod audit_kernels;
 mod audit_loops;
 mod audit_mini;
+mod audit_mutants;
 mod audit_odd_machines;
 mod audit_short_launches;
 mod audit_sizes;
@@ -214,6 +215,12 @@ const COMMANDS: &[Command] = &[
         summary: "compare threads of random programs with the derived bounds of their loops",
         help: audit_loops::HELP,
         run: audit_loops::run,
+    },
+    Command {
+        name: "audit-mutants",
+        summary: "change instructions of compiled kernels, execute them and compare the runs with every claim",
+        help: audit_mutants::HELP,
+        run: audit_mutants::run,
     },
     Command {
         name: "loops",

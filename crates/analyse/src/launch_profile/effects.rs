@@ -77,13 +77,13 @@ impl ValueDomain for RowDomain<'_, '_> {
         let mut row = LaneRow::unknown_from(address.origin);
         if let Some(address) = address.uniform_word() {
             return Some(match word(address) {
-                Some(found) => LaneRow::splat(found.word, row.origin.with(found.origin())),
+                Some(found) => LaneRow::splat_constant(found, row.origin.with(found.origin())),
                 None => row,
             });
         }
         for lane in 0..LANES {
             if let Some(found) = address.word(lane).and_then(word) {
-                row.set(lane, found.word);
+                row.set_constant(lane, found);
                 row.origin = row.origin.with(found.origin());
             }
         }

@@ -7,6 +7,8 @@ use warpbound_ir::float::{FloatOp, Flush, Format, convert::IntegerType};
 use warpbound_ir::{BinaryOp, TernaryOp, UnaryOp, WordHalf};
 use warpbound_isa::nvidia::WARP_LANES;
 
+use super::ConstantWord;
+
 use bits::KnownBits;
 
 /// Lanes of a row.
@@ -134,6 +136,31 @@ impl LaneRow {
         self.words[lane] = word;
         self.partial[lane] = 0;
         self.known |= 1 << lane;
+    }
+
+    /// The same word of a constant bank in all lanes.
+    pub(crate) fn splat_constant(constant: ConstantWord, origin: ValueOrigin) -> LaneRow {
+        match constant.whole() {
+            Some(word) => LaneRow::splat(word, origin),
+            None => LaneRow {
+                words: [constant.word; LANES],
+                partial: [constant.known; LANES],
+                known: 0,
+                origin,
+            },
+        }
+    }
+
+    /// Makes a lane have a word of a constant bank.
+    pub(crate) fn set_constant(&mut self, lane: usize, constant: ConstantWord) {
+        match constant.whole() {
+            Some(word) => self.set(lane, word),
+            None => {
+                self.words[lane] = constant.word;
+                self.partial[lane] = constant.known;
+                self.known &= !(1 << lane);
+            }
+        }
     }
 
     /// The word of all lanes, if it is known in all and the same.

@@ -337,8 +337,19 @@ impl Atoms {
                 low = low.plus(&product, *coefficient)?;
             }
         }
-        let (_, most) = self.span(&low).as_numbers(Reading::Unsigned);
-        (most <= i64::from(low_mask(bits))).then_some((low, high))
+        let is_below = |low: &WordPolynomial| {
+            let (_, most) = self.span(low).as_numbers(Reading::Unsigned);
+            most <= i64::from(low_mask(bits))
+        };
+        if is_below(&low) {
+            return Some((low, high));
+        }
+        // A constant has a low and a high part of its own.
+        let own = low.coefficient(&[]);
+        let own_high = own & !low_mask(bits);
+        let low = low.plus(&constant(own_high), u32::MAX)?;
+        let high = high.plus(&constant(own >> bits), 1)?;
+        is_below(&low).then_some((low, high))
     }
 
     /// Logical shift right by a number of bits below 32.

@@ -247,24 +247,32 @@ impl<'a> ConstantBanks<'a> {
         }
     }
 
-    /// Returns the word at a byte address of a bank; `None` if the launch does not define all of it.
+    /// Returns the word at a byte address of a bank; `None` if the launch defines none of it.
     fn word(&self, bank: u8, address: u32) -> Option<ConstantWord> {
         let banks = self.launch.constants.iter();
         let (_, bytes) = banks.into_iter().find(|(number, _)| *number == bank)?;
         let start = usize::try_from(address).ok()?;
         let bytes = bytes.get(start..start.checked_add(4)?)?;
         let mut is_address = ADDRESS_BANKS.contains(&bank) || self.variables_hold_addresses;
+        let mut known = u32::MAX;
         if bank == self.bank {
-            is_address = false;
+            (is_address, known) = (false, 0);
             // A word may span small parameters; those bytes that no parameter defines stay unknown.
-            for at in address..address.checked_add(4)? {
-                let (_, holds_address) =
-                    self.defined.iter().find(|(range, _)| range.contains(&at))?;
-                is_address |= holds_address;
+            for (number, at) in (address..address.checked_add(4)?).enumerate() {
+                let mut defined = self.defined.iter();
+                if let Some((_, holds_address)) = defined.find(|(range, _)| range.contains(&at)) {
+                    known |= 0xff << (8 * number);
+                    is_address |= holds_address;
+                }
             }
         }
         let word = u32::from_le_bytes(bytes.try_into().ok()?);
-        Some(ConstantWord { word, is_address })
+        let constant = ConstantWord {
+            word,
+            known,
+            is_address,
+        };
+        (known != 0).then_some(constant)
     }
 }
 

@@ -80,7 +80,7 @@ impl Session {
             let launch = FormulaLaunch {
                 grid: values.grid,
                 block: values.block,
-                constant: &|bank, address| (values.constant)(bank, address).map(|word| word.word),
+                constant: &|bank, address| (values.constant)(bank, address)?.whole(),
                 steps: EVALUATION_STEPS,
             };
             let blocks = blocks.iter();
