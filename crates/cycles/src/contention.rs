@@ -10,6 +10,7 @@ use warpbound_machine::Parameter;
 use warpbound_timing::UnitModel;
 
 use crate::demands::Demands;
+use crate::kernel::OnceCost;
 use crate::memory::{AccessDirection, AccessLimits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::outstanding::most_outstanding;
@@ -63,9 +64,11 @@ pub struct Contention {
     pub nodes: Vec<NodeServices>,
     /// Services by one execution of each operation; those of lines of code and constants are of their nodes only.
     pub ops: Vec<NodeServices>,
-    /// Cycles of the first requests of all lines and translations, each once: those of an SM, or of a path of which the
-    /// times have them as well.
+    /// Cycles of the first requests of all lines and translations, each once: those of an SM, and those of a path, of which
+    /// the times have them as well.
     pub first: u64,
+    /// Those among them that no path has.
+    pub first_of_sm: u64,
     /// Cycles by which first requests of other warps may delay a warp longer than its own would.
     pub in_flight: u64,
     /// Thousandths of cycles that the barriers of the SM may take when a warp ends.
@@ -122,8 +125,7 @@ impl Contention {
             services[Service::Gpu as usize] += service.sum::<i64>().unsigned_abs();
             services
         };
-        let once = timing.waits.once.iter();
-        let once = once.map(|once| once.cycles.saturating_mul(once.most));
+        let (_, once_of_sm) = timing.waits.once_by_payer(timing.kernel.others);
         let unfinished_ops = unfinished_services(timing.kernel, transfer);
         let unfinished = |number: usize| {
             let ends = timing.kernel.nodes.get(number).copied().flatten();
@@ -157,7 +159,8 @@ impl Contention {
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
             ops,
-            first: once.fold(0, u64::saturating_add),
+            first: OnceCost::all(&timing.waits.once),
+            first_of_sm: OnceCost::all(&once_of_sm),
             in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {
                 true => transfer.times.barrier_count.unsigned_abs(),

@@ -76,8 +76,22 @@ pub enum OtherWarps {
     Absent,
     /// First requests are those of a warp: they are in the times of its steps.
     FirstOfPath,
+    /// First requests of lines are those of a warp, translations those of an SM.
+    LinesOfPath,
     /// First requests are those of an SM, whichever warps make them: only [`Contention`](crate::Contention) has them.
     FirstOfSm,
+}
+
+impl OtherWarps {
+    /// Whether first requests of lines are those of an SM.
+    pub(crate) fn have_lines(self) -> bool {
+        self == OtherWarps::FirstOfSm
+    }
+
+    /// Whether translations are those of an SM.
+    pub(crate) fn have_translations(self) -> bool {
+        matches!(self, OtherWarps::LinesOfPath | OtherWarps::FirstOfSm)
+    }
 }
 
 /// Kernel as its time depends on it.
@@ -128,6 +142,13 @@ pub struct OnceCost {
 }
 
 impl OnceCost {
+    /// Cycles of some costs, each as often as it is paid at most.
+    pub(crate) fn all(costs: &[OnceCost]) -> u64 {
+        let each = costs.iter();
+        let each = each.map(|once| once.cycles.saturating_mul(once.most));
+        each.fold(0, u64::saturating_add)
+    }
+
     /// Returns how often it is paid if each node is executed a number of times.
     pub fn times(&self, executions: impl Fn(usize) -> u128) -> u128 {
         let each = self.nodes.iter();

@@ -152,10 +152,7 @@ impl<'a> KernelTime<'a> {
             steps: self.timing.costs(&self.times, |_| true),
             exits: self.timing.exits(&self.times),
             start: self.timing.start_cost(&self.times),
-            once: match self.timing.kernel.others {
-                OtherWarps::FirstOfSm => Vec::new(),
-                OtherWarps::Absent | OtherWarps::FirstOfPath => self.timing.waits.once.clone(),
-            },
+            once: self.timing.waits.once_by_payer(self.timing.kernel.others).0,
         }
     }
 

@@ -99,11 +99,22 @@ struct Builder<'a> {
     misses_counted: BTreeMap<usize, u64>,
     /// Times by which a request of another warp may be later than one that is simulated after it, if there are others.
     leads: Option<Leads>,
-    /// Whether first requests are those of an SM.
-    of_sm: bool,
+    /// Whether first requests of lines are those of an SM, and whether translations are.
+    lines_of_sm: bool,
+    /// See [`Builder::lines_of_sm`].
+    pages_of_sm: bool,
 }
 
 impl KernelWaits {
+    /// Costs that a path pays, and those that count for an SM, whichever warps wait.
+    pub(crate) fn once_by_payer(&self, others: OtherWarps) -> (Vec<OnceCost>, Vec<OnceCost>) {
+        let once = self.once.iter().cloned();
+        once.partition(|cost| match cost.term {
+            Term::Translation => !others.have_translations(),
+            _ => !others.have_lines(),
+        })
+    }
+
     pub(crate) fn compute(
         kernel: &TimedKernel<'_>,
         numbers: &MachineNumbers,
@@ -247,9 +258,10 @@ impl<'a> Builder<'a> {
             misses_counted: BTreeMap::new(),
             leads: match kernel.others {
                 OtherWarps::Absent => None,
-                OtherWarps::FirstOfPath | OtherWarps::FirstOfSm => Some(Leads::of(kernel, numbers)),
+                _ => Some(Leads::of(kernel, numbers)),
             },
-            of_sm: kernel.others == OtherWarps::FirstOfSm,
+            lines_of_sm: kernel.others.have_lines(),
+            pages_of_sm: kernel.others.have_translations(),
         }
     }
 
@@ -310,21 +322,26 @@ impl<'a> Builder<'a> {
     /// Time by which first requests of other warps may delay a warp longer than its own would: each line and translation
     /// once.
     fn in_flight(&self) -> i64 {
-        let Some(leads) = self.leads.filter(|_| !self.of_sm) else {
+        let Some(leads) = self.leads else {
             return 0;
         };
-        let pages = self.kernel.translations.iter();
-        let pages: u64 = pages.map(|pages| pages.walks + pages.first_level).sum();
-        self.code.in_flight(leads.code)
-            + self.constants.in_flight(leads.constants)
-            + pages as i64 * leads.accesses
+        let mut time = 0;
+        if !self.lines_of_sm {
+            time += self.code.in_flight(leads.code) + self.constants.in_flight(leads.constants);
+        }
+        if !self.pages_of_sm {
+            let pages = self.kernel.translations.iter();
+            let pages: u64 = pages.map(|pages| pages.walks + pages.first_level).sum();
+            time += pages as i64 * leads.accesses;
+        }
+        time
     }
 
     /// Translations that are counted.
     fn translations(&self, numbers: &MachineNumbers, memory: &MemoryTimes) -> Vec<OnceCost> {
         let mut costs = Vec::new();
         let first_level = numbers.milli(Parameter::TlbL1Miss);
-        if let Some(leads) = self.leads.filter(|_| self.of_sm) {
+        if let Some(leads) = self.leads.filter(|_| self.pages_of_sm) {
             // Whichever access translates a page first: all wait within the time of that translation.
             let of_all = |each: i64, most: u64| OnceCost {
                 cycles: cycles(each + leads.accesses),
@@ -391,7 +408,7 @@ impl<'a> Builder<'a> {
     ) -> AccessWaits {
         let mut waits = AccessWaits::default();
         let limits = self.kernel.accesses.get(&op);
-        let Some(limits) = limits.filter(|_| !self.of_sm) else {
+        let Some(limits) = limits.filter(|_| !self.pages_of_sm) else {
             return waits;
         };
         for limit in &limits.spaces {
@@ -479,9 +496,9 @@ impl<'a> Builder<'a> {
         let stays = self
             .constants
             .stays_in_first(address / self.constants.line[0]);
-        match self.leads.filter(|_| self.of_sm || !stays) {
+        match self.leads.filter(|_| self.lines_of_sm || !stays) {
             Some(leads) => {
-                let request = (leads.constants, pays_in_full && !self.of_sm);
+                let request = (leads.constants, pays_in_full && !self.lines_of_sm);
                 self.constants.wait_among_others(address, request, counted)
             }
             None => {
@@ -494,7 +511,7 @@ impl<'a> Builder<'a> {
     /// Wait for a line of code.
     fn fetch(&mut self, node: usize, line: u64, requested: &Requested, once: bool) -> LineWait {
         let stays = self.code.stays_in_first(line);
-        if let Some(leads) = self.leads.filter(|_| self.of_sm || !stays) {
+        if let Some(leads) = self.leads.filter(|_| self.lines_of_sm || !stays) {
             let counted = (node, &mut self.code_counted);
             let address = line * self.code.line[0];
             let fetch = self

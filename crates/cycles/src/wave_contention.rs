@@ -9,6 +9,7 @@ use warpbound_machine::Parameter;
 use warpbound_timing::{IssueKind, WaveFacts};
 
 use crate::contention::{Contention, NodeServices, Service};
+use crate::kernel::OnceCost;
 use crate::memory::{AccessDirection, AccessLimits};
 use crate::numbers::{MILLI, MachineNumbers};
 use crate::potentials::Timing;
@@ -49,13 +50,13 @@ pub(crate) fn of_waves(
         let facts = ops_of(timing, number).filter_map(|op| transfer.facts.get(op.index()));
         facts.filter(|facts| facts.arrives).count() as u64
     };
-    let once = timing.waits.once.iter();
-    let once = once.map(|once| once.cycles.saturating_mul(once.most));
+    let (_, once_of_sm) = timing.waits.once_by_payer(timing.kernel.others);
     let nodes = 0..timing.kernel.nodes.len();
     Contention {
         nodes: nodes.clone().map(node).collect(),
         ops: ops.clone(),
-        first: once.fold(0, u64::saturating_add),
+        first: OnceCost::all(&timing.waits.once),
+        first_of_sm: OnceCost::all(&once_of_sm),
         in_flight: cycles(timing.waits.in_flight),
         // Ends of waves take nothing: barriers have no counter that could be busy.
         warp_end: 0,

@@ -74,6 +74,16 @@ pub struct LaunchServices {
     pub lines: Cycles,
 }
 
+/// Ways to count the first requests of lines and translations (SOUNDNESS 20.3), in the order in which they are tried.
+const FIRST_REQUESTS: [OtherWarps; 3] = [
+    OtherWarps::FirstOfSm,
+    OtherWarps::LinesOfPath,
+    OtherWarps::FirstOfPath,
+];
+
+/// Something for each way to count first requests.
+pub(crate) type WaysOfFirst<T> = [T; FIRST_REQUESTS.len()];
+
 /// Bounds of a launch for different flow facts.
 pub struct LaunchTime {
     /// Count rows that hold for a chain of warps.
@@ -271,8 +281,9 @@ impl LaunchTime {
         stated: StatedCounts<'_>,
         effort: Effort,
     ) -> Result<LaunchCycles, Diagnostic> {
+        let program = ServiceProgram::new(self, stated, effort);
         let with = |inputs: &CycleInputs| {
-            let (found, windows_bind, _) = self.bound_with(inputs, stated, effort)?;
+            let (found, windows_bind, _) = self.bound_with(inputs, &program)?;
             Ok((found, windows_bind))
         };
         let mut found = self.of_either(|inputs, _| with(inputs))?;
@@ -292,15 +303,16 @@ impl LaunchTime {
     }
 
     /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
-    /// with: those for first requests of the SM and of the path.
+    /// with: those of each way to count first requests.
     pub(crate) fn bound_with_vectors(
         &self,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<(LaunchCycles, [Option<SumVectors>; 2]), Diagnostic> {
-        let mut vectors = [None, None];
+    ) -> Result<(LaunchCycles, WaysOfFirst<Option<SumVectors>>), Diagnostic> {
+        let program = ServiceProgram::new(self, stated, effort);
+        let mut vectors = WaysOfFirst::default();
         let found = self.of_either(|inputs, number| {
-            let (found, windows_bind, own) = self.bound_with(inputs, stated, effort)?;
+            let (found, windows_bind, own) = self.bound_with(inputs, &program)?;
             if let Some(known) = vectors.get_mut(number) {
                 *known = Some(own);
             }
@@ -311,8 +323,8 @@ impl LaunchTime {
         Ok((found, vectors))
     }
 
-    /// Computes something with the first requests of lines and translations counted in both ways, first those of an SM, then
-    /// those of a path: the second only if no windows of requests delay warps.
+    /// Computes something with the first requests of lines and translations counted in each way that applies
+    /// ([`FIRST_REQUESTS`]): translations of a path only if no windows of requests delay warps.
     ///
     /// # Errors
     ///
@@ -321,13 +333,18 @@ impl LaunchTime {
         &self,
         mut compute: impl FnMut(&CycleInputs, usize) -> Result<(T, bool), Diagnostic>,
     ) -> Result<Vec<T>, Diagnostic> {
-        let (of_sm, windows_bind) = compute(&self.inputs_among(OtherWarps::FirstOfSm), 0)?;
-        if windows_bind {
+        let mut found = Vec::new();
+        let mut windows_bind = false;
+        for (number, others) in FIRST_REQUESTS.into_iter().enumerate() {
             // Sectors of other warps hold places in a window while their own pages are translated.
-            return Ok(vec![of_sm]);
+            if others == OtherWarps::FirstOfPath && windows_bind {
+                continue;
+            }
+            let (one, binds) = compute(&self.inputs_among(others), number)?;
+            windows_bind |= binds;
+            found.push(one);
         }
-        let (of_path, _) = compute(&self.inputs_among(OtherWarps::FirstOfPath), 1)?;
-        Ok(vec![of_sm, of_path])
+        Ok(found)
     }
 
     fn inputs_among(&self, others: OtherWarps) -> CycleInputs {
@@ -347,18 +364,12 @@ impl LaunchTime {
     fn bound_with(
         &self,
         inputs: &CycleInputs,
-        stated: StatedCounts<'_>,
-        effort: Effort,
+        program: &ServiceProgram<'_>,
     ) -> Result<(LaunchCycles, bool, SumVectors), Diagnostic> {
         let kernel = inputs.kernel();
         let mut time = KernelTime::new(&kernel, &self.numbers);
         let contention = contention_of(&time, &self.numbers)?;
-        let program = ServiceProgram {
-            launch: self,
-            stated,
-            effort,
-        };
-        let sums = self.times(&program, (inputs, &contention), &mut time)?;
+        let sums = self.times(program, (inputs, &contention), &mut time)?;
         let windows_bind = !sums.windows.is_empty();
         let times = sums.times;
         let delays = self.delays(inputs)?;

@@ -1,6 +1,9 @@
 //! Sums over the paths of warps of which the bound of a launch is composed: greatest ones by integer programs, or those of
 //! the paths of a run.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::segments::greatest_segment;
 use super::*;
 
@@ -79,10 +82,10 @@ impl LaunchTime {
             true => (sums.of_warp(&of_service(Service::Sm), 0)?, Vec::new()),
             false => self.sm(sums, contention)?,
         };
-        let first = match (inputs.others, is_single) {
-            (OtherWarps::Absent, _) => 0,
-            (OtherWarps::FirstOfPath, true) => contention.in_flight,
-            _ => contention.first.saturating_add(contention.in_flight),
+        let first = match (is_alone, is_single) {
+            (true, _) => 0,
+            (false, true) => contention.first_of_sm.saturating_add(contention.in_flight),
+            (false, false) => contention.first.saturating_add(contention.in_flight),
         };
         let unfinished = |node: usize| match is_alone {
             true => 0,
@@ -279,12 +282,30 @@ pub(super) struct ServiceProgram<'a> {
     pub(super) launch: &'a LaunchTime,
     pub(super) stated: StatedCounts<'a>,
     pub(super) effort: Effort,
+    /// Sums that were computed: most services are the same, whichever way first requests are counted.
+    known: RefCell<HashMap<ServiceKey, WarpBound<Cycles>>>,
 }
+
+/// Services of the source of each step, and of the warp besides.
+type ServiceKey = (Vec<u64>, u64);
 
 /// Most solutions of the integer program of the path, each with vectors that suit the path of the one before.
 const MOST_ROUNDS: usize = 3;
 
-impl ServiceProgram<'_> {
+impl<'a> ServiceProgram<'a> {
+    pub(super) fn new(
+        launch: &'a LaunchTime,
+        stated: StatedCounts<'a>,
+        effort: Effort,
+    ) -> ServiceProgram<'a> {
+        ServiceProgram {
+            launch,
+            stated,
+            effort,
+            known: RefCell::default(),
+        }
+    }
+
     /// Solves for the costs of steps.
     fn solve(&self, costs: &PathTime) -> Result<WarpBound<Cycles>, Diagnostic> {
         let LaunchTime { counts, inputs, .. } = self.launch;
@@ -349,16 +370,23 @@ impl PathSums for ServiceProgram<'_> {
         of_node: &dyn Fn(usize) -> u64,
         of_warp: u64,
     ) -> Result<WarpBound<Cycles>, Diagnostic> {
+        let steps = self.launch.inputs.steps.iter();
+        let key = (steps.map(|step| of_node(step.from)).collect(), of_warp);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
         let cost = |cycles: u64| StepCost {
             cycles,
             terms: Default::default(),
         };
-        let steps = self.launch.inputs.steps.iter();
-        self.solve(&PathTime {
+        let (steps, _) = &key;
+        let found = self.solve(&PathTime {
             exits: Vec::new(),
-            steps: steps.map(|step| Some(cost(of_node(step.from)))).collect(),
+            steps: steps.iter().map(|&cycles| Some(cost(cycles))).collect(),
             start: cost(of_warp),
             once: Vec::new(),
-        })
+        })?;
+        self.known.borrow_mut().insert(key, found.clone());
+        Ok(found)
     }
 }
