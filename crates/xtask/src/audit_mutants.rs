@@ -33,6 +33,7 @@ up to the end of the run, its fault or 300,000 instructions. The kernels are tho
   --first NUMBER    number of the first one (0), to go on where a campaign was stopped
   --gfx803          kernels for GCN3 in place of those for sm_61
   --in DIRECTORY    folder with NAME.toml and NAME.sm_61.cubin, such as kernels/plain
+  --keep DIRECTORY  write mutants with a problem, and some for each reason why changes were not executed, there
   --minutes N       begin no mutant after this time
 ";
 
@@ -45,11 +46,15 @@ const SHOWN: usize = 20;
 /// Tries to find a mutant that decodes.
 const TRIES: u64 = 50;
 
+/// Words of a reason by which mutants that were not executed are counted.
+const WORDS_OF_REASON: usize = 7;
+
 struct Options {
     mutants: u64,
     first: u64,
     extension: &'static str,
     minutes: Option<u64>,
+    keep: Option<PathBuf>,
 }
 
 /// Launch of a kernel, with its code.
@@ -63,13 +68,15 @@ struct Subject {
     in_loops: usize,
 }
 
-/// What was found of all mutants.
+/// Findings about all mutants.
 #[derive(Default)]
 struct Tally {
     executed: u64,
     /// Mutants that no try made: nothing decodes.
     given_up: u64,
     refused: BTreeMap<String, u64>,
+    /// A file for each reason and launch, and those with problems, by name.
+    kept: BTreeMap<String, Vec<u8>>,
     ended: u64,
     faulted: u64,
     warps: u64,
@@ -89,6 +96,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         first: 0,
         extension: "sm_61.cubin",
         minutes: None,
+        keep: None,
     };
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     let mut rest = arguments.iter();
@@ -98,6 +106,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
             "--mutants" => options.mutants = value()?.parse()?,
             "--first" => options.first = value()?.parse()?,
             "--minutes" => options.minutes = Some(value()?.parse()?),
+            "--keep" => options.keep = Some(PathBuf::from(value()?)),
             "--gfx803" => options.extension = "gfx803.co",
             "--in" => folders.push(PathBuf::from(value()?)),
             flag if flag.starts_with('-') => bail!("no option is called {flag:?}"),
@@ -137,6 +146,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
     });
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     total.print(subjects.len());
+    if let Some(directory) = &options.keep {
+        fs::create_dir_all(directory)?;
+        for (name, contents) in &total.kept {
+            fs::write(directory.join(name), contents)?;
+        }
+    }
     match total.problems.len() {
         0 => Ok(()),
         problems => bail!("{problems} problems"),
@@ -226,11 +241,22 @@ impl Subject {
             match done {
                 Ok(()) => {
                     found.executed += 1;
+                    if !found.problems.is_empty() {
+                        let name = format!("problem.{number}.{}", self.name);
+                        found.kept.insert(name, contents);
+                    }
                     return;
                 }
                 Err(why) => {
-                    let why: String = why.message.chars().take(40).collect();
-                    *found.refused.entry(why).or_default() += 1;
+                    // Addresses and words of instructions differ from mutant to mutant.
+                    let words = why.message.split(|c: char| !c.is_alphanumeric());
+                    let is_word = |word: &&str| {
+                        !word.is_empty() && !word.contains(|c: char| c.is_ascii_digit())
+                    };
+                    let words: Vec<&str> = words.filter(is_word).take(WORDS_OF_REASON).collect();
+                    let name = format!("{}.{}", words.join("-"), self.name);
+                    found.kept.entry(name).or_insert(contents);
+                    *found.refused.entry(words.join(" ")).or_default() += 1;
                 }
             }
         }
@@ -409,6 +435,7 @@ impl Tally {
             *self.refused.entry(why).or_default() += count;
         }
         self.problems.extend(other.problems);
+        self.kept.extend(other.kept);
     }
 
     fn print(&self, subjects: usize) {
