@@ -76,6 +76,8 @@ pub enum CountPattern {
     /// As [`CountPattern::Affine`], but the number is large and rests on a word of which only the width of its register
     /// is known: it says how long the loop can run without a wrap-around, not how long it does.
     Width,
+    /// The loop is not entered: conditions through which every path to it leads exclude each other.
+    Never,
 }
 
 impl CountPattern {
@@ -86,6 +88,7 @@ impl CountPattern {
             CountPattern::Unrolled => "unrolled",
             CountPattern::Halving => "halving",
             CountPattern::Width => "width",
+            CountPattern::Never => "never",
         }
     }
 }

@@ -414,7 +414,7 @@ impl BoundQuery<'_> {
 /// Returns the diagnostic of facts that exclude each other.
 fn contradiction(contradiction: &Contradiction) -> Diagnostic {
     Diagnostic::new(format!(
-        "the facts contradict each other: no execution obeys them all ({})",
+        "the facts contradict each other, or the kernel never ends: no execution obeys them all ({})",
         contradiction.rows.join(", ")
     ))
 }

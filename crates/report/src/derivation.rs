@@ -23,7 +23,8 @@ pub struct LoopEvidence {
     pub exit: String,
     /// Source line of that branch.
     pub source: Option<String>,
-    /// Pattern of the count: `affine`, `unrolled`, `halving`, or `width` where only the width of a register limits it.
+    /// Pattern of the count: `affine`, `unrolled`, `halving`, `never` where the loop is not entered, or `width` where only the
+    /// width of a register limits it.
     pub pattern: &'static str,
     /// Value of the counter when the loop is entered: `tid.x + 256*ctaid.x`.
     pub start: String,
@@ -84,6 +85,9 @@ impl LoopEvidence {
             return format!(
                 "the distance of the values compared by the branch at {exit}, halved in each iteration"
             );
+        }
+        if *pattern == "never" {
+            return "not entered: the conditions before it exclude each other".to_owned();
         }
         if start.is_empty() {
             return format!("the values compared by the branch at {exit}, iteration by iteration");

@@ -299,7 +299,8 @@ impl Subject {
             },
             ..of_block(&self.launch)
         };
-        let bound = session.bound(prepared.kernel, &options)?.verdict.bound();
+        let bound = session.bound(prepared.kernel, &options);
+        let bound = bound.map(|bound| bound.verdict.bound());
         let order = match number % 2 {
             0 => PathOrder::TakenFirst,
             _ => PathOrder::FallThroughFirst,
@@ -315,6 +316,15 @@ impl Subject {
             problem(format!("op {}: {violation}", violation.at.0));
         }
         let has_ended = run.fault.is_none();
+        let bound = match bound {
+            Ok(bound) => bound,
+            // There is no bound of a kernel that never ends.
+            Err(_) if !has_ended => None,
+            Err(why) => {
+                problem(format!("the run ends: {}", why.message));
+                None
+            }
+        };
         for (derived, what) in [(&for_launch, "the launch"), (&for_all, "all launches")] {
             for broken in derived.violated(&seen, &for_launch, has_ended) {
                 problem(format!("loops of {what}: {broken:?}"));

@@ -307,7 +307,7 @@ pub(super) fn add_fact(
             let fact = difference.and_then(|d| d.plus(&Integers::constant(strict), -1));
             facts.not_negative.extend(fact);
         }
-        Condition::Never => {}
+        Condition::Never => facts.never_hold = true,
         Condition::Zero(word) => {
             let number = integers.read(atoms, word, Reading::Signed, facts);
             facts.not_negative.extend(number.scaled(-1));

@@ -129,6 +129,10 @@ impl<'a> LoopSolver<'a> {
         let joins = self.joins_of(&found);
         self.settle();
         let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
+        if (self.integers).exclude_each_other(&self.symbolic.atoms, &facts) {
+            let never = self.never_entered(&found);
+            return LoopVerdict::Bounded(self.bounded_by(never, index));
+        }
         let of_lanes = exits::facts_of_lanes(&mut self.symbolic, &mut self.integers, header);
         let node = NodeId(header as u32);
         let is_active = self
@@ -157,19 +161,37 @@ impl<'a> LoopSolver<'a> {
             }
         }
         match best {
-            Some(best) => {
-                if best.pattern == CountPattern::Width {
-                    self.of_width.insert(index);
-                }
-                let bounded = self.bounded(best, index);
-                self.bounded.insert(index, bounded.per_entry);
-                LoopVerdict::Bounded(bounded)
-            }
+            Some(best) => LoopVerdict::Bounded(self.bounded_by(best, index)),
             None => {
                 LoopVerdict::Unknown(why.unwrap_or_else(|| {
                     WhyUnknown::Pattern("no pattern that is counted".to_owned())
                 }))
             }
+        }
+    }
+
+    /// The bound by a candidate, which is known from now on.
+    fn bounded_by(&mut self, best: Candidate, index: LoopIndex) -> DerivedBound {
+        if best.pattern == CountPattern::Width {
+            self.of_width.insert(index);
+        }
+        let bounded = self.bounded(best, index);
+        self.bounded.insert(index, bounded.per_entry);
+        bounded
+    }
+
+    /// The bound of a loop whose header no thread reaches.
+    fn never_entered(&self, exits: &[Exit]) -> Candidate {
+        let exit = exits
+            .first()
+            .and_then(|exit| self.symbolic.code.get(exit.at));
+        Candidate {
+            most: 1,
+            least: 1,
+            pattern: CountPattern::Never,
+            exit: exit.map(|op| op.addr).unwrap_or_default(),
+            count: None,
+            is_only_way_out: false,
         }
     }
 
@@ -232,17 +254,7 @@ impl<'a> LoopSolver<'a> {
             }
         }
         // Where all ways exclude themselves, the header is never executed.
-        let exit = exits
-            .first()
-            .and_then(|exit| self.symbolic.code.get(exit.at));
-        let greatest = greatest.unwrap_or(Candidate {
-            most: 1,
-            least: 1,
-            pattern: CountPattern::Affine,
-            exit: exit.map(|op| op.addr).unwrap_or_default(),
-            count: None,
-            is_only_way_out: false,
-        });
+        let greatest = greatest.unwrap_or_else(|| self.never_entered(exits));
         // A formula or a certain count would hold on one way only.
         Some(Candidate {
             least: 1,

@@ -19,6 +19,8 @@ pub(crate) type Integer = Polynomial<NumberId, i128>;
 pub(crate) struct Facts {
     pub(crate) not_negative: Vec<Integer>,
     pub(crate) not_zero: Vec<Integer>,
+    /// Whether one of them holds never: the place is not reached.
+    pub(crate) never_hold: bool,
     /// Atoms that they limit, in place of their own spans.
     pub(crate) limited: Overlay,
     /// Whether words are read by these limits: one that is natural under them is the same number in both readings. Formulas
@@ -351,10 +353,12 @@ impl Integers {
             limits.is_some_and(|(least, most)| most < 0 || least > most)
         };
         let zero = |fact| {
-            self.limits(atoms, fact, facts)
-                .is_some_and(|(least, most)| least > most)
+            let limits = self.limits(atoms, fact, facts);
+            limits.is_some_and(|(least, most)| least > most || (least, most) == (0, 0))
         };
-        facts.not_negative.iter().any(negative) || facts.not_zero.iter().any(zero)
+        facts.never_hold
+            || facts.not_negative.iter().any(negative)
+            || facts.not_zero.iter().any(zero)
     }
 
     /// Span of a word under facts.

@@ -26,7 +26,7 @@ class LoopEvidence:
     exit: str
     source: str | None
     pattern: str
-    """`affine`, `unrolled`, `halving`, or `width` where only the width of a register limits the count."""
+    """`affine`, `unrolled`, `halving`, `never` (not entered), or `width` (only a register's width limits it)."""
     start: str
     step: str
     limit: str

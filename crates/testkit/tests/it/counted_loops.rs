@@ -655,6 +655,41 @@ fn a_count_from_the_width_of_a_register_is_named_so() {
     assert_eq!(few, Some((1 << 20, CountPattern::Affine)));
 }
 
+/// Remainder of an unrolled loop, behind a branch that skips it if there is none.
+const REMAINDER: [&str; 7] = [
+    "R0 = and(c[0][0x140], 3)",
+    "P0 = eq(R0, 0)",
+    "if P0 jump 0x0030",
+    "R0 = sub(R0, 1)",
+    "P0 = ne(R0, 0)",
+    "if P0 jump 0x0018",
+    "exit",
+];
+
+/// Fails if a loop that the launch never enters has no bound, or if one that it enters is taken for such a loop.
+#[test]
+fn a_loop_that_no_thread_enters_is_known() {
+    let code = code_of(&REMAINDER);
+    let pattern = |parameter: u32, ranges: LaunchRanges| {
+        let (verdicts, _, found) = compare(&code, &code, &[parameter], &ranges, |_| {});
+        assert!(found.is_empty(), "{found:?}");
+        match verdicts.as_slice() {
+            [LoopVerdict::Bounded(bound)] => Some((bound.per_entry, bound.evidence.pattern)),
+            _ => None,
+        }
+    };
+    let of = |parameter| pattern(parameter, ranges_of(&known(&[parameter])));
+    assert_eq!(of(8), Some((1, CountPattern::Never)));
+    assert_eq!(of(9), Some((1, CountPattern::Affine)));
+    assert_eq!(of(11), Some((3, CountPattern::Affine)));
+    let any = pattern(11, ranges_of(&[None]));
+    assert_eq!(any, Some((3, CountPattern::Affine)));
+    // The branch is read the other way round.
+    let mut faulty = REMAINDER;
+    faulty[2] = "if !P0 jump 0x0030";
+    assert_caught(&REMAINDER, &faulty, &[11], BrokenCount::PerEntry);
+}
+
 /// Runs the random programs of the gate.
 #[test]
 fn no_thread_of_a_random_program_exceeds_a_derived_bound() {
