@@ -141,7 +141,7 @@ impl<'a> KernelTime<'a> {
         SiblingCosts::of(&self.timing, numbers)
     }
 
-    /// Returns the times for which a warp takes what others need; `None` for waves.
+    /// Returns the times for which a warp takes what others need; `None` if the code has no services of a warp.
     pub fn contention(&self, numbers: &MachineNumbers) -> Option<Contention> {
         Contention::of(&self.timing, numbers)
     }

@@ -1,8 +1,10 @@
-//! `cargo xtask audit-mutants`: compiled kernels with changed instructions, executed and compared with every claim.
+//! `cargo xtask audit-mutants`: compiled kernels with changed instructions, executed and compared with what is claimed of
+//! their counts.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -11,7 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
 use warpbound_driver::audit::{DerivedClaims, PathOrder};
-use warpbound_driver::{BoundOptions, Prepared, Session, StatedLaunches};
+use warpbound_driver::{
+    BoundOptions, Contents, KernelFlow, Prepared, ProfileOptions, Session, StatedLaunches,
+    indirect_targets, stated_loops,
+};
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 
@@ -25,8 +30,9 @@ usage: cargo run --release -p warpbound-xtask -- audit-mutants [--mutants COUNT]
 Changes one to three instructions of a compiled kernel, four out of five of them in its loops: bits of an instruction, fields of
 immediates, registers, predicates and comparisons, or a copy of another instruction. What still decodes is analysed and executed
 in the kernel's launch. Compares each step, stack, agreement and access of each warp, the header executions of each thread with
-the bounds that are derived for the launch and for all launches, and the instructions of each warp with the bound of the launch,
-up to the end of the run, its fault or 300,000 instructions. The kernels are those of kernels/launches and of the directories
+the bounds that are derived for the launch and for all launches, and the instructions of each warp with the bound of the launch
+and, for sm_61, with its own profile, up to the end of the run, its fault or 300,000 instructions. On GCN3, a function that
+returns elsewhere breaks the assumption `calling-convention`, and is reported as a step that was not claimed. The kernels are those of kernels/launches and of the directories
 (those whose names begin with a NAME, if names are given). Fails on any contradiction.
 
   --mutants COUNT   mutants that are executed (2000)
@@ -87,6 +93,8 @@ struct Tally {
     for_all: [u64; 2],
     /// Mutants with a bound of the launch.
     bounded: u64,
+    /// Warps that were compared with their profiles.
+    profiled: u64,
     problems: Vec<String>,
 }
 
@@ -134,8 +142,15 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
                         break;
                     }
                     let subject = &subjects[(number % subjects.len() as u64) as usize];
-                    let mut found = Tally::default();
-                    subject.audit_mutant(number, &mut found);
+                    let audited = catch_unwind(AssertUnwindSafe(|| {
+                        let mut found = Tally::default();
+                        subject.audit_mutant(number, &mut found);
+                        found
+                    }));
+                    let found = audited.unwrap_or_else(|_| Tally {
+                        problems: vec![format!("mutant {number} of {}: a panic", subject.name)],
+                        ..Tally::default()
+                    });
                     total
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)
@@ -194,6 +209,9 @@ impl Subject {
     fn new(name: String, contents: Vec<u8>, launch: LaunchFile) -> anyhow::Result<Subject> {
         let mut places: [Vec<Range<usize>>; 2] = Default::default();
         with_code(&name, &contents, &launch, |session, prepared| {
+            if !prepared.kernel.joined.is_empty() {
+                return Err(Diagnostic::new("its code is in several sections"));
+            }
             let claims = session.claims(prepared, &of_block(&launch))?;
             let space = &claims.flow.thread.space;
             let mut in_loops = vec![false; prepared.code.ops.len()];
@@ -273,8 +291,8 @@ impl Subject {
             };
             let place = self.instructions[random.usize(0..among)].clone();
             let other = self.instructions[random.usize(0..among)].clone();
-            let other = contents[other].to_vec();
-            if let Some(bytes) = contents.get_mut(place) {
+            let other = contents.get(other).map(<[u8]>::to_vec);
+            if let (Some(other), Some(bytes)) = (other, contents.get_mut(place)) {
                 change(bytes, &other, random);
             }
         }
@@ -301,11 +319,19 @@ impl Subject {
         };
         let bound = session.bound(prepared.kernel, &options);
         let bound = bound.map(|bound| bound.verdict.bound());
-        let order = match number % 2 {
-            0 => PathOrder::TakenFirst,
-            _ => PathOrder::FallThroughFirst,
+        let mut random = fastrand::Rng::with_seed(number);
+        let order = match random.bool() {
+            true => PathOrder::TakenFirst,
+            false => PathOrder::FallThroughFirst,
         };
-        let run = session.monitor(prepared, &claims, &self.launch, order, MOST_INSTRUCTIONS)?;
+        let contents = match random.bool() {
+            true => Contents::AsGiven,
+            false => Contents::Any,
+        };
+        let profile = profile_options(&claims.flow, &for_launch, contents);
+        let limits = (order, MOST_INSTRUCTIONS);
+        let (run, profiled) =
+            session.monitor_with_profile(prepared, &claims, &self.launch, limits, &profile)?;
         let seen = run.observations;
         let mut problem = |text: String| {
             found
@@ -318,28 +344,35 @@ impl Subject {
         let has_ended = run.fault.is_none();
         let bound = match bound {
             Ok(bound) => bound,
-            // There is no bound of a kernel that never ends.
-            Err(_) if !has_ended => None,
+            // There is no bound of a warp that never ends.
+            Err(_) if seen.ended_warps == 0 => None,
             Err(why) => {
-                problem(format!("the run ends: {}", why.message));
+                problem(format!("a warp ends: {}", why.message));
                 None
             }
         };
+        if let Some((ended, profile)) = profiled.wrong {
+            problem(format!(
+                "{} instructions of warp {:?}, profile {profile:?}",
+                ended.issued, ended.warp
+            ));
+        }
         for (derived, what) in [(&for_launch, "the launch"), (&for_all, "all launches")] {
             for broken in derived.violated(&seen, &for_launch, has_ended) {
                 problem(format!("loops of {what}: {broken:?}"));
             }
         }
-        if let (Some(bound), Some(worst)) = (bound, seen.worst)
-            && u128::from(worst.issued) > bound
-        {
-            problem(format!("{} instructions, bound {bound}", worst.issued));
+        for warp in [seen.worst, seen.unfinished].into_iter().flatten() {
+            if let Some(bound) = bound.filter(|&bound| u128::from(warp.issued) > bound) {
+                problem(format!("{} instructions, bound {bound}", warp.issued));
+            }
         }
         found.ended += u64::from(has_ended);
         found.faulted += u64::from(!has_ended);
         found.warps += seen.ended_warps;
         found.issued += seen.issued;
         found.bounded += u64::from(bound.is_some());
+        found.profiled += profiled.compared;
         let counts = seen.max_per_entry.iter().enumerate();
         for (site, most) in counts.filter_map(|(site, most)| Some((site, most.as_ref()?))) {
             found.loops[0] += 1;
@@ -366,6 +399,22 @@ fn with_code(
     let session = Session::open(name, contents)?;
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
     then(&session, &session.prepare(kernel)?)
+}
+
+/// Options of the profile of a launch, with the bounds that are derived for it.
+fn profile_options(
+    flow: &KernelFlow,
+    derived: &DerivedClaims,
+    contents: Contents,
+) -> ProfileOptions {
+    let sites = derived.verdicts().iter().enumerate();
+    let bounds = sites.map(|(site, _)| Some(derived.bound(site)?.per_entry));
+    ProfileOptions {
+        contents,
+        indirect: indirect_targets(flow),
+        loops: stated_loops(flow, &bounds.collect::<Vec<_>>()),
+        ..ProfileOptions::default()
+    }
 }
 
 fn of_block(launch: &LaunchFile) -> BoundOptions {
@@ -435,6 +484,7 @@ impl Tally {
         self.warps += other.warps;
         self.issued += other.issued;
         self.bounded += other.bounded;
+        self.profiled += other.profiled;
         for (own, more) in self.loops.iter_mut().zip(other.loops) {
             *own += more;
         }
@@ -454,7 +504,10 @@ impl Tally {
              faulted; {} warps, {} instructions",
             self.executed, self.given_up, self.ended, self.faulted, self.warps, self.issued
         );
-        println!("{} mutants with a bound of the launch", self.bounded);
+        println!(
+            "{} mutants with a bound of the launch, {} warps with a profile",
+            self.bounded, self.profiled
+        );
         let [entered, derived, reached] = self.loops;
         println!(
             "loops that a thread entered {entered}: {derived} with a bound derived for the launch, {reached} reach it; {} with one \

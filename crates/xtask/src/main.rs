@@ -218,7 +218,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "audit-mutants",
-        summary: "change instructions of compiled kernels, execute them and compare the runs with every claim",
+        summary: "change instructions of compiled kernels and compare their runs with what is claimed of counts",
         help: audit_mutants::HELP,
         run: audit_mutants::run,
     },

@@ -237,7 +237,11 @@ fn agreed(rows: &CandidateRows) -> LaneRow {
     for row in others {
         agreed.origin = agreed.origin.with(row.origin);
     }
-    let differs = |lane: usize| others.iter().any(|row| row.word(lane) != first.word(lane));
+    // Bits that are known of an unknown word in one row need not be those of another.
+    let differs = |lane: usize| {
+        let word = first.word(lane);
+        word.is_none() || others.iter().any(|row| row.word(lane) != word)
+    };
     let different = (0..LANES).filter(|&lane| differs(lane));
     agreed.forget(different.fold(0, |lanes, lane| lanes | 1 << lane));
     agreed

@@ -75,3 +75,9 @@ fn what_is_not_stated_keeps_its_value() {
         "{message}"
     );
 }
+
+#[test]
+fn padding_beside_the_last_parameter_leaves_the_others_known() {
+    // The launch file has 9, 60, 3 and 2; no parameter defines the byte after them.
+    assert_eq!(bound(&[]), Some(worst_of_run([9, 60, 3, 2])));
+}

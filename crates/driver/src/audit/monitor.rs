@@ -189,6 +189,8 @@ pub struct AuditObservations {
     pub accesses: BTreeMap<OpIndex, ObservedAccess>,
     /// Warp that issued the most instructions among those that ended.
     pub worst: Option<WorstWarp>,
+    /// Warp that issued the most instructions among those that did not end: a run that faults or is cut off has some.
+    pub unfinished: Option<WorstWarp>,
     /// Number of warps that ended.
     pub ended_warps: u64,
     /// Number of warp instructions.
@@ -286,7 +288,17 @@ impl<'a> ClaimMonitor<'a> {
 
     /// Returns the observations.
     pub fn finish(self) -> AuditObservations {
+        let left = self.warps.iter();
+        let left = left.chain(self.running.as_ref().map(|(key, warp)| (key, warp)));
+        let left = left.map(|(&(block, number), warp)| WorstWarp {
+            issued: warp.issued,
+            warp: WarpId {
+                block,
+                warp: number,
+            },
+        });
         AuditObservations {
+            unfinished: left.max_by(|a, b| a.sort_key().cmp(&b.sort_key())),
             accesses: self.accesses.finish(),
             ..self.seen
         }

@@ -340,9 +340,15 @@ impl LaunchTime {
             if others == OtherWarps::FirstOfPath && windows_bind {
                 continue;
             }
-            let (one, binds) = compute(&self.inputs_among(others), number)?;
-            windows_bind |= binds;
-            found.push(one);
+            match compute(&self.inputs_among(others), number) {
+                Ok((one, binds)) => {
+                    windows_bind |= binds;
+                    found.push(one);
+                }
+                // The first way says whether windows bind; without another one its result holds.
+                Err(why) if found.is_empty() => return Err(why),
+                Err(_) => break,
+            }
         }
         Ok(found)
     }

@@ -77,6 +77,20 @@ fn shifts_and_masks_of_a_word_put_it_together_again() {
     }
 }
 
+/// Bytes of a word of which only the high half is unknown.
+#[test]
+fn a_constant_below_a_high_half_is_known_byte_by_byte() {
+    let mut atoms = Atoms::default();
+    let [x, _] = words(&mut atoms);
+    let word = x.scaled(1 << 16).and_then(|x| x.plus(&constant(265), 1));
+    let word = word.expect("a word");
+    let low = binary(&mut atoms, BinaryOp::And, &word, &constant(0xff));
+    assert_eq!(low.as_constant(), Some(9));
+    let next = binary(&mut atoms, BinaryOp::Shr, &word, &constant(8));
+    let next = binary(&mut atoms, BinaryOp::And, &next, &constant(0xff));
+    assert_eq!(next.as_constant(), Some(1));
+}
+
 /// Evaluates a word with words in place of the two unknowns.
 fn value(atoms: &Atoms, word: &WordPolynomial, given: [u32; 2]) -> u32 {
     let mut sum = 0u32;
