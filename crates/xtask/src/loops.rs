@@ -223,6 +223,13 @@ impl LoopSurvey {
             "derived of those that memory does not decide, by the analysis' reason: {:.1} %",
             share(either, all - memory)
         );
+        let is_open_by_memory = |l: &SurveyedLoop| !l.is_bounded() && l.is_decided_by_memory();
+        let launched = count(&|l| !l.launches.is_empty() && !is_open_by_memory(l));
+        let derived = count(&|l| !l.launches.is_empty() && l.is_bounded());
+        println!(
+            "  {derived} of the {launched} that are in kernels with a launch:                  {:.1} %",
+            share(derived, launched)
+        );
         println!(
             "derived of those whose count did not vary with contents:               {:.1} %",
             share(either, all - varying)

@@ -655,7 +655,7 @@ fn a_count_from_the_width_of_a_register_is_named_so() {
     assert_eq!(few, Some((1 << 20, CountPattern::Affine)));
 }
 
-/// Remainder of an unrolled loop, behind a branch that skips it if there is none.
+/// Remainder of an unrolled loop, after a branch that skips it if there is none.
 const REMAINDER: [&str; 7] = [
     "R0 = and(c[0][0x140], 3)",
     "P0 = eq(R0, 0)",
