@@ -3,13 +3,15 @@
 usage: python3 kernels/practice/measure.py PATH-OF-WARPBOUND
 
 First the kernels that `aside.txt` names, then the others: loops and those without a bound, accesses and those whose
-addresses are unknown, bound, cycles of the run, ratio; then how many kernels are bounded, and the median ratio.
+addresses are unknown, with the launch, and with its block and the values of its integers alone; bound, cycles of the run,
+ratio; then how many kernels are bounded, and the median ratio.
 """
 
 import json
 import pathlib
 import subprocess
 import sys
+import tomllib
 
 FOLDER = pathlib.Path(__file__).parent
 MACHINES = {"sm_61.cubin": "gtx1080", "gfx803.co": "r9-nano"}
@@ -23,6 +25,24 @@ def output(tool, *arguments):
         return None
 
 
+def unknown_among(report):
+    """Accesses of a report, and those whose addresses are unknown."""
+    if report is None:
+        return 0, 0
+    accesses = (report.get("kernels") or [report])[0]["accesses"]
+    return len(accesses), sum("unknown" in str(own["class"]) for own in accesses)
+
+
+def without_launch(tool, code, name):
+    """Classes of accesses with the block and the integers of a launch, whatever the grid and the buffers are."""
+    launch = tomllib.loads((FOLDER / f"{name}.toml").read_text())
+    options = ["--kernel", launch["kernel"], "--block", ",".join(map(str, launch["block"]))]
+    for position, param in enumerate(launch.get("param", [])):
+        if isinstance(param.get("value"), int) and param["type"] in ("s32", "u32"):
+            options += ["--param", f"p{position}={param['value']}"]
+    return output(tool, "access", code, *options)
+
+
 def measure(tool, name, build, machine):
     launch, code = ["--launch", f"{name}.toml"], f"{name}.{build}"
     bound = output(tool, "bound", code, *launch, "--cost", "cycles", "--machine", machine, "--scope", "grid")
@@ -30,15 +50,16 @@ def measure(tool, name, build, machine):
     run = output(tool, "run", code, *launch, "--machine", machine, "--select", "slow")
     kernel = bound["kernels"][0]
     missing = sum(loop.get("bound") is None for loop in kernel["loops"])
-    accesses = (access.get("kernels") or [access])[0]["accesses"]
-    unknown = sum("unknown" in str(own["class"]) for own in accesses)
+    accesses, unknown = unknown_among(access)
+    stated, without = unknown_among(without_launch(tool, code, name))
     limit = kernel["cycles"]["bound"]
     cycles = run and run["cycles"]
     ratio = limit / cycles if limit and cycles else None
     text = f"{ratio:.1f}" if ratio else kernel["cycles"].get("reason") or "no run"
-    print(f"{code:32} loops {len(kernel['loops'])}, {missing} without a bound; accesses {len(accesses)}, {unknown} unknown; "
+    print(f"{code:32} loops {len(kernel['loops'])}, {missing} without a bound; accesses {accesses}, {unknown} unknown, "
+          f"{without} of {stated} without the launch; "
           f"bound {limit}, run {cycles}: {text}")
-    return limit is not None, ratio
+    return limit is not None, ratio, (accesses, unknown, without)
 
 
 def main():
@@ -49,9 +70,11 @@ def main():
         for build, machine in MACHINES.items():
             chosen = [name for name in names if (name in aside) == is_aside and (FOLDER / f"{name}.{build}").exists()]
             found = [measure(tool, name, build, machine) for name in chosen]
-            ratios = sorted(ratio for _, ratio in found if ratio)
-            bounded = sum(is_bounded for is_bounded, _ in found)
-            print(f"{title}, {build}: {bounded} of {len(found)} bounded, median ratio {ratios[len(ratios) // 2]:.1f}\n")
+            ratios = sorted(ratio for _, ratio, _ in found if ratio)
+            bounded = sum(is_bounded for is_bounded, _, _ in found)
+            accesses, unknown, without = (sum(counts) for counts in zip(*(of for _, _, of in found)))
+            print(f"{title}, {build}: {bounded} of {len(found)} bounded, median ratio {ratios[len(ratios) // 2]:.1f}; "
+                  f"of {accesses} accesses {unknown} unknown, {without} without the launch\n")
 
 
 if __name__ == "__main__":
