@@ -320,7 +320,11 @@ impl Atoms {
     }
 
     /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show them.
-    fn split(&self, word: &WordPolynomial, bits: u32) -> Option<(WordPolynomial, WordPolynomial)> {
+    pub(super) fn split(
+        &self,
+        word: &WordPolynomial,
+        bits: u32,
+    ) -> Option<(WordPolynomial, WordPolynomial)> {
         if let Some(parts) = self.parts.get(word)
             && parts.bits == bits
         {

@@ -26,9 +26,20 @@ pub(crate) struct Facts {
     /// Whether words are read by these limits: one that is natural under them is the same number in both readings. Formulas
     /// of counts keep the reading of the program.
     pub(crate) reads_by_limits: bool,
+    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. Addresses of lanes are:
+    /// of `64·block + thread` the block may be anything, and the threads are still beside each other.
+    pub(crate) reads_in_parts: bool,
 }
 
 impl Facts {
+    /// No conditions, for the words of addresses.
+    pub(super) fn of_addresses() -> Facts {
+        Facts {
+            reads_in_parts: true,
+            ..Facts::default()
+        }
+    }
+
     /// Limits of atoms that decide how words are read.
     fn limits_of_readings(&self) -> Option<&Overlay> {
         self.reads_by_limits.then_some(&self.limited)
@@ -140,8 +151,37 @@ impl Integers {
             let base = atoms.recorded_near(word)?;
             self.read_near(atoms, word, base, reading, facts)
         });
+        let exact = exact.or_else(|| match facts.reads_in_parts {
+            true => self.read_in_parts(atoms, word, reading, facts),
+            false => None,
+        });
         exact
             .unwrap_or_else(|| self.number_within(atoms, word, reading, facts.limits_of_readings()))
+    }
+
+    /// The number of a word as a multiple of a power of two, which is one unknown, and a part below that power: their sum does
+    /// not carry, so it is the number in both readings.
+    fn read_in_parts(
+        &mut self,
+        atoms: &Atoms,
+        word: &WordPolynomial,
+        reading: Reading,
+        facts: &Facts,
+    ) -> Option<Integer> {
+        let zeros = word.terms().iter().map(|(_, c)| c.trailing_zeros());
+        let mut powers: Vec<u32> = zeros.filter(|zeros| (1..=31).contains(zeros)).collect();
+        powers.sort_unstable();
+        powers.dedup();
+        let parts = powers.into_iter().rev().find_map(|zeros| {
+            let (low, high) = atoms.split(word, zeros)?;
+            let is_divided = low.as_constant().is_none() && high.as_constant().is_none();
+            is_divided.then_some(low)
+        });
+        let low = parts?;
+        let multiple = word.plus(&low, u32::MAX)?;
+        let below = self.read(atoms, &low, Reading::Unsigned, facts);
+        self.number_within(atoms, &multiple, reading, facts.limits_of_readings())
+            .plus(&below, 1)
     }
 
     /// The number of a word that is a constant more than one whose span is smaller than its terms show: the remainder

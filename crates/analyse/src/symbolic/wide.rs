@@ -33,7 +33,7 @@ impl Integers {
         high: &WordPolynomial,
         depth: u32,
     ) -> Option<Integer> {
-        let plain = Facts::default();
+        let plain = Facts::of_addresses();
         if let Some((number, rest)) = self.shifted(atoms, low, high) {
             let rest = self.high_part(atoms, &rest)?;
             return number.plus(&rest, 1);
@@ -96,7 +96,7 @@ impl Integers {
     ) -> Option<(Integer, WordPolynomial)> {
         let (id, of, bits, reading) = shift_in(atoms, low, high)?;
         let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
-        let number = self.read(atoms, &of, reading, &Facts::default());
+        let number = self.read(atoms, &of, reading, &Facts::of_addresses());
         Some((number.scaled(1i128 << bits)?, rest))
     }
 }

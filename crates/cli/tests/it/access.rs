@@ -100,3 +100,17 @@ fn other_code_is_refused() {
     assert!(message.contains("mini-SIMT"), "{message}");
     run(&["access", "if_else.sm_61.cubin", "--kernel", "nothing"]).refusal();
 }
+
+#[test]
+fn threads_of_any_block_are_beside_each_other() {
+    let store_of = |block: &str| {
+        let file = "../practice/bit_pack.sm_61.cubin";
+        let found = accesses(file, &["--block", block]);
+        let store = found.iter().find(|access| access["address"] == "0x03d0");
+        store.expect("the store")["class"].clone()
+    };
+    // The grid is not known, so the index of a thread may wrap.
+    assert_eq!(store_of("64"), "coalesced");
+    // Of blocks of 48 threads, some warp may cross a carry.
+    assert_eq!(store_of("48"), "unknown");
+}
