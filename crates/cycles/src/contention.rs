@@ -64,10 +64,9 @@ pub struct Contention {
     pub nodes: Vec<NodeServices>,
     /// Services by one execution of each operation; those of lines of code and constants are of their nodes only.
     pub ops: Vec<NodeServices>,
-    /// Cycles of the first requests of all lines and translations, each once: those of an SM, and those of a path, of which
-    /// the times have them as well.
+    /// Cycles of the first requests of all lines and translations, each once, whether a path pays for them or the SM.
     pub first: u64,
-    /// Those among them that no path has.
+    /// The part of it for which the SM pays: the times of paths do not have it.
     pub first_of_sm: u64,
     /// Cycles by which first requests of other warps may delay a warp longer than its own would.
     pub in_flight: u64,
@@ -159,8 +158,8 @@ impl Contention {
             barriers: (0..timing.kernel.nodes.len()).map(barriers).collect(),
             nodes: (0..timing.kernel.nodes.len()).map(node).collect(),
             ops,
-            first: OnceCost::all(&timing.waits.once),
-            first_of_sm: OnceCost::all(&once_of_sm),
+            first: OnceCost::sum(&timing.waits.once),
+            first_of_sm: OnceCost::sum(&once_of_sm),
             in_flight: whole_cycles(timing.waits.in_flight),
             warp_end: match arrives {
                 true => transfer.times.barrier_count.unsigned_abs(),

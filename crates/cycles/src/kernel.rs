@@ -76,19 +76,19 @@ pub enum OtherWarps {
     Absent,
     /// First requests are those of a warp: they are in the times of its steps.
     FirstOfPath,
-    /// First requests of lines are those of a warp, translations those of an SM.
+    /// Each path pays for its lines, and the SM for translations.
     LinesOfPath,
     /// First requests are those of an SM, whichever warps make them: only [`Contention`](crate::Contention) has them.
     FirstOfSm,
 }
 
 impl OtherWarps {
-    /// Whether first requests of lines are those of an SM.
+    /// Whether the SM pays for first requests of lines.
     pub(crate) fn have_lines(self) -> bool {
         self == OtherWarps::FirstOfSm
     }
 
-    /// Whether translations are those of an SM.
+    /// Whether the SM pays for translations.
     pub(crate) fn have_translations(self) -> bool {
         matches!(self, OtherWarps::LinesOfPath | OtherWarps::FirstOfSm)
     }
@@ -143,7 +143,7 @@ pub struct OnceCost {
 
 impl OnceCost {
     /// Cycles of some costs, each as often as it is paid at most.
-    pub(crate) fn all(costs: &[OnceCost]) -> u64 {
+    pub(crate) fn sum(costs: &[OnceCost]) -> u64 {
         let each = costs.iter();
         let each = each.map(|once| once.cycles.saturating_mul(once.most));
         each.fold(0, u64::saturating_add)

@@ -99,7 +99,7 @@ struct Builder<'a> {
     misses_counted: BTreeMap<usize, u64>,
     /// Times by which a request of another warp may be later than one that is simulated after it, if there are others.
     leads: Option<Leads>,
-    /// Whether first requests of lines are those of an SM, and whether translations are.
+    /// Whether the SM pays for first requests of lines, and whether it pays for translations.
     lines_of_sm: bool,
     /// See [`Builder::lines_of_sm`].
     pages_of_sm: bool,

@@ -55,8 +55,8 @@ pub(crate) fn of_waves(
     Contention {
         nodes: nodes.clone().map(node).collect(),
         ops: ops.clone(),
-        first: OnceCost::all(&timing.waits.once),
-        first_of_sm: OnceCost::all(&once_of_sm),
+        first: OnceCost::sum(&timing.waits.once),
+        first_of_sm: OnceCost::sum(&once_of_sm),
         in_flight: cycles(timing.waits.in_flight),
         // Ends of waves take nothing: barriers have no counter that could be busy.
         warp_end: 0,

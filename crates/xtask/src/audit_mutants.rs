@@ -32,8 +32,9 @@ immediates, registers, predicates and comparisons, or a copy of another instruct
 in the kernel's launch. Compares each step, stack, agreement and access of each warp, the header executions of each thread with
 the bounds that are derived for the launch and for all launches, and the instructions of each warp with the bound of the launch
 and, for sm_61, with its own profile, up to the end of the run, its fault or 300,000 instructions. On GCN3, a function that
-returns elsewhere breaks the assumption `calling-convention`, and is reported as a step that was not claimed. The kernels are those of kernels/launches and of the directories
-(those whose names begin with a NAME, if names are given). Fails on any contradiction.
+returns elsewhere breaks the assumption `calling-convention`, and is reported as a step that was not claimed. The kernels are
+those of kernels/launches and of the directories (those whose names begin with a NAME, if names are given). Fails on any
+contradiction.
 
   --mutants COUNT   mutants that are executed (2000)
   --first NUMBER    number of the first one (0), to go on where a campaign was stopped

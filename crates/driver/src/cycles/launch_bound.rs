@@ -286,7 +286,7 @@ impl LaunchTime {
             let (found, windows_bind, _) = self.bound_with(inputs, &program)?;
             Ok((found, windows_bind))
         };
-        let mut found = self.of_either(|inputs, _| with(inputs))?;
+        let mut found = self.in_each_way(|inputs, _| with(inputs))?;
         if self.is_lone_warp() {
             // It takes no longer than one among others that do nothing.
             let alone = self.inputs_among(OtherWarps::Absent);
@@ -303,7 +303,7 @@ impl LaunchTime {
     }
 
     /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
-    /// with: those of each way to count first requests.
+    /// with, for each way to count first requests.
     pub(crate) fn bound_with_vectors(
         &self,
         stated: StatedCounts<'_>,
@@ -311,7 +311,7 @@ impl LaunchTime {
     ) -> Result<(LaunchCycles, WaysOfFirst<Option<SumVectors>>), Diagnostic> {
         let program = ServiceProgram::new(self, stated, effort);
         let mut vectors = WaysOfFirst::default();
-        let found = self.of_either(|inputs, number| {
+        let found = self.in_each_way(|inputs, number| {
             let (found, windows_bind, own) = self.bound_with(inputs, &program)?;
             if let Some(known) = vectors.get_mut(number) {
                 *known = Some(own);
@@ -329,7 +329,7 @@ impl LaunchTime {
     /// # Errors
     ///
     /// Those of the computation.
-    pub(crate) fn of_either<T>(
+    pub(crate) fn in_each_way<T>(
         &self,
         mut compute: impl FnMut(&CycleInputs, usize) -> Result<(T, bool), Diagnostic>,
     ) -> Result<Vec<T>, Diagnostic> {

@@ -214,7 +214,7 @@ impl LaunchObservation {
     ) -> Result<Observed<Cycles>, Diagnostic> {
         let paths = self.paths()?;
         let known = std::mem::take(vectors);
-        let found = time.of_either(|inputs, number| {
+        let found = time.in_each_way(|inputs, number| {
             let kernel = inputs.kernel();
             let mut of_kernel = KernelTime::new(&kernel, time.numbers());
             let contention = contention_of(&of_kernel, time.numbers())?;

@@ -36,7 +36,7 @@ impl LaunchChain<'_> {
     pub(super) fn composition(&self, vectors: &KnownVectors) -> Result<ComposedRun, Diagnostic> {
         let observed = self.observation()?;
         let time = self.replaced(Replaced::all())?;
-        let found = time.of_either(|inputs, number| {
+        let found = time.in_each_way(|inputs, number| {
             let kernel = inputs.kernel();
             let mut of_kernel = KernelTime::new(&kernel, time.numbers());
             let contention = contention_of(&of_kernel, time.numbers())?;
