@@ -98,6 +98,8 @@ pub struct LaunchValues<'a> {
     pub constant: &'a dyn Fn(u8, u32) -> Option<ConstantWord>,
     /// Memory that loads may read; without it, all that they load is unknown.
     pub contents: Option<&'a dyn GlobalContents>,
+    /// Whether global memory has this number of bytes at an address; without it, no access is compared with it.
+    pub holds: Option<&'a dyn Fn(u64, u32) -> bool>,
     /// For indirect jumps, all operations that they can reach.
     pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].

@@ -142,6 +142,30 @@ fn record_launch(
     })
 }
 
+/// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as the warps
+/// can be followed in few steps; none of GCN3 code, whose waves are not followed.
+pub(crate) fn accesses_outside_buffers(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    file: &LaunchFile,
+) -> Result<BTreeSet<OpIndex>, Diagnostic> {
+    let units = memory_units(&prepared.program).filter(|units| !units.keeps_masks);
+    let Some(units) = units else {
+        return Ok(BTreeSet::new());
+    };
+    let options = ProfileOptions {
+        steps: STEPS_FOR_FAULTS,
+        deadline: flow.thread.deadline,
+        indirect: indirect_targets(flow),
+        ..ProfileOptions::default()
+    };
+    let (outside, _) = session.with_launch_values(prepared, file, &options, |values| {
+        LaunchProfiler::find_outside(values, units)
+    })?;
+    Ok(outside)
+}
+
 impl AccessFindings {
     /// Finds the addresses of all accesses and classifies them, for machines with these units.
     pub(crate) fn find(
@@ -226,6 +250,10 @@ impl AccessFindings {
 
 /// Most warp instructions of a launch that are executed for the addresses of its accesses.
 const MAX_STEPS: u64 = 10_000_000;
+
+/// Most warp instructions of a launch that are executed for accesses outside its buffers: they add nothing to a bound, so
+/// they may not take long.
+const STEPS_FOR_FAULTS: u64 = 1_000_000;
 
 /// Returns the units of memory of the machines that execute a program; `None` if classes of accesses do not count its
 /// memory.

@@ -368,6 +368,7 @@ impl ProgramLaunch {
             contents: contents
                 .as_ref()
                 .map(|contents| contents as &dyn GlobalContents),
+            holds: None,
             indirect: &indirect,
             loops: &seen.loops,
             steps: 3_000_000,

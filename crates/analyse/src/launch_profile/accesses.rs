@@ -1,16 +1,19 @@
 //! Accesses of a launch by the addresses that the launch fixes: the most that each execution can cause, whatever memory
 //! contains (SOUNDNESS 6.5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_ir::{Expr, Meaning, Op, OpIndex};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::lanes_of;
 
 use super::effects::{AccessRow, OpLanes};
 use super::executions::{ExecutionRecorder, LaunchExecutions};
 use super::row::{LANES, LaneRow, ValueOrigin};
 use super::{LaunchProfiler, LaunchValues, NoProfile};
-use crate::access::{AccessCounts, AccessShape, MemoryUnits, constant_address, count_addresses};
+use crate::access::{
+    AccessCounts, AccessMode, AccessShape, MemoryUnits, constant_address, count_addresses,
+};
 
 /// Accesses that are recorded while warps are executed.
 pub(super) struct AccessRecorder {
@@ -23,6 +26,8 @@ pub(super) struct AccessRecorder {
 struct RecordedAccess {
     shape: AccessShape,
     counts: Option<AccessCounts>,
+    /// Whether some thread certainly accesses global memory where there is none.
+    is_outside: bool,
 }
 
 impl AccessRecorder {
@@ -34,6 +39,7 @@ impl AccessRecorder {
             Some(RecordedAccess {
                 shape,
                 counts: Some(one_lane),
+                is_outside: false,
             })
         });
         AccessRecorder {
@@ -88,6 +94,42 @@ impl AccessRecorder {
         recorded.counts = counts.map(|counts| counts.max(so_far));
         access.origin
     }
+
+    /// Notes whether a lane that certainly executes an access of global memory finds none at its address; `holds` says
+    /// whether there are bytes at an address.
+    pub(super) fn note_outside(
+        &mut self,
+        at: OpIndex,
+        op: &Op,
+        lanes: OpLanes,
+        evaluate: impl Fn(&Expr) -> LaneRow,
+        holds: &dyn Fn(u64, u32) -> bool,
+    ) {
+        let recorded = self.found.get_mut(at.index()).and_then(Option::as_mut);
+        let Some(recorded) = recorded.filter(|recorded| !recorded.is_outside) else {
+            return;
+        };
+        let AccessShape {
+            space, mode, bytes, ..
+        } = recorded.shape;
+        // Prefetches do not fault; generic addresses may be those of a window.
+        if space != MemorySpace::Global || !matches!(mode, AccessMode::Plain | AccessMode::Atomic) {
+            return;
+        }
+        let Some(access) = addresses_of(op, evaluate) else {
+            return;
+        };
+        let mut addresses =
+            lanes_of(lanes.present().into()).filter_map(|lane| access.address(lane));
+        recorded.is_outside = addresses.any(|address| !holds(address, bytes));
+    }
+
+    /// Accesses of global memory by which some thread certainly finds none.
+    fn outside(&self) -> BTreeSet<OpIndex> {
+        let found = (0..).map(OpIndex).zip(&self.found);
+        let outside = found.filter(|(_, recorded)| recorded.is_some_and(|of| of.is_outside));
+        outside.map(|(at, _)| at).collect()
+    }
 }
 
 /// Addresses of an access with plain addresses.
@@ -140,5 +182,17 @@ impl<'a> LaunchProfiler<'a> {
             executions,
             decided: profiler.decided,
         })
+    }
+
+    /// Returns the accesses by which some thread of the launch certainly leaves the buffers of global memory
+    /// ([`LaunchValues::holds`]): a run of the launch ends in a fault there. Warps after one that cannot be followed are
+    /// not looked at.
+    pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
+        let recorder = AccessRecorder::new(&values.code.ops, units);
+        let mut profiler = LaunchProfiler::following(values, Some(recorder));
+        // What cannot be followed only leaves accesses out.
+        let _ = profiler.count_executions();
+        let found = profiler.accesses.as_ref().map(AccessRecorder::outside);
+        found.unwrap_or_default()
     }
 }

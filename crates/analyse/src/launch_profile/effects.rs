@@ -40,7 +40,7 @@ impl OpLanes {
     }
 
     /// Lanes that execute the operation for certain.
-    fn present(self) -> u32 {
+    pub(super) fn present(self) -> u32 {
         match self.are_certain {
             true => self.certain,
             false => 0,

@@ -304,3 +304,25 @@ fn templates_ask_for_the_rest() {
     let text = run(&["bound", "nested_loops.sm_61.cubin", "--facts", &filled]).done();
     assert!(!text.contains("missing"), "{text}");
 }
+
+#[test]
+fn accesses_outside_the_buffers_of_a_launch_are_named() {
+    let file = crate::support::built_folder().join("../cuda/matmul_int.8x8.toml");
+    let text = std::fs::read_to_string(file).expect("a launch");
+    let own = "name = \"b\"\ntype = \"s32\"\nshape = [8, 8]\nfill = \"iota\"\n";
+    assert!(text.contains(own));
+    let assumptions = |name: &str, rows: u32| {
+        let shape = own.replace("[8, 8]", &format!("[{rows}, 8]"));
+        let launch = scratch(name, text.replace(own, &shape));
+        let kernel = matmul(&["--launch", &launch]);
+        (launch, kernel["assumptions"].to_string())
+    };
+    let outside = "their addresses are outside all buffers";
+    let (whole, text_of_whole) = assumptions("derived_whole.toml", 8);
+    assert!(!text_of_whole.contains(outside), "{text_of_whole}");
+    let (short, text_of_short) = assumptions("derived_short.toml", 7);
+    assert!(text_of_short.contains(outside), "{text_of_short}");
+    // The runs show it.
+    let runs = |launch: &str| run(&["run", MATMUL[0], "--functional", "--launch", launch]).code;
+    assert_eq!((runs(&whole), runs(&short)), (Some(0), Some(3)));
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
-use warpbound_ir::{ControlEffect, Op};
+use warpbound_ir::{ControlEffect, Op, OpIndex};
 use warpbound_isa::instr::StackToken;
 use warpbound_launch::{DataRange, LaunchFile};
 use warpbound_load::Kernel;
@@ -12,7 +12,7 @@ use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin}
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::BoundQuery;
-use crate::access::{AccessFindings, memory_units};
+use crate::access::{AccessFindings, accesses_outside_buffers, memory_units};
 use crate::{BoundOptions, FactReading, LaunchContext};
 
 impl BoundQuery<'_> {
@@ -37,22 +37,40 @@ impl BoundQuery<'_> {
 
     /// States that nothing interrupts the run, and names accesses of the launch that end it in a fault.
     fn undisturbed_text(&self) -> String {
-        let text = "no trap, fault, debugger or preemption makes the warp issue more instructions";
+        let mut text =
+            "no trap, fault, debugger or preemption makes the warp issue more instructions"
+                .to_owned();
+        let faults = self.faults_of_launch();
+        for (places, why) in &faults {
+            text += &format!(
+                ". In this launch, threads that execute the access at {} fault there, as their addresses are {why}",
+                places.join(", ")
+            );
+        }
+        if !faults.is_empty() {
+            text += "; the bound says nothing of runs that fault";
+        }
+        text
+    }
+
+    /// Places of accesses that certainly fault in the launch, with the reason.
+    fn faults_of_launch(&self) -> Vec<(Vec<String>, &'static str)> {
         let units = memory_units(&self.prepared.program);
         let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
-            return text.to_owned();
+            return Vec::new();
         };
         let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
-        let places = found.misaligned.iter();
-        let places: Vec<String> = places.map(|&at| self.prepared.location(at)).collect();
-        match places.is_empty() {
-            true => text.to_owned(),
-            false => format!(
-                "{text}. In this launch, threads that execute the access at {} fault there, as their addresses are misaligned; \
-                 the bound says nothing of runs that fault",
-                places.join(", ")
-            ),
+        let places_of = |all: &[OpIndex]| -> Vec<String> {
+            all.iter().map(|&at| self.prepared.location(at)).collect()
+        };
+        let mut faults = vec![(places_of(&found.misaligned), "misaligned")];
+        if let Some(file) = self.options.launches.only_file() {
+            let outside = accesses_outside_buffers(self.session, self.prepared, self.flow, file);
+            let outside: Vec<OpIndex> = outside.unwrap_or_default().into_iter().collect();
+            faults.push((places_of(&outside), "outside all buffers"));
         }
+        faults.retain(|(places, _)| !places.is_empty());
+        faults
     }
 
     /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack

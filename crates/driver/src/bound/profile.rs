@@ -10,7 +10,9 @@ use warpbound_analyse::launch_profile::{
 };
 use warpbound_base::{Deadline, Diagnostic, Named};
 use warpbound_ir::{Code, OpIndex};
-use warpbound_launch::{GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation};
+use warpbound_launch::{
+    Buffer, GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation,
+};
 use warpbound_load::Kernel;
 use warpbound_simt::NodeId;
 
@@ -114,6 +116,7 @@ impl Session {
             Contents::Any => None,
             Contents::AsGiven => Some(ReadBuffers::new(&memory)),
         };
+        let holds = |address, bytes| has_bytes(&memory, address, bytes);
         loop {
             let computed = compute(LaunchValues {
                 code: &prepared.code,
@@ -123,6 +126,7 @@ impl Session {
                 contents: contents
                     .as_ref()
                     .map(|contents| contents as &dyn GlobalContents),
+                holds: Some(&holds),
                 indirect: &options.indirect,
                 loops: &options.loops,
                 steps: options.steps,
@@ -285,6 +289,24 @@ struct ReadBuffers<'a> {
     writes_anywhere: Cell<bool>,
 }
 
+/// The buffer that contains an address, with its number.
+fn buffer_at(memory: &GlobalMemory, address: u64) -> Option<(usize, &Buffer)> {
+    let buffers = memory.buffers();
+    let after = buffers.partition_point(|buffer| buffer.address <= address);
+    let index = after.checked_sub(1)?;
+    let buffer = buffers.get(index)?;
+    let inside = address - buffer.address < buffer.bytes.len() as u64;
+    inside.then_some((index, buffer))
+}
+
+/// Whether one buffer has this number of bytes at an address.
+fn has_bytes(memory: &GlobalMemory, address: u64, bytes: u32) -> bool {
+    buffer_at(memory, address).is_some_and(|(_, buffer)| {
+        let left = buffer.bytes.len() as u64 - (address - buffer.address);
+        left >= u64::from(bytes)
+    })
+}
+
 /// Result of removing the buffers that may be written.
 enum Shrunk {
     /// None of the readable buffers is written.
@@ -307,12 +329,7 @@ impl<'a> ReadBuffers<'a> {
 
     /// Index of the buffer that contains an address.
     fn index_of(&self, address: u64) -> Option<usize> {
-        let buffers = self.memory.buffers();
-        let index = buffers.partition_point(|buffer| buffer.address <= address);
-        let index = index.checked_sub(1)?;
-        let buffer = buffers.get(index)?;
-        let inside = address - buffer.address < buffer.bytes.len() as u64;
-        inside.then_some(index)
+        buffer_at(self.memory, address).map(|(index, _)| index)
     }
 
     /// Removes the buffers that were written since the last call.
