@@ -53,6 +53,6 @@ pub use longest_path::{
 };
 pub use model::{Constraint, IntegerProgram, Relation, RowId, Var, VarId};
 pub use never::{Never, NeverIndex};
-pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve};
+pub use solve::{Certified, Conflict, Effort, Ray, SolveOutcome, solve, solve_each};
 pub use warp_bound::{Contradiction, Delays, Verdict, WarpBound, WorstPath};
 pub use wave_composition::{WaveSpread, WaveTimes};

@@ -31,6 +31,8 @@ struct Substitution {
     /// `column = constant + Σ factor * other`.
     constant: Rational,
     terms: Vec<(usize, Rational)>,
+    /// 1 / coefficient of `column` in `row`.
+    inverse: Rational,
     /// Multiples of `row` that were subtracted from the objective and from each other row.
     from_cost: Rational,
     from_rows: Vec<(usize, Rational)>,
@@ -60,6 +62,19 @@ impl Reduced {
             steps.push(step);
         }
         work.finish(original, steps)
+    }
+
+    /// Gives the program another objective: costs of the original columns.
+    pub(crate) fn set_cost(&mut self, mut cost: Vec<Rational>) {
+        for step in &mut self.steps {
+            let own = std::mem::replace(&mut cost[step.column], Rational::ZERO);
+            step.from_cost = own.mul(&step.inverse);
+            for (other, factor) in step.terms.iter().filter(|_| !own.is_zero()) {
+                cost[*other] = cost[*other].add(&own.mul(factor));
+            }
+        }
+        let kept = self.columns.iter().map(|&column| cost[column].clone());
+        self.linear.cost = kept.collect();
     }
 
     /// Expands a point of the reduced program to the original program.
@@ -254,6 +269,7 @@ impl Elimination {
                 .filter(|(k, _)| **k != column)
                 .map(|(&k, value)| (k, value.mul(&inverse).neg()))
                 .collect(),
+            inverse,
             from_cost,
             from_rows,
         })

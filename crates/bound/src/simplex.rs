@@ -189,6 +189,15 @@ impl Simplex {
         }
     }
 
+    /// Gives the program another objective, and a new limit of steps.
+    pub(crate) fn set_cost(&mut self, cost: &[Rational], pivots: usize) {
+        self.cost.fill(Rational::ZERO);
+        for (own, cost) in self.cost.iter_mut().zip(cost) {
+            own.clone_from(cost);
+        }
+        self.pivots_left = pivots;
+    }
+
     /// Maximises the program's own objective from the current feasible basis.
     pub(crate) fn resume(&mut self) -> SimplexOutcome {
         let cost = self.cost.clone();

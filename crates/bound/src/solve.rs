@@ -116,19 +116,115 @@ pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     }
 }
 
+/// As [`solve`], for several objectives: each gives the costs of some variables, and the others cost nothing. The rows are
+/// reduced once, and each search begins at the optimum of the one before, so objectives that are alike should follow each
+/// other. There are no witnesses, and one ray of a program that is unbounded.
+pub fn solve_each(
+    model: &IntegerProgram,
+    objectives: &[Vec<(VarId, i64)>],
+    effort: Effort,
+) -> Vec<SolveOutcome> {
+    let effort = Effort {
+        nodes: 0,
+        rays: 1,
+        ..effort
+    };
+    let mut model = model.clone();
+    for number in 0..model.vars().len() {
+        model.set_cost(VarId(number as u32), 0);
+    }
+    let mut searches = Searches::new(&model, effort);
+    let outcomes = objectives.iter().map(|objective| {
+        for &(var, cost) in objective {
+            model.set_cost(var, cost);
+        }
+        let outcome = searches.next(&model);
+        for &(var, _) in objective {
+            model.set_cost(var, 0);
+        }
+        outcome.unwrap_or_else(SolveOutcome::SolverFailed)
+    });
+    outcomes.collect()
+}
+
+/// Searches with the same rows, one after the other.
+struct Searches {
+    reduced: Reduced,
+    /// At a basis that satisfies the rows, if a search has found one.
+    simplex: Option<Simplex>,
+    effort: Effort,
+}
+
+impl Searches {
+    fn new(model: &IntegerProgram, effort: Effort) -> Searches {
+        Searches {
+            reduced: Reduced::new(&LinearProgram::relax(model)),
+            simplex: None,
+            effort,
+        }
+    }
+
+    /// Solves `model`, which has the rows of the first one.
+    fn next(&mut self, model: &IntegerProgram) -> Result<SolveOutcome, Diagnostic> {
+        refuse_foreign_rows(model)?;
+        let costs = model.vars().iter();
+        let costs = costs.map(|var| Rational::int(var.cost.into()));
+        self.reduced.set_cost(costs.collect());
+        let linear = &self.reduced.linear;
+        let (mut simplex, found) = match self.simplex.take() {
+            Some(mut simplex) => {
+                simplex.set_cost(&linear.cost, self.effort.pivots);
+                let found = simplex.resume();
+                (simplex, found)
+            }
+            None => begin(linear, self.effort)?,
+        };
+        let is_at_point = matches!(
+            found,
+            SimplexOutcome::Optimal | SimplexOutcome::Unbounded { .. }
+        );
+        let outcome = conclude(model, &self.reduced, &mut simplex, found, self.effort);
+        self.simplex = is_at_point.then_some(simplex);
+        outcome
+    }
+}
+
 fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Diagnostic> {
-    if let Some(row) = model.foreign_row() {
-        return Err(Diagnostic::new(format!(
+    refuse_foreign_rows(model)?;
+    let reduced = Reduced::new(&LinearProgram::relax(model));
+    let (mut simplex, found) = begin(&reduced.linear, effort)?;
+    conclude(model, &reduced, &mut simplex, found, effort)
+}
+
+fn refuse_foreign_rows(model: &IntegerProgram) -> Result<(), Diagnostic> {
+    match model.foreign_row() {
+        None => Ok(()),
+        Some(row) => Err(Diagnostic::new(format!(
             "row `{}` names a variable of another model",
             row.label
-        )));
+        ))),
     }
-    let reduced = Reduced::new(&LinearProgram::relax(model));
-    let mut simplex = Simplex::new(&reduced.linear, effort.pivots, effort.deadline)
+}
+
+/// Solves a program from a basis of slacks.
+fn begin(linear: &LinearProgram, effort: Effort) -> Result<(Simplex, SimplexOutcome), Diagnostic> {
+    let mut simplex = Simplex::new(linear, effort.pivots, effort.deadline)
         .ok_or_else(|| solver_gave_up("no starting basis"))?;
-    match simplex.run() {
+    let found = simplex.run();
+    Ok((simplex, found))
+}
+
+/// Expands and checks what the simplex method has found.
+fn conclude(
+    model: &IntegerProgram,
+    reduced: &Reduced,
+    simplex: &mut Simplex,
+    found: SimplexOutcome,
+    effort: Effort,
+) -> Result<SolveOutcome, Diagnostic> {
+    match found {
         SimplexOutcome::Optimal => {
-            certify_optimum(model, &reduced, simplex, effort).map(SolveOutcome::Bounded)
+            certify_optimum(model, reduced, simplex, effort).map(SolveOutcome::Bounded)
         }
         SimplexOutcome::Infeasible { multipliers } => {
             let multipliers = to_rationals(&reduced.expand_multipliers(&multipliers, false));
@@ -141,7 +237,7 @@ fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Dia
             Ok(SolveOutcome::Infeasible(Conflict { rows, multipliers }))
         }
         SimplexOutcome::Unbounded { direction, column } => {
-            collect_rays(model, &reduced, simplex, direction, column, effort)
+            collect_rays(model, reduced, simplex, direction, column, effort)
                 .map(SolveOutcome::Unbounded)
         }
         SimplexOutcome::GaveUp(reason) => Err(solver_gave_up(reason)),
@@ -151,7 +247,7 @@ fn try_solve(model: &IntegerProgram, effort: Effort) -> Result<SolveOutcome, Dia
 fn certify_optimum(
     model: &IntegerProgram,
     reduced: &Reduced,
-    mut simplex: Simplex,
+    simplex: &mut Simplex,
     effort: Effort,
 ) -> Result<Certified, Diagnostic> {
     let multipliers = to_rationals(&reduced.expand_multipliers(&simplex.multipliers(), true));
@@ -169,7 +265,7 @@ fn certify_optimum(
         Err(Diagnostic::new("no integer solver was asked"))
     // Costs are integers, so no integer point lies on the optimal face of a fractional optimum.
     } else if lp_value.is_integer()
-        && let Some(point) = integer_optimum(&mut simplex, reduced)
+        && let Some(point) = integer_optimum(simplex, reduced)
     {
         Ok(point)
     } else {
@@ -209,7 +305,7 @@ fn certify_optimum(
 fn collect_rays(
     model: &IntegerProgram,
     reduced: &Reduced,
-    mut simplex: Simplex,
+    simplex: &mut Simplex,
     direction: Vec<Rational>,
     column: usize,
     effort: Effort,

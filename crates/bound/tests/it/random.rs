@@ -6,7 +6,8 @@ use crate::generate::{Graph, Random, Region};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, constraint, microlp, variable};
 use num_traits::ToPrimitive;
 use warpbound_bound::{
-    Effort, IntegerProgram, Relation, SolveOutcome, evaluate, solve, verify, verify_infeasible,
+    Effort, IntegerProgram, Relation, SolveOutcome, VarId, evaluate, solve, solve_each, verify,
+    verify_infeasible,
 };
 
 /// A model with small numbers whose variables are at most `most`.
@@ -231,4 +232,58 @@ fn relaxations_agree_with_an_independent_solver_on_medium_models() {
             "seed {seed}: {ours} {theirs}"
         );
     }
+}
+
+/// What a search has established.
+fn found(outcome: &SolveOutcome) -> (&'static str, Option<i128>) {
+    match outcome {
+        SolveOutcome::Bounded(certified) => ("bounded", Some(certified.bound)),
+        SolveOutcome::Unbounded(_) => ("unbounded", None),
+        SolveOutcome::Infeasible(_) => ("infeasible", None),
+        SolveOutcome::SolverFailed(_) => ("failed", None),
+    }
+}
+
+#[test]
+fn objectives_one_after_the_other_have_the_results_of_each_alone() {
+    let mut random = Random(11);
+    let mut kinds = std::collections::BTreeMap::new();
+    for number in 0..120 {
+        let mut graph = Graph::of(&Region::random(&mut random, 8, 3, 20));
+        if number % 3 == 1 {
+            // Without bounds of its loops.
+            graph.loops.clear();
+        }
+        let mut model = graph.warp_model(32);
+        let rows = model.rows().iter().flat_map(|row| &row.terms);
+        let vars: std::collections::BTreeSet<VarId> = rows.map(|&(var, _)| var).collect();
+        if let Some(&var) = vars.first().filter(|_| number % 3 == 2) {
+            model.add_row("impossible", "given", [(var, 1)], Relation::Ge, 1 << 40);
+        }
+        let mut objectives: Vec<Vec<_>> = vec![Vec::new(); 6];
+        for objective in &mut objectives {
+            for &var in &vars {
+                if random.between(0, 3) == 0 {
+                    objective.push((var, random.between(-4, 4)));
+                }
+            }
+        }
+        let together = solve_each(&model, &objectives, Effort::default());
+        for (objective, outcome) in objectives.iter().zip(&together) {
+            for &var in &vars {
+                model.set_cost(var, 0);
+            }
+            for &(var, cost) in objective {
+                model.set_cost(var, cost);
+            }
+            let alone = solve(&model, Effort::default());
+            assert_eq!(found(outcome), found(&alone), "model {number}");
+            *kinds.entry(found(outcome).0).or_insert(0) += 1;
+        }
+    }
+    let seen = |kind| kinds.get(kind).copied().unwrap_or(0);
+    assert!(
+        seen("bounded") > 300 && seen("unbounded") > 20 && seen("infeasible") > 20,
+        "{kinds:?}"
+    );
 }

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_bound::{Effort, IntegerProgram, Relation, RowId, SolveOutcome, VarId, solve};
+use warpbound_bound::{
+    Effort, IntegerProgram, Relation, RowId, SolveOutcome, VarId, solve, solve_each,
+};
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::{CountKind, CountRow, CountVar, Factor, RowFamily, RowRelation};
 
@@ -213,37 +215,36 @@ impl<'a> SummedCounts<'a> {
             let terms = terms.filter_map(|(var, n)| Some((*vars.get(var.0)?, n)));
             model.add_row("", "", terms.collect::<Vec<_>>(), Relation::Le, 0);
         }
-        let mut ranges = Vec::with_capacity(sums.len());
-        for sum in sums {
-            let mut factors: BTreeMap<CountVar, i64> = BTreeMap::new();
-            for &(var, factor) in sum {
-                let of = factors.entry(var).or_default();
-                *of = of.saturating_add(factor);
-            }
-            let mut limits = [None; 2];
-            for (limit, sign) in limits.iter_mut().zip([-1, 1]) {
-                for (var, &factor) in &factors {
+        // The least values first: their counts are alike, and so are those of the greatest.
+        let objectives = [-1, 1].into_iter().flat_map(|sign| {
+            let objective = |sum: &Vec<(CountVar, i64)>| {
+                let mut costs: BTreeMap<VarId, i64> = BTreeMap::new();
+                for &(var, factor) in sum {
                     if let Some(&var) = vars.get(var.0) {
-                        model.set_cost(var, sign * factor);
+                        let cost = costs.entry(var).or_default();
+                        *cost = cost.saturating_add(sign * factor);
                     }
                 }
-                *limit = match solve(&model, relaxed()) {
-                    SolveOutcome::Bounded(found) => Some(i128::from(sign) * found.bound),
-                    SolveOutcome::Unbounded(_) | SolveOutcome::SolverFailed(_) => None,
-                    SolveOutcome::Infeasible(_) => {
-                        let message = "no execution has the predicted counts: a bound of a loop is false, or a prediction";
-                        return Err(Diagnostic::new(message));
-                    }
-                };
+                costs.into_iter().collect()
+            };
+            sums.iter().map(objective).collect::<Vec<_>>()
+        });
+        let objectives: Vec<Vec<(VarId, i64)>> = objectives.collect();
+        let limits = solve_each(&model, &objectives, relaxed());
+        let limits = limits.into_iter().map(|outcome| match outcome {
+            SolveOutcome::Bounded(found) => Ok(Some(found.bound)),
+            SolveOutcome::Unbounded(_) | SolveOutcome::SolverFailed(_) => Ok(None),
+            SolveOutcome::Infeasible(_) => {
+                let message = "no execution has the predicted counts: a bound of a loop is false, or a prediction";
+                Err(Diagnostic::new(message))
             }
-            for var in factors.keys() {
-                if let Some(&var) = vars.get(var.0) {
-                    model.set_cost(var, 0);
-                }
-            }
-            ranges.push(limits);
-        }
-        Ok(ranges)
+        });
+        let limits: Vec<Option<i128>> = limits.collect::<Result<_, _>>()?;
+        let (least, most) = limits.split_at(sums.len());
+        let ranges = least.iter().zip(most);
+        Ok(ranges
+            .map(|(&least, &most)| [least.map(|negated| -negated), most])
+            .collect())
     }
 
     /// Returns the program of the rows of all runs, those of `statements` and the counts of the blocks that `uses` accepts:
