@@ -11,6 +11,7 @@ mod shape;
 mod span;
 mod stated;
 mod units;
+mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -400,12 +401,16 @@ impl<'a> AccessClassifier<'a> {
                 modulus,
                 residue,
                 range,
+                wraps,
             } => {
                 let distance = range.and_then(|(least, most)| most.checked_sub(least));
                 let of_range = within(distance.unwrap_or(u64::MAX));
                 let Some(offsets) = access.offsets else {
                     return (of_range, false);
                 };
+                if *wraps && space != MemorySpace::Global {
+                    return (of_range, false);
+                }
                 // Numbers depend on addresses modulo a period.
                 let modulus = match modulus.is_power_of_two() {
                     true => (*modulus).min(PERIOD),
@@ -428,7 +433,11 @@ impl<'a> AccessClassifier<'a> {
                         }
                     });
                 }
-                let (counts, exact) = worst.unwrap_or_default();
+                let (mut counts, mut exact) = worst.unwrap_or_default();
+                if *wraps {
+                    counts = wrap::count_apart(&access.form, counts, offsets);
+                    exact = false;
+                }
                 let smaller = counts.min(of_range);
                 (smaller, exact && smaller == counts)
             }

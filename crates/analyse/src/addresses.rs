@@ -10,6 +10,7 @@ use crate::masks::Masks;
 use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
 mod finder;
+mod progressions;
 
 use finder::AddressFinder;
 
@@ -28,6 +29,9 @@ pub enum LaneAddresses {
         residue: u64,
         /// Least and greatest address, for spaces that begin at 0 (shared, local).
         range: Option<(u64, u64)>,
+        /// Whether an index may wrap around among the lanes: addresses beyond some limit are then lower by a multiple of
+        /// 2³².
+        wraps: bool,
     },
     /// Addresses between two limits (shared, local memory), or at most `most - least` bytes apart.
     Within {
@@ -54,12 +58,14 @@ impl LaneAddresses {
                     modulus,
                     residue,
                     range,
+                    wraps,
                 },
                 LaneAddresses::Affine {
                     coefficients: b,
                     modulus: other_modulus,
                     residue: other_residue,
                     range: other_range,
+                    wraps: other_wraps,
                 },
             ) if a == b => {
                 let modulus = common_modulus((modulus, residue), (other_modulus, other_residue));
@@ -69,6 +75,7 @@ impl LaneAddresses {
                     modulus,
                     residue: residue % modulus,
                     range: ranges.map(|((a, b), (c, d))| (a.min(c), b.max(d))),
+                    wraps: wraps || other_wraps,
                 }
             }
             (

@@ -121,11 +121,12 @@ impl AgreementAnalysis<'_> {
     ) -> Option<WarpState> {
         let mut state = self.warp.state(node)?.clone();
         let mut guarded_writes = GuardedWrites::default();
+        let code = self.thread.lane_code(self.code);
         for at in self.thread.space.block(node).ops() {
             show(at, &state);
             apply_data_effect(
                 &mut state,
-                self.code.get(at)?,
+                code.get(at)?,
                 self.launch,
                 &mut guarded_writes,
                 &mut UsedAssumptions::default(),

@@ -39,6 +39,7 @@ pub mod thread_cfg;
 pub mod values;
 pub mod warp_cfg;
 pub mod warp_graph;
+mod warp_numbers;
 pub mod warp_profile;
 
 pub use agreement::LaunchContext;

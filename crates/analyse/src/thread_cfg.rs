@@ -16,6 +16,7 @@ use warpbound_simt::warp::{
 };
 use warpbound_simt::{AbstractModel, NodeId, Tag};
 
+use crate::agreement::LaunchContext;
 use crate::blocks::Blocks;
 use crate::context::Contexts;
 use crate::indirect::IndirectTargets;
@@ -24,6 +25,7 @@ use crate::program_space::{ProgramSpace, ResolvedControl};
 use crate::refusal::{Reason, Refusal};
 use crate::relevant::RelevantCells;
 use crate::values::Values;
+use crate::warp_numbers::with_warp_numbers;
 
 /// Limits on the size of the graphs, and on time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +141,14 @@ impl ThreadCfg {
     /// as long as they walk.
     pub fn lane_code<'a>(&'a self, code: &'a Code) -> &'a Code {
         self.lane_code.as_ref().unwrap_or(code)
+    }
+
+    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches with the
+    /// stated block. `code` is the one of which the graph was built.
+    pub fn agree_on_warp_numbers(&mut self, code: &Code, launch: &LaunchContext) {
+        if let Some(code) = with_warp_numbers(self.lane_code(code), self, launch) {
+            self.lane_code = Some(code);
+        }
     }
 
     /// Whether a thread may execute this node.

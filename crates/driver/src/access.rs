@@ -517,7 +517,10 @@ impl ReportBuilder<'_> {
             }
         }
         if let Some(LaneAddresses::Affine {
-            modulus, residue, ..
+            modulus,
+            residue,
+            wraps,
+            ..
         }) = self.found.addresses.get(&at)
             && class.shape.space != MemorySpace::Constant
             && class.pattern != AccessPattern::Uniform
@@ -527,6 +530,9 @@ impl ReportBuilder<'_> {
                 (modulus, 0) => format!("the base is a multiple of {modulus}"),
                 (modulus, residue) => format!("the base is {residue} modulo {modulus}"),
             });
+            if *wraps {
+                parts.push("the index may exceed 32 bits in some of the lanes".to_owned());
+            }
         }
         let all = self.launch.live_lanes();
         match class.shape.mode {

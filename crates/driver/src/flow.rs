@@ -42,6 +42,7 @@ impl KernelFlow {
         limits: &Limits,
     ) -> Result<KernelFlow, Refusal> {
         let mut thread = ThreadCfg::build(code, limits)?;
+        thread.agree_on_warp_numbers(code, launch);
         let warp = WarpCfg::build(code, &mut thread, launch, model)?;
         let loops = Loops::of_thread(code, &thread);
         let limits = lane_limits(code, &thread, launch);

@@ -26,11 +26,12 @@ use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
 /// Greatest change of an address with a thread index: multiples of it with any index stay far below 2³¹.
 const MAX_COEFFICIENT: i128 = 1 << 20;
+
+/// Greatest thread index in any direction.
+const MOST_INDEX: u64 = 1023;
+
 /// Greatest remainder of a base that matters: that of a line.
 const MAX_MODULUS: u64 = 1 << 10;
-
-/// Most loops around each other whose counters are replaced.
-const MAX_NESTING: u32 = 8;
 
 /// Address of an access: one word or two.
 struct Accessed<'o> {
@@ -46,7 +47,7 @@ pub(super) struct AddressFinder<'a> {
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
     context: &'a LaunchContext,
-    solver: LoopSolver<'a>,
+    pub(super) solver: LoopSolver<'a>,
     /// Words that are the same in all active lanes, before the operation that is looked at.
     agreed: HashSet<WordPolynomial>,
     /// Atoms that are.
@@ -179,143 +180,6 @@ impl<'a> AddressFinder<'a> {
         alone && (coefficient % 2 == 1 || small)
     }
 
-    /// A word with the number of the iteration in place of words at headers that change by a step.
-    fn expanded(&mut self, word: &WordPolynomial) -> WordPolynomial {
-        let mut expanded = word.clone();
-        // Once for each loop around the place.
-        for _ in 0..MAX_NESTING {
-            let ids: Vec<AtomId> = expanded.unknowns().collect();
-            let progression = ids
-                .into_iter()
-                .find_map(|id| Some((id, self.solver.progression(id)?)));
-            let Some((id, progression)) = progression else {
-                break;
-            };
-            let iteration = self.solver.iteration(progression.index);
-            let by = iteration
-                .times(&progression.step)
-                .and_then(|steps| steps.plus(&progression.first, 1));
-            match by.and_then(|by| expanded.substituted(id, &by)) {
-                Some(next) => expanded = next,
-                None => break,
-            }
-        }
-        expanded
-    }
-
-    /// A number of 64 bits with the number of the iteration in place of pairs of words at headers, and of single words
-    /// that do not wrap.
-    fn expanded_number(&mut self, number: Integer, depth: u32) -> Integer {
-        if depth == 0 {
-            return number;
-        }
-        let terms: Vec<(NumberId, i128)> = number
-            .terms()
-            .iter()
-            .filter_map(|(unknowns, coefficient)| match unknowns.as_slice() {
-                [only] => Some((*only, *coefficient)),
-                _ => None,
-            })
-            .collect();
-        for &(low, coefficient) in &terms {
-            let high = coefficient.checked_mul(1 << 32);
-            let pairs = terms.iter().filter(|(_, other)| Some(*other) == high);
-            for &(other, _) in pairs {
-                if occurrences(&number, low) + occurrences(&number, other) != 2 {
-                    continue;
-                }
-                let replaced = self.pair_progression(low, other).and_then(|by| {
-                    let zero = Integers::constant(0);
-                    number
-                        .substituted(other, &zero)
-                        .and_then(|rest| rest.substituted(low, &by))
-                });
-                if let Some(next) = replaced {
-                    return self.expanded_number(next, depth - 1);
-                }
-            }
-            let replaced = self.number_progression(low);
-            if let Some(next) = replaced.and_then(|by| number.substituted(low, &by)) {
-                return self.expanded_number(next, depth - 1);
-            }
-        }
-        number
-    }
-
-    /// The number of a word at a header that changes by a step and does not wrap: its limits show it, or those of the
-    /// number that it would be if it did not.
-    fn number_progression(&mut self, id: NumberId) -> Option<Integer> {
-        let (word, reading) = self.solver.number(id).clone();
-        let progression = self.solver.progression(word.as_unknown()?)?;
-        let span = self.solver.symbolic.atoms.span(&word);
-        let (least, most) = span.as_numbers(reading);
-        let iteration = self.solver.iteration(progression.index);
-        let plain = Facts::default();
-        let (atoms, integers) = self.solver.numbers();
-        let first = integers.read(atoms, &progression.first, reading, &plain);
-        let iteration = integers.as_number(atoms, &iteration);
-        let step = integers.read(atoms, &progression.step, Reading::Signed, &plain);
-        let number = first.plus(&iteration.times(&step)?, 1)?;
-        let is_within = step
-            .as_constant()
-            .is_some_and(|step| i128::from(most - least) + step.abs() < 1 << 32);
-        if is_within {
-            return Some(number);
-        }
-        // The number is the word modulo 2³²: it is the word in its reading if it is within the limits of that.
-        let (least, most) = integers.limits(atoms, &number, &plain)?;
-        let (low, high) = reading.limits();
-        (least >= low.into() && most <= high.into()).then_some(number)
-    }
-
-    /// The number of a pair of words at a header, which grows by the same in each iteration.
-    fn pair_progression(&mut self, low: NumberId, high: NumberId) -> Option<Integer> {
-        let (word, reading) = self.solver.number(low);
-        // A negative low word is the pair's number less 2³².
-        let (_, most) = self
-            .solver
-            .symbolic
-            .atoms
-            .span(word)
-            .as_numbers(Reading::Unsigned);
-        if *reading == Reading::Signed && most > i64::from(i32::MAX) {
-            return None;
-        }
-        let words = [low, high].map(|id| self.solver.number(id).0.clone());
-        let [low, high] = words.each_ref().map(WordPolynomial::as_unknown);
-        let (low, high) = (low?, high?);
-        let index = self.solver.loop_of(low)?;
-        if self.solver.loop_of(high)? != index {
-            return None;
-        }
-        let header = *self
-            .solver
-            .symbolic
-            .dependence
-            .loops
-            .get(index)
-            .headers
-            .first()?;
-        let low = self.solver.header_word(low, header)?;
-        let high = self.solver.header_word(high, header)?;
-        let (atoms, integers) = self.solver.numbers();
-        let mut one = |low: &[WordPolynomial], high: &[WordPolynomial]| match (low, high) {
-            ([low], [high]) => integers.wide(atoms, low, high),
-            _ => None,
-        };
-        let first = one(&low.entering, &high.entering)?;
-        let closing = one(&low.closing, &high.closing)?;
-        let [itself_low, itself_high] = words;
-        let itself = one(&[itself_low], &[itself_high])?;
-        let step = closing.plus(&itself, -1)?.as_constant()?;
-        // The difference is a number modulo 2⁶⁴; a negative one is small.
-        let step = i128::from(step as i64);
-        let iteration = self.solver.iteration(index);
-        let (atoms, integers) = self.solver.numbers();
-        let iteration = integers.as_number(atoms, &iteration);
-        first.plus(&iteration, step)
-    }
-
     /// Whether a word is the same in all active lanes.
     fn is_uniform(&self, word: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
@@ -365,14 +229,9 @@ impl<'a> AddressFinder<'a> {
         let is_index = of
             .as_unknown()
             .is_some_and(|id| *atoms.get(id) == Atom::Special(SpecialReg::ThreadIndex(Axis::X)));
-        let width = self.context.warp_width;
-        let bits = by.as_constant().filter(|&bits| bits < 32);
-        let whole = bits.is_some_and(|bits| width.is_power_of_two() && 1 << bits >= width);
-        let rows = self
-            .context
-            .block
-            .is_some_and(|[x, y, z]| x.is_multiple_of(width) || u64::from(y) * u64::from(z) == 1);
-        is_index && whole && rows
+        let by = by.as_constant().filter(|&bits| bits < 32);
+        let least = self.context.bits_within_warp();
+        is_index && least.zip(by).is_some_and(|(least, by)| by >= least)
     }
 
     /// Addresses of an access in one node.
@@ -409,10 +268,12 @@ impl<'a> AddressFinder<'a> {
                 self.modular(&expanded)
             }
         };
-        let number = number.map(|number| self.expanded_number(number, MAX_NESTING));
-        let affine = number.and_then(|number| self.affine(&number, accessed.is_from_zero, &low));
-        if let Some(affine) = affine {
-            return affine;
+        let number = number.map(|number| self.with_iterations(number));
+        if let Some(number) = number {
+            let affine = self.affine(&number, accessed.is_from_zero, &low);
+            if let Some(found) = affine.or_else(|| self.wrapping(&number)) {
+                return found;
+            }
         }
         if high.is_none() {
             let span = self.solver.span_under(&low, &Facts::default());
@@ -426,6 +287,58 @@ impl<'a> AddressFinder<'a> {
         }
         LaneAddresses::Unknown {
             decided_by: self.decided_by(&low),
+        }
+    }
+
+    /// The form of an address with one number that differs between lanes: a word that is the same in all lanes but for
+    /// multiples of their thread indices, as long as it does not wrap around. The multiples span less than 2³², so among the
+    /// lanes of a warp it wraps once at most.
+    fn wrapping(&mut self, address: &Integer) -> Option<LaneAddresses> {
+        let differs = |unknowns: &[NumberId], finder: &mut Self| {
+            unknowns.iter().any(|&id| {
+                let word = finder.solver.number(id).0.clone();
+                !finder.is_uniform(&word)
+            })
+        };
+        let terms: Vec<Vec<NumberId>> = address
+            .terms()
+            .iter()
+            .map(|(unknowns, _)| unknowns.to_vec())
+            .collect();
+        let mut differing = terms.into_iter().filter(|of| differs(of, self));
+        let (Some(term), None) = (differing.next(), differing.next()) else {
+            return None;
+        };
+        let &[index] = term.as_slice() else {
+            return None;
+        };
+        let word = self.solver.number(index).0.clone();
+        let word = self.expanded(&word);
+        let in_lanes = self.modular(&word)?;
+        let LaneAddresses::Affine { coefficients, .. } = self.affine(&in_lanes, false, &word)?
+        else {
+            return None;
+        };
+        let spans = coefficients.map(|by| by.unsigned_abs().saturating_mul(MOST_INDEX));
+        let span = spans.into_iter().fold(0u64, u64::saturating_add);
+        if span >= 1 << 32 {
+            return None;
+        }
+        let address = address.substituted(index, &in_lanes)?;
+        match self.affine(&address, false, &word)? {
+            LaneAddresses::Affine {
+                coefficients,
+                modulus,
+                residue,
+                ..
+            } => Some(LaneAddresses::Affine {
+                coefficients,
+                modulus,
+                residue,
+                range: None,
+                wraps: true,
+            }),
+            _ => None,
         }
     }
 
@@ -475,6 +388,7 @@ impl<'a> AddressFinder<'a> {
             modulus,
             residue: residue % modulus,
             range: self.range(low, is_from_zero),
+            wraps: false,
         }
     }
 
@@ -548,6 +462,7 @@ impl<'a> AddressFinder<'a> {
             modulus,
             residue: residue % modulus,
             range: self.range(low, is_from_zero),
+            wraps: false,
         })
     }
 }
@@ -572,12 +487,6 @@ fn loops_in_step(
     let loops = dependence.loops.loops();
     let in_step = loops.filter(|(_, body)| is_in_step(body));
     in_step.map(|(index, _)| index).collect()
-}
-
-/// Terms of an integer in which a number occurs.
-fn occurrences(of: &Integer, id: NumberId) -> usize {
-    let terms = of.terms().iter();
-    terms.filter(|(unknowns, _)| unknowns.contains(&id)).count()
 }
 
 /// The address that an operation accesses.

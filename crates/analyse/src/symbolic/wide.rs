@@ -8,7 +8,7 @@ use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
 /// Most sums of words in one address.
-const MAX_SUMS: u32 = 12;
+const MAX_SUMS: u32 = 40;
 
 impl Integers {
     /// The number modulo 2⁶⁴ of which two words are the halves.
@@ -23,40 +23,49 @@ impl Integers {
         low: &WordPolynomial,
         high: &WordPolynomial,
     ) -> Option<Integer> {
-        self.wide_sum(atoms, low, high, MAX_SUMS)
+        let (number, rest) = self.low_part(atoms, low, high, MAX_SUMS)?;
+        number.plus(&self.high_part(atoms, &rest)?, 1)
     }
 
-    fn wide_sum(
+    /// The number of a low word with what of the high word belongs to it, and the rest of the high word: `low + 2³²·high`
+    /// is the number and 2³² times the rest.
+    fn low_part(
         &mut self,
         atoms: &Atoms,
         low: &WordPolynomial,
         high: &WordPolynomial,
         depth: u32,
-    ) -> Option<Integer> {
-        let plain = Facts::of_addresses();
-        if let Some((number, rest)) = self.shifted(atoms, low, high) {
-            let rest = self.high_part(atoms, &rest)?;
-            return number.plus(&rest, 1);
+    ) -> Option<(Integer, WordPolynomial)> {
+        let alone = |integers: &mut Integers| {
+            let plain = Facts::of_addresses();
+            (
+                integers.read(atoms, low, Reading::Unsigned, &plain),
+                high.clone(),
+            )
+        };
+        let Some(depth) = depth.checked_sub(1) else {
+            return Some(alone(self));
+        };
+        if let Some(found) = self.shifted(atoms, low, high, depth) {
+            return Some(found);
         }
-        if depth > 0
-            && let Some((operands, rest)) = carry_in(atoms, low, high)
-        {
-            // One operand may itself be the low word of a pair; the others are natural numbers.
-            let pair = self.pair_among(atoms, &operands, &rest);
-            let mut sum = Integer::constant(0);
-            for (number, operand) in operands.iter().enumerate() {
-                if Some(number) != pair {
-                    sum = sum.plus(&self.read(atoms, operand, Reading::Unsigned, &plain), 1)?;
-                }
-            }
-            let others = match pair {
-                Some(pair) => self.wide_sum(atoms, &operands[pair], &rest, depth - 1)?,
-                None => self.high_part(atoms, &rest)?,
-            };
-            return sum.plus(&others, 1);
+        // All bits of a pair inverted, as in a subtraction: -1 less its number.
+        let [inverted_low, inverted_high] = [low, high].map(inverted);
+        if let Some((number, rest)) = self.shifted(atoms, &inverted_low?, &inverted_high?, depth) {
+            let number = Integer::constant(-1).plus(&number, -1)?;
+            return Some((number, rest.scaled(u32::MAX)?));
         }
-        let low = self.read(atoms, low, Reading::Unsigned, &plain);
-        low.plus(&self.high_part(atoms, high)?, 1)
+        let Some((operands, mut rest)) = carry_in(atoms, low, high) else {
+            return Some(alone(self));
+        };
+        // Operands may be the low words of pairs themselves, whose high words are parts of the rest.
+        let mut sum = Integer::constant(0);
+        for operand in &operands {
+            let (number, left) = self.low_part(atoms, operand, &rest, depth)?;
+            sum = sum.plus(&number, 1)?;
+            rest = left;
+        }
+        Some((sum, rest))
     }
 
     /// The high word times 2³²: only its value modulo 2³² matters, so its terms are taken as they are.
@@ -73,32 +82,48 @@ impl Integers {
         Some(sum)
     }
 
-    /// Operand that is the low word of a pair whose high word is part of `rest`.
-    fn pair_among(
-        &self,
-        atoms: &Atoms,
-        operands: &[WordPolynomial; 3],
-        rest: &WordPolynomial,
-    ) -> Option<usize> {
-        operands.iter().position(|operand| {
-            operand.as_constant().is_none()
-                && (carry_in(atoms, operand, rest).is_some()
-                    || shift_in(atoms, operand, rest).is_some())
-        })
-    }
-
     /// The number of a pair whose low word is shifted left, and the rest of the high word.
     fn shifted(
         &mut self,
         atoms: &Atoms,
         low: &WordPolynomial,
         high: &WordPolynomial,
+        depth: u32,
     ) -> Option<(Integer, WordPolynomial)> {
+        if let Some((id, [of_low, of_high], bits)) = pair_shift_in(atoms, low, high) {
+            let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
+            let (number, of_rest) = self.low_part(atoms, &of_low, &of_high, depth)?;
+            let number = number.plus(&self.high_part(atoms, &of_rest)?, 1)?;
+            return Some((number.scaled(1i128 << bits)?, rest));
+        }
         let (id, of, bits, reading) = shift_in(atoms, low, high)?;
         let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
         let number = self.read(atoms, &of, reading, &Facts::of_addresses());
         Some((number.scaled(1i128 << bits)?, rest))
     }
+}
+
+/// A word with all bits inverted.
+fn inverted(word: &WordPolynomial) -> Option<WordPolynomial> {
+    constant(u32::MAX).plus(word, u32::MAX)
+}
+
+/// Atom of the high word that has the upper word of a pair shifted left, where the low word is its lower one: its number,
+/// the words of the pair before the shift, and the bits.
+fn pair_shift_in(
+    atoms: &Atoms,
+    low: &WordPolynomial,
+    high: &WordPolynomial,
+) -> Option<(AtomId, [WordPolynomial; 2], u32)> {
+    high.unknowns().find_map(|id| {
+        let Atom::Ternary(TernaryOp::FunnelLeft, [of_low, of_high, by]) = atoms.get(id) else {
+            return None;
+        };
+        let bits = by.as_constant().filter(|&bits| bits < 32)?;
+        let is_low = of_low.scaled(1 << bits)? == *low;
+        let is_once = high.coefficient(&[id]) == 1;
+        (is_low && is_once).then(|| (id, [of_low.clone(), of_high.clone()], bits))
+    })
 }
 
 /// Operands of a carry in the high word whose sum is the low word, and the high word without it.

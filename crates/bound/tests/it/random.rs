@@ -234,7 +234,7 @@ fn relaxations_agree_with_an_independent_solver_on_medium_models() {
     }
 }
 
-/// What a search has established.
+/// Kind of an outcome, and its bound.
 fn found(outcome: &SolveOutcome) -> (&'static str, Option<i128>) {
     match outcome {
         SolveOutcome::Bounded(certified) => ("bounded", Some(certified.bound)),

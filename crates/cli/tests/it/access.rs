@@ -107,10 +107,43 @@ fn threads_of_any_block_are_beside_each_other() {
         let file = "../practice/bit_pack.sm_61.cubin";
         let found = accesses(file, &["--block", block]);
         let store = found.iter().find(|access| access["address"] == "0x03d0");
-        store.expect("the store")["class"].clone()
+        let store = store.expect("the store");
+        assert_eq!(store["class"], "coalesced");
+        store["lines"].as_u64()
     };
-    // The grid is not known, so the index of a thread may wrap.
-    assert_eq!(store_of("64"), "coalesced");
-    // Of blocks of 48 threads, some warp may cross a carry.
-    assert_eq!(store_of("48"), "unknown");
+    // The grid is not known, so the index of a thread may wrap: in blocks of 64 threads in all lanes of a warp or in none;
+    // in those of 48 the lanes beyond a limit may be far away.
+    assert_eq!(store_of("64"), Some(2));
+    assert_eq!(store_of("48"), Some(3));
+}
+
+/// Indices of rows, columns and iterations whose product may exceed 32 bits; subtractions of 64 bits; unrolled steps.
+#[test]
+fn indices_of_any_size_leave_threads_beside_each_other() {
+    let file = "../practice/tridiagonal_batch.sm_61.cubin";
+    let stated = ["--block", "32", "--param", "p5=30", "--param", "p6=75"];
+    let found = accesses(file, &stated);
+    let of = |at: &str| {
+        let access = found.iter().find(|access| access["address"] == at);
+        access.expect("an access")["class"].clone()
+    };
+    for at in ["0x0668", "0x0688", "0x0698", "0x06f8"] {
+        assert_eq!(of(at), "coalesced", "{at}");
+    }
+    let unknown = found.iter().filter(|access| access["class"] == "unknown");
+    assert!(unknown.count() < 60);
+}
+
+/// The number of a warp, a shifted thread index, is the same in its lanes: so is the row that the warp works on.
+#[test]
+fn rows_of_warps_are_the_same_in_their_lanes() {
+    let file = "../practice/layernorm_rows.sm_61.cubin";
+    let uniform = |block: &str| {
+        let text = run(&["divergence", file, "--block", block]).stdout;
+        let row = text.lines().find(|line| line.contains("0x0070"));
+        row.expect("the exit").matches("uniform").count()
+    };
+    assert_eq!(uniform("128"), 1);
+    // Two rows in a warp.
+    assert_eq!(uniform("16,8"), 0);
 }

@@ -176,7 +176,8 @@ fn carried_facts_hold_in_runs_of_the_new_build() {
         }
     }
     assert!(carried > 40, "{carried}");
-    assert!(carried_accesses > 40, "{carried_accesses}");
+    // Only accesses of unknown addresses have facts.
+    assert!(carried_accesses > 20, "{carried_accesses}");
 }
 
 /// A sign-off of the numbers is one for the code that the person looked at.

@@ -135,7 +135,11 @@ impl ProgramWriter<'_> {
         let mut compared = tid;
         match self.rng.u8(0..8) {
             0 => self.write_meaning(ALWAYS, sum, of(BinaryOp::And, tid, 0xffff)),
-            1 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Shr, tid, 1)),
+            // By enough bits it is the number of the warp in its row.
+            1 => {
+                let bits = self.rng.u32(1..7);
+                self.write_meaning(ALWAYS, sum, of(BinaryOp::Shr, tid, bits));
+            }
             2 => self.write_meaning(ALWAYS, sum, of(BinaryOp::Sub, tid, 1)),
             3 => {
                 let other = TID_REGISTERS[self.rng.usize(0..3)];

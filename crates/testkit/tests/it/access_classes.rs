@@ -58,6 +58,8 @@ struct AccessForm {
     block: Option<[u32; 3]>,
     /// Threads of the block that may take part, if not all.
     executing: Option<Vec<bool>>,
+    /// Whether lanes beyond some address may access memory that is far away.
+    wraps: bool,
 }
 
 impl AccessForm {
@@ -87,6 +89,7 @@ impl AccessForm {
             residue: rng.u64(0..modulus) & !(u64::from(bytes * rng.u32(0..2)).max(1) - 1),
             block: Some(block),
             executing,
+            wraps: false,
         }
     }
 
@@ -101,6 +104,7 @@ impl AccessForm {
             modulus: self.modulus,
             residue: self.residue,
             range: None,
+            wraps: self.wraps,
         };
         AccessClassifier::new(&launch, MemoryUnits::NVIDIA).classify(
             self.shape,
@@ -185,8 +189,14 @@ fn contradictions(
             let warp = rng.u32(0..threads.div_ceil(32));
             let steps = (512 / form.modulus).max(1);
             let residue = form.residue + form.modulus * rng.u64(0..steps);
-            let (addresses, live) = form.addresses(block, warp, base(&mut rng, &form, residue));
+            let (mut addresses, live) = form.addresses(block, warp, base(&mut rng, &form, residue));
             let all = form.aligned(&addresses, live);
+            if form.wraps {
+                let limit = addresses[rng.usize(0..32)];
+                for address in addresses.iter_mut().filter(|address| **address >= limit) {
+                    *address += 5 << 32;
+                }
+            }
             let mask = match rng.u32(0..3) {
                 0 => all,
                 1 => all & Mask::from(rng.u32(..)),
@@ -210,6 +220,30 @@ fn contradictions(
 #[test]
 fn random_forms_never_exceed_their_class() {
     assert_eq!(contradictions(AccessForm::random, |_| {}), 0);
+}
+
+/// Lanes beyond any limit access memory far away.
+#[test]
+fn forms_whose_index_wraps_never_exceed_their_class() {
+    let forms = |rng: &mut fastrand::Rng| {
+        let mut form = AccessForm::random(rng);
+        form.shape = AccessShape::plain(MemorySpace::Global, form.shape.bytes);
+        form.wraps = true;
+        form
+    };
+    assert_eq!(contradictions(forms, |_| {}), 0);
+    let without_limit = contradictions(forms, |claimed| claimed.wraps = false);
+    assert!(without_limit > 100, "only {without_limit} found");
+    let forms = |rng: &mut fastrand::Rng| {
+        let mut form = forms(rng);
+        form.executing = None;
+        form.coefficients[1..].fill(0);
+        form.shape.bytes = form.shape.bytes.max(4);
+        form.residue = 0;
+        form.modulus = form.modulus.max(u64::from(form.shape.bytes));
+        form
+    };
+    assert_eq!(contradictions(forms, |claimed| claimed.block = None), 0);
 }
 
 /// Each limit is attained by some warp and some base with all aligned lanes, so it is the least.
@@ -309,6 +343,7 @@ fn ranges_are_never_exceeded() {
                 modulus: 1,
                 residue: 0,
                 range: Some((4096, 4096 + distance)),
+                wraps: false,
             },
             _ => LaneAddresses::Within {
                 least: 4096,
@@ -357,6 +392,7 @@ fn numbers_by_hand() {
             residue: 0,
             block,
             executing: None,
+            wraps: false,
         };
         let class = form.class();
         let AccessCounts {

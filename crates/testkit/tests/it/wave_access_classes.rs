@@ -91,6 +91,7 @@ impl WaveForm {
             modulus: self.modulus,
             residue: self.residue,
             range: None,
+            wraps: false,
         };
         AccessClassifier::new(&launch, self.units).classify(self.shape, &addresses, None)
     }
@@ -358,6 +359,7 @@ fn private_memory_is_never_exceeded() {
             modulus: 128,
             residue: 0,
             range: None,
+            wraps: false,
         };
         let claimed = [unknown, affine][rng.usize(0..2)].clone();
         let class =
@@ -399,6 +401,7 @@ fn scalar_loads_have_one_line_or_two() {
             modulus,
             residue,
             range: None,
+            wraps: false,
         };
         let unknown = LaneAddresses::Unknown { decided_by: None };
         let mut classifier = AccessClassifier::new(&launch, MemoryUnits::GCN3);
