@@ -25,7 +25,8 @@ impl LaunchContext {
     }
 }
 
-/// Returns `code` with the operations that compute a number of warps as such that lanes agree on; `None` if there are none.
+/// Returns `code` in which the operations that compute the number of a warp give a value that its lanes agree on; `None` if
+/// there are none.
 pub(crate) fn with_warp_numbers(
     code: &Code,
     thread: &ThreadCfg,

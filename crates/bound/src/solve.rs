@@ -116,7 +116,8 @@ pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     }
 }
 
-/// As [`solve`], for several objectives: each gives the costs of some variables, and the others cost nothing. The rows are
+/// As [`solve`], for several objectives: each gives the costs of some variables, each variable once, and
+/// the others cost nothing. The rows are
 /// reduced once, and each search begins at the optimum of the one before, so objectives that are alike should follow each
 /// other. There are no witnesses, and one ray of a program that is unbounded.
 pub fn solve_each(

@@ -6,14 +6,15 @@ use super::{AccessCounts, CountedForm};
 /// Returns the most of each number of an access to global memory with `counts`, if the lanes whose address is beyond some
 /// limit access memory that is far away, at addresses with the same remainders.
 ///
-/// The limit may lie within a line and a sector, which then count twice: once for each side. So it is in each request with
-/// lanes on both sides. Where addresses rise or fall from lane to lane, only one request has such.
+/// The limit may lie within a line and a sector. Both then count twice, once for each side, in each request that has lanes
+/// on both sides. Where addresses rise or fall from lane to lane, only one request has such lanes.
 pub(super) fn count_apart(
     form: &CountedForm,
     counts: AccessCounts,
     offsets: &[LaneOffsets],
 ) -> AccessCounts {
-    // A lane just below the limit may touch the unit after it, too, if its bytes need not lie in one unit.
+    // A lane just below the limit may touch the unit after it, too, if its bytes need not lie in one unit; no access is
+    // longer than a unit.
     let units = match form.align >= form.bytes {
         true => 1,
         false => 2,

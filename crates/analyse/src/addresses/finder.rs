@@ -27,7 +27,7 @@ use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 /// Greatest change of an address with a thread index: multiples of it with any index stay far below 2³¹.
 const MAX_COEFFICIENT: i128 = 1 << 20;
 
-/// Greatest thread index in any direction.
+/// Greatest thread index in any direction: a block has at most 1024 threads.
 const MOST_INDEX: u64 = 1023;
 
 /// Greatest remainder of a base that matters: that of a line.
@@ -271,7 +271,11 @@ impl<'a> AddressFinder<'a> {
         let number = number.map(|number| self.with_iterations(number));
         if let Some(number) = number {
             let affine = self.affine(&number, accessed.is_from_zero, &low);
-            if let Some(found) = affine.or_else(|| self.wrapping(&number)) {
+            let found = match high {
+                Some(_) => affine.or_else(|| self.wrapping(&number)),
+                None => affine,
+            };
+            if let Some(found) = found {
                 return found;
             }
         }
@@ -291,8 +295,8 @@ impl<'a> AddressFinder<'a> {
     }
 
     /// The form of an address with one number that differs between lanes: a word that is the same in all lanes but for
-    /// multiples of their thread indices, as long as it does not wrap around. The multiples span less than 2³², so among the
-    /// lanes of a warp it wraps once at most.
+    /// multiples of their thread indices, as long as it does not wrap around. The multiples span less than 2³² in a block, so
+    /// among the lanes of a warp it wraps once at most.
     fn wrapping(&mut self, address: &Integer) -> Option<LaneAddresses> {
         let differs = |unknowns: &[NumberId], finder: &mut Self| {
             unknowns.iter().any(|&id| {
@@ -452,7 +456,8 @@ impl<'a> AddressFinder<'a> {
             if coefficient.abs() > MAX_COEFFICIENT {
                 return None;
             }
-            coefficients[axis] = i64::try_from(*coefficient).ok()?;
+            let more = i64::try_from(*coefficient).ok()?;
+            coefficients[axis] = coefficients[axis].checked_add(more)?;
         }
         let (atoms, integers) = self.solver.numbers();
         let (modulus, residue) = integers.residue(atoms, &base);

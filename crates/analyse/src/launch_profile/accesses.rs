@@ -185,7 +185,7 @@ impl<'a> LaunchProfiler<'a> {
     }
 
     /// Returns the accesses by which some thread of the launch certainly leaves the buffers of global memory
-    /// ([`LaunchValues::holds`]): a run of the launch ends in a fault there. Warps after one that cannot be followed are
+    /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are
     /// not looked at.
     pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
         let recorder = AccessRecorder::new(&values.code.ops, units);

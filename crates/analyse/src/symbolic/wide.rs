@@ -7,13 +7,13 @@ use super::integers::{Facts, Integer, Integers};
 use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
-/// Most sums of words in one address.
-const MAX_SUMS: u32 = 40;
+/// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and again.
+const MAX_PAIRS: u32 = 200;
 
 impl Integers {
     /// The number modulo 2⁶⁴ of which two words are the halves.
     ///
-    /// If the low word is a sum and the high word contains its carry, then the sum of the words, read as natural numbers,
+    /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as natural numbers,
     /// is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest of the high word. So
     /// the low word of a pair is a word of its own only where its last sum had no carry. A word shifted left, whose upper
     /// bits are in the high word, is the shifted number.
@@ -23,18 +23,19 @@ impl Integers {
         low: &WordPolynomial,
         high: &WordPolynomial,
     ) -> Option<Integer> {
-        let (number, rest) = self.low_part(atoms, low, high, MAX_SUMS)?;
+        let mut left = MAX_PAIRS;
+        let (number, rest) = self.low_part(atoms, low, high, &mut left)?;
         number.plus(&self.high_part(atoms, &rest)?, 1)
     }
 
     /// The number of a low word with what of the high word belongs to it, and the rest of the high word: `low + 2³²·high`
-    /// is the number and 2³² times the rest.
+    /// is the number and 2³² times the rest. `left` is the number of words that may still be looked at so.
     fn low_part(
         &mut self,
         atoms: &Atoms,
         low: &WordPolynomial,
         high: &WordPolynomial,
-        depth: u32,
+        left: &mut u32,
     ) -> Option<(Integer, WordPolynomial)> {
         let alone = |integers: &mut Integers| {
             let plain = Facts::of_addresses();
@@ -43,15 +44,16 @@ impl Integers {
                 high.clone(),
             )
         };
-        let Some(depth) = depth.checked_sub(1) else {
-            return Some(alone(self));
-        };
-        if let Some(found) = self.shifted(atoms, low, high, depth) {
+        match left.checked_sub(1) {
+            Some(less) => *left = less,
+            None => return Some(alone(self)),
+        }
+        if let Some(found) = self.shifted(atoms, low, high, left) {
             return Some(found);
         }
         // All bits of a pair inverted, as in a subtraction: -1 less its number.
         let [inverted_low, inverted_high] = [low, high].map(inverted);
-        if let Some((number, rest)) = self.shifted(atoms, &inverted_low?, &inverted_high?, depth) {
+        if let Some((number, rest)) = self.shifted(atoms, &inverted_low?, &inverted_high?, left) {
             let number = Integer::constant(-1).plus(&number, -1)?;
             return Some((number, rest.scaled(u32::MAX)?));
         }
@@ -61,9 +63,9 @@ impl Integers {
         // Operands may be the low words of pairs themselves, whose high words are parts of the rest.
         let mut sum = Integer::constant(0);
         for operand in &operands {
-            let (number, left) = self.low_part(atoms, operand, &rest, depth)?;
+            let (number, less) = self.low_part(atoms, operand, &rest, left)?;
             sum = sum.plus(&number, 1)?;
-            rest = left;
+            rest = less;
         }
         Some((sum, rest))
     }
@@ -88,11 +90,11 @@ impl Integers {
         atoms: &Atoms,
         low: &WordPolynomial,
         high: &WordPolynomial,
-        depth: u32,
+        left: &mut u32,
     ) -> Option<(Integer, WordPolynomial)> {
         if let Some((id, [of_low, of_high], bits)) = pair_shift_in(atoms, low, high) {
             let rest = high.plus(&WordPolynomial::unknown(id), u32::MAX)?;
-            let (number, of_rest) = self.low_part(atoms, &of_low, &of_high, depth)?;
+            let (number, of_rest) = self.low_part(atoms, &of_low, &of_high, left)?;
             let number = number.plus(&self.high_part(atoms, &of_rest)?, 1)?;
             return Some((number.scaled(1i128 << bits)?, rest));
         }

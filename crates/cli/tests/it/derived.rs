@@ -123,7 +123,7 @@ fn accesses_that_fault_in_a_launch_are_named() {
         let kernel = matmul(&["--launch", launch]);
         kernel["assumptions"]
             .to_string()
-            .contains("their addresses are misaligned")
+            .contains("whose address is misaligned")
     };
     assert!(faults(&launch));
     assert!(!faults(LAUNCH[1]));
@@ -317,7 +317,7 @@ fn accesses_outside_the_buffers_of_a_launch_are_named() {
         let kernel = matmul(&["--launch", &launch]);
         (launch, kernel["assumptions"].to_string())
     };
-    let outside = "their addresses are outside all buffers";
+    let outside = "a thread leaves all buffers";
     let (whole, text_of_whole) = assumptions("derived_whole.toml", 8);
     assert!(!text_of_whole.contains(outside), "{text_of_whole}");
     let (short, text_of_short) = assumptions("derived_short.toml", 7);

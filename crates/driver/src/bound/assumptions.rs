@@ -35,42 +35,47 @@ impl BoundQuery<'_> {
         all
     }
 
-    /// States that nothing interrupts the run, and names accesses of the launch that end it in a fault.
+    /// States that nothing interrupts the run, and names accesses of the launch at which a run may end in a fault.
     fn undisturbed_text(&self) -> String {
         let mut text =
             "no trap, fault, debugger or preemption makes the warp issue more instructions"
                 .to_owned();
-        let faults = self.faults_of_launch();
-        for (places, why) in &faults {
+        let [misaligned, outside] = self.faults_of_launch();
+        if !misaligned.is_empty() {
             text += &format!(
-                ". In this launch, threads that execute the access at {} fault there, as their addresses are {why}",
-                places.join(", ")
+                ". In this launch, a thread whose address is misaligned faults if it executes the access at {}",
+                misaligned.join(", ")
             );
         }
-        if !faults.is_empty() {
+        if !outside.is_empty() {
+            text += &format!(
+                ". In this launch, a thread leaves all buffers, where runs of this tool place them, by the access at {}",
+                outside.join(", ")
+            );
+        }
+        if !misaligned.is_empty() || !outside.is_empty() {
             text += "; the bound says nothing of runs that fault";
         }
         text
     }
 
-    /// Places of accesses that certainly fault in the launch, with the reason.
-    fn faults_of_launch(&self) -> Vec<(Vec<String>, &'static str)> {
+    /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
+    fn faults_of_launch(&self) -> [Vec<String>; 2] {
         let units = memory_units(&self.prepared.program);
         let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
-            return Vec::new();
+            return Default::default();
         };
         let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
-        let places_of = |all: &[OpIndex]| -> Vec<String> {
-            all.iter().map(|&at| self.prepared.location(at)).collect()
-        };
-        let mut faults = vec![(places_of(&found.misaligned), "misaligned")];
-        if let Some(file) = self.options.launches.only_file() {
-            let outside = accesses_outside_buffers(self.session, self.prepared, self.flow, file);
-            let outside: Vec<OpIndex> = outside.unwrap_or_default().into_iter().collect();
-            faults.push((places_of(&outside), "outside all buffers"));
-        }
-        faults.retain(|(places, _)| !places.is_empty());
-        faults
+        let file = self.options.launches.only_file();
+        let outside = file.map(|file| {
+            accesses_outside_buffers(self.session, self.prepared, self.flow, file)
+                .unwrap_or_default()
+        });
+        let outside = outside.unwrap_or_default().into_iter().collect();
+        [found.misaligned, outside].map(|all: Vec<OpIndex>| {
+            let places = all.into_iter().map(|at| self.prepared.location(at));
+            places.collect()
+        })
     }
 
     /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack

@@ -40,6 +40,8 @@ struct WaveForm {
     modulus: u64,
     residue: u64,
     units: MemoryUnits,
+    /// Whether lanes beyond some address may access memory that is far away.
+    wraps: bool,
 }
 
 impl WaveForm {
@@ -76,6 +78,7 @@ impl WaveForm {
             // Half of the bases are aligned.
             residue: rng.u64(0..modulus) & !(u64::from(16 * rng.u32(0..2)).max(1) - 1),
             units: MemoryUnits::GCN3,
+            wraps: false,
         }
     }
 
@@ -91,7 +94,7 @@ impl WaveForm {
             modulus: self.modulus,
             residue: self.residue,
             range: None,
-            wraps: false,
+            wraps: self.wraps,
         };
         AccessClassifier::new(&launch, self.units).classify(self.shape, &addresses, None)
     }
@@ -194,8 +197,14 @@ fn contradictions_of(
             let wave = rng.u32(0..threads.div_ceil(64));
             let steps = (512 / form.modulus).max(1);
             let residue = form.residue + form.modulus * rng.u64(0..steps);
-            let (addresses, live) = form.addresses(block, wave, base(&mut rng, &form, residue));
+            let (mut addresses, live) = form.addresses(block, wave, base(&mut rng, &form, residue));
             let all = form.aligned(&addresses, live);
+            if form.wraps {
+                let limit = addresses[rng.usize(0..LANES)];
+                for address in addresses.iter_mut().filter(|address| **address >= limit) {
+                    *address += 5 << 32;
+                }
+            }
             let mask = match rng.u32(0..3) {
                 0 => all,
                 1 => all & rng.u64(..),
@@ -219,6 +228,21 @@ fn contradictions_of(
         }
     }
     found
+}
+
+/// Lanes beyond any limit access memory far away; accesses need not lie within a line.
+#[test]
+fn forms_whose_index_wraps_never_exceed_their_class() {
+    let forms = |rng: &mut fastrand::Rng| {
+        let mut form = WaveForm::random(rng);
+        let bytes = form.shape.bytes;
+        form.shape = AccessShape::plain(MemorySpace::Global, bytes);
+        form.wraps = true;
+        form
+    };
+    assert_eq!(contradictions(forms, |_| {}), 0);
+    let without_limit = contradictions(forms, |claimed| claimed.wraps = false);
+    assert!(without_limit > 100, "only {without_limit} found");
 }
 
 #[test]
@@ -447,6 +471,7 @@ fn numbers_by_hand() {
             modulus,
             residue: 0,
             units: MemoryUnits::GCN3,
+            wraps: false,
         };
         let counts = form.class().worst();
         [
