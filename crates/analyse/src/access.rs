@@ -514,8 +514,15 @@ fn worst_of_offsets(
     let mut of_full_warps: Option<AccessCounts> = None;
     let mut differ = false;
     let mut addresses = LaneOffsets::new();
+    let align = u64::from(form.align);
     for warp in &arrangement::distinct(offsets, modulus) {
-        for base in (residue..PERIOD).step_by(modulus as usize) {
+        // Where all offsets are aligned, all lanes are for some bases, and none for others, which add nothing.
+        let is_aligned = |offset: &u64| offset.is_multiple_of(align);
+        let step = match residue == 0 && warp.iter().flatten().all(is_aligned) {
+            true => modulus.max(align),
+            false => modulus,
+        };
+        for base in (residue..PERIOD).step_by(step as usize) {
             // Lanes whose address is not aligned do not take part: the run would end.
             let address = |offset: &Option<u64>| {
                 let address = base.wrapping_add((*offset)?);
