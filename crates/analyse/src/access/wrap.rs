@@ -19,7 +19,7 @@ pub(super) fn count_apart(
         true => 1,
         false => 2,
     };
-    let requests = match offsets.iter().all(|warp| is_monotone(warp)) {
+    let requests = match offsets.iter().all(is_monotone) {
         true => 1,
         false => counts.requests,
     };
