@@ -144,7 +144,7 @@ impl ThreadCfg {
     }
 
     /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches with the
-    /// stated block. `code` is the one of which the graph was built.
+    /// stated block. The graph was built from `code`.
     pub fn agree_on_warp_numbers(&mut self, code: &Code, launch: &LaunchContext) {
         if let Some(code) = with_warp_numbers(self.lane_code(code), self, launch) {
             self.lane_code = Some(code);

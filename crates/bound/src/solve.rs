@@ -116,10 +116,9 @@ pub fn solve(model: &IntegerProgram, effort: Effort) -> SolveOutcome {
     }
 }
 
-/// As [`solve`], for several objectives: each gives the costs of some variables, each variable once, and
-/// the others cost nothing. The rows are
-/// reduced once, and each search begins at the optimum of the one before, so objectives that are alike should follow each
-/// other. There are no witnesses, and one ray of a program that is unbounded.
+/// As [`solve`], for several objectives: each gives the costs of some variables, each variable once, and the others cost
+/// nothing. The rows are reduced once, and each search begins at the optimum of the one before, so objectives that are alike
+/// should follow each other. There are no witnesses, and one ray of a program that is unbounded.
 pub fn solve_each(
     model: &IntegerProgram,
     objectives: &[Vec<(VarId, i64)>],

@@ -20,6 +20,8 @@ pub(super) struct AccessRecorder {
     units: MemoryUnits,
     /// For each operation, its access, with the greatest numbers so far; none if an address was unknown.
     found: Vec<Option<RecordedAccess>>,
+    /// Whether addresses are compared with the buffers.
+    pub(super) looks_outside: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -45,6 +47,7 @@ impl AccessRecorder {
         AccessRecorder {
             units,
             found: found.collect(),
+            looks_outside: false,
         }
     }
 
@@ -188,7 +191,10 @@ impl<'a> LaunchProfiler<'a> {
     /// ([`LaunchValues::holds`]), where they lie in these values. Warps after one that cannot be followed are
     /// not looked at.
     pub fn find_outside(values: LaunchValues<'a>, units: MemoryUnits) -> BTreeSet<OpIndex> {
-        let recorder = AccessRecorder::new(&values.code.ops, units);
+        let recorder = AccessRecorder {
+            looks_outside: true,
+            ..AccessRecorder::new(&values.code.ops, units)
+        };
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
         // What cannot be followed only leaves accesses out.
         let _ = profiler.count_executions();

@@ -199,7 +199,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
         if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
             let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
-            if let Some(holds) = self.inputs.values.holds {
+            if let Some(holds) = self.inputs.values.holds.filter(|_| accesses.looks_outside) {
                 accesses.note_outside(at, op, lanes, evaluate, holds);
             }
             let follows_from = accesses.record(at, op, lanes, evaluate);

@@ -7,6 +7,7 @@ use super::integers::{Facts, Integer, Integers};
 use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
+
 /// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and again.
 const MAX_PAIRS: u32 = 200;
 
@@ -52,8 +53,9 @@ impl Integers {
             return Some(found);
         }
         // All bits of a pair inverted, as in a subtraction: -1 less its number.
-        let [inverted_low, inverted_high] = [low, high].map(inverted);
-        if let Some((number, rest)) = self.shifted(atoms, &inverted_low?, &inverted_high?, left) {
+        if let (Some(low), Some(high)) = (inverted(low), inverted(high))
+            && let Some((number, rest)) = self.shifted(atoms, &low, &high, left)
+        {
             let number = Integer::constant(-1).plus(&number, -1)?;
             return Some((number, rest.scaled(u32::MAX)?));
         }
