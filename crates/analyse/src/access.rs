@@ -20,7 +20,7 @@ use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 
 use crate::LaunchContext;
-use crate::addresses::LaneAddresses;
+use crate::addresses::{LaneAddresses, NearLanes};
 use arrangement::LaneOffsets;
 use span::LaneMask;
 
@@ -95,6 +95,8 @@ pub enum AccessPattern {
     Affine([i64; 3]),
     /// Addresses at most this number of bytes apart.
     Array(u64),
+    /// Addresses in some clusters.
+    Near(NearLanes),
     /// Addresses that all follow from the launch, one by one.
     Listed,
     /// Any addresses; a user states some of the numbers.
@@ -112,6 +114,7 @@ impl AccessPattern {
             AccessPattern::Strided(_) => "strided",
             AccessPattern::Affine(_) => "affine",
             AccessPattern::Array(_) => "within an array",
+            AccessPattern::Near(_) => "near each other",
             AccessPattern::Listed => "listed",
             AccessPattern::Stated => "stated",
             AccessPattern::Unknown(Some(_)) => "decided by a load",
@@ -381,12 +384,12 @@ impl<'a> AccessClassifier<'a> {
     ) -> (AccessCounts, bool) {
         let is_opaque = self.units.keeps_masks && space == MemorySpace::Local
             || access.form.mode == AccessMode::Buffer;
-        let within = |distance| {
-            let worst =
-                |mask: &LaneMask| span::worst(&self.units, space, &access.form, distance, mask);
+        let near = |near: &[NearLanes]| {
+            let worst = |mask: &LaneMask| span::worst(&self.units, space, &access.form, near, mask);
             let counts = masks.iter().map(worst);
             counts.fold(AccessCounts::default(), AccessCounts::max)
         };
+        let within = |distance| near(&[NearLanes::all_within(distance)]);
         match access.addresses {
             // Private memory of waves is where their registers and descriptors say.
             _ if is_opaque => (within(u64::MAX), false),
@@ -396,6 +399,7 @@ impl<'a> AccessClassifier<'a> {
                 let distance = most.checked_sub(*least).unwrap_or(u64::MAX);
                 (within(distance), false)
             }
+            LaneAddresses::Near(of_lanes) => (near(of_lanes), false),
             LaneAddresses::Affine {
                 coefficients,
                 modulus,
@@ -482,6 +486,13 @@ impl<'a> AccessClassifier<'a> {
                     }
                     None => AccessPattern::Unknown(None),
                 };
+            }
+            LaneAddresses::Near(of_lanes) => {
+                return of_lanes
+                    .last()
+                    .map_or(AccessPattern::Unknown(None), |warp| {
+                        AccessPattern::Near(*warp)
+                    });
             }
             LaneAddresses::Affine { coefficients, .. } => *coefficients,
         };

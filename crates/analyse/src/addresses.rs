@@ -10,6 +10,7 @@ use crate::masks::Masks;
 use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
 mod finder;
+mod near;
 mod progressions;
 
 use finder::AddressFinder;
@@ -40,11 +41,42 @@ pub enum LaneAddresses {
         /// Greatest address, or the greatest distance of two addresses.
         most: u64,
     },
+    /// Addresses of lanes with close numbers are near each other. Entry `k` is about any 2^k lanes that begin at a multiple of
+    /// 2^k, up to the whole warp.
+    Near(Vec<NearLanes>),
     /// Any addresses.
     Unknown {
         /// Address of the load whose value decides the address, if there is one.
         decided_by: Option<CodeAddr>,
     },
+}
+
+/// Addresses of some lanes, in clusters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NearLanes {
+    /// Most clusters that they fall into.
+    pub clusters: u32,
+    /// Greatest distance of two addresses of one cluster, in bytes.
+    pub distance: u64,
+}
+
+impl NearLanes {
+    /// All lanes in one cluster.
+    pub(crate) fn all_within(distance: u64) -> NearLanes {
+        NearLanes {
+            clusters: 1,
+            distance,
+        }
+    }
+
+    /// Clusters that cover those of either.
+    #[must_use]
+    fn join(self, other: NearLanes) -> NearLanes {
+        NearLanes {
+            clusters: self.clusters.max(other.clusters),
+            distance: self.distance.max(other.distance),
+        }
+    }
 }
 
 impl LaneAddresses {
@@ -85,6 +117,10 @@ impl LaneAddresses {
                 least: a.min(c),
                 most: b.max(d),
             },
+            (LaneAddresses::Near(a), LaneAddresses::Near(b)) if a.len() == b.len() => {
+                let both = a.into_iter().zip(b);
+                LaneAddresses::Near(both.map(|(a, b)| a.join(b)).collect())
+            }
             (
                 LaneAddresses::Unknown {
                     decided_by: Some(load),

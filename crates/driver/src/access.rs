@@ -477,6 +477,10 @@ impl ReportBuilder<'_> {
             AccessPattern::Strided(stride) => AccessClassReport::Strided { stride },
             AccessPattern::Affine(coefficients) => AccessClassReport::Affine { coefficients },
             AccessPattern::Array(array_bytes) => AccessClassReport::Array { array_bytes },
+            AccessPattern::Near(warp) => AccessClassReport::Near {
+                clusters: warp.clusters,
+                distance_bytes: (warp.distance < u64::MAX).then_some(warp.distance),
+            },
             AccessPattern::Listed => AccessClassReport::Listed,
             AccessPattern::Stated => AccessClassReport::Stated,
             AccessPattern::Unknown(load) => AccessClassReport::Unknown {
@@ -500,6 +504,13 @@ impl ReportBuilder<'_> {
             AccessPattern::Array(bytes) => {
                 parts.push(format!("all addresses lie within {bytes} bytes"));
             }
+            AccessPattern::Near(warp) => parts.push(match (warp.clusters, warp.distance) {
+                (_, u64::MAX) => "addresses of lanes beside each other are close".to_owned(),
+                (1, distance) => format!("all addresses lie at most {distance} bytes apart"),
+                (clusters, distance) => format!(
+                    "addresses form at most {clusters} clusters, each with addresses at most {distance} bytes apart"
+                ),
+            }),
             AccessPattern::Listed => {
                 return "all addresses follow from the launch, which was executed".to_owned();
             }

@@ -79,6 +79,13 @@ pub enum AccessClassReport {
         /// Bytes of the range.
         array_bytes: u64,
     },
+    /// Addresses in some clusters.
+    Near {
+        /// Most clusters of a warp.
+        clusters: u32,
+        /// Greatest distance of two addresses of one cluster; `None` if only parts of the warp have near addresses.
+        distance_bytes: Option<u64>,
+    },
     /// Addresses that all follow from the launch, one by one.
     Listed,
     /// Any addresses; the facts file states some of the numbers.
@@ -101,6 +108,14 @@ impl AccessClassReport {
             AccessClassReport::Strided { stride } => format!("strided by {stride}"),
             AccessClassReport::Affine { .. } => "affine".to_owned(),
             AccessClassReport::Array { array_bytes } => format!("within {array_bytes} bytes"),
+            AccessClassReport::Near {
+                clusters,
+                distance_bytes,
+            } => match distance_bytes {
+                None => "near in parts".to_owned(),
+                Some(bytes) if *clusters == 1 => format!("within {bytes} bytes"),
+                Some(bytes) => format!("{clusters} times within {bytes} bytes"),
+            },
             AccessClassReport::Listed => "listed".to_owned(),
             AccessClassReport::Stated => "stated".to_owned(),
             AccessClassReport::Unknown { .. } => "unknown".to_owned(),
@@ -193,7 +208,7 @@ impl AccessReport {
             return "no memory accesses".to_owned();
         }
         type ClassPredicate = fn(&AccessClassReport) -> bool;
-        let kinds: [(&str, ClassPredicate); 8] = [
+        let kinds: [(&str, ClassPredicate); 9] = [
             ("uniform", |c| matches!(c, AccessClassReport::Uniform)),
             ("coalesced", |c| matches!(c, AccessClassReport::Coalesced)),
             ("strided", |c| {
@@ -202,6 +217,9 @@ impl AccessReport {
             ("affine", |c| matches!(c, AccessClassReport::Affine { .. })),
             ("within an array", |c| {
                 matches!(c, AccessClassReport::Array { .. })
+            }),
+            ("near each other", |c| {
+                matches!(c, AccessClassReport::Near { .. })
             }),
             ("listed", |c| matches!(c, AccessClassReport::Listed)),
             ("unknown", |c| {

@@ -3,23 +3,24 @@
 use warpbound_isa::instr::MemorySpace;
 
 use super::{AccessCounts, AccessMode, BankRule, CountedForm, MemoryUnits};
+use crate::addresses::NearLanes;
 
 /// Lanes of a warp that may take part.
 pub(super) type LaneMask = Vec<bool>;
 
-/// Returns the most numbers of an access by lanes of a mask whose aligned addresses are at most `distance` bytes apart.
+/// Returns the most numbers of an access by lanes of a mask whose aligned addresses are near each other as `near` says
+/// ([`LaneAddresses::Near`](crate::addresses::LaneAddresses::Near)); with one entry, it is about all lanes.
 pub(super) fn worst(
     units: &MemoryUnits,
     space: MemorySpace,
     form: &CountedForm,
-    distance: u64,
+    near: &[NearLanes],
     lanes: &[bool],
 ) -> AccessCounts {
-    let align = u64::from(form.align.max(1));
     let span = Span {
         bytes: form.bytes.max(1).into(),
-        align,
-        distance: distance - distance % align,
+        align: form.align.max(1).into(),
+        near,
     };
     match (space, units.banks) {
         (MemorySpace::Shared, BankRule::Pools(each)) => pools(each, &span, lanes),
@@ -28,7 +29,7 @@ pub(super) fn worst(
         (MemorySpace::Local, _) => local(units, form.bytes, &span, lanes),
         (MemorySpace::Constant, _) => AccessCounts {
             requests: number(lanes).min(1),
-            transactions: span.units(4, number(lanes)),
+            transactions: span.units(4, lanes),
             ..AccessCounts::default()
         },
         _ => global(units, &span, lanes),
@@ -40,37 +41,63 @@ fn number(lanes: &[bool]) -> u32 {
     lanes.iter().filter(|&&is| is).count() as u32
 }
 
-/// Aligned addresses of a limited distance.
-struct Span {
+/// Aligned addresses of limited distances.
+#[derive(Clone, Copy)]
+struct Span<'n> {
     /// Bytes of each access.
     bytes: u64,
-    /// Power of two of which addresses and the distance are multiples.
+    /// Power of two of which addresses are multiples.
     align: u64,
-    distance: u64,
+    near: &'n [NearLanes],
 }
 
-impl Span {
+impl Span<'_> {
     /// Returns the most units of `unit` bytes, a power of two, that the accesses of some lanes touch: as many as each
     /// touches if it begins as late as possible in a unit, and as many as lie between the first byte and the last one if
     /// the least address is as late as possible in its unit.
-    fn units(&self, unit: u64, lanes: u32) -> u32 {
+    fn units(&self, unit: u64, lanes: &[bool]) -> u32 {
         let late = unit.saturating_sub(self.align);
-        let after = |distance: u64| late.saturating_add(distance).saturating_add(self.bytes - 1);
-        let each = after(0) / unit + 1;
-        let most = u64::from(lanes).saturating_mul(each);
-        let within = after(self.distance) / unit;
-        u32::try_from(within.saturating_add(1).min(most)).unwrap_or(u32::MAX)
+        let within = |distance: u64| {
+            let last = late.saturating_add(distance).saturating_add(self.bytes - 1);
+            (last / unit).saturating_add(1)
+        };
+        self.most(lanes, within(0), &within)
+    }
+
+    /// Returns the most things that some lanes have together, if each has at most `each` and those with addresses at most a
+    /// distance apart have as many as `within` says of it.
+    fn most(&self, lanes: &[bool], each: u64, within: &impl Fn(u64) -> u64) -> u32 {
+        let lanes_there = number(lanes);
+        if lanes_there == 0 {
+            return 0;
+        }
+        let has_own_entry = lanes.len().is_power_of_two();
+        let own_entry = || self.near.get(lanes.len().ilog2() as usize);
+        let own_entry = has_own_entry.then(own_entry).flatten();
+        let near = own_entry.or(self.near.last());
+        let together = near.map_or(u64::MAX, |near| {
+            let distance = near.distance - near.distance % self.align;
+            within(distance).saturating_mul(near.clusters.into())
+        });
+        let apart = u64::from(lanes_there).saturating_mul(each);
+        let most = u32::try_from(together.min(apart)).unwrap_or(u32::MAX);
+        if lanes.len() < 2 || self.near.len() < 2 || !has_own_entry {
+            return most;
+        }
+        let (low, high) = lanes.split_at(lanes.len() / 2);
+        let halves = [low, high].map(|half| self.most(half, each, within));
+        most.min(halves[0].saturating_add(halves[1]))
     }
 }
 
-/// Returns the numbers of lanes in each group of `each` consecutive lanes that has one.
-fn groups(lanes: &[bool], each: usize) -> impl Iterator<Item = u32> {
-    lanes.chunks(each).map(number).filter(|&lanes| lanes > 0)
+/// Returns the groups of `each` consecutive lanes that have one.
+fn groups(lanes: &[bool], each: usize) -> impl Iterator<Item = &[bool]> {
+    lanes.chunks(each).filter(|lanes| number(lanes) > 0)
 }
 
-fn global(units: &MemoryUnits, span: &Span, lanes: &[bool]) -> AccessCounts {
+fn global(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let mut counts = AccessCounts {
-        lines: span.units(units.line_bytes, number(lanes)),
+        lines: span.units(units.line_bytes, lanes),
         ..AccessCounts::default()
     };
     let each = MemoryUnits::group_lanes(units.request_lanes, span.bytes as u32);
@@ -82,11 +109,11 @@ fn global(units: &MemoryUnits, span: &Span, lanes: &[bool]) -> AccessCounts {
     counts
 }
 
-fn local(units: &MemoryUnits, bytes: u32, span: &Span, lanes: &[bool]) -> AccessCounts {
+fn local(units: &MemoryUnits, bytes: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let words = bytes.div_ceil(4);
-    let rows = |lanes| words * span.units(4.max(span.bytes), lanes);
+    let rows = |lanes: &[bool]| words * span.units(4.max(span.bytes), lanes);
     let mut counts = AccessCounts {
-        lines: rows(number(lanes)),
+        lines: rows(lanes),
         ..AccessCounts::default()
     };
     for lanes in groups(lanes, units.request_lanes as usize) {
@@ -99,11 +126,8 @@ fn local(units: &MemoryUnits, bytes: u32, span: &Span, lanes: &[bool]) -> Access
 
 /// Accesses to private memory of lanes whose words may lie one after the other or each in a row of words of all lanes:
 /// the worse of both, whatever the addresses are.
-fn private(units: &MemoryUnits, span: &Span, lanes: &[bool]) -> AccessCounts {
-    let any = Span {
-        distance: u64::MAX - u64::MAX % span.align,
-        ..*span
-    };
+fn private(units: &MemoryUnits, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
+    let any = Span { near: &[], ..*span };
     let together = global(units, &any, lanes);
     let words = u32::try_from(span.bytes.div_ceil(4)).unwrap_or(u32::MAX);
     let units_apart = words.saturating_mul(number(lanes));
@@ -117,18 +141,17 @@ fn private(units: &MemoryUnits, span: &Span, lanes: &[bool]) -> AccessCounts {
     })
 }
 
-fn pools(each: u32, span: &Span, lanes: &[bool]) -> AccessCounts {
+fn pools(each: u32, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let each = MemoryUnits::group_lanes(each, span.bytes as u32);
     let pools = lanes.len().div_ceil(each) as u32;
     // Words of one bank are a multiple of a row of banks apart. With the first word at the end of its unit, the last
     // one is as far away as its address.
     let unit = span.bytes.max(4);
-    let words = span.distance.saturating_add(unit - span.bytes) / unit;
-    let in_one_bank = words.saturating_mul(unit) / (MemoryUnits::BANKS * 4);
-    let conflicts = |lanes: u32| {
-        let others = lanes.saturating_sub(1);
-        u32::try_from(in_one_bank).map_or(others, |words| words.min(others))
+    let in_one_bank = |distance: u64| {
+        let words = distance.saturating_add(unit - span.bytes) / unit;
+        words.saturating_mul(unit) / (MemoryUnits::BANKS * 4) + 1
     };
+    let conflicts = |lanes| span.most(lanes, 1, &in_one_bank) - 1;
     let conflicts = groups(lanes, each).map(conflicts).sum();
     AccessCounts {
         requests: pools,
@@ -141,19 +164,20 @@ fn pools(each: u32, span: &Span, lanes: &[bool]) -> AccessCounts {
 /// Groups of lanes of an access to LDS, for each of its words. In one bank of words are words at multiples of a row of
 /// banks, of which the least begins at most a word less the alignment before its address; in one bank of bytes addresses
 /// at multiples of the banks.
-fn lane_groups(each: u32, form: &CountedForm, span: &Span, lanes: &[bool]) -> AccessCounts {
+fn lane_groups(each: u32, form: &CountedForm, span: &Span<'_>, lanes: &[bool]) -> AccessCounts {
     let late = 4 - span.align.min(4);
-    let words = span.distance.saturating_add(late) / (MemoryUnits::BANKS * 4);
-    let bytes = span.distance / MemoryUnits::BANKS;
-    let further = |in_one_bank: u64, lanes: u32| match form.mode {
-        AccessMode::Atomic => lanes - 1,
-        _ => u32::try_from(in_one_bank).map_or(lanes - 1, |further| further.min(lanes - 1)),
-    };
+    let words = |distance: u64| distance.saturating_add(late) / (MemoryUnits::BANKS * 4) + 1;
+    let bytes = |distance: u64| distance / MemoryUnits::BANKS + 1;
+    let is_atomic = form.mode == AccessMode::Atomic;
     let mut counts = AccessCounts::default();
     for lanes in groups(lanes, each as usize) {
         counts.requests += 1;
-        counts.conflicts += further(words, lanes);
-        counts.byte_conflicts += further(bytes, lanes);
+        let [in_words, in_bytes] = match is_atomic {
+            true => [number(lanes); 2],
+            false => [span.most(lanes, 1, &words), span.most(lanes, 1, &bytes)],
+        };
+        counts.conflicts += in_words - 1;
+        counts.byte_conflicts += in_bytes - 1;
     }
     let each_word = |number: u32| number.saturating_mul(form.bytes.div_ceil(4));
     AccessCounts {

@@ -11,6 +11,7 @@ use warpbound_simt::NodeId;
 use warpbound_simt::groups::ACTIVE;
 
 use super::LaneAddresses;
+use super::near::FollowedAddress;
 use crate::access::constant_address;
 use crate::agreement::{GuardedWrites, UsedAssumptions, apply_data_effect};
 use crate::dependence::Dependence;
@@ -46,7 +47,9 @@ pub(super) struct AddressFinder<'a> {
     code: &'a Code,
     thread: &'a ThreadCfg,
     warp: &'a WarpCfg,
-    context: &'a LaunchContext,
+    pub(super) context: &'a LaunchContext,
+    /// Whether warps choose their active lanes by masks of their own.
+    pub(super) keeps_masks: bool,
     pub(super) solver: LoopSolver<'a>,
     /// Words that are the same in all active lanes, before the operation that is looked at.
     agreed: HashSet<WordPolynomial>,
@@ -80,6 +83,7 @@ impl<'a> AddressFinder<'a> {
             thread,
             warp,
             context,
+            keeps_masks: masks.is_some(),
             solver,
             agreed: HashSet::new(),
             uniform: HashSet::new(),
@@ -108,7 +112,7 @@ impl<'a> AddressFinder<'a> {
                     self.note_agreement(node, at, &agreed);
                     let addresses = self.addresses(node, at, &accessed);
                     let joined = match found.remove(&at) {
-                        Some(before) => before.join(addresses),
+                        Some(before) => self.joined(before, addresses),
                         None => addresses,
                     };
                     found.insert(at, joined);
@@ -117,6 +121,18 @@ impl<'a> AddressFinder<'a> {
             }
         }
         found
+    }
+
+    /// Addresses that cover those of two contexts of an access.
+    fn joined(&mut self, a: LaneAddresses, b: LaneAddresses) -> LaneAddresses {
+        let joined = a.clone().join(b.clone());
+        if !matches!(joined, LaneAddresses::Unknown { .. }) {
+            return joined;
+        }
+        match self.as_near(&a).zip(self.as_near(&b)) {
+            Some((a, b)) => a.join(b),
+            None => joined,
+        }
     }
 
     fn loops_around(&self, node: NodeId) -> HashSet<LoopIndex> {
@@ -181,7 +197,7 @@ impl<'a> AddressFinder<'a> {
     }
 
     /// Whether a word is the same in all active lanes.
-    fn is_uniform(&self, word: &WordPolynomial) -> bool {
+    pub(super) fn is_uniform(&self, word: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
         let mut uniform: HashSet<AtomId> = HashSet::new();
         for id in atoms.all_in(word) {
@@ -269,29 +285,34 @@ impl<'a> AddressFinder<'a> {
             }
         };
         let number = number.map(|number| self.with_iterations(number));
-        if let Some(number) = number {
-            let affine = self.affine(&number, accessed.is_from_zero, &low);
+        if let Some(number) = &number {
+            let affine = self.affine(number, accessed.is_from_zero, &low);
             let found = match high {
-                Some(_) => affine.or_else(|| self.wrapping(&number)),
+                Some(_) => affine.or_else(|| self.wrapping(number)),
                 None => affine,
             };
             if let Some(found) = found {
                 return found;
             }
         }
-        if high.is_none() {
-            let span = self.solver.span_under(&low, &Facts::default());
-            let (least, most) = span.as_numbers(Reading::Unsigned);
-            if most - least < 1 << 20 {
-                return LaneAddresses::Within {
-                    least: least.unsigned_abs(),
-                    most: most.unsigned_abs(),
-                };
-            }
-        }
-        LaneAddresses::Unknown {
+        let (within, near) = match (&high, &number) {
+            (None, _) => (self.within(&low), self.near(FollowedAddress::Word(&low))),
+            (Some(_), Some(number)) => (None, self.near(FollowedAddress::Wide(number))),
+            (Some(_), None) => (None, None),
+        };
+        near.or(within).unwrap_or_else(|| LaneAddresses::Unknown {
             decided_by: self.decided_by(&low),
-        }
+        })
+    }
+
+    /// Limits of an address in a part of memory that begins at 0, if they are close.
+    fn within(&mut self, low: &WordPolynomial) -> Option<LaneAddresses> {
+        let span = self.solver.span_under(low, &Facts::default());
+        let (least, most) = span.as_numbers(Reading::Unsigned);
+        (most - least < 1 << 20).then_some(LaneAddresses::Within {
+            least: least.unsigned_abs(),
+            most: most.unsigned_abs(),
+        })
     }
 
     /// The form of an address with one number that differs between lanes: a word that is the same in all lanes but for

@@ -320,7 +320,7 @@ impl Atoms {
     }
 
     /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show them.
-    pub(super) fn split(
+    pub(crate) fn split(
         &self,
         word: &WordPolynomial,
         bits: u32,

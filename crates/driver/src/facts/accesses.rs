@@ -251,8 +251,10 @@ impl Session {
 fn is_open(class: &AccessClass) -> bool {
     let pattern = class.pattern;
     let worst = class.worst();
-    matches!(pattern, AccessPattern::Unknown(_) | AccessPattern::Array(_))
-        && !possible_spaces(class.shape).is_empty()
+    matches!(
+        pattern,
+        AccessPattern::Unknown(_) | AccessPattern::Array(_) | AccessPattern::Near(_)
+    ) && !possible_spaces(class.shape).is_empty()
         && (worst.sectors > 1 || worst.conflicts > 0)
 }
 

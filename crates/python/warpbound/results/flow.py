@@ -101,7 +101,7 @@ class Access:
     kind: str
     bytes: int | None
     access_class: str = key("class")
-    """`uniform`, `coalesced`, `strided`, `affine`, `array`, `unknown` or `not-counted`."""
+    """`uniform`, `coalesced`, `strided`, `affine`, `array`, `near`, `listed`, `stated`, `unknown` or `not-counted`."""
     requests: int | None = None
     transactions: int | None = None
     sectors: int | None = None
@@ -114,6 +114,8 @@ class Access:
     stride: int | None = None
     coefficients: tuple[int, ...] | None = None
     array_bytes: int | None = None
+    clusters: int | None = None
+    distance_bytes: int | None = None
     decided_by: str | None = None
 
 

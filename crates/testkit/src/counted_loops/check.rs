@@ -92,7 +92,7 @@ impl<'a> LoopedCode<'a> {
         steps: usize,
     ) -> Result<ObservedCounts, String> {
         let mut counter = HeaderCounter::new(self);
-        let end = run_thread(self.code, launch, indices, seed, steps, |at| {
+        let end = run_thread(self.code, launch, indices, seed, steps, |at, _| {
             counter.visit(at);
         });
         match (counter.lost, end) {

@@ -56,14 +56,15 @@ enum LoadedWords {
     Changing(u32),
 }
 
-/// Runs a thread for at most `steps` operations; `visit` receives each of them before it is executed.
+/// Runs a thread for at most `steps` operations; `visit` receives each of them before it is executed, and the contents of
+/// the cells, by [`Cell::index`].
 pub fn run_thread(
     code: &Code,
     launch: &OneLaunch,
     indices: ThreadIndices,
     seed: u64,
     steps: usize,
-    mut visit: impl FnMut(OpIndex),
+    mut visit: impl FnMut(OpIndex, &[u32]),
 ) -> ThreadEnd {
     let mut rng = Rng::with_seed(seed);
     let memory = match rng.u8(0..5) {
@@ -87,7 +88,7 @@ pub fn run_thread(
     }
     let mut at = code.entry;
     for _ in 0..steps {
-        visit(at);
+        visit(at, &state.cells);
         let Some(op) = code.get(at) else {
             return ThreadEnd::Lost;
         };

@@ -40,6 +40,7 @@ mod mini_interpreter;
 mod mini_machine;
 mod mini_programs;
 mod monotone;
+mod near_addresses;
 mod odd_machines;
 mod outcomes;
 mod own_kernels;
