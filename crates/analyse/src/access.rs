@@ -7,6 +7,7 @@
 
 mod arrangement;
 mod count;
+mod known;
 mod shape;
 mod span;
 mod stated;
@@ -15,15 +16,17 @@ mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_base::{CodeAddr, Named as _};
+use warpbound_base::CodeAddr;
 use warpbound_ir::{Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 
 use crate::LaunchContext;
 use crate::addresses::{LaneAddresses, NearLanes};
 use arrangement::LaneOffsets;
+use known::AffineForm;
 use span::LaneMask;
 
+pub use known::KnownCounts;
 pub use shape::{AccessMode, AccessShape, constant_address};
 pub use stated::StatedAccess;
 pub use units::{BankRule, MemoryUnits};
@@ -180,16 +183,6 @@ pub fn count_addresses(
     is_plain.then(|| count::count(units, shape.space, &units.form(shape), addresses))
 }
 
-/// Key of the numbers of an affine access: name of the space, form, coefficients, modulus and residue of
-/// the base, and the threads that may take part.
-type AffineForm = (
-    &'static str,
-    CountedForm,
-    [i64; 3],
-    (u64, u64),
-    Option<Vec<bool>>,
-);
-
 /// Knowledge about an access.
 #[derive(Clone, Copy)]
 struct Access<'a> {
@@ -197,6 +190,8 @@ struct Access<'a> {
     /// Distance of the second of two accesses.
     second_half: Option<u32>,
     addresses: &'a LaneAddresses,
+    /// Threads of a block in x, y, z, if they are known and decide the offsets.
+    block: Option<[u32; 3]>,
     /// Threads of the block that may take part; all without an entry.
     executing: Option<&'a [bool]>,
     /// Offsets of the lanes, if they are affine and can be listed.
@@ -204,7 +199,7 @@ struct Access<'a> {
 }
 
 /// Properties of an access that its numbers depend on beside the addresses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct CountedForm {
     /// Bytes per lane.
     bytes: u32,
@@ -213,20 +208,25 @@ struct CountedForm {
     mode: AccessMode,
 }
 
-/// Classification of accesses for one launch; equal forms are counted once.
+/// Classification of accesses for one launch.
 pub struct AccessClassifier<'a> {
     launch: &'a LaunchContext,
     units: MemoryUnits,
-    known: BTreeMap<AffineForm, (AccessCounts, bool)>,
+    known: &'a KnownCounts,
 }
 
 impl<'a> AccessClassifier<'a> {
-    /// Prepares the classification for a launch on machines whose memory has some units.
-    pub fn new(launch: &'a LaunchContext, units: MemoryUnits) -> AccessClassifier<'a> {
+    /// Prepares the classification for a launch on machines whose memory has some units; forms that are in `known` are not
+    /// counted again.
+    pub fn new(
+        launch: &'a LaunchContext,
+        units: MemoryUnits,
+        known: &'a KnownCounts,
+    ) -> AccessClassifier<'a> {
         AccessClassifier {
             launch,
             units,
-            known: BTreeMap::new(),
+            known,
         }
     }
 
@@ -234,7 +234,7 @@ impl<'a> AccessClassifier<'a> {
     /// `addresses` may access any; all threads may execute those without one in `executing`
     /// ([`executing_threads`](crate::guarded_lanes::executing_threads)).
     pub fn classify_all(
-        &mut self,
+        &self,
         ops: &[Op],
         addresses: &BTreeMap<OpIndex, LaneAddresses>,
         executing: &BTreeMap<OpIndex, Vec<bool>>,
@@ -293,7 +293,7 @@ impl<'a> AccessClassifier<'a> {
     /// Returns the class of an access. `executing` has the threads of the block that may take part, by number; all may
     /// without it.
     pub fn classify(
-        &mut self,
+        &self,
         shape: AccessShape,
         addresses: &LaneAddresses,
         executing: Option<&[bool]>,
@@ -315,6 +315,7 @@ impl<'a> AccessClassifier<'a> {
             form: self.units.form(shape),
             second_half: shape.second_half,
             addresses,
+            block: lanes.block,
             executing: lanes.executing,
             offsets: offsets.as_deref(),
         };
@@ -377,7 +378,7 @@ impl<'a> AccessClassifier<'a> {
 
     /// Returns the limits of the lanes that access one space, and whether they are exact.
     fn limit(
-        &mut self,
+        &self,
         space: MemorySpace,
         access: &Access<'_>,
         masks: &BTreeSet<LaneMask>,
@@ -450,7 +451,7 @@ impl<'a> AccessClassifier<'a> {
 
     /// Returns the limits of an affine access with the remainder of its base, and whether they are exact.
     fn affine_limit(
-        &mut self,
+        &self,
         space: MemorySpace,
         access: &Access<'_>,
         offsets: &[LaneOffsets],
@@ -463,11 +464,20 @@ impl<'a> AccessClassifier<'a> {
             AccessMode::Scalar => (modulus, residue & !3),
             _ => (modulus, residue),
         };
-        let executing = access.executing.map(<[bool]>::to_vec);
-        let key = (space.name(), form, coefficients, base, executing);
         let units = self.units;
-        let count = || worst_of_offsets(&units, space, &form, offsets, base);
-        *self.known.entry(key).or_insert_with(count)
+        let key = AffineForm {
+            units,
+            space,
+            form,
+            block: access.block,
+            lanes: offsets.first().map_or(0, Vec::len),
+            coefficients,
+            base,
+            executing: access.executing.map(<[bool]>::to_vec),
+        };
+        (self.known).get(key, || {
+            worst_of_offsets(&units, space, &form, offsets, base)
+        })
     }
 
     /// Returns the relation between the addresses of the lanes.

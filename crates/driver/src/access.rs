@@ -183,7 +183,7 @@ impl AccessFindings {
             true => BTreeMap::new(),
             false => executing_threads(code, &flow.thread, context, is_access),
         };
-        let mut classifier = AccessClassifier::new(context, units);
+        let classifier = AccessClassifier::new(context, units, &prepared.known_counts);
         let classes = classifier.classify_all(&code.ops, &addresses, &executing);
         let misaligned = classifier.misaligned(&code.ops, &addresses, &executing);
         AccessFindings {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use warpbound_analyse::access::KnownCounts;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
@@ -53,6 +54,8 @@ pub struct Library {
     pub(crate) file: String,
     pub(crate) library: warpbound_load::ImageDirectory,
     pub(crate) unlinked: OnceLock<Vec<UnlinkedCopy>>,
+    /// Numbers of accesses of all images.
+    known_counts: Arc<KnownCounts>,
 }
 
 /// Images of a file that a query is about.
@@ -76,6 +79,7 @@ impl Library {
             file: file.to_owned(),
             library,
             unlinked: OnceLock::new(),
+            known_counts: Arc::default(),
         })
     }
 
@@ -248,6 +252,7 @@ impl Library {
             image: image.map_err(|d| d.in_file(file.as_str()))?,
             file,
             number,
+            known_counts: Arc::clone(&self.known_counts),
         })
     }
 

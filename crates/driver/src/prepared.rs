@@ -1,6 +1,9 @@
 //! Decoded and lifted kernels, with the labels, addresses and source lines of their operations.
 
+use std::sync::Arc;
+
 use warpbound_analyse::Refusal;
+use warpbound_analyse::access::KnownCounts;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
 use warpbound_base::{CodeAddr, Diagnostic};
@@ -19,6 +22,8 @@ pub struct Prepared<'a> {
     pub program: Program,
     /// Operations.
     pub code: Code,
+    /// Numbers of accesses that are counted already.
+    pub(crate) known_counts: Arc<KnownCounts>,
 }
 
 impl<'a> Prepared<'a> {
@@ -36,6 +41,7 @@ impl<'a> Prepared<'a> {
             file,
             program,
             code,
+            known_counts: Arc::default(),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use warpbound_analyse::access::KnownCounts;
 use warpbound_base::Diagnostic;
 use warpbound_bound::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
@@ -18,6 +19,8 @@ pub struct Session {
     /// Number of the image in a file with several.
     pub(crate) number: Option<usize>,
     pub(crate) image: Image,
+    /// Numbers of accesses of all kernels.
+    pub(crate) known_counts: Arc<KnownCounts>,
 }
 
 impl Session {
@@ -32,6 +35,7 @@ impl Session {
             file: file.to_owned(),
             number: None,
             image,
+            known_counts: Arc::default(),
         })
     }
 
@@ -177,7 +181,10 @@ impl Session {
     ///
     /// See [`Prepared::new`].
     pub fn prepare<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
-        Prepared::new(kernel, self.image.isa(), &self.file).map_err(|d| self.locate(d))
+        let prepared = Prepared::new(kernel, self.image.isa(), &self.file);
+        let mut prepared = prepared.map_err(|d| self.locate(d))?;
+        prepared.known_counts = Arc::clone(&self.known_counts);
+        Ok(prepared)
     }
 
     /// Applies a launch file to a kernel. Returns the launch, limited to `max_instructions` warp instructions, and the

@@ -121,7 +121,7 @@ pub enum InstrFlow {
 }
 
 /// Memory space that an instruction accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum MemorySpace {
     /// LDG, STG, ATOM, RED, CCTL with global addresses.
     Global,

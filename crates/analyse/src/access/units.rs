@@ -7,7 +7,7 @@ use super::CountedForm;
 use super::shape::AccessShape;
 
 /// Units of accesses to memory that all machines of a family share; the numbers are in their machine files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MemoryUnits {
     /// Lanes of a warp.
     pub lanes: usize,
@@ -24,7 +24,7 @@ pub struct MemoryUnits {
 }
 
 /// Rule by which accesses to shared memory conflict. Banks: 32, of words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum BankRule {
     /// Pools of this number of lanes for at most 4 bytes per lane, half as many for 8, a quarter for 16
     /// (`shared.pool_threads`). A pool without active lanes takes its turn, too.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape, BankRule, MemoryUnits,
+    AccessClass, AccessClassifier, AccessCounts, AccessPattern, AccessShape, BankRule, KnownCounts,
+    MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_base::Diagnostic;
@@ -106,7 +107,7 @@ impl AccessForm {
             range: None,
             wraps: self.wraps,
         };
-        AccessClassifier::new(&launch, MemoryUnits::NVIDIA).classify(
+        AccessClassifier::new(&launch, MemoryUnits::NVIDIA, &KnownCounts::default()).classify(
             self.shape,
             &addresses,
             self.executing.as_deref(),
@@ -350,7 +351,7 @@ fn ranges_are_never_exceeded() {
                 most: 4096 + distance,
             },
         };
-        let class = AccessClassifier::new(&launch, MemoryUnits::NVIDIA)
+        let class = AccessClassifier::new(&launch, MemoryUnits::NVIDIA, &KnownCounts::default())
             .classify(form.shape, &addresses, None);
         let first = (1 << 20) + rng.u64(0..256);
         let last = first + distance;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::access::{AccessClassifier, AccessShape, MemoryUnits};
+use warpbound_analyse::access::{AccessClassifier, AccessShape, KnownCounts, MemoryUnits};
 use warpbound_analyse::addresses::{self, LaneAddresses, NearLanes};
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_analyse::thread_cfg::Limits;
@@ -251,11 +251,8 @@ fn run(seed: u64, programs: usize, plant: impl Fn(&mut NearLanes)) -> NearTally 
         };
         tally.near += 1;
         of_lanes.iter_mut().for_each(&plant);
-        let class = AccessClassifier::new(&context, MemoryUnits::NVIDIA).classify(
-            program.shape,
-            &LaneAddresses::Near(of_lanes.clone()),
-            None,
-        );
+        let class = AccessClassifier::new(&context, MemoryUnits::NVIDIA, &KnownCounts::default())
+            .classify(program.shape, &LaneAddresses::Near(of_lanes.clone()), None);
         let limit = class.limit(program.shape.space).expect("a limit");
         let threads = block.iter().product::<u32>();
         for _ in 0..4 {

@@ -3,7 +3,8 @@
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{
-    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessShape, BankRule, MemoryUnits,
+    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessShape, BankRule, KnownCounts,
+    MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_driver::audit::count_access_of_wave;
@@ -96,7 +97,8 @@ impl WaveForm {
             range: None,
             wraps: self.wraps,
         };
-        AccessClassifier::new(&launch, self.units).classify(self.shape, &addresses, None)
+        AccessClassifier::new(&launch, self.units, &KnownCounts::default())
+            .classify(self.shape, &addresses, None)
     }
 
     /// Returns the addresses of the lanes of a wave, and the lanes that have one: of a uniform address all, also those
@@ -331,7 +333,8 @@ fn ranges_are_never_exceeded() {
                 most: 4096 + distance,
             },
         };
-        let mut classifier = AccessClassifier::new(&launch, MemoryUnits::GCN3);
+        let known = KnownCounts::default();
+        let classifier = AccessClassifier::new(&launch, MemoryUnits::GCN3, &known);
         let class = classifier.classify(form.shape, &addresses, None);
         let first = (1 << 20) + rng.u64(0..256);
         let least = first.next_multiple_of(align);
@@ -386,8 +389,8 @@ fn private_memory_is_never_exceeded() {
             wraps: false,
         };
         let claimed = [unknown, affine][rng.usize(0..2)].clone();
-        let class =
-            AccessClassifier::new(&launch, MemoryUnits::GCN3).classify(shape, &claimed, None);
+        let class = AccessClassifier::new(&launch, MemoryUnits::GCN3, &KnownCounts::default())
+            .classify(shape, &claimed, None);
         let align = u64::from(bytes.min(4));
         let spread = 1 << rng.u32(1..14);
         let addresses: [u64; LANES] =
@@ -428,7 +431,8 @@ fn scalar_loads_have_one_line_or_two() {
             wraps: false,
         };
         let unknown = LaneAddresses::Unknown { decided_by: None };
-        let mut classifier = AccessClassifier::new(&launch, MemoryUnits::GCN3);
+        let known = KnownCounts::default();
+        let classifier = AccessClassifier::new(&launch, MemoryUnits::GCN3, &known);
         let [known, any] = [&addresses, &unknown].map(|addresses| {
             let class = classifier.classify(shape, addresses, None);
             assert_eq!(class.lanes, 1);
