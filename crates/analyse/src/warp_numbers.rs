@@ -88,9 +88,15 @@ fn shifted_cell(op: &Op, least: u32) -> Option<Cell> {
     }
 }
 
-/// Whether an operation reads the thread index in x.
+/// Whether an operation reads the thread index in x, and does nothing else: a sum with it depends on that register, too.
 fn reads_thread_index(op: &Op) -> bool {
-    op.value == ValueDependence::Special(SpecialReg::ThreadIndex(Axis::X))
+    const INDEX: SpecialReg = SpecialReg::ThreadIndex(Axis::X);
+    let is_index_alone = match (&op.meaning, assigned(op)) {
+        (None, _) => op.reads.is_empty(),
+        (Some(_), Some((_, value))) => *value == Expr::Special(INDEX),
+        (Some(_), None) => false,
+    };
+    is_index_alone && op.value == ValueDependence::Special(INDEX)
 }
 
 /// Whether a cell has the thread index in x before an operation, in each lane that executes it.

@@ -214,6 +214,9 @@ impl AddressFinder<'_> {
             .iter()
             .try_fold(1u64, |all, &size| all.checked_mul(size));
         let threads = threads.filter(|threads| (1..=1024).contains(threads))?;
+        if !lanes.is_power_of_two() {
+            return None;
+        }
         // Waves may switch lanes on that hold no thread.
         if self.keeps_masks && !threads.is_multiple_of(lanes) {
             return None;
@@ -278,9 +281,13 @@ impl NearSearch<'_, '_> {
         let found = self.spread_of_sum(word);
         self.depth -= 1;
         let limit = self.limit(word);
+        let by_limit = (limit < MOST_APART).then(|| Spread::of_distance(limit));
         let found = match found {
-            Some(spread) if spread.distance <= limit => Some(spread),
-            _ => (limit < MOST_APART).then(|| Spread::of_distance(limit)),
+            Some(spread) if spread.clusters().is_none() => by_limit.or(Some(spread)),
+            // The limits need no steps.
+            Some(spread) if spread.distance < limit => Some(spread),
+            Some(spread) if spread.distance == limit && spread.steps.is_empty() => Some(spread),
+            _ => by_limit,
         };
         self.known.insert(word.clone(), found.clone());
         found

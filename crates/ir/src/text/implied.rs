@@ -75,7 +75,12 @@ impl Found {
     fn value(&self, meaning: &Meaning) -> ValueDependence {
         match meaning {
             _ if self.thread => ValueDependence::Lane,
-            Meaning::Set(_) => self.special.unwrap_or(ValueDependence::Function),
+            Meaning::Set(writes) => match (self.special, writes.as_slice()) {
+                (None, _) => ValueDependence::Function,
+                (Some(special), [(_, Expr::Special(_))]) => special,
+                // A function of special registers and more is none of them.
+                (Some(_), _) => ValueDependence::Lane,
+            },
             Meaning::Load { space, .. } => ValueDependence::Load(*space),
             Meaning::Vote { .. } => ValueDependence::Uniform,
             // Reductions write no cell.
