@@ -10,7 +10,7 @@ use super::{AccessCounts, CountedForm, MemoryUnits};
 /// Most forms that are kept: those of a library's kernels are some hundreds.
 const MOST_FORMS: usize = 1 << 16;
 
-/// What the numbers of an affine access depend on.
+/// Key of the numbers of an affine access.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct AffineForm {
     pub(super) units: MemoryUnits,
