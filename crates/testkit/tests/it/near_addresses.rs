@@ -1,15 +1,12 @@
 //! Addresses that are near each other (SOUNDNESS 5.13): random programs without branches, whose threads an interpreter runs
 //! one by one; the accesses of each warp are counted from the addresses of its lanes.
 
-use std::fmt::Write as _;
-
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{AccessClassifier, AccessShape, KnownCounts, MemoryUnits};
 use warpbound_analyse::addresses::{self, LaneAddresses, NearLanes};
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::Named as _;
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::count_access;
 use warpbound_ir::{Cell, Code, OpIndex, text};
@@ -26,124 +23,158 @@ const LANES: u32 = 32;
 const LOW: u8 = 60;
 const HIGH: u8 = 61;
 
+/// Lines of a random program.
+struct NearLines {
+    lines: Vec<String>,
+    /// Registers that hold words already.
+    registers: usize,
+}
+
+impl NearLines {
+    /// Thread indices, words of the launch, and words of which nothing or a limit is known.
+    fn new(rng: &mut Rng) -> NearLines {
+        let mask = (1u32 << rng.u32(0..10)) - 1;
+        let lines = [
+            "R0 = special.thread_x",
+            "R1 = special.thread_y",
+            "R2 = c[0][0x140]",
+            "R3 = add(mul(special.block_x, c[0][0x144]), special.thread_x)",
+            "R4 = ?lane()",
+            &format!("R4 = and(R4, {mask})"),
+            "R5 = sub(R3, c[0][0x148])",
+        ];
+        NearLines {
+            lines: lines.map(str::to_owned).to_vec(),
+            registers: 6,
+        }
+    }
+
+    /// A register; those that are written later more often.
+    fn register(&self, rng: &mut Rng) -> String {
+        let last = self.registers - 1;
+        match rng.u8(0..3) {
+            0 => format!("R{}", rng.usize(0..self.registers)),
+            _ => format!("R{}", last - rng.usize(0..self.registers.min(4))),
+        }
+    }
+
+    /// Writes a word that is made of others, under a condition or not.
+    fn add_operation(&mut self, rng: &mut Rng) {
+        let (a, b) = (self.register(rng), self.register(rng));
+        let constant = constant(rng);
+        let fixed = match rng.u8(0..4) {
+            0 => format!("c[0][{:#x}]", 0x140 + 4 * rng.u32(0..4)),
+            _ => constant.to_string(),
+        };
+        let to = self.registers;
+        let bits = rng.u32(0..9);
+        let divisor = constant.max(1);
+        let expression = match rng.u8(0..21) {
+            0 | 1 => format!("add({a}, {b})"),
+            2 => format!("sub({a}, {b})"),
+            3 => format!("add(mul({a}, {}), {b})", rng.u32(0..40)),
+            4 => format!("min_s({a}, {fixed})"),
+            5 => format!("max_s({a}, {fixed})"),
+            6 => format!("max_s(min_s({a}, {b}), {fixed})"),
+            7 => format!("min_u({a}, {fixed})"),
+            8 => format!("max_u({a}, {b})"),
+            9 => format!("shr({a}, {bits})"),
+            10 => format!("sar({a}, {bits})"),
+            11 => format!("and({a}, {fixed})"),
+            12 => format!("xor({a}, {fixed})"),
+            13 => format!("or({a}, {fixed})"),
+            14 => format!("div_s({a}, {divisor})"),
+            15 => format!("rem_s({a}, {divisor})"),
+            16 => format!("mul_high_u({a}, {})", rng.u32(..)),
+            17 => format!("abs({a})"),
+            // Numbers some apart, whose low bits are exchanged.
+            18 | 19 => {
+                let operation = ["xor", "or", "and"][rng.usize(0..3)];
+                format!("{operation}(mul({a}, {}), {fixed})", rng.u32(3..24))
+            }
+            _ => {
+                self.lines.push(format!("P0 = lt_s({a}, {fixed})"));
+                format!("select(P0, {a}, {b})")
+            }
+        };
+        self.lines.push(format!("R{to} = {expression}"));
+        self.registers += 1;
+        if rng.u8(0..4) == 0 {
+            let other = rng.usize(0..self.registers);
+            self.lines.push(format!("P1 = lt_u(R{other}, {fixed})"));
+            self.lines.push(format!("if P1 R{to} = R{other}"));
+        }
+    }
+
+    /// Computes the address of the last word as an index: of global memory, in two words, or of shared memory.
+    fn add_address(&mut self, rng: &mut Rng, size: u32) -> MemorySpace {
+        let index = format!("R{}", self.registers - 1);
+        let scaled = format!("mul({index}, {})", size * rng.u32(1..3));
+        if rng.bool() {
+            let base = 16 * rng.u32(0..9);
+            self.lines.push(format!("R60 = add({scaled}, {base})"));
+            return MemorySpace::Shared;
+        }
+        let reading = ["_s", "_u"][rng.usize(0..2)];
+        let high = scaled.replacen("mul", &format!("mul_high{reading}"), 1);
+        let carry = format!("carry({scaled}, c[0][0x160], 0)");
+        self.lines.extend([
+            format!("R60 = add({scaled}, c[0][0x160])"),
+            format!("R61 = add(add({high}, c[0][0x164]), {carry})"),
+        ]);
+        MemorySpace::Global
+    }
+}
+
+/// Random constant: small, near a power of two, negative, or any.
+fn constant(rng: &mut Rng) -> u32 {
+    match rng.u8(0..6) {
+        0 => rng.u32(0..4),
+        1 => 1 << rng.u32(0..12),
+        2 => (1 << rng.u32(0..12)) - 1,
+        3 => rng.u32(..),
+        4 => rng.u32(0..8).wrapping_neg(),
+        _ => rng.u32(1..300),
+    }
+}
+
 /// Random program with one access at its end.
 struct NearProgram {
     code: Code,
     text: String,
     access: OpIndex,
     shape: AccessShape,
-    is_wide: bool,
 }
 
 impl NearProgram {
     fn random(rng: &mut Rng) -> NearProgram {
-        let mut lines = vec![
-            "R0 = special.thread_x".to_owned(),
-            "R1 = special.thread_y".to_owned(),
-            "R2 = c[0][0x140]".to_owned(),
-            "R3 = add(mul(special.block_x, c[0][0x144]), special.thread_x)".to_owned(),
-            "R4 = ?lane()".to_owned(),
-            format!("R4 = and(R4, {})", (1u32 << rng.u32(0..10)) - 1),
-            "R5 = sub(R3, c[0][0x148])".to_owned(),
-        ];
-        let mut registers = 6;
+        let mut lines = NearLines::new(rng);
         for _ in 0..rng.usize(1..9) {
-            // Later words are made of earlier ones more often.
-            let mut word = || match rng.u8(0..3) {
-                0 => format!("R{}", rng.usize(0..registers)),
-                _ => format!("R{}", registers - 1 - rng.usize(0..registers.min(4))),
-            };
-            let (a, b) = (word(), word());
-            let constant = match rng.u8(0..6) {
-                0 => rng.u32(0..4),
-                1 => 1 << rng.u32(0..12),
-                2 => (1 << rng.u32(0..12)) - 1,
-                3 => rng.u32(..),
-                4 => rng.u32(0..8).wrapping_neg(),
-                _ => rng.u32(1..300),
-            };
-            let fixed = match rng.u8(0..4) {
-                0 => format!("c[0][{:#x}]", 0x140 + 4 * rng.u32(0..4)),
-                _ => constant.to_string(),
-            };
-            let to = registers;
-            let bits = rng.u32(0..9);
-            let expression = match rng.u8(0..19) {
-                0 | 1 => format!("add({a}, {b})"),
-                2 => format!("sub({a}, {b})"),
-                3 => format!("add(mul({a}, {}), {b})", rng.u32(0..40)),
-                4 => format!("min_s({a}, {fixed})"),
-                5 => format!("max_s({a}, {fixed})"),
-                6 => format!("max_s(min_s({a}, {b}), {fixed})"),
-                7 => format!("min_u({a}, {fixed})"),
-                8 => format!("max_u({a}, {b})"),
-                9 => format!("shr({a}, {bits})"),
-                10 => format!("sar({a}, {bits})"),
-                11 => format!("and({a}, {fixed})"),
-                12 => format!("xor({a}, {fixed})"),
-                13 => format!("or({a}, {fixed})"),
-                14 => format!("div_s({a}, {})", constant.max(1)),
-                15 => format!("rem_s({a}, {})", constant.max(1)),
-                16 => format!("mul_high_u({a}, {})", rng.u32(..)),
-                17 => format!("abs({a})"),
-                _ => {
-                    lines.push(format!("P0 = lt_s({a}, {fixed})"));
-                    format!("select(P0, {a}, {b})")
-                }
-            };
-            lines.push(format!("R{to} = {expression}"));
-            registers += 1;
-            if rng.u8(0..4) == 0 {
-                let other = rng.usize(0..registers);
-                lines.push(format!("P1 = lt_u(R{other}, {fixed})"));
-                lines.push(format!("if P1 R{to} = R{other}"));
-            }
+            lines.add_operation(rng);
         }
-        let index = registers - 1;
-        let size: u32 = *rng.choice([1, 4, 4, 8, 16].iter()).expect("one");
-        let scale = size * rng.u32(1..3);
-        let is_wide = rng.bool();
-        let (space, address) = match is_wide {
-            true => {
-                let high = *rng
-                    .choice(["mul_high_s", "mul_high_u"].iter())
-                    .expect("one");
-                lines.push(format!("R60 = add(mul(R{index}, {scale}), c[0][0x160])"));
-                lines.push(format!(
-                    "R61 = add(add({high}(R{index}, {scale}), c[0][0x164]), carry(mul(R{index}, {scale}), c[0][0x160], 0))"
-                ));
-                (MemorySpace::Global, "R61:R60")
-            }
-            false => {
-                lines.push(format!(
-                    "R60 = add(mul(R{index}, {scale}), {})",
-                    16 * rng.u32(0..9)
-                ));
-                (MemorySpace::Shared, "R60")
-            }
+        let (size, load) = [
+            (1, "R40 = load.u8"),
+            (4, "R40 = load"),
+            (4, "R40 = load"),
+            (8, "R40, R41 = load"),
+            (16, "R40, R41, R42, R43 = load"),
+        ][rng.usize(0..5)];
+        let space = lines.add_address(rng, size);
+        let address = match space {
+            MemorySpace::Global => "global[R61:R60]",
+            _ => "shared[R60]",
         };
-        let access = OpIndex(lines.len() as u32);
-        let (modifier, words) = match size {
-            1 => (".u8", "R40"),
-            4 => ("", "R40"),
-            8 => ("", "R40, R41"),
-            _ => ("", "R40, R41, R42, R43"),
-        };
-        lines.push(format!(
-            "{words} = load{modifier} {}[{address}]",
-            space.name()
-        ));
-        lines.push("exit".to_owned());
-        let mut text = String::new();
-        for (number, line) in lines.iter().enumerate() {
-            writeln!(text, "0x{:04x}: {line}", 8 * number).expect("text");
-        }
+        let access = OpIndex(lines.lines.len() as u32);
+        let lines = lines.lines.into_iter();
+        let lines = lines.chain([format!("{load} {address}"), "exit".to_owned()]);
+        let numbered = lines.enumerate();
+        let numbered = numbered.map(|(number, line)| format!("0x{:04x}: {line}\n", 8 * number));
+        let text: String = numbered.collect();
         NearProgram {
-            code: text::parse("program", &text).unwrap_or_else(|e| panic!("{e}\n{text}")),
+            code: text::parse("program", &text).expect("a program"),
             text,
             access,
             shape: AccessShape::plain(space, size),
-            is_wide,
         }
     }
 
@@ -168,7 +199,10 @@ impl NearProgram {
             run_thread(&self.code, launch, indices, seed, 100, |at, cells| {
                 if at == self.access {
                     let word = |number| u64::from(cells[Cell::gpr(number).index()]);
-                    let high = if self.is_wide { word(HIGH) << 32 } else { 0 };
+                    let high = match self.shape.space {
+                        MemorySpace::Global => word(HIGH) << 32,
+                        _ => 0,
+                    };
                     address = Some(high | word(LOW));
                 }
             });
