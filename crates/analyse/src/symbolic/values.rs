@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 use warpbound_base::{CodeAddr, Named};
 use warpbound_graph::LoopIndex;
 use warpbound_ir::{
-    BinaryOp, Cell, Code, Expr, Meaning, Op, OpIndex, OpScope, TernaryOp, UnaryOp, ValueDependence,
-    ValueDomain, Width, eval,
+    BinaryOp, Cell, Code, ControlEffect, Expr, Meaning, Op, OpIndex, OpScope, TernaryOp, UnaryOp,
+    ValueDependence, ValueDomain, Width, WordHalf, eval,
 };
 use warpbound_isa::{Axis, SpecialReg};
 use warpbound_simt::NodeId;
 
 use super::atoms::{Atom, AtomId, Atoms, WordPolynomial, constant};
-use super::span::Span;
+use super::span::{Reading, Span};
 use crate::dependence::Dependence;
 use crate::gsa::{Definition, Gsa, ValueId};
 use crate::launch_ranges::LaunchRanges;
@@ -279,6 +279,54 @@ impl<'a> Symbolic<'a> {
             }
         }
         None
+    }
+
+    /// Bit of a mask in the own lane before an operation of a node: whether the predicate of the ballot holds that wrote both
+    /// words of the mask. `None` if the lanes that are active now may have been inactive then.
+    fn own_bit_of_ballot(
+        &mut self,
+        node: NodeId,
+        at: OpIndex,
+        words: [Cell; 2],
+    ) -> Option<WordPolynomial> {
+        let code = self.code;
+        let [low, high] = words.map(|word| {
+            let value = self.gsa.value_before(node, at, word);
+            self.gsa.definition(value)
+        });
+        let (Definition::Op(place, ballot), Definition::Op(_, other)) = (low, high) else {
+            return None;
+        };
+        if place != node || ballot != other || ballot >= at {
+            return None;
+        }
+        // The same lanes are active as long as no operation writes their mask.
+        let mut since = (ballot.0..at.0).map(OpIndex);
+        let keeps_lanes = since.all(|at| {
+            code.get(at)
+                .is_some_and(|op| !matches!(op.control, ControlEffect::SetActive(_)))
+        });
+        let op = code
+            .get(ballot)
+            .filter(|op| keeps_lanes && op.condition.is_always())?;
+        let of_word = |word| op.meaning.as_ref()?.value_of(word);
+        let [low, high] = words.map(of_word);
+        let (
+            Some(Expr::Ballot(predicate, WordHalf::Low)),
+            Some(Expr::Ballot(same, WordHalf::High)),
+        ) = (low, high)
+        else {
+            return None;
+        };
+        if predicate != same {
+            return None;
+        }
+        let holds = self.expression(node, ballot, predicate)?;
+        let (_, most) = self.atoms.span(&holds).as_numbers(Reading::Unsigned);
+        match most <= 1 {
+            true => Some(holds),
+            false => self.atoms.binary(BinaryOp::Ne, holds, constant(0)),
+        }
     }
 
     /// Content of a special register, if it does not change while a thread runs.
@@ -596,5 +644,9 @@ impl ValueDomain for Operands<'_, '_> {
 
     fn ternary(&mut self, op: TernaryOp, operands: [WordPolynomial; 3]) -> Option<WordPolynomial> {
         Some(self.symbolic.atoms.ternary(op, operands))
+    }
+
+    fn own_bit(&mut self, words: [Cell; 2]) -> Option<WordPolynomial> {
+        self.symbolic.own_bit_of_ballot(self.node, self.at, words)
     }
 }

@@ -6,12 +6,19 @@ use warpbound_analyse::access::{
     AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessShape, BankRule, KnownCounts,
     MemoryUnits,
 };
-use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_analyse::addresses::{self, LaneAddresses};
+use warpbound_analyse::launch_ranges::LaunchRanges;
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::count_access_of_wave;
+use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_machine::{GpuModel, MachineFamily, Parameter, Selection};
 use warpbound_simt::Mask;
+use warpbound_simt::warp::WarpModel;
 use warpbound_simulate::functional::{AccessKind, MemoryAccess};
+
+use super::counted_loops::code_of;
 
 /// Lanes of a wave.
 const LANES: usize = 64;
@@ -602,5 +609,58 @@ fn machines_have_the_units_of_access_classes() {
                 assert_eq!(machine[parameter], value, "{name}: {}", parameter.name());
             }
         }
+    }
+}
+
+/// The form of the address of the last load of a program of waves with 64 lanes.
+fn address_of(lines: &[&str]) -> LaneAddresses {
+    let code = code_of(lines);
+    let context = LaunchContext {
+        warp_width: 64,
+        block: Some([64, 1, 1]),
+        ..LaunchContext::default()
+    };
+    let flow = KernelFlow::analyse(&code, &context, &WarpModel::default(), &Limits::default())
+        .expect("it is followed");
+    let ranges = LaunchRanges::default();
+    let found = addresses::find(&code, &flow.thread, &flow.warp, &ranges, &context);
+    let load = OpIndex(lines.len() as u32 - 2);
+    found[&load].clone()
+}
+
+/// The carry of the low words of a sum of two pairs is a mask, whose bit of the own lane is added to the high words: the
+/// address is followed where both words of the mask are one ballot of the lanes that are active at the sum.
+#[test]
+fn carries_in_masks_are_followed() {
+    let low = "R1 = add(mul(R0, 4), c[0][0x140])";
+    let ballot = "S106 = ballot.low(carry(mul(R0, 4), c[0][0x140], 0)), \
+                  S107 = ballot.high(carry(mul(R0, 4), c[0][0x140], 0))";
+    let other_ballot = "S106 = ballot.low(carry(mul(R0, 4), c[0][0x140], 0)), \
+                        S107 = ballot.high(carry(mul(R0, 4), c[0][0x144], 0))";
+    let narrows = "warp S126 = and(S126, S2), S127 = and(S127, S3) set_active M1";
+    let high = "R2 = add(c[0][0x144], and(funnel_right(S106, S107, special.lane), 1))";
+    let program = |ballot, between| {
+        let lines = ["R0 = special.thread_x", low, ballot, between, high];
+        [&lines[..], &["R3 = load global[R2:R1]", "exit"]].concat()
+    };
+    let is_affine = |found: &LaneAddresses| {
+        matches!(
+            found,
+            LaneAddresses::Affine {
+                coefficients: [4, 0, 0],
+                ..
+            }
+        )
+    };
+    let found = address_of(&program(ballot, "nop"));
+    assert!(is_affine(&found), "{found:?}");
+    // The words of two ballots; a mask that another operation has written; lanes that are others than at the ballot.
+    for (ballot, between) in [
+        (other_ballot, "nop"),
+        (ballot, "warp S107 = 0"),
+        (ballot, narrows),
+    ] {
+        let found = address_of(&program(ballot, between));
+        assert!(!is_affine(&found), "{between}: {found:?}");
     }
 }
