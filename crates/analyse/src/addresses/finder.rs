@@ -75,8 +75,8 @@ impl<'a> AddressFinder<'a> {
         solver.solve_all();
         let in_step = match masks {
             None => loops_in_step(thread, warp, dependence),
-            // Waves keep masks of their own.
-            Some(_) => HashSet::new(),
+            // A wave has one path: the number of its iterations is that of all lanes.
+            Some(_) => loops_with_one_header(dependence).collect(),
         };
         AddressFinder {
             code,
@@ -491,6 +491,11 @@ impl<'a> AddressFinder<'a> {
             wraps: false,
         })
     }
+}
+
+fn loops_with_one_header(dependence: &Dependence) -> impl Iterator<Item = LoopIndex> {
+    let loops = dependence.loops.loops();
+    loops.filter_map(|(index, body)| (body.headers.len() == 1).then_some(index))
 }
 
 /// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no entry

@@ -612,7 +612,7 @@ fn machines_have_the_units_of_access_classes() {
     }
 }
 
-/// The form of the address of the last load of a program of waves with 64 lanes.
+/// The form of the address of the load of a program of waves with 64 lanes.
 fn address_of(lines: &[&str]) -> LaneAddresses {
     let code = code_of(lines);
     let context = LaunchContext {
@@ -624,8 +624,8 @@ fn address_of(lines: &[&str]) -> LaneAddresses {
         .expect("it is followed");
     let ranges = LaunchRanges::default();
     let found = addresses::find(&code, &flow.thread, &flow.warp, &ranges, &context);
-    let load = OpIndex(lines.len() as u32 - 2);
-    found[&load].clone()
+    let load = lines.iter().position(|line| line.contains("load"));
+    found[&OpIndex(load.expect("a load") as u32)].clone()
 }
 
 /// The carry of the low words of a sum of two pairs is a mask, whose bit of the own lane is added to the high words: the
@@ -663,4 +663,31 @@ fn carries_in_masks_are_followed() {
         let found = address_of(&program(ballot, between));
         assert!(!is_affine(&found), "{between}: {found:?}");
     }
+}
+
+/// A loop of a wave counts for all lanes that are active: where lanes pause, their registers do not grow with it.
+#[test]
+fn counters_of_lanes_that_pause_are_not_followed() {
+    let counts = "R1 = add(R1, 64)";
+    let program = |first, paused| {
+        address_of(&[
+            "R0 = special.thread_x",
+            "R1 = R0",
+            "warp S4 = 0",
+            first,
+            "S106 = ballot.low(lt_u(R9, 5)), S107 = ballot.high(lt_u(R9, 5))",
+            "warp S2 = S126, S3 = S127, S126 = and(S126, S106), S127 = and(S127, S107) set_active M1",
+            paused,
+            "warp S126 = or(S126, S2), S127 = or(S127, S3) set_active M1",
+            "R3 = load shared[mul(R1, 4)]",
+            "warp S4 = add(S4, 1), S128 = lt_u(S4, 9)",
+            "if S128 jump 0x0018",
+            "exit",
+        ])
+    };
+    let is_affine = |found: &LaneAddresses| matches!(found, LaneAddresses::Affine { .. });
+    let found = program(counts, "nop");
+    assert!(is_affine(&found), "{found:?}");
+    let found = program("nop", counts);
+    assert!(!is_affine(&found), "{found:?}");
 }
