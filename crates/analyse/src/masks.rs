@@ -286,7 +286,30 @@ impl<'a> Masks<'a> {
     /// Whether the lanes that are active after an operation of a node were active before it.
     pub(crate) fn narrows(&self, node: NodeId, at: OpIndex) -> bool {
         let states = self.before(node, at).zip(self.before(node, at.next()));
-        states.is_some_and(|(before, after)| after.active_is_within(&before))
+        states.is_some_and(|(mut before, after)| {
+            self.forget_sites_of(node, at, &mut before);
+            after.active_is_within(&before)
+        })
+    }
+
+    /// Forgets what is known by the sites of an operation: in a state after it they are those of this execution, in one
+    /// before it those of the last one.
+    fn forget_sites_of(&self, node: NodeId, at: OpIndex, before: &mut MaskState) {
+        let sites = [
+            MaskSite::Active(node, at),
+            MaskSite::Compared(node, at),
+            MaskSite::Holds(node, at),
+        ];
+        for number in sites.into_iter().filter_map(|site| self.number(site)) {
+            before.forget_site(number);
+        }
+    }
+
+    /// Whether no operation of a node may activate lanes.
+    pub(crate) fn only_narrows_in(&self, node: NodeId) -> bool {
+        let block = self.thread.space.block(node);
+        let mut ops = block.ops();
+        ops.all(|at| self.number(MaskSite::Active(node, at)).is_none() || self.narrows(node, at))
     }
 
     /// Predicate of a comparison.

@@ -139,6 +139,7 @@ impl<'a> LoopSolver<'a> {
             .symbolic
             .masks
             .is_some_and(|masks| masks.is_active_on_entry(node));
+        let only_narrows = self.only_narrows(index);
         let of_exit = |exit: &Exit| CountedLoop {
             index,
             header,
@@ -146,8 +147,9 @@ impl<'a> LoopSolver<'a> {
                 true => &of_lanes,
                 false => &facts,
             },
-            // A wave may execute the header without lanes: facts of lanes say nothing of words then.
-            facts_always_hold: is_active || !exit.is_of_lane,
+            // A wave may execute the header without lanes: facts of lanes say nothing of words then, and nothing of a lane
+            // that becomes active after the header.
+            facts_always_hold: !exit.is_of_lane || (is_active && only_narrows),
             arrival: None,
         };
         let (mut best, why) = self.best_of(&found, of_exit);
@@ -168,6 +170,16 @@ impl<'a> LoopSolver<'a> {
                 }))
             }
         }
+    }
+
+    /// Whether lanes that are active in the body of a loop were active at its header in the same iteration.
+    fn only_narrows(&self, index: LoopIndex) -> bool {
+        let Some(masks) = self.symbolic.masks else {
+            return true;
+        };
+        let body = &self.symbolic.dependence.loops.get(index).body;
+        body.iter()
+            .all(|&node| masks.only_narrows_in(NodeId(node as u32)))
     }
 
     /// The bound by a candidate, which is known from now on.

@@ -27,16 +27,7 @@ pub(super) fn stale_cells(
     };
     let mut after = before.clone();
     flow::apply(masks, node, at, &mut after);
-    // In the state after, these sites are those of this execution, in the state before those of the last one.
-    for site in [
-        MaskSite::Active(node, at),
-        MaskSite::Compared(node, at),
-        MaskSite::Holds(node, at),
-    ] {
-        if let Some(number) = masks.number(site) {
-            before.forget_site(number);
-        }
-    }
+    masks.forget_sites_of(node, at, &mut before);
     if after.active_is_within(&before) {
         return Vec::new();
     }

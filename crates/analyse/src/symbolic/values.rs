@@ -41,6 +41,8 @@ pub(crate) struct Symbolic<'a> {
     pub(crate) gsa: Gsa<'a>,
     pub(crate) atoms: Atoms,
     known: FxHashMap<(ValueId, Cell), WordPolynomial>,
+    /// Predicates of ballots, by the operation that takes one.
+    ballots: FxHashMap<(NodeId, OpIndex), Option<WordPolynomial>>,
     depth: u32,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Symbolic<'a> {
             gsa: Gsa::new(code, thread, dependence),
             atoms: Atoms::default(),
             known: FxHashMap::default(),
+            ballots: FxHashMap::default(),
             depth: 0,
         }
     }
@@ -321,7 +324,23 @@ impl<'a> Symbolic<'a> {
         if predicate != same {
             return None;
         }
-        let holds = self.expression(node, ballot, predicate)?;
+        if let Some(known) = self.ballots.get(&(node, ballot)) {
+            return known.clone();
+        }
+        // Ballots whose predicates read the bit of an earlier one follow each other.
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let holds = self.truth(node, ballot, predicate);
+        self.depth -= 1;
+        self.ballots.insert((node, ballot), holds.clone());
+        holds
+    }
+
+    /// Whether a predicate is not 0 before an operation of a node: 0 or 1.
+    fn truth(&mut self, node: NodeId, at: OpIndex, predicate: &Expr) -> Option<WordPolynomial> {
+        let holds = self.expression(node, at, predicate)?;
         let (_, most) = self.atoms.span(&holds).as_numbers(Reading::Unsigned);
         match most <= 1 {
             true => Some(holds),

@@ -11,8 +11,9 @@ use warpbound_analyse::launch_ranges::LaunchRanges;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::count_access_of_wave;
-use warpbound_ir::OpIndex;
+use warpbound_ir::{Cell, Code, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_isa::{Axis, SpecialReg};
 use warpbound_machine::{GpuModel, MachineFamily, Parameter, Selection};
 use warpbound_simt::Mask;
 use warpbound_simt::warp::WarpModel;
@@ -614,16 +615,19 @@ fn machines_have_the_units_of_access_classes() {
 
 /// The form of the address of the load of a program of waves with 64 lanes.
 fn address_of(lines: &[&str]) -> LaneAddresses {
-    let code = code_of(lines);
+    address_in(&code_of(lines), lines)
+}
+
+fn address_in(code: &Code, lines: &[&str]) -> LaneAddresses {
     let context = LaunchContext {
         warp_width: 64,
         block: Some([64, 1, 1]),
         ..LaunchContext::default()
     };
-    let flow = KernelFlow::analyse(&code, &context, &WarpModel::default(), &Limits::default())
+    let flow = KernelFlow::analyse(code, &context, &WarpModel::default(), &Limits::default())
         .expect("it is followed");
     let ranges = LaunchRanges::default();
-    let found = addresses::find(&code, &flow.thread, &flow.warp, &ranges, &context);
+    let found = addresses::find(code, &flow.thread, &flow.warp, &ranges, &context);
     let load = lines.iter().position(|line| line.contains("load"));
     found[&OpIndex(load.expect("a load") as u32)].clone()
 }
@@ -690,4 +694,29 @@ fn counters_of_lanes_that_pause_are_not_followed() {
     assert!(is_affine(&found), "{found:?}");
     let found = program("nop", counts);
     assert!(!is_affine(&found), "{found:?}");
+}
+
+/// Lanes that leave a loop by its condition, and are active in the next iteration by a mask of the one before: the condition
+/// says nothing of their registers. All 64 lanes load from `1024 * thread + 1023` in the second iteration.
+#[test]
+fn limits_of_lanes_that_go_on_hold_of_no_others() {
+    let lines = [
+        "warp S4 = 0, S5 = 0",
+        "warp S2 = S126, S3 = S127",
+        "warp S126 = S4, S127 = S5 set_active M1",
+        "R5 = load.u8 shared[R0]",
+        "warp S126 = S2, S127 = S3 set_active M1",
+        "R2 = R0",
+        "R0 = add(mul(R0, 32), 31)",
+        "S106 = ballot.low(lt_u(R2, 64)), S107 = ballot.high(lt_u(R2, 64))",
+        "warp S4 = S126, S5 = S127",
+        "warp S126 = and(S126, S106), S127 = and(S127, S107) set_active M1",
+        "if M1 jump 0x0008",
+        "exit",
+    ];
+    let mut code = code_of(&lines);
+    let index = Expr::Special(SpecialReg::ThreadIndex(Axis::X));
+    code.entry_values.push((Cell::gpr(0), index));
+    let found = address_in(&code, &lines);
+    assert!(matches!(found, LaneAddresses::Unknown { .. }), "{found:?}");
 }
