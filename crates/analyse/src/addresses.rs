@@ -69,7 +69,7 @@ impl NearLanes {
         }
     }
 
-    /// Clusters that cover those of either.
+    /// Clusters that cover both claims.
     #[must_use]
     fn join(self, other: NearLanes) -> NearLanes {
         NearLanes {

@@ -16,6 +16,7 @@ mod counting;
 pub(crate) mod exits;
 mod footing;
 mod halving;
+mod header_words;
 mod induction;
 mod solver;
 mod totals;

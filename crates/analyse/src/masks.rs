@@ -292,8 +292,8 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Forgets what is known by the sites of an operation: in a state after it they are those of this execution, in one
-    /// before it those of the last one.
+    /// Forgets the sites of an operation. A state after the operation names its present execution by them, a state before
+    /// it the last one, so facts of both states must not be compared by these sites.
     fn forget_sites_of(&self, node: NodeId, at: OpIndex, before: &mut MaskState) {
         let sites = [
             MaskSite::Active(node, at),

@@ -7,7 +7,7 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::{AccessCounts, CountedForm, MemoryUnits};
 
-/// Most forms that are kept: those of a library's kernels are some hundreds.
+/// Most forms that are kept; the kernels of a library have some hundreds.
 const MOST_FORMS: usize = 1 << 16;
 
 /// Key of the numbers of an affine access.

@@ -46,7 +46,7 @@ fn number(lanes: &[bool]) -> u32 {
 struct Span<'n> {
     /// Bytes of each access.
     bytes: u64,
-    /// Power of two of which addresses are multiples.
+    /// Alignment of the addresses: a power of two.
     align: u64,
     near: &'n [NearLanes],
 }

@@ -75,7 +75,7 @@ impl<'a> AddressFinder<'a> {
         solver.solve_all();
         let in_step = match masks {
             None => loops_in_step(thread, warp, dependence),
-            // A wave has one path: the number of its iterations is that of all lanes.
+            // A wave has one path, so all its lanes are in the same iteration.
             Some(_) => loops_with_one_header(dependence).collect(),
         };
         AddressFinder {
@@ -123,7 +123,7 @@ impl<'a> AddressFinder<'a> {
         found
     }
 
-    /// Addresses that cover those of two contexts of an access.
+    /// Addresses that cover two contexts of an access.
     fn joined(&mut self, a: LaneAddresses, b: LaneAddresses) -> LaneAddresses {
         let joined = a.clone().join(b.clone());
         if !matches!(joined, LaneAddresses::Unknown { .. }) {

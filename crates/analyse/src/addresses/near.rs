@@ -112,8 +112,8 @@ impl Spread {
         steps.fold(self, |all, (step, clusters)| all.split(step, clusters))
     }
 
-    /// Words of which each is one of the first or one of the second in all lanes of a cluster, or between them by a function
-    /// that changes no more than its operands.
+    /// The spread of words that are the first ones or the second ones in all lanes of a cluster, or the result of a function
+    /// that changes no more than its operands, such as a minimum.
     fn either(self, other: &Spread) -> Spread {
         let distance = self.distance.max(other.distance);
         Spread { distance, ..self }.with_steps_of(other)
@@ -275,7 +275,7 @@ impl NearSearch<'_, '_> {
         if self.depth >= MAX_DEPTH {
             return None;
         }
-        // What a word that depends on itself finds.
+        // A word that depends on itself finds this entry.
         self.known.insert(word.clone(), None);
         self.depth += 1;
         let found = self.spread_of_sum(word);

@@ -8,7 +8,6 @@ use warpbound_graph::LoopIndex;
 use super::counting::{Count, CountedLoop, step_text};
 use super::exits::{self, Exit};
 use super::footing::MAX_BOUND;
-use super::induction::{HeaderWord, Step};
 use super::{CountFormula, CountPattern, DerivedBound, Evidence, LoopVerdict, WhyUnknown};
 use crate::dependence::Dependence;
 use crate::launch_ranges::LaunchRanges;
@@ -16,7 +15,6 @@ use crate::masks::Masks;
 use crate::symbolic::atoms::{Atom, AtomId, Atoms, WordPolynomial};
 use crate::symbolic::conditions::{Condition, conditions};
 use crate::symbolic::integers::{Facts, Integer, Integers, NumberId};
-use crate::symbolic::ranges::joined_residue;
 use crate::symbolic::span::{Reading, Span};
 use crate::symbolic::values::Symbolic;
 use crate::thread_cfg::ThreadCfg;
@@ -29,20 +27,13 @@ const MAX_DELAY: u32 = 2;
 /// Solver of the loops of a kernel.
 pub(crate) struct LoopSolver<'a> {
     pub(crate) symbolic: Symbolic<'a>,
-    integers: Integers,
+    pub(super) integers: Integers,
     /// Loops with a limit on their header executions.
     pub(super) bounded: HashMap<LoopIndex, u64>,
     /// Loops among them whose limit is that of the width of a register.
     pub(super) of_width: HashSet<LoopIndex>,
     /// Words at headers whose spans are known as far as they will be.
-    settled: HashSet<AtomId>,
-}
-
-/// Word at the header of a loop: its first content, and its change in each iteration.
-pub(crate) struct HeaderProgression {
-    pub(crate) index: LoopIndex,
-    pub(crate) first: WordPolynomial,
-    pub(crate) step: WordPolynomial,
+    pub(super) settled: HashSet<AtomId>,
 }
 
 /// Bound by one condition of one exit.
@@ -552,134 +543,6 @@ impl<'a> LoopSolver<'a> {
             added: count.added.into(),
             valid,
         })
-    }
-
-    /// Limits the words at headers of bounded loops: they take a known number of steps.
-    fn settle(&mut self) {
-        loop {
-            let all = self.symbolic.atoms.len();
-            for number in 0..all {
-                let id = AtomId(number as u32);
-                if !self.settled.contains(&id) {
-                    self.settle_word(id);
-                }
-            }
-            if self.symbolic.atoms.len() == all {
-                self.symbolic.atoms.refresh_spans();
-                return;
-            }
-        }
-    }
-
-    fn settle_word(&mut self, id: AtomId) -> Option<()> {
-        let index = self.loop_of(id)?;
-        let executions = *self.bounded.get(&index)?;
-        self.settled.insert(id);
-        let header = *self.symbolic.dependence.loops.get(index).headers.first()?;
-        let word = self.header_word(id, header)?;
-        let facts = exits::facts_at(&mut self.symbolic, &mut self.integers, header);
-        let step = self.step_of(id, &word, index, &facts)?;
-        if let Step::Exact(step) = &step {
-            self.align(id, &word, step);
-        }
-        let (least, most) = match &step {
-            Step::Exact(step) => self.span_under(step, &facts).as_numbers(Reading::Signed),
-            Step::Between(least, most) => (*least, *most),
-        };
-        let steps = i128::from(executions.saturating_sub(1));
-        let (down, up) = (
-            i128::from(least.min(0)) * steps,
-            i128::from(most.max(0)) * steps,
-        );
-        let spans = word
-            .entering
-            .iter()
-            .map(|w| self.integers.span_under(&self.symbolic.atoms, w, &facts));
-        let first = spans.reduce(Span::join)?;
-        let mut limited = Span::ANY;
-        for reading in [Reading::Signed, Reading::Unsigned] {
-            let (low, high) = first.as_numbers(reading);
-            let (low, high) = (i128::from(low) + down, i128::from(high) + up);
-            limited = limited.meet(Span::of_numbers(low, high)).unwrap_or(limited);
-            let limits = reading.limits();
-            // Without wrap-around, the word never falls below the first one if it grows.
-            let fits = low >= limits.0.into() && high <= limits.1.into();
-            if let ([only], true) = (word.entering.as_slice(), fits) {
-                let itself = self.read(&WordPolynomial::unknown(id), reading, &facts);
-                let first = self.read(only, reading, &facts);
-                let sign = match (least >= 0, most <= 0) {
-                    (true, _) => 1,
-                    (_, true) => -1,
-                    _ => continue,
-                };
-                let fact = itself.plus(&first, -1).and_then(|d| d.scaled(sign));
-                if let Some(fact) = fact {
-                    self.integers.add_of_header_word(&itself, fact);
-                }
-            }
-        }
-        self.symbolic.atoms.limit_leaf(id, limited);
-        Some(())
-    }
-
-    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of two
-    /// that divides the step, it is the remainder of the first content.
-    pub(super) fn align(&mut self, id: AtomId, word: &HeaderWord, step: &WordPolynomial) {
-        let atoms = &mut self.symbolic.atoms;
-        let words = word.entering.iter().map(|word| atoms.residue(word));
-        let Some(first) = words.reduce(joined_residue) else {
-            return;
-        };
-        let (modulus, residue) = atoms.residue(step);
-        let step = modulus.min(1 << residue.trailing_zeros().min(32));
-        let modulus = first.0.min(step);
-        if modulus > 1 {
-            atoms.set_leaf_residue(id, modulus, first.1);
-        }
-    }
-
-    /// First content and step of a word at the header of a loop, if the step is the same in all iterations.
-    pub(crate) fn progression(&mut self, id: AtomId) -> Option<HeaderProgression> {
-        let index = self.loop_of(id)?;
-        let header = *self.symbolic.dependence.loops.get(index).headers.first()?;
-        let word = self.header_word(id, header)?;
-        let [first] = word.entering.as_slice() else {
-            return None;
-        };
-        match self.step_of(id, &word, index, &Facts::default())? {
-            Step::Exact(step) => Some(HeaderProgression {
-                index,
-                first: first.clone(),
-                step,
-            }),
-            Step::Between(..) => None,
-        }
-    }
-
-    /// Number of completed iterations of a loop, as a word.
-    pub(crate) fn iteration(&mut self, index: LoopIndex) -> WordPolynomial {
-        let id = self.symbolic.atoms.number(Atom::Iteration(index));
-        if let Some(executions) = self.executions(index).and_then(|n| i64::try_from(n).ok()) {
-            let last = Span::between(0, executions.saturating_sub(1));
-            self.symbolic.atoms.limit_leaf(id, last);
-        }
-        WordPolynomial::unknown(id)
-    }
-
-    /// Loop of which an atom is a word at the header.
-    pub(crate) fn loop_of(&self, id: AtomId) -> Option<LoopIndex> {
-        use crate::gsa::Definition;
-        let Atom::Value(value, _) = *self.symbolic.atoms.get(id) else {
-            return None;
-        };
-        match self.symbolic.gsa.definition(value) {
-            Definition::Mu(node, _) => {
-                let index = self.symbolic.dependence.loops.innermost(node.index())?;
-                let body = self.symbolic.dependence.loops.get(index);
-                (body.headers == [node.index()]).then_some(index)
-            }
-            _ => None,
-        }
     }
 
     pub(super) fn read(

@@ -6,6 +6,7 @@
 use fastrand::Rng;
 use warpbound_ir::{
     Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op, OpIndex, Width,
+    WordHalf,
 };
 use warpbound_isa::instr::StackToken;
 use warpbound_isa::{Axis, SpecialReg};
@@ -34,6 +35,8 @@ pub enum ThreadEnd {
 
 /// State of a thread.
 struct ThreadState<'a> {
+    /// Lanes of a warp.
+    lanes: u32,
     launch: &'a OneLaunch,
     indices: ThreadIndices,
     cells: Vec<u32>,
@@ -74,6 +77,7 @@ pub fn run_thread(
         _ => LoadedWords::Any,
     };
     let mut state = ThreadState {
+        lanes: code.lanes.max(1),
         launch,
         indices,
         cells: (0..Cell::COUNT).map(|_| rng.u32(..)).collect(),
@@ -192,7 +196,7 @@ impl ThreadState<'_> {
         match register {
             SpecialReg::ThreadIndex(axis) => thread[axis_index(axis)],
             SpecialReg::BlockIndex(axis) => block[axis_index(axis)],
-            SpecialReg::LaneId => number % 32,
+            SpecialReg::LaneId => number % self.lanes,
             _ => self.any_word(),
         }
     }
@@ -223,7 +227,15 @@ impl ThreadState<'_> {
                 let [a, b, c] = [a, b, c].map(|operand| self.value(operand));
                 op.apply(a, b, c)
             }
-            Expr::Float(..) | Expr::Ballot(..) | Expr::FromLane(..) => self.any_word(),
+            // A thread knows its own bit alone.
+            Expr::Ballot(value, half) => {
+                let lane = self.special(SpecialReg::LaneId);
+                let is_in_half = (lane >= 32) == (*half == WordHalf::High);
+                let holds = self.value(value) != 0;
+                let others = self.any_word() & !(u32::from(is_in_half) << (lane % 32));
+                others | u32::from(holds && is_in_half) << (lane % 32)
+            }
+            Expr::Float(..) | Expr::FromLane(..) => self.any_word(),
         }
     }
 

@@ -1,14 +1,16 @@
-//! Addresses that are near each other (SOUNDNESS 5.13): random programs without branches, whose threads an interpreter runs
-//! one by one; the accesses of each warp are counted from the addresses of its lanes.
+//! Addresses that are near each other (SOUNDNESS 5.13): random programs with a loop or without, whose threads an interpreter
+//! runs one by one; the accesses of each warp or wave are counted from the addresses of its lanes.
 
 use fastrand::Rng;
 use warpbound_analyse::LaunchContext;
-use warpbound_analyse::access::{AccessClassifier, AccessShape, KnownCounts, MemoryUnits};
+use warpbound_analyse::access::{
+    AccessClassifier, AccessCounts, AccessShape, KnownCounts, MemoryUnits,
+};
 use warpbound_analyse::addresses::{self, LaneAddresses, NearLanes};
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_driver::KernelFlow;
-use warpbound_driver::audit::count_access;
+use warpbound_driver::audit::{count_access, count_access_of_wave};
 use warpbound_ir::{Cell, Code, OpIndex, text};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::WarpModel;
@@ -16,8 +18,8 @@ use warpbound_simulate::functional::{AccessKind, MemoryAccess};
 use warpbound_testkit::counted_loops::launches::OneLaunch;
 use warpbound_testkit::counted_loops::thread::{ThreadIndices, run_thread};
 
-/// Lanes of a warp.
-const LANES: u32 = 32;
+/// Operations of a thread: more than any program executes.
+const STEPS: usize = 1000;
 
 /// Cells that hold the address of the access.
 const LOW: u8 = 60;
@@ -28,11 +30,13 @@ struct NearLines {
     lines: Vec<String>,
     /// Registers that hold words already.
     registers: usize,
+    /// Whether lanes are chosen by masks, and not by predicates.
+    is_wave: bool,
 }
 
 impl NearLines {
-    /// Thread indices, words of the launch, and words of which nothing or a limit is known.
-    fn new(rng: &mut Rng) -> NearLines {
+    /// Lines that read thread indices and words of the launch, and make unknown words, some with a limit.
+    fn new(rng: &mut Rng, units: MemoryUnits) -> NearLines {
         let mask = (1u32 << rng.u32(0..10)) - 1;
         let lines = [
             "R0 = special.thread_x",
@@ -42,10 +46,20 @@ impl NearLines {
             "R4 = ?lane()",
             &format!("R4 = and(R4, {mask})"),
             "R5 = sub(R3, c[0][0x148])",
+            // The counter of the loop, if there is one.
+            &format!("R6 = R{}", rng.usize(0..6)),
+            "R50 = 0",
+            // Makes code of a wave.
+            if units.keeps_masks {
+                "warp S3 = 0"
+            } else {
+                "nop"
+            },
         ];
         NearLines {
             lines: lines.map(str::to_owned).to_vec(),
-            registers: 6,
+            registers: 7,
+            is_wave: units.keeps_masks,
         }
     }
 
@@ -102,7 +116,10 @@ impl NearLines {
         if rng.u8(0..4) == 0 {
             let other = rng.usize(0..self.registers);
             self.lines.push(format!("P1 = lt_u(R{other}, {fixed})"));
-            self.lines.push(format!("if P1 R{to} = R{other}"));
+            self.lines.push(match self.is_wave {
+                true => format!("R{to} = select(P1, R{other}, R{to})"),
+                false => format!("if P1 R{to} = R{other}"),
+            });
         }
     }
 
@@ -118,8 +135,17 @@ impl NearLines {
         let reading = ["_s", "_u"][rng.usize(0..2)];
         let high = scaled.replacen("mul", &format!("mul_high{reading}"), 1);
         let carry = format!("carry({scaled}, c[0][0x160], 0)");
+        let own_bit = "and(funnel_right(S106, S107, special.lane), 1)";
+        let (ballot, carry) = match self.is_wave {
+            true => (
+                format!("S106 = ballot.low({carry}), S107 = ballot.high({carry})"),
+                own_bit,
+            ),
+            false => ("nop".to_owned(), carry.as_str()),
+        };
         self.lines.extend([
             format!("R60 = add({scaled}, c[0][0x160])"),
+            ballot,
             format!("R61 = add(add({high}, c[0][0x164]), {carry})"),
         ]);
         MemorySpace::Global
@@ -147,8 +173,9 @@ struct NearProgram {
 }
 
 impl NearProgram {
-    fn random(rng: &mut Rng) -> NearProgram {
-        let mut lines = NearLines::new(rng);
+    fn random(rng: &mut Rng, units: MemoryUnits) -> NearProgram {
+        let mut lines = NearLines::new(rng, units);
+        let first = 8 * lines.lines.len();
         for _ in 0..rng.usize(1..9) {
             lines.add_operation(rng);
         }
@@ -165,27 +192,46 @@ impl NearProgram {
             _ => "shared[R60]",
         };
         let access = OpIndex(lines.lines.len() as u32);
-        let lines = lines.lines.into_iter();
-        let lines = lines.chain([format!("{load} {address}"), "exit".to_owned()]);
+        lines.lines.push(format!("{load} {address}"));
+        if rng.bool() {
+            let (step, count) = (constant(rng), rng.u32(2..5));
+            lines.lines.extend([
+                format!("R6 = add(R6, {step})"),
+                "R50 = add(R50, 1)".to_owned(),
+            ]);
+            lines.lines.extend(match units.keeps_masks {
+                true => [
+                    format!("warp S3 = add(S3, 1), S128 = lt_u(S3, {count})"),
+                    format!("if S128 jump {first:#06x}"),
+                ],
+                false => [
+                    format!("P2 = lt_u(R50, {count})"),
+                    format!("if P2 jump {first:#06x}"),
+                ],
+            });
+        }
+        let lines = lines.lines.into_iter().chain(["exit".to_owned()]);
         let numbered = lines.enumerate();
         let numbered = numbered.map(|(number, line)| format!("0x{:04x}: {line}\n", 8 * number));
         let text: String = numbered.collect();
+        let mut code = text::parse("program", &text).expect("a program");
+        code.lanes = units.lanes as u32;
         NearProgram {
-            code: text::parse("program", &text).expect("a program"),
+            code,
             text,
             access,
             shape: AccessShape::plain(space, size),
         }
     }
 
-    /// The addresses of the lanes of a warp; `None` for lanes without a thread.
+    /// The addresses of the lanes of a warp, for each execution of the access; `None` for lanes without a thread.
     fn addresses(
         &self,
         launch: &OneLaunch,
         block: [u32; 3],
         warp: u32,
         seed: u64,
-    ) -> Vec<Option<u64>> {
+    ) -> Vec<Vec<Option<u64>>> {
         let [width, height, depth] = launch.block;
         let of_thread = |number: u32| {
             let thread = [
@@ -194,29 +240,40 @@ impl NearProgram {
                 number / width / height,
             ];
             let indices = ThreadIndices { thread, block };
-            let mut address = None;
+            let mut addresses = Vec::new();
             let seed = seed.wrapping_add(number.into());
-            run_thread(&self.code, launch, indices, seed, 100, |at, cells| {
+            run_thread(&self.code, launch, indices, seed, STEPS, |at, cells| {
                 if at == self.access {
                     let word = |number| u64::from(cells[Cell::gpr(number).index()]);
                     let high = match self.shape.space {
                         MemorySpace::Global => word(HIGH) << 32,
                         _ => 0,
                     };
-                    address = Some(high | word(LOW));
+                    addresses.push(high | word(LOW));
                 }
             });
-            address
+            addresses
         };
-        let first = warp * LANES;
+        let lanes = self.code.lanes;
         let threads = width * height * depth;
-        (first..first + LANES)
-            .map(|number| (number < threads).then(|| of_thread(number)).flatten())
-            .collect()
+        let of_lanes: Vec<Vec<u64>> = (warp * lanes..(warp + 1) * lanes)
+            .map(|number| match number < threads {
+                true => of_thread(number),
+                false => Vec::new(),
+            })
+            .collect();
+        let executions = of_lanes.iter().map(Vec::len).max().unwrap_or(0);
+        let of_execution = |number: usize| {
+            of_lanes
+                .iter()
+                .map(|lane| lane.get(number).copied())
+                .collect()
+        };
+        (0..executions).map(of_execution).collect()
     }
 }
 
-/// Launches of which the sizes of the block are known, and some of the words.
+/// All launches with the block of a launch, and with some of its words.
 fn ranges_of(launch: &OneLaunch, knows_grid: bool, known_words: u32) -> LaunchRanges {
     let mut ranges = LaunchRanges {
         block: launch.block.map(|n| Some(WordRange::one(n))),
@@ -246,40 +303,98 @@ struct NearTally {
     broken: Vec<String>,
 }
 
+impl NearTally {
+    /// Compares an execution by a warp with the limit of a class.
+    fn compare(
+        &mut self,
+        program: &NearProgram,
+        units: MemoryUnits,
+        claimed: &LaneAddresses,
+        limit: AccessCounts,
+        addresses: &[Option<u64>],
+    ) {
+        let size = program.shape.bytes;
+        let align = match (units.keeps_masks, program.shape.space) {
+            (true, MemorySpace::Global) => size.min(4),
+            _ => size,
+        };
+        let is_there =
+            |address: &Option<u64>| address.is_some_and(|at| at.is_multiple_of(align.into()));
+        let lanes = addresses.iter().map(is_there).enumerate();
+        let taken = lanes.fold(0u64, |mask, (lane, is)| mask | u64::from(is) << lane);
+        let of_lanes: Vec<u64> = addresses.iter().map(|own| own.unwrap_or(0)).collect();
+        let access = MemoryAccess {
+            space: program.shape.space,
+            kind: AccessKind::Load,
+            size,
+            addresses: &of_lanes,
+            taken: taken.into(),
+        };
+        let counted = match units.keeps_masks {
+            true => count_access_of_wave(&access, program.shape.mode),
+            false => count_access(&access),
+        };
+        let is_near = matches!(claimed, LaneAddresses::Near(_));
+        for (_, counts) in counted {
+            let attains = counts.sectors == limit.sectors && counts.conflicts == limit.conflicts;
+            self.attained += usize::from(is_near && attains);
+            if !counts.is_within(limit) {
+                self.broken.push(format!(
+                    "{counts:?} {limit:?} {claimed:?}\n{addresses:x?}\n{}",
+                    program.text
+                ));
+            }
+        }
+    }
+}
+
+/// Block of a random shape: whole warps, rows that are narrower, and any.
+fn block(rng: &mut Rng) -> [u32; 3] {
+    match rng.u8(0..7) {
+        0 => [8, 8, 1],
+        1 => [16, 16, 1],
+        2 => [rng.u32(1..70), rng.u32(1..8), 1],
+        3 => [rng.u32(1..200), 1, 1],
+        4 => [rng.u32(1..9), rng.u32(1..9), rng.u32(1..9)],
+        5 => [64, rng.u32(1..4), 1],
+        _ => [128, 1, 1],
+    }
+}
+
+/// Launch with random words.
+fn launch(rng: &mut Rng) -> OneLaunch {
+    let any = |rng: &mut Rng| match rng.u8(0..3) {
+        0 => rng.u32(0..300),
+        1 => rng.u32(0..20).wrapping_neg(),
+        _ => rng.u32(..),
+    };
+    let mut words: Vec<u32> = (0..8).map(|_| any(rng)).collect();
+    words.extend([4096 * rng.u32(..1 << 20), rng.u32(0..16)]);
+    OneLaunch::new(block(rng), [rng.u32(1..9), 1, 1], &words)
+}
+
 /// Runs random programs; `plant` changes what is claimed of the lanes.
-fn run(seed: u64, programs: usize, plant: impl Fn(&mut NearLanes)) -> NearTally {
+fn run(
+    seed: u64,
+    programs: usize,
+    units: MemoryUnits,
+    plant: impl Fn(&mut NearLanes),
+) -> NearTally {
     let mut rng = Rng::with_seed(seed);
     let mut tally = NearTally::default();
+    let (model, limits) = (WarpModel::default(), Limits::default());
+    let lanes = units.lanes as u32;
     for _ in 0..programs {
-        let program = NearProgram::random(&mut rng);
-        let block = match rng.u8(0..6) {
-            0 => [8, 8, 1],
-            1 => [16, 16, 1],
-            2 => [rng.u32(1..70), rng.u32(1..8), 1],
-            3 => [rng.u32(1..200), 1, 1],
-            _ => [128, 1, 1],
-        };
-        let grid = [rng.u32(1..9), 1, 1];
-        let any = |rng: &mut Rng| match rng.u8(0..3) {
-            0 => rng.u32(0..300),
-            1 => rng.u32(0..20).wrapping_neg(),
-            _ => rng.u32(..),
-        };
-        let mut words: Vec<u32> = (0..8).map(|_| any(&mut rng)).collect();
-        words.extend([4096 * rng.u32(..1 << 20), rng.u32(0..16)]);
-        let launch = OneLaunch::new(block, grid, &words);
+        let program = NearProgram::random(&mut rng, units);
+        let launch = launch(&mut rng);
         let ranges = ranges_of(&launch, rng.bool(), rng.u32(..));
         let context = LaunchContext {
-            block: Some(block),
+            warp_width: lanes,
+            block: Some(launch.block),
             ..LaunchContext::default()
         };
-        let flow = KernelFlow::analyse(
-            &program.code,
-            &context,
-            &WarpModel::default(),
-            &Limits::default(),
-        )
-        .expect("no branches");
+        let flow = KernelFlow::analyse(&program.code, &context, &model, &limits);
+        let flow = flow.expect("it is followed");
         let found = addresses::find(&program.code, &flow.thread, &flow.warp, &ranges, &context);
         let mut claimed = found[&program.access].clone();
         match &mut claimed {
@@ -290,40 +405,16 @@ fn run(seed: u64, programs: usize, plant: impl Fn(&mut NearLanes)) -> NearTally 
             LaneAddresses::Affine { .. } => tally.affine += 1,
             LaneAddresses::Within { .. } | LaneAddresses::Unknown { .. } => {}
         }
-        let class = AccessClassifier::new(&context, MemoryUnits::NVIDIA, &KnownCounts::default())
-            .classify(program.shape, &claimed, None);
+        let known = KnownCounts::default();
+        let classifier = AccessClassifier::new(&context, units, &known);
+        let class = classifier.classify(program.shape, &claimed, None);
         let limit = class.limit(program.shape.space).expect("a limit");
-        let threads = block.iter().product::<u32>();
+        let threads = launch.block.iter().product::<u32>();
         for _ in 0..4 {
-            let block = [rng.u32(0..grid[0]), 0, 0];
-            let warp = rng.u32(0..threads.div_ceil(LANES));
-            let addresses = program.addresses(&launch, block, warp, rng.u64(..));
-            let size = u64::from(program.shape.bytes);
-            let is_there =
-                |address: &Option<u64>| address.is_some_and(|at| at.is_multiple_of(size));
-            let lanes = addresses.iter().map(is_there).enumerate();
-            let taken = lanes.fold(0u32, |mask, (lane, is)| mask | u32::from(is) << lane);
-            let of_lanes_there: [u64; 32] =
-                std::array::from_fn(|lane| addresses[lane].unwrap_or(0));
-            let counted = count_access(&MemoryAccess {
-                space: program.shape.space,
-                kind: AccessKind::Load,
-                size: program.shape.bytes,
-                addresses: &of_lanes_there,
-                taken: taken.into(),
-            });
-            for (_, counts) in counted {
-                tally.attained += usize::from(
-                    matches!(claimed, LaneAddresses::Near(_))
-                        && counts.sectors == limit.sectors
-                        && counts.conflicts == limit.conflicts,
-                );
-                if !counts.is_within(limit) {
-                    tally.broken.push(format!(
-                        "{counts:?} {limit:?} {claimed:?} {launch:?} {block:?} {warp}\n{addresses:x?}\n{}",
-                        program.text
-                    ));
-                }
+            let block = [rng.u32(0..launch.grid[0]), 0, 0];
+            let warp = rng.u32(0..threads.div_ceil(lanes));
+            for addresses in program.addresses(&launch, block, warp, rng.u64(..)) {
+                tally.compare(&program, units, &claimed, limit, &addresses);
             }
         }
     }
@@ -332,18 +423,22 @@ fn run(seed: u64, programs: usize, plant: impl Fn(&mut NearLanes)) -> NearTally 
 
 #[test]
 fn accesses_to_near_addresses_are_within_their_class() {
-    let tally = run(41, 20_000, |_| {});
-    assert!(tally.broken.is_empty(), "{}", tally.broken[0]);
-    assert!(tally.near > 500, "only {} programs", tally.near);
-    assert!(tally.affine > 500, "only {} affine", tally.affine);
-    assert!(tally.attained > 200, "only {} attained", tally.attained);
+    for (seed, units) in [(41, MemoryUnits::NVIDIA), (42, MemoryUnits::GCN3)] {
+        let tally = run(seed, 10_000, units, |_| {});
+        assert!(tally.broken.is_empty(), "{}", tally.broken[0]);
+        assert!(tally.near > 500, "only {} programs", tally.near);
+        assert!(tally.affine > 500, "only {} affine", tally.affine);
+        assert!(tally.attained > 200, "only {} attained", tally.attained);
+    }
 }
 
 /// Fails if clusters, or the distance within one, count for nothing in the numbers.
 #[test]
 fn clusters_that_are_left_out_are_found() {
-    let found = run(42, 1500, |near| near.clusters = 1);
-    assert!(!found.broken.is_empty());
-    let found = run(43, 1500, |near| near.distance -= near.distance / 4);
-    assert!(!found.broken.is_empty());
+    for (seed, units) in [(43, MemoryUnits::NVIDIA), (44, MemoryUnits::GCN3)] {
+        let found = run(seed, 1500, units, |near| near.clusters = 1);
+        assert!(!found.broken.is_empty());
+        let found = run(seed, 1500, units, |near| near.distance -= near.distance / 4);
+        assert!(!found.broken.is_empty());
+    }
 }
