@@ -123,6 +123,28 @@ impl NearLines {
         }
     }
 
+    /// Writes one to eight words that are made of others.
+    fn add_operations(&mut self, rng: &mut Rng) {
+        for _ in 0..rng.usize(1..9) {
+            self.add_operation(rng);
+        }
+    }
+
+    /// Writes a multiple of the thread index whose low bits are exchanged, or the remainder of a division.
+    fn add_torn_multiple(&mut self, rng: &mut Rng) {
+        let multiple = format!("add(mul(R0, {}), {})", rng.u32(1..40), rng.u32(0..256));
+        let constant = rng.u32(1..256);
+        let expression = match rng.u8(0..4) {
+            0 => format!("rem_s({multiple}, {constant})"),
+            1 => format!("and({multiple}, {constant})"),
+            2 => format!("or({multiple}, {constant})"),
+            _ => format!("xor({multiple}, {constant})"),
+        };
+        self.lines
+            .push(format!("R{} = {expression}", self.registers));
+        self.registers += 1;
+    }
+
     /// Computes the address of the last word as an index: of global memory, in two words, or of shared memory.
     fn add_address(&mut self, rng: &mut Rng, size: u32) -> MemorySpace {
         let index = format!("R{}", self.registers - 1);
@@ -152,6 +174,9 @@ impl NearLines {
     }
 }
 
+/// Writes the words of which the last one is the index of an access.
+type WriteIndex = fn(&mut NearLines, &mut Rng);
+
 /// Random constant: small, near a power of two, negative, or any.
 fn constant(rng: &mut Rng) -> u32 {
     match rng.u8(0..6) {
@@ -173,12 +198,11 @@ struct NearProgram {
 }
 
 impl NearProgram {
-    fn random(rng: &mut Rng, units: MemoryUnits) -> NearProgram {
+    /// A program whose index `write` computes.
+    fn random(rng: &mut Rng, units: MemoryUnits, write: WriteIndex) -> NearProgram {
         let mut lines = NearLines::new(rng, units);
         let first = 8 * lines.lines.len();
-        for _ in 0..rng.usize(1..9) {
-            lines.add_operation(rng);
-        }
+        write(&mut lines, rng);
         let (size, load) = [
             (1, "R40 = load.u8"),
             (4, "R40 = load"),
@@ -328,7 +352,7 @@ impl NearTally {
             kind: AccessKind::Load,
             size,
             addresses: &of_lanes,
-            taken: taken.into(),
+            taken,
         };
         let counted = match units.keeps_masks {
             true => count_access_of_wave(&access, program.shape.mode),
@@ -378,6 +402,7 @@ fn run(
     seed: u64,
     programs: usize,
     units: MemoryUnits,
+    write: WriteIndex,
     plant: impl Fn(&mut NearLanes),
 ) -> NearTally {
     let mut rng = Rng::with_seed(seed);
@@ -385,7 +410,7 @@ fn run(
     let (model, limits) = (WarpModel::default(), Limits::default());
     let lanes = units.lanes as u32;
     for _ in 0..programs {
-        let program = NearProgram::random(&mut rng, units);
+        let program = NearProgram::random(&mut rng, units, write);
         let launch = launch(&mut rng);
         let ranges = ranges_of(&launch, rng.bool(), rng.u32(..));
         let context = LaunchContext {
@@ -424,7 +449,7 @@ fn run(
 #[test]
 fn accesses_to_near_addresses_are_within_their_class() {
     for (seed, units) in [(41, MemoryUnits::NVIDIA), (42, MemoryUnits::GCN3)] {
-        let tally = run(seed, 10_000, units, |_| {});
+        let tally = run(seed, 10_000, units, NearLines::add_operations, |_| {});
         assert!(tally.broken.is_empty(), "{}", tally.broken[0]);
         assert!(tally.near > 500, "only {} programs", tally.near);
         assert!(tally.affine > 500, "only {} affine", tally.affine);
@@ -432,13 +457,27 @@ fn accesses_to_near_addresses_are_within_their_class() {
     }
 }
 
+/// Programs with one operation, so that no other one hides an access that is a sector too large.
+#[test]
+fn words_whose_bits_are_exchanged_stay_within_their_class() {
+    for (seed, units) in [(45, MemoryUnits::NVIDIA), (46, MemoryUnits::GCN3)] {
+        let tally = run(seed, 8_000, units, NearLines::add_torn_multiple, |_| {});
+        assert!(tally.broken.is_empty(), "{}", tally.broken[0]);
+        assert!(tally.near > 500, "only {} programs", tally.near);
+    }
+}
+
 /// Fails if clusters, or the distance within one, count for nothing in the numbers.
 #[test]
 fn clusters_that_are_left_out_are_found() {
     for (seed, units) in [(43, MemoryUnits::NVIDIA), (44, MemoryUnits::GCN3)] {
-        let found = run(seed, 1500, units, |near| near.clusters = 1);
+        let found = run(seed, 1500, units, NearLines::add_operations, |near| {
+            near.clusters = 1
+        });
         assert!(!found.broken.is_empty());
-        let found = run(seed, 1500, units, |near| near.distance -= near.distance / 4);
+        let found = run(seed, 1500, units, NearLines::add_operations, |near| {
+            near.distance -= near.distance / 4
+        });
         assert!(!found.broken.is_empty());
     }
 }
