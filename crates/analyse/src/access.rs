@@ -67,6 +67,46 @@ impl AccessCounts {
         }
     }
 
+    /// Returns all numbers, in the order of the fields.
+    pub fn numbers(self) -> [u32; 6] {
+        let AccessCounts {
+            requests,
+            transactions,
+            sectors,
+            lines,
+            conflicts,
+            byte_conflicts,
+        } = self;
+        [
+            requests,
+            transactions,
+            sectors,
+            lines,
+            conflicts,
+            byte_conflicts,
+        ]
+    }
+
+    /// The record with these numbers, in the order of the fields.
+    pub fn of_numbers(numbers: [u32; 6]) -> AccessCounts {
+        let [
+            requests,
+            transactions,
+            sectors,
+            lines,
+            conflicts,
+            byte_conflicts,
+        ] = numbers;
+        AccessCounts {
+            requests,
+            transactions,
+            sectors,
+            lines,
+            conflicts,
+            byte_conflicts,
+        }
+    }
+
     /// Returns the greater of each pair of numbers.
     #[must_use]
     pub fn max(self, other: AccessCounts) -> AccessCounts {

@@ -30,7 +30,7 @@ use row::{LANES, LaneRow};
 use run::{ShapedWarp, WarpRun};
 
 pub use accesses::LaunchRecord;
-pub use executions::LaunchExecutions;
+pub use executions::{BlockKind, CountedAccesses, LaunchExecutions, MAX_KIND_NUMBERS};
 pub use row::ValueOrigin;
 
 /// Steps between two looks at the clock.

@@ -28,6 +28,13 @@ pub struct LaunchShape {
     pub sub_partitions: u64,
 }
 
+impl LaunchShape {
+    /// Whether blocks may be on several SMs.
+    pub(crate) fn has_several_sms(&self) -> bool {
+        self.most_sms.max(self.sms) > 1
+    }
+}
+
 /// Chain of warps that the end of a block depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockChain {
@@ -57,7 +64,7 @@ impl Named for SchedulerClass {
 }
 
 /// Times of which the bound of a launch is composed: bounds of warps, or what the warps of a run have taken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LaunchTimes<T> {
     /// Time of a warp among others, without its waits for them, until all that it has stored is there.
     pub path: T,
@@ -93,18 +100,51 @@ pub struct LaunchTimes<T> {
     pub executed: Option<ExecutedServices>,
 }
 
-/// Services of all warps of a block, and of a launch. They may be less than the services of the worst warp, multiplied by the
+/// Services of whole blocks, all warps together. They may be less than the services of the worst warp, multiplied by the
 /// number of warps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExecutedServices {
-    /// Of a block by issue slots and units, all sub-partitions together.
-    pub core_of_block: u128,
-    /// Of a block by what its SM shares.
-    pub sm_of_block: u128,
-    /// Of a block by the memory that all SMs share.
-    pub gpu_of_block: u128,
-    /// Of all blocks by the memory that all SMs share.
-    pub gpu_of_launch: u128,
+    /// Services by kinds of blocks: together all blocks of the launch.
+    pub kinds: Vec<ServicesOfBlocks>,
+    /// Services of all blocks by the memory that all SMs share, if that is less than the sum over the kinds.
+    pub gpu_of_launch: Option<u128>,
+}
+
+/// Services of each of some blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ServicesOfBlocks {
+    /// Number of these blocks.
+    pub blocks: u64,
+    /// By issue slots and units, all sub-partitions together.
+    pub core: u128,
+    /// By what its SM shares.
+    pub sm: u128,
+    /// By the memory that all SMs share.
+    pub gpu: u128,
+}
+
+impl ExecutedServices {
+    /// Sum of the greatest services of this many blocks; `None` if it has more than 128 bits.
+    pub fn greatest(
+        &self,
+        blocks: u128,
+        service: impl Fn(&ServicesOfBlocks) -> u128,
+    ) -> Option<u128> {
+        let mut kinds: Vec<(u128, u128)> = self
+            .kinds
+            .iter()
+            .map(|kind| (service(kind), kind.blocks.into()))
+            .collect();
+        kinds.sort_unstable_by(|first, second| second.cmp(first));
+        let mut left = blocks;
+        let mut sum: u128 = 0;
+        for (service, blocks) in kinds {
+            let taken = left.min(blocks);
+            sum = sum.checked_add(service.checked_mul(taken)?)?;
+            left -= taken;
+        }
+        Some(sum)
+    }
 }
 
 /// Summand of the bound of a launch.
@@ -333,7 +373,8 @@ impl Weights {
         // Blocks dispatched to some SM before the last one is dispatched, and those that run with it.
         let before = (blocks - 1) / sms;
         let most = u128::from(shape.resident.1).max(least);
-        let on_sm = before.checked_add(most)?;
+        // What happens while the last block runs may be on another SM, which serves other blocks.
+        let on_sm = before.checked_add(most)?.min(blocks);
         let of_sm = on_sm.checked_mul(warps)?;
         let followed = match (schedulers, chain) {
             (SchedulerClass::Any, _) => Weight::whole(of_sm - 1),
@@ -349,14 +390,14 @@ impl Weights {
         let core = match (schedulers, most) {
             (SchedulerClass::Any, _) => Core::of_warps(of_sm),
             (_, 1) => Core::one_by_one((before, warps, parts), chain, core)?,
-            _ => Core::queue((before, (least, most), warps, parts), chain, core)?,
+            _ => Core::queue((before, (least, most), warps, parts), on_sm, chain, core)?,
         };
         Some(Weights {
             followed,
             core,
             sm: of_sm,
             gpu,
-            first: 2,
+            first: 1 + u128::from(shape.has_several_sms()),
             starts: on_sm,
             lines,
             ended: 1,
@@ -386,16 +427,18 @@ impl Weights {
         };
         let blocks = self.sm / u128::from(shape.warps.max(1));
         let core_of_blocks = match self.blocks_of_core {
-            Some(blocks) => blocks
-                .checked_mul(executed.core_of_block)?
+            Some(blocks) => executed
+                .greatest(blocks, |kind| kind.core)?
                 .checked_add(worst_core)?,
             None => core,
         };
-        let sm_of_blocks = blocks
-            .checked_mul(executed.sm_of_block)?
+        let sm_of_blocks = executed
+            .greatest(blocks, |kind| kind.sm)?
             .checked_add(worst_sm)?;
-        let of_all = u128::from(shape.blocks.max(1)).checked_mul(executed.gpu_of_block)?;
-        let gpu_of_blocks = of_all.min(executed.gpu_of_launch);
+        let of_all = executed.greatest(shape.blocks.max(1).into(), |kind| kind.gpu)?;
+        let gpu_of_blocks = executed
+            .gpu_of_launch
+            .map_or(of_all, |of_launch| of_launch.min(of_all));
         Some([
             core.min(core_of_blocks),
             sm.min(sm_of_blocks),
@@ -513,13 +556,14 @@ impl Core {
         })
     }
 
-    /// Blocks on an SM that holds up to `most`, `before` of them before the last one is dispatched.
+    /// Blocks on an SM that holds up to `most`, `before` of them before the last one is dispatched; `on_sm` in all, those
+    /// that run with the last one included.
     fn queue(
         (before, (least, most), warps, parts): (u128, (u128, u128), u128, u128),
+        on_sm: u128,
         chain: BlockChain,
         times: &CoreTimes,
     ) -> Option<Core> {
-        let on_sm = before.checked_add(most)?;
         let all = Core::of_warps(on_sm.checked_mul(warps)?);
         let barriers = match chain {
             BlockChain::AllWarps => return Some(all),
@@ -533,7 +577,7 @@ impl Core {
         let lives = changes.checked_mul(most - 1)?.div_ceil(most);
         let segments = lives.checked_add(barriers.checked_mul(most - 1)?)?;
         let changing = Core {
-            warps: in_part.checked_mul(on_sm)?,
+            warps: in_part.checked_mul(before.checked_add(most)?)?,
             segments: in_part.checked_mul(segments)?,
             changes: changes.div_ceil(least).checked_add(barriers + 1)?,
         };

@@ -43,7 +43,7 @@ pub use certificate::{
 };
 pub use composition::{
     BlockChain, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, ObservedBlock,
-    ObservedComposition, ObservedLaunch, PartLoad, SchedulerClass,
+    ObservedComposition, ObservedLaunch, PartLoad, SchedulerClass, ServicesOfBlocks,
 };
 pub use facts::{FactIdentity, FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
 pub use ipet::{Ipet, NumberTooLarge, StatedCounts};

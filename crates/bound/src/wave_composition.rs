@@ -144,6 +144,13 @@ impl Weights {
         // Groups dispatched to some compute unit before the last one is dispatched, and those that run with it.
         let before = (groups - 1) / units;
         let on_unit = before.checked_add(most)?;
+        // What happens while the last group runs may be on another compute unit.
+        let has_others = shape.has_several_sms();
+        let on_unit = if has_others {
+            on_unit
+        } else {
+            on_unit.min(groups)
+        };
         let of_unit = on_unit.checked_mul(waves)?;
         let earlier = before.checked_mul(waves)?;
         let (followed, core) = match is_one {
@@ -170,7 +177,7 @@ impl Weights {
             core,
             sm: of_unit,
             gpu: all,
-            first: 2,
+            first: 1 + u128::from(shape.has_several_sms()),
             starts: on_unit,
             lines,
             ended: 1,

@@ -120,7 +120,7 @@ impl Contention {
                     waits.loaded_constants,
                 ]
             });
-            let service = lines.map(|line| line.service.0 + line.service.1);
+            let service = lines.map(|line| line.each_service.0 + line.each_service.1);
             services[Service::Gpu as usize] += service.sum::<i64>().unsigned_abs();
             services
         };

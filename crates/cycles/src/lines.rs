@@ -23,8 +23,11 @@ pub(crate) struct LineWait {
     /// Whether the request may reach the L2 cache, and DRAM.
     pub(crate) reaches_l2: bool,
     pub(crate) reaches_dram: bool,
-    /// Service of the lines at a slice and at DRAM.
+    /// Service of the lines at a slice and at DRAM, for which the wait lasts longer.
     pub(crate) service: (i64, i64),
+    /// The part of it that every execution takes: not of lines that stay, which the SM requests once, whichever warp waits
+    /// first.
+    pub(crate) each_service: (i64, i64),
 }
 
 impl LineWait {
@@ -64,16 +67,22 @@ impl LineWait {
                 self.service.0.max(other.service.0),
                 self.service.1.max(other.service.1),
             ),
+            each_service: (
+                self.each_service.0.max(other.each_service.0),
+                self.each_service.1.max(other.each_service.1),
+            ),
         }
     }
 
     /// Returns the wait for several lines that are requested one after the other, for each of which this is the wait.
     pub(crate) fn repeated(self, lines: i64) -> LineWait {
         let (slice, dram) = self.service;
+        let (each_slice, each_dram) = self.each_service;
         LineWait {
             // The last one waits for the service of the others.
             latency: self.latency + (lines - 1) * (slice + dram),
             service: (lines * slice, lines * dram),
+            each_service: (lines * each_slice, lines * each_dram),
             ..self
         }
     }
@@ -94,6 +103,10 @@ impl LineWait {
             service: (
                 self.service.0 + other.service.0,
                 self.service.1 + other.service.1,
+            ),
+            each_service: (
+                self.each_service.0 + other.each_service.0,
+                self.each_service.1 + other.each_service.1,
             ),
         }
     }
@@ -279,6 +292,10 @@ impl LineCaches {
             } else {
                 self.service
             },
+            each_service: match first || second {
+                true => (0, 0),
+                false => self.service,
+            },
         }
     }
 
@@ -333,6 +350,7 @@ impl LineCaches {
                 reaches_l2: true,
                 reaches_dram: self.reaches_dram,
                 service: self.service,
+                each_service: self.service,
             },
         }
     }

@@ -6,7 +6,7 @@ use warpbound_ir::OpIndex;
 
 use crate::account::{Account, Term, TermCycles};
 use crate::code::TimedCode;
-use crate::contention::Contention;
+use crate::contention::{Contention, NodeServices};
 use crate::demands::{Demands, DramTransfers};
 use crate::kernel::{OnceCost, OtherWarps, TimedKernel};
 use crate::memory::AccessLimits;
@@ -100,6 +100,14 @@ impl<'a> KernelTime<'a> {
         let transfers = access.map(|(_, transfers)| transfers);
         let limits = access.map(|(limits, _)| limits);
         Some(Demands::of(transfer, at, limits, transfers))
+    }
+
+    /// Services that one execution of an instruction takes whose access has these limits. `None` for waves.
+    pub fn services(&self, at: OpIndex, access: &AccessLimits) -> Option<NodeServices> {
+        let StepRules::Warps(transfer) = &self.timing.transfer else {
+            return None;
+        };
+        Some(Demands::of(transfer, at, Some(access), None).by_service())
     }
 
     /// Thousandths of cycles for which sectors of a line of code or constants take a slice, and for which their transfers

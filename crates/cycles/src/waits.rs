@@ -550,6 +550,7 @@ impl<'a> Builder<'a> {
             reaches_l2: true,
             reaches_dram: self.kernel.lines_may_miss,
             service: (fetch.service.0 + slice, fetch.service.1 + dram),
+            each_service: (fetch.each_service.0 + slice, fetch.each_service.1 + dram),
             ..fetch
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn of_waves(
         }
         let waits = timing.waits.nodes.get(number).into_iter().flatten();
         let lines = waits.flat_map(|waits| [waits.fetch, waits.fetch_last]);
-        let service = lines.map(|line| line.service.0 + line.service.1);
+        let service = lines.map(|line| line.each_service.0 + line.each_service.1);
         sums[Service::Gpu as usize] += service.sum::<i64>().max(0).unsigned_abs();
         sums
     };

@@ -1,6 +1,7 @@
 //! Report of memory accesses: the class of each, and the reason for it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
@@ -46,6 +47,8 @@ pub(crate) struct AccessFindings {
 pub(crate) struct TimedFindings {
     /// Classes of the operations that access memory at an address.
     pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
+    /// Ranges of addresses that accesses of a stated launch to global memory touch, where they are known.
+    pub(crate) extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of the first operation of each block of the code in a stated launch, if its warps can be executed.
     pub(crate) executions: Option<LaunchExecutions>,
     /// Names of the buffers whose contents this rests on.
@@ -91,12 +94,17 @@ impl TimedFindings {
         let rests_on_contents = record
             .as_ref()
             .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
+        let extents = match &record {
+            Ok(record) => record.extents.clone(),
+            Err(_) => BTreeMap::new(),
+        };
         let executions = found
             .follow(record)
             .filter(|_| counts == LaunchCounts::Executed);
         found.state(&stated, units);
         Ok(TimedFindings {
             classes: found.classes,
+            extents,
             executions,
             read: if rests_on_contents { read } else { Vec::new() },
             not_executed: found

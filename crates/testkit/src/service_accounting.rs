@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
+use warpbound_bound::ExecutedServices;
 use warpbound_driver::audit::LaunchTimeRuns;
 use warpbound_driver::{
     CacheState, LaunchFile, LaunchServices, Session, StartCaches, TimedOptions,
@@ -289,6 +290,9 @@ pub struct ServiceAudit {
     /// Least difference of a bound and a service, in thousandths of cycles for each warp: of sub-partitions, of SMs, of
     /// the memory that all SMs share. `None` for a resource that served none.
     pub slack: [Option<u64>; 3],
+    /// The same for whole blocks whose executions are known, for all their warps: of all sub-partitions, of an SM, of the
+    /// memory that all SMs share.
+    pub of_blocks: [Option<u64>; 3],
     /// Difference of the greatest service between two barriers that the bound counts and that of the runs, if the bound
     /// counts less than a whole warp for it.
     pub segment: Option<u64>,
@@ -311,8 +315,8 @@ impl ServiceAudit {
         }
     }
 
-    /// Compares the services of a run with those that a bound counts.
-    fn compare_run(&mut self, run: &Services, counted: &LaunchServices) {
+    /// Compares the services of a run with those that a bound counts, for blocks of so many warps.
+    fn compare_run(&mut self, run: &Services, counted: &LaunchServices, warps: u64) {
         self.runs += 1;
         for &core in &run.core {
             self.compare(0, core, counted.core.limit().0, 0);
@@ -333,6 +337,48 @@ impl ServiceAudit {
         }
         let lines = counted.lines.0 * run.sm.len() as u64;
         self.compare(2, run.gpu, counted.gpu.limit().0, lines);
+        if let Some(executed) = &counted.executed {
+            self.compare_blocks(run, executed, (warps, lines));
+        }
+    }
+
+    /// Compares the services of a run with those of whole blocks that a bound counts.
+    fn compare_blocks(
+        &mut self,
+        run: &Services,
+        executed: &ExecutedServices,
+        (warps, lines): (u64, u64),
+    ) {
+        let sum = |served: &[Served]| Served {
+            milli: served.iter().map(|own| own.milli).sum(),
+            warps: served.iter().map(|own| own.warps).sum(),
+        };
+        let blocks = |served: Served| u128::from(served.warps / warps.max(1));
+        let mut compare = |resource: usize, served: Served, counted: Option<u128>, rest: u64| {
+            let counted = counted.and_then(|counted| u64::try_from(counted).ok());
+            let counted = counted.unwrap_or(u64::MAX / MILLI - rest);
+            let before = self.slack;
+            self.compare(resource, Served { warps: 1, ..served }, counted, rest);
+            let slack = std::mem::replace(&mut self.slack, before)[resource];
+            let least = &mut self.of_blocks[resource];
+            *least = match (*least, slack) {
+                (Some(least), Some(slack)) => Some(least.min(slack)),
+                (least, slack) => least.or(slack),
+            };
+        };
+        let core = sum(&run.core);
+        compare(
+            0,
+            core,
+            executed.greatest(blocks(core), |kind| kind.core),
+            0,
+        );
+        for &sm in &run.sm {
+            compare(1, sm, executed.greatest(blocks(sm), |kind| kind.sm), 0);
+        }
+        let of_launch = executed.gpu_of_launch.unwrap_or(u128::MAX);
+        let gpu = executed.greatest(blocks(run.gpu), |kind| kind.gpu);
+        compare(2, run.gpu, gpu.map(|gpu| gpu.min(of_launch)), lines);
     }
 }
 
@@ -383,7 +429,7 @@ pub fn compare_services(
         let run = session.simulate_with(&prepared, launch, &options, &mut accounting);
         // Where the order of warps decides what they execute, the bound is for other counts.
         if run.is_ok_and(|run| run.counts.issued() == issued) {
-            audit.compare_run(&accounting.services(), &counted);
+            audit.compare_run(&accounting.services(), &counted, warps.into());
         }
     }
     Ok(audit)

@@ -2,6 +2,7 @@
 //! contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use warpbound_ir::{Expr, Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
@@ -24,10 +25,40 @@ pub(super) struct AccessRecorder {
     pub(super) looks_outside: bool,
 }
 
+/// Least range of addresses that contains all that were added.
+#[derive(Clone, Copy)]
+struct Extent {
+    first: u64,
+    end: u64,
+}
+
+impl Extent {
+    const EMPTY: Extent = Extent {
+        first: u64::MAX,
+        end: 0,
+    };
+
+    fn add(&mut self, address: u64, bytes: u32) {
+        self.first = self.first.min(address);
+        self.end = self.end.max(address.saturating_add(bytes.into()));
+    }
+
+    fn range(self) -> Range<u64> {
+        match self.first < self.end {
+            true => self.first..self.end,
+            false => 0..0,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct RecordedAccess {
     shape: AccessShape,
+    /// Numbers of an execution without lanes.
+    least: AccessCounts,
     counts: Option<AccessCounts>,
+    /// Address range of all executions.
+    extent: Extent,
     /// Whether some thread certainly accesses global memory where there is none.
     is_outside: bool,
 }
@@ -40,7 +71,9 @@ impl AccessRecorder {
             let one_lane = count_addresses(&units, shape, &[Some(0)])?;
             Some(RecordedAccess {
                 shape,
+                least: one_lane,
                 counts: Some(one_lane),
+                extent: Extent::EMPTY,
                 is_outside: false,
             })
         });
@@ -65,37 +98,40 @@ impl AccessRecorder {
         self.found.get(at.index()).is_some_and(Option::is_some)
     }
 
-    /// Records the execution of an access by all lanes that may take part; returns from what its addresses follow. Fewer
-    /// lanes have no greater numbers.
+    /// Records the execution of an access by all lanes that may take part; returns from what its addresses follow, and its
+    /// numbers, if they are known. Fewer lanes have no greater numbers.
     pub(super) fn record(
         &mut self,
         at: OpIndex,
         op: &Op,
         lanes: OpLanes,
         evaluate: impl Fn(&Expr) -> LaneRow,
-    ) -> ValueOrigin {
+    ) -> (ValueOrigin, Option<AccessCounts>) {
+        let nothing = (ValueOrigin::NONE, None);
         let recorded = self.found.get_mut(at.index()).and_then(Option::as_mut);
         let Some(recorded) = recorded else {
-            return ValueOrigin::NONE;
+            return nothing;
         };
         let Some(so_far) = recorded.counts else {
-            return ValueOrigin::NONE;
+            return nothing;
         };
         let Some(access) = addresses_of(op, evaluate) else {
             recorded.counts = None;
-            return ValueOrigin::NONE;
+            return nothing;
         };
         let mut addresses = [None; LANES];
         for lane in lanes_of(lanes.all().into()) {
             let Some(address) = access.address(lane) else {
                 recorded.counts = None;
-                return access.origin;
+                return (access.origin, None);
             };
             addresses[lane] = Some(address);
+            recorded.extent.add(address, recorded.shape.bytes);
         }
         let counts = count_addresses(&self.units, recorded.shape, &addresses);
+        let counts = counts.map(|counts| counts.max(recorded.least));
         recorded.counts = counts.map(|counts| counts.max(so_far));
-        access.origin
+        (access.origin, counts)
     }
 
     /// Notes whether a lane that certainly executes an access of global memory finds none at its address; `holds` says
@@ -154,6 +190,8 @@ pub struct LaunchRecord {
     /// every run of the launch with the same addresses of buffers in which all addresses are multiples of the sizes of their
     /// accesses.
     pub accesses: BTreeMap<OpIndex, AccessCounts>,
+    /// Of those to global memory, a range of addresses that contains all that the access may touch in the launch.
+    pub extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of some operations.
     pub executions: LaunchExecutions,
     /// Properties of the launch from which this follows.
@@ -176,12 +214,23 @@ impl<'a> LaunchProfiler<'a> {
         let executions = ExecutionRecorder::new(ops.len(), counted);
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
         profiler.executions = Some(executions);
-        let executions = profiler.count_executions()?;
+        let mut executions = profiler.count_executions()?;
         let found = profiler.accesses.map(|recorder| recorder.found);
-        let found = (0..).map(OpIndex).zip(found.unwrap_or_default());
-        let accesses = found.filter_map(|(at, recorded)| Some((at, recorded?.counts?)));
+        let (mut accesses, mut extents) = (BTreeMap::new(), BTreeMap::new());
+        for (at, recorded) in (0..).map(OpIndex).zip(found.unwrap_or_default()) {
+            let Some((recorded, counts)) = recorded.and_then(|own| Some((own, own.counts?))) else {
+                continue;
+            };
+            accesses.insert(at, counts);
+            if recorded.shape.space == MemorySpace::Global {
+                extents.insert(at, recorded.extent.range());
+            }
+        }
+        // Of the others, some executions have no numbers.
+        executions.keep_accesses(|at| accesses.contains_key(&at));
         Ok(LaunchRecord {
-            accesses: accesses.collect(),
+            accesses,
+            extents,
             executions,
             decided: profiler.decided,
         })

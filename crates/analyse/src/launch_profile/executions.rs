@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
 
+use crate::access::AccessCounts;
+
 use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
 /// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
@@ -25,15 +27,44 @@ pub struct LaunchExecutions {
     pub of_block: BTreeMap<OpIndex, u64>,
     /// Of each operation, executions by all warps of the launch.
     pub of_launch: BTreeMap<OpIndex, u64>,
+    /// Blocks that differ in their executions or accesses. `None` if these are more than [`MAX_KIND_NUMBERS`] numbers.
+    pub kinds: Option<Vec<BlockKind>>,
+}
+
+/// Executions of accesses by their numbers ([`AccessCounts::numbers`]), if accesses are recorded.
+pub type CountedAccesses = BTreeMap<(OpIndex, [u32; 6]), u64>;
+
+/// Blocks of a launch whose executions and accesses have the same numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BlockKind {
+    /// Blocks of this kind.
+    pub blocks: u64,
+    /// Executions of each operation that is counted, by all warps of one of them.
+    pub executions: BTreeMap<OpIndex, u64>,
+    /// Executions of accesses whose addresses are known in every execution of the launch, by all warps of one of them.
+    pub accesses: CountedAccesses,
+}
+
+/// Most numbers of all kinds of blocks of a launch.
+pub const MAX_KIND_NUMBERS: usize = 1 << 20;
+
+impl LaunchExecutions {
+    /// Leaves out accesses whose numbers are not known in all executions.
+    pub(super) fn keep_accesses(&mut self, is_known: impl Fn(OpIndex) -> bool) {
+        for kind in self.kinds.iter_mut().flatten() {
+            kind.accesses.retain(|(at, _), _| is_known(*at));
+        }
+    }
 }
 
 /// Executions of one warp.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct WarpExecutions {
     /// Executions between barriers: of the part before the first one, and so on.
     parts: Vec<BTreeMap<OpIndex, u64>>,
     /// Whether each part ends where all that the warp may do is at its barrier.
     has_parts: bool,
+    accesses: CountedAccesses,
 }
 
 impl WarpExecutions {
@@ -41,6 +72,7 @@ impl WarpExecutions {
         WarpExecutions {
             parts: vec![BTreeMap::new()],
             has_parts: true,
+            accesses: CountedAccesses::new(),
         }
     }
 
@@ -61,7 +93,8 @@ impl WarpExecutions {
     }
 
     fn numbers(&self) -> usize {
-        self.parts.iter().map(|part| part.len() + 1).sum()
+        let parts = self.parts.iter().map(|part| part.len() + 1);
+        parts.sum::<usize>() + self.accesses.len()
     }
 
     /// Executions in the whole run.
@@ -75,9 +108,9 @@ impl WarpExecutions {
 }
 
 /// Adds numbers some times.
-fn add(sum: &mut BTreeMap<OpIndex, u64>, more: &BTreeMap<OpIndex, u64>, times: u64) {
-    for (&at, &count) in more {
-        let own = sum.entry(at).or_default();
+fn add<K: Copy + Ord>(sum: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>, times: u64) {
+    for (&key, &count) in more {
+        let own = sum.entry(key).or_default();
         *own = own.saturating_add(count.saturating_mul(times));
     }
 }
@@ -94,8 +127,12 @@ fn raise(most: &mut BTreeMap<OpIndex, u64>, other: &BTreeMap<OpIndex, u64>) {
 pub(super) struct ExecutionRecorder {
     /// Whether each operation is counted.
     counted: Vec<bool>,
-    /// Executions of each warp that was executed.
-    warps: Vec<WarpExecutions>,
+    /// Executions of the warp that is executed.
+    current: WarpExecutions,
+    /// Executions of the warps that were executed, with a number: many have the same ones.
+    warps: HashMap<WarpExecutions, usize>,
+    /// Number of the executions of the last warp that was executed.
+    last: usize,
     numbers: usize,
 }
 
@@ -110,24 +147,39 @@ impl ExecutionRecorder {
         }
         ExecutionRecorder {
             counted: is_counted,
-            warps: Vec::new(),
+            current: WarpExecutions::new(),
+            warps: HashMap::new(),
+            last: 0,
             numbers: 0,
         }
     }
 
     /// Begins with another warp.
     pub(super) fn start(&mut self) {
-        self.warps.push(WarpExecutions::new());
+        self.current = WarpExecutions::new();
     }
 
     /// Ends the warp.
     pub(super) fn end(&mut self) {
-        self.numbers += self.warps.last().map_or(0, WarpExecutions::numbers);
+        let next = self.warps.len();
+        let ended = std::mem::replace(&mut self.current, WarpExecutions::new());
+        let numbers = ended.numbers();
+        self.last = *self.warps.entry(ended).or_insert(next);
+        if self.last == next {
+            self.numbers += numbers;
+        }
     }
 
-    /// Number of the last warp that was executed.
+    /// Number of the executions of the last warp that was executed.
     pub(super) fn last(&self) -> usize {
-        self.warps.len().saturating_sub(1)
+        self.last
+    }
+
+    /// Executions of warps, in the order of their numbers.
+    fn by_number(&self) -> Vec<&WarpExecutions> {
+        let mut warps: Vec<_> = self.warps.iter().collect();
+        warps.sort_unstable_by_key(|(_, number)| **number);
+        warps.into_iter().map(|(warp, _)| warp).collect()
     }
 
     /// Whether there are more numbers than are kept.
@@ -137,18 +189,20 @@ impl ExecutionRecorder {
 
     /// Counts the execution of an operation.
     pub(super) fn count(&mut self, at: OpIndex) {
-        if self.counted.get(at.index()) == Some(&true)
-            && let Some(warp) = self.warps.last_mut()
-        {
-            warp.count(at);
+        if self.counted.get(at.index()) == Some(&true) {
+            self.current.count(at);
         }
+    }
+
+    /// Counts the execution of an access with these numbers.
+    pub(super) fn count_access(&mut self, at: OpIndex, counts: AccessCounts) {
+        let key = (at, counts.numbers());
+        *self.current.accesses.entry(key).or_default() += 1;
     }
 
     /// See [`WarpExecutions::pass_barrier`].
     pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
-        if let Some(warp) = self.warps.last_mut() {
-            warp.pass_barrier(all_are_there);
-        }
+        self.current.pass_barrier(all_are_there);
     }
 }
 
@@ -159,8 +213,8 @@ struct BlockKinds {
 }
 
 impl BlockKinds {
-    fn executions(&self, warps: &[WarpExecutions]) -> LaunchExecutions {
-        let whole: Vec<_> = warps.iter().map(WarpExecutions::whole).collect();
+    fn executions(&self, warps: &[&WarpExecutions]) -> LaunchExecutions {
+        let whole: Vec<_> = warps.iter().map(|warp| warp.whole()).collect();
         let mut found = LaunchExecutions::default();
         for of_warp in &whole {
             raise(&mut found.of_warp, of_warp);
@@ -174,12 +228,46 @@ impl BlockKinds {
             raise(&mut found.of_block, &sum);
             add(&mut found.of_launch, &sum, count);
         }
+        found.kinds = self.kinds(warps, &whole);
         found
+    }
+
+    /// Blocks by what their warps execute and access in all.
+    fn kinds(
+        &self,
+        warps: &[&WarpExecutions],
+        whole: &[BTreeMap<OpIndex, u64>],
+    ) -> Option<Vec<BlockKind>> {
+        let mut kinds: BTreeMap<(BTreeMap<OpIndex, u64>, CountedAccesses), u64> = BTreeMap::new();
+        let mut numbers = 0;
+        for (block, &count) in &self.blocks {
+            let (mut executions, mut accesses) = (BTreeMap::new(), CountedAccesses::new());
+            for &number in block {
+                add(&mut executions, whole.get(number)?, 1);
+                add(&mut accesses, &warps.get(number)?.accesses, 1);
+            }
+            let size = executions.len() + accesses.len();
+            let blocks = kinds.entry((executions, accesses)).or_default();
+            if *blocks == 0 {
+                numbers += size;
+            }
+            *blocks += count;
+            if numbers > MAX_KIND_NUMBERS {
+                return None;
+            }
+        }
+        let kinds = kinds.into_iter();
+        let kinds = kinds.map(|((executions, accesses), blocks)| BlockKind {
+            blocks,
+            executions,
+            accesses,
+        });
+        Some(kinds.collect())
     }
 }
 
 /// Sum over the parts of the greatest number of executions that a warp has in the part.
-fn of_chain(warps: &[WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
+fn of_chain(warps: &[&WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
     if !warps.iter().all(|warp| warp.has_parts) {
         return None;
     }
@@ -252,6 +340,7 @@ impl LaunchProfiler<'_> {
             }
         }
         let recorder = self.executions.as_ref();
-        Ok(kinds.executions(recorder.map_or(&[], |recorder| &recorder.warps)))
+        let warps = recorder.map_or_else(Vec::new, ExecutionRecorder::by_number);
+        Ok(kinds.executions(&warps))
     }
 }

@@ -202,7 +202,10 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             if let Some(holds) = self.inputs.values.holds.filter(|_| accesses.looks_outside) {
                 accesses.note_outside(at, op, lanes, evaluate, holds);
             }
-            let follows_from = accesses.record(at, op, lanes, evaluate);
+            let (follows_from, counts) = accesses.record(at, op, lanes, evaluate);
+            if let Some((executions, counts)) = self.executions.as_mut().zip(counts) {
+                executions.count_access(at, counts);
+            }
             // That no lane takes part follows from the guard as well.
             self.decided = self.decided.with(follows_from).with(origin);
         }

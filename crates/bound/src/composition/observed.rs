@@ -149,8 +149,9 @@ impl ObservedLaunch {
         let is_at_once = u128::from(blocks) <= u128::from(self.sms) * u128::from(self.resident);
         let (of_sm, first, ended) = match is_at_once {
             true => (self.at_once()?, 1, 0),
-            false => (self.one_after_the_other()?, 2, 1),
+            false => (self.one_after_the_other()?, self.sms.clamp(1, 2), 1),
         };
+        let first = u128::from(first);
         let terms = [
             of_sm.path,
             of_sm.core,
@@ -261,12 +262,32 @@ impl ObservedLaunch {
             let running = usize::try_from(self.resident).unwrap_or(usize::MAX);
             let ended = blocks.split_off(running.min(blocks.len()));
             let unfinished = ended.iter().map(|block| u128::from(block.unfinished));
-            self.afterwards(&blocks).and(OfSm {
+            let of_running = self.afterwards(&blocks).and(OfSm {
                 sm: unfinished.sum(),
                 ..OfSm::default()
-            })
+            });
+            (of_running, blocks)
         });
-        Some(until_last.and(afterwards.max_by_key(OfSm::sum)?))
+        let (afterwards, running) = afterwards.max_by_key(|(of_sm, _)| of_sm.sum())?;
+        let both = until_last.and(afterwards);
+        if self.sms > 1 {
+            return Some(both);
+        }
+        // An only SM serves each block once in all.
+        let twice = running
+            .into_iter()
+            .filter(|block| !std::ptr::eq(*block, last));
+        let twice: Vec<&ObservedBlock> = twice.collect();
+        let all = self.blocks.iter().map(|block| block.of_parts()).sum();
+        Some(OfSm {
+            core: match (self.resident, self.chain) {
+                (2.., _) | (_, BlockChain::AllWarps) => both.core.min(all),
+                _ => both.core,
+            },
+            sm: both.sm.saturating_sub(services(&twice)),
+            starts: self.blocks.len() as u128 * u128::from(self.apart),
+            ..both
+        })
     }
 
     /// Time from the start until a block is dispatched in some cycle, on an SM whose places are taken by `blocks` until then.

@@ -141,7 +141,7 @@ fn segments_count_once_more_for_each_change() {
         ..numbers
     };
     let long = limit(shape(9, 8, 1, (2, 2)), ALIGNED, numbers);
-    assert_eq!(long, 10 * 8 * 100);
+    assert_eq!(long, 9 * 8 * 100);
     // Changes find full queues: those of four blocks in each place, and the last one's.
     let numbers = Numbers {
         segment: Some(10),
@@ -343,8 +343,10 @@ fn any_scheduler_follows_one_warp_at_a_time() {
     assert_eq!(of(shape(1, 8, 1, (1, 1)), BlockChain::AllWarps), 8000);
     assert_eq!(of(shape(2, 8, 1, (2, 2)), BlockChain::OneWarp), 4000);
     assert_eq!(of(shape(2, 8, 1, (2, 2)), ALIGNED), 10_000);
-    // Two before the last one, and two that run with it.
-    assert_eq!(of(shape(3, 8, 1, (2, 2)), BlockChain::OneWarp), 32_000);
+    // Two before the last one, one of which may run with it.
+    assert_eq!(of(shape(3, 8, 1, (2, 2)), BlockChain::OneWarp), 24_000);
+    // Two before the last one, and two that run with it on another SM.
+    assert_eq!(of(shape(5, 8, 2, (2, 2)), BlockChain::OneWarp), 32_000);
 }
 
 /// A grid of a billion blocks costs no more to bound than one of ten; what has more than 64 bits has no bound.
@@ -553,15 +555,20 @@ fn executed_services_count_where_they_are_less() {
         let found = LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits");
         [LaunchTerm::Core, LaunchTerm::Sm, LaunchTerm::Gpu].map(|term| found.term(term))
     };
-    // One of the four warps of a block does all; one block of the launch does nothing.
-    let executed = |blocks: u128| {
+    let each = |blocks: u64, core: u128| ServicesOfBlocks {
+        blocks,
+        core,
+        sm: 10 * core,
+        gpu: 100 * core,
+    };
+    let of_kinds = |kinds: &[ServicesOfBlocks]| {
         Some(ExecutedServices {
-            core_of_block: 10,
-            sm_of_block: 100,
-            gpu_of_block: 1000,
-            gpu_of_launch: 1000 * (blocks - 1),
+            kinds: kinds.to_vec(),
+            gpu_of_launch: None,
         })
     };
+    // One of the four warps of a block does all; one block of the launch does nothing.
+    let executed = |blocks: u64| of_kinds(&[each(1, 0), each(blocks - 1, 10)]);
     // Four blocks at once, two on an SM.
     assert_eq!(of(4, 2, None), [80, 800, 16_000]);
     assert_eq!(of(4, 2, executed(4)), [20, 200, 3000]);
@@ -571,12 +578,41 @@ fn executed_services_count_where_they_are_less() {
     // On an SM that holds one block, queues hold instructions of the block before: the sub-partitions keep their rule.
     let [core, sm, _] = of(9, 1, executed(9));
     assert_eq!([core, sm], [of(9, 1, None)[0], 600]);
-    // More than the worst warp as often as there are warps is no gain.
-    let many = Some(ExecutedServices {
-        core_of_block: 1000,
-        sm_of_block: 1000,
-        gpu_of_block: 10_000,
-        gpu_of_launch: u128::MAX,
+    // The blocks of an SM are those with the greatest services: one of 20 and one of 10, of both SMs all.
+    let kinds = [each(2, 0), each(1, 20), each(1, 10)];
+    assert_eq!(of(4, 2, of_kinds(&kinds)), [30, 300, 3000]);
+    assert_eq!(of(4, 2, of_kinds(&[each(4, 10)])), [20, 200, 4000]);
+    let limited = of_kinds(&kinds).map(|executed| ExecutedServices {
+        gpu_of_launch: Some(2999),
+        ..executed
     });
-    assert_eq!(of(4, 2, many), of(4, 2, None));
+    assert_eq!(of(4, 2, limited)[2], 2999);
+    // More than the worst warp as often as there are warps is no gain.
+    assert_eq!(of(4, 2, of_kinds(&[each(4, 1000)])), of(4, 2, None));
+}
+
+/// What an only SM serves until the last block is dispatched and afterwards are services of different blocks, and it requests
+/// a line once.
+#[test]
+fn an_only_sm_serves_each_block_once() {
+    let numbers = Numbers {
+        core: 1,
+        sm: 10,
+        first: 1000,
+        apart: 100_000,
+        ..Numbers::default()
+    };
+    let terms = |sms| {
+        let found = composed(shape(9, 4, sms, (4, 4)), BlockChain::AllWarps, numbers);
+        let terms = [
+            LaunchTerm::Core,
+            LaunchTerm::Sm,
+            LaunchTerm::First,
+            LaunchTerm::Starts,
+        ];
+        terms.map(|term| found.term(term))
+    };
+    assert_eq!(terms(1), [36, 360, 1000, 900_000]);
+    // Four are dispatched before the last one, and four run with it on another SM.
+    assert_eq!(terms(2), [32, 320, 2000, 800_000]);
 }

@@ -73,5 +73,7 @@ fn waves_in_free_slots_share_the_simds() {
     let found = composed(shape(17, 1, 1, (8, 8)), BlockChain::OneWarp, false);
     assert_eq!(found.term(LaunchTerm::Core), (16 * 100) / 4 + 2 * 100);
     assert_eq!(found.term(LaunchTerm::Path), 16 * 100 / 8 + 100 + 7);
+    assert_eq!(found.term(LaunchTerm::Sm), 17 * 100 + 11);
+    let found = composed(shape(33, 1, 2, (8, 8)), BlockChain::OneWarp, false);
     assert_eq!(found.term(LaunchTerm::Sm), (16 + 8) * 100 + 11);
 }

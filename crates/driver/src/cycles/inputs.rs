@@ -1,6 +1,7 @@
 //! Inputs of the time of a kernel: limits of its accesses, constants, steps, and what is counted once.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_base::Diagnostic;
@@ -106,6 +107,44 @@ impl CycleInputs {
         }
         self.sectors = None;
         self.splits = Some(splits);
+    }
+
+    /// Lets stores to global memory wait for no data on its way if their lines are read by no access of the launch: a store
+    /// fetches nothing, and only what is read is fetched. `extents` are ranges of addresses that accesses touch; lines have
+    /// `line` bytes at most.
+    pub(crate) fn limit_stores(&mut self, extents: &BTreeMap<OpIndex, Range<u64>>, line: u64) {
+        let line = line.max(1);
+        let lines = |at: &OpIndex| {
+            let extent = extents.get(at)?;
+            Some(extent.start / line..extent.end.div_ceil(line))
+        };
+        let has_global = |limits: &AccessLimits| {
+            let mut spaces = limits.spaces.iter();
+            spaces.any(|space| space.space == MemorySpace::Global)
+        };
+        let reads = self
+            .accesses
+            .iter()
+            .filter(|(_, limits)| limits.direction != AccessDirection::Store && has_global(limits));
+        let Some(reads) = reads
+            .map(|(at, _)| lines(at))
+            .collect::<Option<Vec<Range<u64>>>>()
+        else {
+            return;
+        };
+        for (at, limits) in &mut self.accesses {
+            if limits.direction != AccessDirection::Store || !has_global(limits) {
+                continue;
+            }
+            let Some(own) = lines(at) else { continue };
+            let overlaps = |read: &Range<u64>| read.start.max(own.start) < read.end.min(own.end);
+            if !reads.iter().any(overlaps) {
+                let spaces = limits.spaces.iter_mut();
+                for space in spaces.filter(|space| space.space == MemorySpace::Global) {
+                    space.may_miss = false;
+                }
+            }
+        }
     }
 
     /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.

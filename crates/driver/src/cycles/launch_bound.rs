@@ -4,8 +4,8 @@
 use warpbound_analyse::access::AccessPattern;
 use warpbound_base::{Cycles, Diagnostic, UpperBound};
 use warpbound_bound::{
-    BlockChain, Delays, Effort, LaunchBound, LaunchShape, LaunchTerm, LaunchTimes, SchedulerClass,
-    StatedCounts, WarpBound, WaveSpread,
+    BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
+    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread,
 };
 use warpbound_cycles::{
     Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
@@ -59,8 +59,9 @@ pub struct LaunchCycles {
     pub services: LaunchServices,
 }
 
-/// Services by shared resources that the bound of a launch counts, each for one warp but for those of lines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Services by shared resources that the bound of a launch counts, each for one warp but for those of lines and of whole
+/// blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchServices {
     /// Issue slot and units of a sub-partition.
     pub core: UpperBound<Cycles>,
@@ -72,6 +73,8 @@ pub struct LaunchServices {
     pub gpu: UpperBound<Cycles>,
     /// Slices of the L2 cache and DRAM for the lines of code and constants that an SM requests once.
     pub lines: Cycles,
+    /// Services of whole blocks, if they are known; windows of requests that delay warps included.
+    pub executed: Option<ExecutedServices>,
 }
 
 /// Ways to count the first requests of lines and translations (SOUNDNESS 20.3), in the order in which they are tried.
@@ -166,6 +169,7 @@ impl LaunchTime {
         let launched = (Some(file), Some(residents));
         let classes = &found.classes;
         let mut inputs = session.cycle_inputs(prepared, flow, classes, known, launched)?;
+        inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // Each page of the first level may wait for a walk that another SM has begun.
             for pages in inputs
@@ -189,7 +193,8 @@ impl LaunchTime {
             }
             BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
         };
-        let executed = executions.map(|executions| ExecutedNodes::of(flow, executions));
+        let blocks = product(launch.grid);
+        let executed = executions.map(|executions| ExecutedNodes::of(flow, executions, blocks));
         let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
         let unknown = classes.values().filter(|class| unknown(class.pattern));
         Ok(LaunchTime {
@@ -406,6 +411,7 @@ impl LaunchTime {
                 sm: times.sm.upper_bound(),
                 gpu: times.gpu.upper_bound(),
                 lines: times.lines,
+                executed: times.executed.clone(),
             },
         };
         Ok((found, windows_bind, sums.vectors))

@@ -135,6 +135,15 @@ impl Runs<'_> {
         {
             (cycles, conditions) = (searched, found);
         }
+        for interval in refresh_intervals(&self.options.cycles.machine) {
+            let mut own = conditions.clone();
+            own.set.push((Parameter::DramRefreshInterval, interval));
+            if let Some(found) = self.cycles(&situation, &own)
+                && found > cycles
+            {
+                (cycles, conditions) = (found, own);
+            }
+        }
         let mut record = RunRecord::new(self.prepared.code.ops.len());
         let recorded = self.run(&situation, &conditions, None, &mut record)?;
         debug_assert_eq!(recorded, cycles, "runs are deterministic");
@@ -164,7 +173,8 @@ impl Runs<'_> {
         } = self.options;
         notes.push(format!(
             "runs: parameters slow, typical, lo, hi and {seeds} random selections, {contents} contents of the buffers, both orders of \
-             divergent lanes; for the slow end of the slowest of these, parameters without a slow end are searched"
+             divergent lanes; for the slow end of the slowest of these, parameters without a slow end are searched, then intervals between \
+             refreshes of DRAM"
         ));
         notes.push("launch.kernel is at its slow end in all runs".to_owned());
         notes.push(match worst.same_for_schedulers {
@@ -387,6 +397,28 @@ pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObser
             *most = (*most).max(Some(own));
         }
     }
+}
+
+/// Most intervals between refreshes of DRAM that are tried.
+const MOST_INTERVALS: u64 = 12;
+
+/// Intervals between refreshes of DRAM within the range of a machine, of those at most twice the least: with one of them more
+/// refreshes may meet requests than with the least, which only has the most refreshes.
+pub(super) fn refresh_intervals(machine: &GpuModel) -> impl Iterator<Item = u64> + use<> {
+    let range = machine.range(Parameter::DramRefreshInterval);
+    let refreshes = machine.range(Parameter::DramRefresh).most > 0;
+    let most = range.most.min(range.least.saturating_mul(2));
+    let wide = most.saturating_sub(range.least);
+    let count = if refreshes {
+        wide.min(MOST_INTERVALS)
+    } else {
+        0
+    };
+    let least = range.least;
+    (1..=count).map(move |n| {
+        let further = u128::from(wide) * u128::from(n) / u128::from(count);
+        least + further as u64
+    })
 }
 
 /// Returns numbers of warps, spread over all.

@@ -17,7 +17,7 @@ const CYCLE: u64 = 1000;
 /// that a bound leaves out shows there.
 #[test]
 fn short_programs_take_the_services_that_bounds_count() {
-    let (mut runs, mut exceeded, mut exact) = (0, Vec::new(), [0; 4]);
+    let (mut runs, mut exceeded, mut exact) = (0, Vec::new(), [0; 7]);
     for seed in 0..200 {
         let short = short_launch(seed).expect("a machine");
         let found = compare_services(&short.session, &short.launch, &short.runs);
@@ -26,14 +26,23 @@ fn short_programs_take_the_services_that_bounds_count() {
         let texts = found.exceeded.iter();
         exceeded.extend(texts.map(|text| format!("program {seed}: {text}")));
         let [core, sm, gpu] = found.slack;
-        let slacks = [core, sm, gpu, found.segment];
+        let [core_of_blocks, sm_of_blocks, gpu_of_blocks] = found.of_blocks;
+        let slacks = [
+            core,
+            sm,
+            gpu,
+            found.segment,
+            core_of_blocks,
+            sm_of_blocks,
+            gpu_of_blocks,
+        ];
         for (exact, slack) in exact.iter_mut().zip(slacks) {
             *exact += u64::from(slack.is_some_and(|slack| slack < CYCLE));
         }
     }
     assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
     assert!(runs >= 300, "{runs} runs");
-    let least = [80, 15, 20, 5];
+    let least = [80, 15, 20, 5, 0, 0, 0];
     let suffice = exact
         .iter()
         .zip(least)

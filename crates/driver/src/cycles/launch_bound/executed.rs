@@ -1,83 +1,232 @@
-//! Services of whole blocks and of a whole launch, by the executions that the launch fixes (SOUNDNESS 20.5).
+//! Services of whole blocks and of a whole launch, by the executions and accesses that the launch fixes (SOUNDNESS 20.5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use warpbound_analyse::launch_profile::LaunchExecutions;
-use warpbound_bound::ExecutedServices;
-use warpbound_cycles::{Contention, Service};
+use warpbound_analyse::access::AccessCounts;
+use warpbound_analyse::launch_profile::{BlockKind, LaunchExecutions};
+use warpbound_bound::{ExecutedServices, ServicesOfBlocks};
+use warpbound_cycles::{AccessLimits, Contention, KernelTime, NodeServices, Service};
+use warpbound_ir::OpIndex;
 
+use super::of_node;
 use super::sums::SmServices;
-use super::{of_node, whole_cycles};
-use crate::KernelFlow;
+use crate::{CycleInputs, KernelFlow};
 
-/// Executions of nodes by all warps of a block, and of the launch.
+/// Executions of nodes and accesses by all warps of blocks, and of the launch.
 #[derive(Clone, Debug)]
 pub(super) struct ExecutedNodes {
-    groups: Vec<ExecutedGroup>,
+    groups: Vec<NodeGroup>,
+    /// Together all blocks of the launch.
+    kinds: Vec<ExecutedKind>,
+    /// Executions of each group by the whole launch, if one kind stands for blocks of several.
+    of_launch: Option<Vec<u64>>,
 }
 
 /// Nodes that begin with the same operation, which differ in their calls.
 #[derive(Clone, Debug)]
-struct ExecutedGroup {
+struct NodeGroup {
     nodes: Vec<usize>,
-    of_block: u64,
-    of_launch: u64,
+    /// Operations of each.
+    ops: BTreeSet<OpIndex>,
+}
+
+/// Blocks with the same executions.
+#[derive(Clone, Debug)]
+struct ExecutedKind {
+    blocks: u64,
+    /// Executions of each group.
+    groups: Vec<u64>,
+    /// Executions of accesses with their numbers, for accesses whose numbers are known in all executions.
+    accesses: Vec<CountedAccess>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CountedAccess {
+    at: OpIndex,
+    counts: AccessCounts,
+    times: u64,
 }
 
 impl ExecutedNodes {
-    pub(super) fn of(flow: &KernelFlow, executions: &LaunchExecutions) -> ExecutedNodes {
-        let mut by_first: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    pub(super) fn of(
+        flow: &KernelFlow,
+        executions: &LaunchExecutions,
+        blocks: u64,
+    ) -> ExecutedNodes {
+        let mut by_first: BTreeMap<_, (Vec<usize>, BTreeSet<OpIndex>)> = BTreeMap::new();
         for node in flow.thread.space.ids() {
-            let first = flow.thread.space.block(node).first;
-            by_first.entry(first).or_default().push(node.index());
+            let block = flow.thread.space.block(node);
+            let (nodes, ops) = by_first.entry(block.first).or_default();
+            nodes.push(node.index());
+            ops.extend((block.first.0..=block.last.0).map(OpIndex));
         }
-        let groups = by_first.into_iter().filter_map(|(first, nodes)| {
-            Some(ExecutedGroup {
-                nodes,
-                of_block: *executions.of_block.get(&first)?,
-                of_launch: *executions.of_launch.get(&first)?,
-            })
-        });
+        by_first.retain(|first, _| executions.of_launch.contains_key(first));
+        let of_groups = |of_ops: &BTreeMap<OpIndex, u64>| -> Vec<u64> {
+            let firsts = by_first.keys();
+            firsts
+                .map(|first| of_ops.get(first).copied().unwrap_or(0))
+                .collect()
+        };
+        let kind = |kind: &BlockKind| ExecutedKind {
+            blocks: kind.blocks,
+            groups: of_groups(&kind.executions),
+            accesses: kind
+                .accesses
+                .iter()
+                .map(|(&(at, numbers), &times)| CountedAccess {
+                    at,
+                    counts: AccessCounts::of_numbers(numbers),
+                    times,
+                })
+                .collect(),
+        };
+        let kinds = match &executions.kinds {
+            Some(kinds) => kinds.iter().map(kind).collect(),
+            // Of each operation the most executions by a block.
+            None => vec![ExecutedKind {
+                blocks,
+                groups: of_groups(&executions.of_block),
+                accesses: Vec::new(),
+            }],
+        };
         ExecutedNodes {
-            groups: groups.collect(),
+            of_launch: match executions.kinds {
+                Some(_) => None,
+                None => Some(of_groups(&executions.of_launch)),
+            },
+            groups: by_first
+                .into_values()
+                .map(|(nodes, ops)| NodeGroup { nodes, ops })
+                .collect(),
+            kinds,
         }
     }
 
     /// Sums the services of blocks of this many warps.
     pub(super) fn services(
         &self,
+        (inputs, time): (&CycleInputs, &KernelTime<'_>),
         contention: &Contention,
         of_sm: SmServices<'_>,
         warps: u64,
     ) -> ExecutedServices {
-        let service = |service: Service| {
-            move |node: usize| whole_cycles(of_node(contention, node)[service as usize])
+        let sums = BlockSums {
+            groups: &self.groups,
+            inputs,
+            time,
+            contention,
+            of_sm,
         };
-        let of_block = |of_node: &dyn Fn(usize) -> u64| {
-            let groups = self.groups.iter();
-            let sums = groups.map(|group| u128::from(group.of_block) * group.worst(of_node));
-            sums.sum::<u128>()
-        };
-        let gpu = service(Service::Gpu);
-        let groups = self.groups.iter();
-        let of_launch = groups.map(|group| u128::from(group.of_launch) * group.worst(&gpu));
+        let kinds = self.kinds.iter();
         ExecutedServices {
-            core_of_block: of_block(&service(Service::Core)),
-            sm_of_block: of_block(&|node| of_sm.of_node(node))
-                + u128::from(warps) * u128::from(of_sm.of_warp()),
-            gpu_of_block: of_block(&gpu),
-            gpu_of_launch: of_launch.sum(),
+            kinds: kinds.map(|kind| sums.of_kind(kind, warps)).collect(),
+            gpu_of_launch: self.of_launch.as_ref().map(|executions| {
+                let all = sums.of_groups(executions, &BTreeMap::new());
+                whole_cycles_of_sum(all.gpu)
+            }),
         }
     }
 }
 
-impl ExecutedGroup {
-    /// The greatest number of one of its nodes.
-    fn worst(&self, of_node: &dyn Fn(usize) -> u64) -> u128 {
-        let nodes = self.nodes.iter();
-        nodes
-            .map(|&node| u128::from(of_node(node)))
-            .max()
-            .unwrap_or(0)
+/// Thousandths of cycles of whole blocks.
+#[derive(Clone, Copy, Default)]
+struct MilliServices {
+    core: u128,
+    sm: u128,
+    gpu: u128,
+}
+
+impl MilliServices {
+    fn add(&mut self, services: &NodeServices, times: u64, of_sm: SmServices<'_>) {
+        let times = u128::from(times);
+        let of = |milli: u64| times.saturating_mul(milli.into());
+        self.core = self
+            .core
+            .saturating_add(of(services[Service::Core as usize]));
+        self.sm = self.sm.saturating_add(of(of_sm.milli(services)));
+        self.gpu = self.gpu.saturating_add(of(services[Service::Gpu as usize]));
     }
+}
+
+/// Whole cycles of thousandths.
+fn whole_cycles_of_sum(milli: u128) -> u128 {
+    milli.div_ceil(warpbound_cycles::MILLI.unsigned_abs().into())
+}
+
+/// Services of nodes and accesses.
+struct BlockSums<'a> {
+    groups: &'a [NodeGroup],
+    inputs: &'a CycleInputs,
+    time: &'a KernelTime<'a>,
+    contention: &'a Contention,
+    of_sm: SmServices<'a>,
+}
+
+impl BlockSums<'_> {
+    fn of_kind(&self, kind: &ExecutedKind, warps: u64) -> ServicesOfBlocks {
+        let mut known: BTreeMap<OpIndex, u64> = BTreeMap::new();
+        let mut sums = MilliServices::default();
+        for counted in &kind.accesses {
+            let limits = self.inputs.accesses.get(&counted.at);
+            let limits = limits.and_then(|limits| limits_of(limits, counted.counts));
+            let services = limits.and_then(|limits| self.time.services(counted.at, &limits));
+            if let Some(services) = services {
+                sums.add(&services, counted.times, self.of_sm);
+                *known.entry(counted.at).or_default() += counted.times;
+            }
+        }
+        let others = self.of_groups(&kind.groups, &known);
+        let of_warps = u128::from(warps) * u128::from(self.of_sm.of_warp());
+        ServicesOfBlocks {
+            blocks: kind.blocks,
+            core: whole_cycles_of_sum(sums.core + others.core),
+            sm: whole_cycles_of_sum(sums.sm + others.sm) + of_warps,
+            gpu: whole_cycles_of_sum(sums.gpu + others.gpu),
+        }
+    }
+
+    /// Services of executions of the groups, without those of accesses that are `known`.
+    fn of_groups(&self, executions: &[u64], known: &BTreeMap<OpIndex, u64>) -> MilliServices {
+        let mut sums = MilliServices::default();
+        for (group, &executions) in self.groups.iter().zip(executions) {
+            let of_ops = group.ops.iter().filter_map(|&at| {
+                let times = known.get(&at)?;
+                Some((self.contention.ops.get(at.index())?, *times))
+            });
+            let of_ops: Vec<(&NodeServices, u64)> = of_ops.collect();
+            let mut worst = NodeServices::default();
+            for &node in &group.nodes {
+                let mut services = of_node(self.contention, node);
+                for (of_op, _) in &of_ops {
+                    for (own, of_op) in services.iter_mut().zip(of_op.iter()) {
+                        *own = own.saturating_sub(*of_op);
+                    }
+                }
+                for (worst, own) in worst.iter_mut().zip(services) {
+                    *worst = own.max(*worst);
+                }
+            }
+            sums.add(&worst, executions, self.of_sm);
+            // Of executions without numbers the most counts.
+            for (of_op, times) in of_ops {
+                sums.add(of_op, executions.saturating_sub(times), self.of_sm);
+            }
+        }
+        sums
+    }
+}
+
+/// Limits of an access to one space, of an execution with these numbers.
+fn limits_of(limits: &AccessLimits, counts: AccessCounts) -> Option<AccessLimits> {
+    let mut limits = limits.clone();
+    let [limit] = &mut limits.spaces[..] else {
+        return None;
+    };
+    limit.requests = limit.requests.min(counts.requests);
+    limit.lines = limit.lines.min(counts.transactions);
+    limit.sectors = limit.sectors.min(counts.sectors);
+    limit.conflicts = limit
+        .conflicts
+        .min(counts.conflicts.max(counts.byte_conflicts));
+    Some(limits)
 }

@@ -109,8 +109,9 @@ impl LaunchTime {
             lines: Cycles(if is_alone { 0 } else { contention.lines }),
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             unfinished: sums.of_warp(&unfinished, 0)?,
-            executed: executed
-                .map(|executed| executed.services(contention, of_sm, self.shape.warps)),
+            executed: executed.map(|executed| {
+                executed.services((inputs, time), contention, of_sm, self.shape.warps)
+            }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
         let vectors = SumVectors {
@@ -216,12 +217,16 @@ impl<'a> SmServices<'a> {
 
     /// Cycles of one execution of a node.
     pub(super) fn of_node(self, node: usize) -> u64 {
-        let services = of_node(self.contention, node);
+        whole_cycles(self.milli(&of_node(self.contention, node)))
+    }
+
+    /// Thousandths of cycles of one execution with these services.
+    pub(super) fn milli(self, services: &NodeServices) -> u64 {
         let waits = self
             .windows
             .iter()
             .map(|window| services[window.held as usize].div_ceil(window.places + 1));
-        whole_cycles(services[Service::Sm as usize] + waits.sum::<u64>())
+        services[Service::Sm as usize] + waits.sum::<u64>()
     }
 
     /// Cycles of each warp besides its nodes.

@@ -8,7 +8,7 @@ use warpbound_simulate::timed::{EventListener, Silent};
 use super::record::{LaunchRecord, LaunchRecorder};
 use crate::audit::{Claims, variation};
 use crate::sandwich::SandwichOptions;
-use crate::sandwich::runs::{launch_overhead, raise_counts, slowest_numbers};
+use crate::sandwich::runs::{launch_overhead, raise_counts, refresh_intervals, slowest_numbers};
 use crate::{CacheState, Prepared, Session, TimedOptions};
 
 /// Policies of schedulers that issue whenever a warp is ready.
@@ -120,6 +120,15 @@ impl LaunchRuns<'_> {
         {
             (cycles, conditions) = (searched, found);
         }
+        for interval in refresh_intervals(&self.options.cycles.machine) {
+            let mut own = conditions.clone();
+            own.set.push((Parameter::DramRefreshInterval, interval));
+            if let Some(found) = self.cycles(&situations, &own)
+                && found > cycles
+            {
+                (cycles, conditions) = (found, own);
+            }
+        }
         let mut recorder = LaunchRecorder::default();
         let (recorded, _) = self.run(&situations, &conditions, &mut recorder)?;
         debug_assert_eq!(recorded, cycles, "runs are deterministic");
@@ -142,7 +151,7 @@ impl LaunchRuns<'_> {
         notes.push(format!(
             "runs: at most {} of the combinations of parameters slow, typical, lo, hi and {seeds} random selections, {} policies of \
              schedulers, {contents} contents of the buffers and both orders of divergent lanes; for the slow end of the slowest of \
-             these, parameters without a slow end are searched",
+             these, parameters without a slow end are searched, then intervals between refreshes of DRAM",
             self.options.most_runs,
             POLICIES.len()
         ));
