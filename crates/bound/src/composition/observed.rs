@@ -200,6 +200,8 @@ impl ObservedLaunch {
 
     /// A warp of blocks that start at once, with those of its sub-partition.
     fn of_warps(&self, blocks: &[&ObservedBlock]) -> OfSm {
+        // What queues hold is of warps of the SM, all of which may count instead.
+        let all: u128 = blocks.iter().map(|block| block.of_parts()).sum();
         let parts = blocks.iter().map(|block| block.parts.len()).max();
         let of_parts = (0..parts.unwrap_or(0)).map(|number| {
             let loads = blocks.iter().filter_map(|block| block.parts.get(number));
@@ -212,7 +214,7 @@ impl ObservedLaunch {
                 // A warp that has a sub-partition for itself waits for none.
                 core: match warps {
                     0 | 1 => 0,
-                    _ => core + u128::from(left),
+                    _ => all.min(core + u128::from(left)),
                 },
                 ..OfSm::default()
             }
@@ -226,6 +228,7 @@ impl ObservedLaunch {
             let loads = blocks.iter().filter_map(|block| block.parts.get(number));
             loads.map(|load| load.warps).sum()
         };
+        let all: u128 = blocks.iter().map(|block| block.of_parts()).sum();
         let parts = blocks.iter().map(|block| block.parts.len()).max();
         let is_alone = (0..parts.unwrap_or(0)).all(|number| warps(number) <= 1);
         let chains = blocks.iter().enumerate().map(|(own, block)| {
@@ -241,7 +244,7 @@ impl ObservedLaunch {
                 path: block.path.into(),
                 core: match is_alone {
                     true => 0,
-                    false => u128::from(block.core) + reached.sum::<u128>() + left,
+                    false => all.min(u128::from(block.core) + reached.sum::<u128>() + left),
                 },
                 ..OfSm::default()
             }

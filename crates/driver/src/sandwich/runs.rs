@@ -400,7 +400,7 @@ pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObser
 }
 
 /// Most intervals between refreshes of DRAM that are tried.
-const MOST_INTERVALS: u64 = 12;
+const MOST_INTERVALS: u64 = 64;
 
 /// Intervals between refreshes of DRAM within the range of a machine, of those at most twice the least: with one of them more
 /// refreshes may meet requests than with the least, which only has the most refreshes.

@@ -66,6 +66,12 @@ const ALL: &[(&str, Body)] = &[
     ("busy pipe at the end", busy_pipe_at_the_end),
     ("wait for what was never raised", wait_for_never_raised),
     ("loads that nothing waits for", loads_without_waits),
+    ("stores to lines on their way", |l| {
+        stores_beside_loads(l, 0);
+    }),
+    ("stores beside lines on their way", |l| {
+        stores_beside_loads(l, 1);
+    }),
     (
         "long segment from warp to warp",
         long_segment_from_warp_to_warp,
@@ -609,6 +615,23 @@ fn wait_for_never_raised(l: &mut Listing) {
 }
 
 /// Passes barriers and ends while the loads of all warps fill the window.
+/// Stores of all warps but the first to lines of a buffer, while the first one loads the lines of buffer 0, for which no
+/// instruction waits. In the code the load follows the stores.
+fn stores_beside_loads(l: &mut Listing, buffer: usize) {
+    l.op(words::special(LANE, words::THREAD_X));
+    l.unless_warp((words::LESS, 1), |l| {
+        l.chain(20, 15);
+        l.global_of_lane(buffer, 7);
+        for nth in 0..20 {
+            l.op(words::store_global(40, GLOBAL, 32 * (nth % 4), 4));
+        }
+    });
+    l.global_of_lane(0, 7);
+    for nth in 0..4 {
+        l.op(words::load_global(20, GLOBAL, 32 * nth, 4, 0)).write = Some(4);
+    }
+}
+
 fn loads_without_waits(l: &mut Listing) {
     l.global(0, 5);
     l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(4);

@@ -66,8 +66,19 @@ impl Listing {
 
     /// Sets the addresses of accesses to global memory to a buffer, `1 << shift` bytes from lane to lane.
     pub(super) fn global(&mut self, buffer: usize, shift: u32) {
+        self.global_at(buffer, words::shift_left(SCRATCH, LANE, shift));
+    }
+
+    /// The same with the index of the lane in its warp, where [`LANE`] has the index of the thread.
+    pub(super) fn global_of_lane(&mut self, buffer: usize, shift: u32) {
+        self.op(words::and(SCRATCH, LANE, 31));
+        self.global_at(buffer, words::shift_left(SCRATCH, SCRATCH, shift));
+    }
+
+    /// Sets the addresses of accesses to global memory to a buffer; `offset` computes the distances.
+    fn global_at(&mut self, buffer: usize, offset: u64) {
         let base = BUFFERS[buffer];
-        self.op(words::shift_left(SCRATCH, LANE, shift));
+        self.op(offset);
         self.op(words::add_low(GLOBAL, base, SCRATCH));
         self.op(words::add_high(GLOBAL + 1, base + 1, words::RZ));
     }

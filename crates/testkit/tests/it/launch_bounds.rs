@@ -307,6 +307,32 @@ fn walks_of_others_count_where_windows_bind() {
     assert!(worst > WALK, "{worst}: no window was full");
 }
 
+/// Stores wait for lines that another warp loads: the bound of the same stores to a buffer that no warp loads is too small
+/// for them.
+#[test]
+fn stores_wait_for_lines_that_others_load() {
+    const DRAM: u64 = 50_000;
+    let of = |name| {
+        let program = fixtures::named(name);
+        let mut launch = program.launch(0);
+        (launch.grid, launch.block) = ([1, 1, 1], [64, 1, 1]);
+        let machine = machine("jetson-tx2", 1)
+            .with(Parameter::DramBeyond, DRAM)
+            .with(Parameter::DramRefresh, 0)
+            // The code is present.
+            .with(Parameter::InstructionAhead, 8)
+            .with(Parameter::L1Misses, 4096)
+            .with(Parameter::L1Stores, 128);
+        let found = audit(&program.session(62), &launch, machine, CacheState::Cold);
+        assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+        let (run, _) = found.worst.expect("runs");
+        (found.bound, run)
+    };
+    let (_, to_loaded_lines) = of("stores to lines on their way");
+    let (bound, _) = of("stores beside lines on their way");
+    assert!(to_loaded_lines > bound, "{to_loaded_lines} cycles, {bound}");
+}
+
 /// A block waits for another one in each sub-partition in turn, as its barriers let it reach them: the services of one
 /// sub-partition are not enough.
 #[test]
