@@ -121,6 +121,14 @@ pub(crate) fn all(waits: impl IntoIterator<Item = LineWait>) -> LineWait {
 /// Shape of a cache: parameters of its bytes, its line and its ways.
 pub(crate) type CacheShape = [Parameter; 3];
 
+/// Returns the numbers of the lines, of so many bytes, that hold ranges of bytes.
+fn lines_of(ranges: &[(u64, u64)], line: u64) -> BTreeSet<u64> {
+    let ranges = ranges.iter().filter(|(first, end)| first < end);
+    ranges
+        .flat_map(|(first, end)| first / line..=(end - 1) / line)
+        .collect()
+}
+
 /// Returns the lines of `lines` (line numbers of the cache) that stay in a cache for every value of its shape once they
 /// are in it.
 pub(crate) fn persistent_lines(
@@ -202,10 +210,8 @@ impl LineCaches {
     ) -> LineCaches {
         let line = shapes.map(|[_, line, _]| numbers.slow(line).max(1));
         let persistent = [0, 1].map(|level| {
-            let size: u64 = line[level];
-            let lines = ranges.iter().filter(|(first, end)| first < end);
-            let lines = lines.flat_map(|(first, end)| first / size..=(end - 1) / size);
-            persistent_lines(&lines.collect(), numbers, shapes[level])
+            let lines = lines_of(ranges, line[level]);
+            persistent_lines(&lines, numbers, shapes[level])
         });
         LineCaches {
             line,
@@ -301,12 +307,19 @@ impl LineCaches {
 
     /// Time by which persistent lines that other warps request first may be later than those that a warp requests itself:
     /// its request finds each of them in flight at most once, made at most `lead` later, and prefetched after the most
-    /// others. Waits for slices and DRAM are left out.
-    pub(crate) fn in_flight(&self, lead: i64) -> i64 {
-        let [first, second] = &self.persistent;
+    /// others. Only lines of `needed`, ranges of bytes, are waited for. Waits for slices and DRAM are left out.
+    pub(crate) fn in_flight(&self, lead: i64, needed: &[(u64, u64)]) -> i64 {
+        let of_level = |level: usize| -> BTreeSet<u64> {
+            let needed = lines_of(needed, self.line[level]);
+            needed
+                .intersection(&self.persistent[level])
+                .copied()
+                .collect()
+        };
+        let [first, second] = [0, 1].map(of_level);
         let lines = match self.line[0] == self.line[1] {
             // A line of the first cache arrives in both.
-            true => first.union(second).count(),
+            true => first.union(&second).count(),
             false => first.len() + second.len(),
         };
         lines as i64 * (self.after_others + lead)

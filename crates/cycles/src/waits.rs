@@ -327,7 +327,11 @@ impl<'a> Builder<'a> {
         };
         let mut time = 0;
         if !self.lines_of_sm {
-            time += self.code.in_flight(leads.code) + self.constants.in_flight(leads.constants);
+            // Nothing waits for lines after the code, which are prefetched only.
+            let needed = code_ranges(self.kernel, self.code.line[0], 0);
+            time += self.code.in_flight(leads.code, &needed);
+            let needed = constant_ranges(self.kernel);
+            time += self.constants.in_flight(leads.constants, &needed);
         }
         if !self.pages_of_sm {
             let pages = self.kernel.translations.iter();
