@@ -121,7 +121,7 @@ pub(crate) fn all(waits: impl IntoIterator<Item = LineWait>) -> LineWait {
 /// Shape of a cache: parameters of its bytes, its line and its ways.
 pub(crate) type CacheShape = [Parameter; 3];
 
-/// Returns the numbers of the lines, of so many bytes, that hold ranges of bytes.
+/// Returns the numbers of the lines of `line` bytes that hold ranges of bytes.
 fn lines_of(ranges: &[(u64, u64)], line: u64) -> BTreeSet<u64> {
     let ranges = ranges.iter().filter(|(first, end)| first < end);
     ranges

@@ -315,7 +315,7 @@ impl ServiceAudit {
         }
     }
 
-    /// Compares the services of a run with those that a bound counts, for blocks of so many warps.
+    /// Compares the services of a run with those that a bound counts; blocks have `warps` warps.
     fn compare_run(&mut self, run: &Services, counted: &LaunchServices, warps: u64) {
         self.runs += 1;
         for &core in &run.core {

@@ -591,8 +591,7 @@ fn executed_services_count_where_they_are_less() {
     assert_eq!(of(4, 2, of_kinds(&[each(4, 1000)])), of(4, 2, None));
 }
 
-/// What an only SM serves until the last block is dispatched and afterwards are services of different blocks, and it requests
-/// a line once.
+/// Until the last block is dispatched and afterwards, an only SM serves each block once in all, and requests a line once.
 #[test]
 fn an_only_sm_serves_each_block_once() {
     let numbers = Numbers {

@@ -135,7 +135,7 @@ impl Runs<'_> {
         {
             (cycles, conditions) = (searched, found);
         }
-        for interval in refresh_intervals(&self.options.cycles.machine) {
+        for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
             let mut own = conditions.clone();
             own.set.push((Parameter::DramRefreshInterval, interval));
             if let Some(found) = self.cycles(&situation, &own)
@@ -399,21 +399,20 @@ pub(super) fn raise_counts(counts: &mut [Vec<Option<u64>>; 2], seen: &AuditObser
     }
 }
 
-/// Most intervals between refreshes of DRAM that are tried.
+/// Intervals between refreshes of DRAM that are tried for a lone warp.
 const MOST_INTERVALS: u64 = 64;
 
-/// Intervals between refreshes of DRAM within the range of a machine, of those at most twice the least: with one of them more
-/// refreshes may meet requests than with the least, which only has the most refreshes.
-pub(super) fn refresh_intervals(machine: &GpuModel) -> impl Iterator<Item = u64> + use<> {
+/// At most `most` intervals between refreshes of DRAM within the range of a machine, of those at most twice the least: with one
+/// of them more refreshes may meet requests than with the least, which only has the most refreshes.
+pub(super) fn refresh_intervals(
+    machine: &GpuModel,
+    most: u64,
+) -> impl Iterator<Item = u64> + use<> {
     let range = machine.range(Parameter::DramRefreshInterval);
     let refreshes = machine.range(Parameter::DramRefresh).most > 0;
-    let most = range.most.min(range.least.saturating_mul(2));
-    let wide = most.saturating_sub(range.least);
-    let count = if refreshes {
-        wide.min(MOST_INTERVALS)
-    } else {
-        0
-    };
+    let end = range.most.min(range.least.saturating_mul(2));
+    let wide = end.saturating_sub(range.least);
+    let count = if refreshes { wide.min(most) } else { 0 };
     let least = range.least;
     (1..=count).map(move |n| {
         let further = u128::from(wide) * u128::from(n) / u128::from(count);

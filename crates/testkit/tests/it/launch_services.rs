@@ -42,7 +42,7 @@ fn short_programs_take_the_services_that_bounds_count() {
     }
     assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
     assert!(runs >= 300, "{runs} runs");
-    let least = [80, 15, 20, 5, 1000, 1000, 1000];
+    let least = [80, 15, 20, 5, 50, 6, 12];
     let suffice = exact
         .iter()
         .zip(least)

@@ -22,6 +22,9 @@ const POLICIES: [SchedulerPolicy; 7] = [
     SchedulerPolicy::Random(2),
 ];
 
+/// Intervals between refreshes of DRAM that are tried.
+const MOST_INTERVALS: u64 = 12;
+
 /// Most header executions that any run had, per entry and in all, by loop.
 type MostCounts = [Vec<Option<u64>>; 2];
 
@@ -120,7 +123,7 @@ impl LaunchRuns<'_> {
         {
             (cycles, conditions) = (searched, found);
         }
-        for interval in refresh_intervals(&self.options.cycles.machine) {
+        for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
             let mut own = conditions.clone();
             own.set.push((Parameter::DramRefreshInterval, interval));
             if let Some(found) = self.cycles(&situations, &own)
