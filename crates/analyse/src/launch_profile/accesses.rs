@@ -214,7 +214,7 @@ impl<'a> LaunchProfiler<'a> {
         let executions = ExecutionRecorder::new(ops.len(), counted);
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
         profiler.executions = Some(executions);
-        let mut executions = profiler.count_executions()?;
+        let executions = profiler.count_executions()?;
         let found = profiler.accesses.map(|recorder| recorder.found);
         let (mut accesses, mut extents) = (BTreeMap::new(), BTreeMap::new());
         for (at, recorded) in (0..).map(OpIndex).zip(found.unwrap_or_default()) {
@@ -226,8 +226,6 @@ impl<'a> LaunchProfiler<'a> {
                 extents.insert(at, recorded.extent.range());
             }
         }
-        // Of the others, some executions have no numbers.
-        executions.keep_accesses(|at| accesses.contains_key(&at));
         Ok(LaunchRecord {
             accesses,
             extents,

@@ -41,21 +41,12 @@ pub struct BlockKind {
     pub blocks: u64,
     /// Executions of each operation that is counted, by all warps of one of them.
     pub executions: BTreeMap<OpIndex, u64>,
-    /// Executions of accesses whose addresses are known in every execution of the launch, by all warps of one of them.
+    /// Those of their accesses whose addresses are known; there may be others.
     pub accesses: CountedAccesses,
 }
 
 /// Most numbers of all kinds of blocks of a launch.
 pub const MAX_KIND_NUMBERS: usize = 1 << 20;
-
-impl LaunchExecutions {
-    /// Leaves out accesses whose numbers are not known in all executions.
-    pub(super) fn keep_accesses(&mut self, is_known: impl Fn(OpIndex) -> bool) {
-        for kind in self.kinds.iter_mut().flatten() {
-            kind.accesses.retain(|(at, _), _| is_known(*at));
-        }
-    }
-}
 
 /// Executions of one warp.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

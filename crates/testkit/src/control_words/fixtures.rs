@@ -69,6 +69,7 @@ const ALL: &[(&str, Body)] = &[
     ("stores to lines on their way", |l| {
         stores_beside_loads(l, 0);
     }),
+    ("rows that blocks shift", rows_that_blocks_shift),
     ("stores beside lines on their way", |l| {
         stores_beside_loads(l, 1);
     }),
@@ -630,6 +631,19 @@ fn stores_beside_loads(l: &mut Listing, buffer: usize) {
     for nth in 0..4 {
         l.op(words::load_global(20, GLOBAL, 32 * nth, 4, 0)).write = Some(4);
     }
+}
+
+/// Loads of a row of words that begins within a sector in every second block, whatever the block branches on.
+fn rows_that_blocks_shift(l: &mut Listing) {
+    l.op(words::special(40, words::BLOCK_X));
+    l.op(words::shift_left(40, 40, 4));
+    l.global(0, 2);
+    l.op(words::add_low(GLOBAL, GLOBAL, 40));
+    l.op(words::add_high(GLOBAL + 1, GLOBAL + 1, words::RZ));
+    for nth in 0..8 {
+        l.op(words::load_global(20, GLOBAL, 256 * nth, 4, 0)).write = Some(0);
+    }
+    l.wait(1);
 }
 
 fn loads_without_waits(l: &mut Listing) {

@@ -4,7 +4,8 @@ use std::fs;
 
 use warpbound_driver::audit::{LaunchTimeRuns, PathOrder};
 use warpbound_driver::{CacheState, CycleOptions, SchedulerClass, Session};
-use warpbound_machine::{GpuModel, SchedulerPolicy, Selection};
+use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_testkit::control_words::fixtures;
 use warpbound_testkit::kernels;
 use warpbound_testkit::service_accounting::compare_services;
 use warpbound_testkit::short_launches::{pinned_machine, short_launch};
@@ -101,4 +102,48 @@ fn kernels_take_the_services_that_bounds_count() {
     }
     assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
     assert!(runs >= 20, "{runs} runs");
+}
+
+/// Blocks whose rows begin within a sector take more sectors than others, and lines of code and constants that a cache loses
+/// are served again, whichever warp requests them.
+#[test]
+fn shifted_rows_and_lost_lines_take_the_services_that_bounds_count() {
+    const NAMES: [&str; 6] = [
+        "rows that blocks shift",
+        "code of 12 KiB in a loop",
+        "code of 40 KiB in a loop",
+        "jumps between lines of 12 KiB",
+        "constants in one set",
+        "lines in one set",
+    ];
+    let (mut runs, mut exceeded) = (0, Vec::new());
+    for (seed, name) in (0..).zip(NAMES) {
+        let program = fixtures::named(name);
+        let mut launch = program.launch(0);
+        (launch.grid, launch.block) = ([6, 1, 1], [64, 1, 1]);
+        let machine = GpuModel::built_in("gtx1080").expect("it comes with the tool");
+        let of_launch = LaunchTimeRuns {
+            cycles: CycleOptions {
+                counts: Default::default(),
+                machine: pinned_machine(&machine, seed)
+                    .with(Parameter::SmCount, 2)
+                    // Prefetched lines would count more than those that are lost.
+                    .with(Parameter::InstructionAhead, 0),
+                caches: CacheState::Cold,
+                splitting: Default::default(),
+            },
+            runs: vec![(Selection::Typical, SchedulerPolicy::Gto)],
+            order: PathOrder::TakenFirst,
+            max_instructions: 2_000_000,
+            schedulers: SchedulerClass::WorkConserving,
+            searches: false,
+        };
+        let found = compare_services(&program.session(61), &launch, &of_launch);
+        let found = found.expect("the launch suits the program");
+        runs += found.runs;
+        let texts = found.exceeded.iter();
+        exceeded.extend(texts.map(|text| format!("{name}: {text}")));
+    }
+    assert!(exceeded.is_empty(), "{}", exceeded.join("\n"));
+    assert_eq!(runs, NAMES.len() as u64);
 }

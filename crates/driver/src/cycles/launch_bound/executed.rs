@@ -36,7 +36,7 @@ struct ExecutedKind {
     blocks: u64,
     /// Executions of each group.
     groups: Vec<u64>,
-    /// Executions of accesses with their numbers, for accesses whose numbers are known in all executions.
+    /// Executions of accesses whose numbers are known.
     accesses: Vec<CountedAccess>,
 }
 
