@@ -57,14 +57,8 @@ pub struct AccessCounts {
 impl AccessCounts {
     /// Combines two records number by number.
     fn zip(self, other: AccessCounts, with: impl Fn(u32, u32) -> u32) -> AccessCounts {
-        AccessCounts {
-            requests: with(self.requests, other.requests),
-            transactions: with(self.transactions, other.transactions),
-            sectors: with(self.sectors, other.sectors),
-            lines: with(self.lines, other.lines),
-            conflicts: with(self.conflicts, other.conflicts),
-            byte_conflicts: with(self.byte_conflicts, other.byte_conflicts),
-        }
+        let (own, other) = (self.numbers(), other.numbers());
+        AccessCounts::of_numbers(std::array::from_fn(|n| with(own[n], other[n])))
     }
 
     /// Returns all numbers, in the order of the fields.

@@ -342,7 +342,7 @@ impl ServiceAudit {
         }
     }
 
-    /// Compares the services of a run with those of whole blocks that a bound counts.
+    /// Compares the services of a run with the services of whole blocks that a bound counts.
     fn compare_blocks(
         &mut self,
         run: &Services,

@@ -130,7 +130,7 @@ impl LoopSolver<'_> {
         WordPolynomial::unknown(id)
     }
 
-    /// Loop of which an atom is a word at the header.
+    /// Loop whose header has a word that an atom stands for.
     pub(crate) fn loop_of(&self, id: AtomId) -> Option<LoopIndex> {
         use crate::gsa::Definition;
         let Atom::Value(value, _) = *self.symbolic.atoms.get(id) else {

@@ -200,7 +200,7 @@ impl ObservedLaunch {
 
     /// A warp of blocks that start at once, with those of its sub-partition.
     fn of_warps(&self, blocks: &[&ObservedBlock]) -> OfSm {
-        // What queues hold is of warps of the SM, all of which may count instead.
+        // All warps of the SM may count instead: queues hold instructions of these.
         let all: u128 = blocks.iter().map(|block| block.of_parts()).sum();
         let parts = blocks.iter().map(|block| block.parts.len()).max();
         let of_parts = (0..parts.unwrap_or(0)).map(|number| {

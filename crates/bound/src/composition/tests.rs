@@ -343,7 +343,7 @@ fn any_scheduler_follows_one_warp_at_a_time() {
     assert_eq!(of(shape(1, 8, 1, (1, 1)), BlockChain::AllWarps), 8000);
     assert_eq!(of(shape(2, 8, 1, (2, 2)), BlockChain::OneWarp), 4000);
     assert_eq!(of(shape(2, 8, 1, (2, 2)), ALIGNED), 10_000);
-    // Two before the last one, one of which may run with it.
+    // Two before the last one; one of the two may run with it.
     assert_eq!(of(shape(3, 8, 1, (2, 2)), BlockChain::OneWarp), 24_000);
     // Two before the last one, and two that run with it on another SM.
     assert_eq!(of(shape(5, 8, 2, (2, 2)), BlockChain::OneWarp), 32_000);

@@ -59,8 +59,7 @@ pub struct LaunchCycles {
     pub services: LaunchServices,
 }
 
-/// Services by shared resources that the bound of a launch counts, each for one warp but for those of lines and of whole
-/// blocks.
+/// Services by shared resources that the bound of a launch counts: each for one warp, where a field does not say otherwise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchServices {
     /// Issue slot and units of a sub-partition.

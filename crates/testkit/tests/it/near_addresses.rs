@@ -174,7 +174,7 @@ impl NearLines {
     }
 }
 
-/// Writes the words of which the last one is the index of an access.
+/// Writes the words of a program; the last one is the index of an access.
 type WriteIndex = fn(&mut NearLines, &mut Rng);
 
 /// Random constant: small, near a power of two, negative, or any.

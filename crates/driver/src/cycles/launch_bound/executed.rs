@@ -40,6 +40,7 @@ struct ExecutedKind {
     accesses: Vec<CountedAccess>,
 }
 
+/// Executions of an access with the same numbers.
 #[derive(Clone, Copy, Debug)]
 struct CountedAccess {
     at: OpIndex,
@@ -102,20 +103,11 @@ impl ExecutedNodes {
         }
     }
 
-    /// Sums the services of blocks of this many warps.
-    pub(super) fn services(
-        &self,
-        (inputs, time): (&CycleInputs, &KernelTime<'_>),
-        contention: &Contention,
-        of_sm: SmServices<'_>,
-        warps: u64,
-    ) -> ExecutedServices {
+    /// Sums the services of blocks of this many warps, each with the services of its nodes and accesses.
+    pub(super) fn services(&self, of: &ExecutionServices<'_>, warps: u64) -> ExecutedServices {
         let sums = BlockSums {
             groups: &self.groups,
-            inputs,
-            time,
-            contention,
-            of_sm,
+            of,
         };
         let kinds = self.kinds.iter();
         ExecutedServices {
@@ -153,13 +145,18 @@ fn whole_cycles_of_sum(milli: u128) -> u128 {
     milli.div_ceil(warpbound_cycles::MILLI.unsigned_abs().into())
 }
 
-/// Services of nodes and accesses.
+/// Services that single executions take.
+pub(super) struct ExecutionServices<'a> {
+    pub(super) inputs: &'a CycleInputs,
+    pub(super) time: &'a KernelTime<'a>,
+    pub(super) contention: &'a Contention,
+    pub(super) of_sm: SmServices<'a>,
+}
+
+/// Sums over the executions of blocks.
 struct BlockSums<'a> {
     groups: &'a [NodeGroup],
-    inputs: &'a CycleInputs,
-    time: &'a KernelTime<'a>,
-    contention: &'a Contention,
-    of_sm: SmServices<'a>,
+    of: &'a ExecutionServices<'a>,
 }
 
 impl BlockSums<'_> {
@@ -167,16 +164,16 @@ impl BlockSums<'_> {
         let mut known: BTreeMap<OpIndex, u64> = BTreeMap::new();
         let mut sums = MilliServices::default();
         for counted in &kind.accesses {
-            let limits = self.inputs.accesses.get(&counted.at);
+            let limits = self.of.inputs.accesses.get(&counted.at);
             let limits = limits.and_then(|limits| limits_of(limits, counted.counts));
-            let services = limits.and_then(|limits| self.time.services(counted.at, &limits));
+            let services = limits.and_then(|limits| self.of.time.services(counted.at, &limits));
             if let Some(services) = services {
-                sums.add(&services, counted.times, self.of_sm);
+                sums.add(&services, counted.times, self.of.of_sm);
                 *known.entry(counted.at).or_default() += counted.times;
             }
         }
         let others = self.of_groups(&kind.groups, &known);
-        let of_warps = u128::from(warps) * u128::from(self.of_sm.of_warp());
+        let of_warps = u128::from(warps) * u128::from(self.of.of_sm.of_warp());
         ServicesOfBlocks {
             blocks: kind.blocks,
             core: whole_cycles_of_sum(sums.core + others.core),
@@ -185,18 +182,18 @@ impl BlockSums<'_> {
         }
     }
 
-    /// Services of executions of the groups, without those of accesses that are `known`.
+    /// Services of executions of the groups; accesses that are `known` are left out.
     fn of_groups(&self, executions: &[u64], known: &BTreeMap<OpIndex, u64>) -> MilliServices {
         let mut sums = MilliServices::default();
         for (group, &executions) in self.groups.iter().zip(executions) {
             let of_ops = group.ops.iter().filter_map(|&at| {
                 let times = known.get(&at)?;
-                Some((self.contention.ops.get(at.index())?, *times))
+                Some((self.of.contention.ops.get(at.index())?, *times))
             });
             let of_ops: Vec<(&NodeServices, u64)> = of_ops.collect();
             let mut worst = NodeServices::default();
             for &node in &group.nodes {
-                let mut services = of_node(self.contention, node);
+                let mut services = of_node(self.of.contention, node);
                 for (of_op, _) in &of_ops {
                     for (own, of_op) in services.iter_mut().zip(of_op.iter()) {
                         *own = own.saturating_sub(*of_op);
@@ -206,10 +203,10 @@ impl BlockSums<'_> {
                     *worst = own.max(*worst);
                 }
             }
-            sums.add(&worst, executions, self.of_sm);
+            sums.add(&worst, executions, self.of.of_sm);
             // Of executions without numbers the most counts.
             for (of_op, times) in of_ops {
-                sums.add(of_op, executions.saturating_sub(times), self.of_sm);
+                sums.add(of_op, executions.saturating_sub(times), self.of.of_sm);
             }
         }
         sums

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use super::executed::ExecutionServices;
 use super::segments::greatest_segment;
 use super::*;
 
@@ -110,7 +111,13 @@ impl LaunchTime {
             ended: Cycles(if is_alone { 0 } else { contention.ended }),
             unfinished: sums.of_warp(&unfinished, 0)?,
             executed: executed.map(|executed| {
-                executed.services((inputs, time), contention, of_sm, self.shape.warps)
+                let of_execution = ExecutionServices {
+                    inputs,
+                    time,
+                    contention,
+                    of_sm,
+                };
+                executed.services(&of_execution, self.shape.warps)
             }),
             apart: Cycles(self.numbers.range(Parameter::LaunchBlock).1),
         };
