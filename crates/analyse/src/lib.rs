@@ -32,6 +32,7 @@ pub mod prediction;
 pub mod program_space;
 pub mod refusal;
 pub mod relevant;
+pub mod runtime_pointers;
 pub mod split_sites;
 pub mod stated_data;
 mod symbolic;

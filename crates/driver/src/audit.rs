@@ -50,7 +50,7 @@ pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use profiles::ProfiledWarps;
 pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
-pub use vary::{Variation, variation};
+pub use vary::{Variation, extreme_variation, variation};
 pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
 pub use wave_accesses::count_access_of_wave;
@@ -502,6 +502,7 @@ impl AuditedKernel<'_> {
         let loaded = session.ranged_loads(prepared, flow, launch)?;
         self.claims.accesses = accesses;
         self.claims.loaded = loaded;
+        self.claims.runtime_memory = session.untouched_memory(prepared, flow, launch)?;
         let claims = &self.claims;
         let (mut run, limit) = match number {
             1 => {

@@ -9,6 +9,7 @@ pub(crate) mod launch_bound;
 mod launch_memory;
 pub(crate) mod launch_report;
 pub(crate) mod launch_rows;
+mod runtime_memory;
 mod split_bound;
 mod wave_inputs;
 

@@ -6,6 +6,7 @@
 //! cycles of the worst run: a chain that inverts shows an error.
 
 mod chain;
+mod contents;
 mod launch;
 mod loose_accesses;
 mod observed;

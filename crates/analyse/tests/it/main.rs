@@ -4,4 +4,5 @@
 mod divergence;
 mod fingerprint;
 mod relevant;
+mod runtime_pointers;
 mod split_sites;

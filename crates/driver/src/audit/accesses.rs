@@ -119,6 +119,9 @@ impl<'a> AccessMonitor<'a> {
             true => count_access_of_wave(access, class.shape.mode),
         };
         self.compare(class, &parts, access.taken, found);
+        if class.shape.mode != AccessMode::Scalar {
+            found.extend(self.runtime_access(access));
+        }
         let stated = self.claims.stated_accesses.get(&self.at);
         if let Some(message) = stated.and_then(|stated| excess(stated, &parts)) {
             found.push(Violation {
@@ -127,6 +130,24 @@ impl<'a> AccessMonitor<'a> {
                 message,
             });
         }
+    }
+
+    /// A lane that accesses memory of the runtime although none does by the claims.
+    fn runtime_access(&self, access: &MemoryAccess<'_>) -> Option<Violation> {
+        let is_touched = |address: u64| {
+            let end = address.saturating_add(access.size.into());
+            let mut ranges = self.claims.runtime_memory.iter();
+            ranges.any(|range| address < range.end && range.start < end)
+        };
+        let addresses = lanes_of(access.taken).filter_map(|lane| access.addresses.get(lane));
+        let touched = addresses.copied().find(|&address| is_touched(address))?;
+        Some(Violation {
+            claim: Claim::RuntimeMemory,
+            at: self.at,
+            message: format!(
+                "a lane accesses 0x{touched:x}, which the runtime owns, by an address that comes from none of its pointers"
+            ),
+        })
     }
 
     /// Whether the warps are waves of a compute unit.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::access::{AccessClass, StatedAccess};
@@ -55,6 +56,8 @@ pub enum Claim {
     AccessFact,
     /// Ranges of the numbers in buffers.
     Data,
+    /// Vector accesses of waves stay out of what the runtime owns, unless they follow its pointers (`runtime-memory`).
+    RuntimeMemory,
 }
 
 impl Claim {
@@ -70,6 +73,7 @@ impl Claim {
             Claim::Access => "access",
             Claim::AccessFact => "fact",
             Claim::Data => "data",
+            Claim::RuntimeMemory => "runtime-memory",
         }
     }
 }
@@ -106,6 +110,8 @@ pub struct Claims<'a> {
     pub stated_accesses: BTreeMap<OpIndex, StatedAccess>,
     /// Loads of numbers whose range the launch states.
     pub loaded: BTreeMap<OpIndex, RangedLoad>,
+    /// Addresses that no vector access of the launch touches, as its bound in cycles assumes.
+    pub runtime_memory: Vec<Range<u64>>,
     /// First operation of the block, by operation.
     first: Vec<OpIndex>,
     /// Cells on which the active lanes agree, by node and by operation of its block, before the operation.
@@ -126,6 +132,7 @@ impl<'a> Claims<'a> {
             flow,
             accesses: BTreeMap::new(),
             stated_accesses: BTreeMap::new(),
+            runtime_memory: Vec::new(),
             loaded: BTreeMap::new(),
             first: Vec::new(),
             active_agreement: Vec::new(),

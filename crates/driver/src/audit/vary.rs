@@ -84,6 +84,64 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
     Variation { launch, order }
 }
 
+/// Returns the launch with floating-point buffers whose numbers are at the ends of their type: large, small and subnormal
+/// ones, for which divisions and roots take their slow paths. Of every second seed, each other number is the given one.
+/// It expects no results. Equal seeds give equal variations.
+pub fn extreme_variation(given: &LaunchFile, seed: u64) -> LaunchFile {
+    let mut rng = Rng::with_seed(seed);
+    let mut launch = given.clone();
+    for param in &mut launch.params {
+        if let ParamValue::Buffer(buffer) = &mut param.value {
+            buffer.expect = None;
+            buffer.output = None;
+            // Numbers in a stated range are whole.
+            let fields = exponent_fields(buffer.element).filter(|_| buffer.range.is_none());
+            if let Some(fields) = fields {
+                let kept = seed.is_multiple_of(2);
+                let chunks = buffer.bytes.chunks_mut(buffer.element.size());
+                for (number, chunk) in chunks.enumerate() {
+                    if !kept || number % 2 == 0 {
+                        fill_elements(chunk, chunk.len(), || fields.extreme(&mut rng));
+                    }
+                }
+            }
+        }
+    }
+    launch
+}
+
+/// Fields of a floating-point format: bits of the fraction and of the exponent.
+#[derive(Clone, Copy)]
+struct ExponentFields {
+    fraction: u32,
+    exponent: u32,
+}
+
+/// Fields of the numbers of a buffer; `None` if they are no floating-point numbers.
+fn exponent_fields(element: ElementType) -> Option<ExponentFields> {
+    let (fraction, exponent) = match element {
+        ElementType::F16 => (10, 5),
+        ElementType::F32 => (23, 8),
+        ElementType::F64 => (52, 11),
+        _ => return None,
+    };
+    Some(ExponentFields { fraction, exponent })
+}
+
+impl ExponentFields {
+    /// Returns a number whose exponent is one of the two least, the subnormal one included, or of the two greatest of finite
+    /// numbers.
+    fn extreme(self, rng: &mut Rng) -> u64 {
+        let most = (1u64 << self.exponent) - 2;
+        let exponent = match rng.u64(..4) {
+            small @ (0 | 1) => small,
+            large => most - (large - 2),
+        };
+        let sign = u64::from(rng.bool()) << (self.exponent + self.fraction);
+        sign | exponent << self.fraction | rng.u64(..1 << self.fraction)
+    }
+}
+
 /// Fills a buffer with contents of a kind.
 fn fill(element: ElementType, bytes: &mut [u8], contents: Contents, rng: &mut Rng) {
     let size = element.size();

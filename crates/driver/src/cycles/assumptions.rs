@@ -5,7 +5,7 @@ use warpbound_machine::{MachineFamily, Provenance};
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
-use super::{CacheState, CycleOptions, clock};
+use super::{CacheState, CycleOptions, clock, runtime_memory};
 use crate::access::memory_assumptions;
 use crate::bound::launch_assumptions;
 use crate::facts::accesses::{stated_accesses, stated_text};
@@ -95,6 +95,10 @@ impl CycleOptions {
             ));
         }
         all.extend(stated_launch(options));
+        if self.machine.family() == MachineFamily::Gcn3 && options.launches.shaped_file().is_some()
+        {
+            all.push(runtime_memory::assumption());
+        }
         all
     }
 

@@ -18,7 +18,8 @@ use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
 use super::CacheState;
-use super::launch_memory::{LaunchMemory, PageCount, ResidentWarps, lanes};
+use super::launch_memory::{AccessedMemory, LaunchMemory, PageCount, ResidentWarps, lanes};
+use super::runtime_memory::may_be_accessed;
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
@@ -253,7 +254,11 @@ impl Session {
         let mut limits = classes.values().flat_map(|class| &class.limits);
         let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
         let memory = bound_launch.as_ref().map(|(launch, memory)| {
-            let memory = (memory, accesses_local);
+            let memory = AccessedMemory {
+                global: memory,
+                of_runtime: may_be_accessed(&prepared.code, flow, launch),
+                local: accesses_local,
+            };
             LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
         });
         let bound = bound_launch.as_ref().map(|(launch, _)| launch);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_cycles::MachineNumbers;
 use warpbound_ir::Code;
-use warpbound_launch::{GlobalMemory, Launch};
+use warpbound_launch::{Buffer, GlobalMemory, Launch};
 use warpbound_machine::{MachineFamily, Parameter};
 
 /// Addresses that the timing model gives to code, constant banks and local memory in the L2 cache, and the distance of
@@ -23,11 +23,23 @@ type AddressRange = (u64, u64);
 pub(crate) struct LaunchMemory {
     /// Whether all lines that the launch may access stay in the L2 cache once they are in it.
     pub(crate) fits: bool,
-    /// Pages of the buffers, and of local memory: of the first and of the second TLB. `None` if some may be translated
+    /// Pages of the buffers that vector accesses may touch, and of local memory: of the first and of the second TLB. `None` if some may be translated
     /// more than once.
     pub(crate) pages: Option<[PageCount; 2]>,
     /// Sectors of the buffers.
     pub(crate) sectors: u64,
+}
+
+/// Memory that vector accesses of a launch may touch.
+#[derive(Clone, Copy)]
+pub(crate) struct AccessedMemory<'a> {
+    /// The buffers.
+    pub(crate) global: &'a GlobalMemory,
+    /// Whether they touch what the runtime owns: the queue, the code object, the arguments, the dispatch packet. Scalar
+    /// loads and fetches of code are not translated, so they do not count.
+    pub(crate) of_runtime: bool,
+    /// Whether they touch local memory.
+    pub(crate) local: bool,
 }
 
 /// Number of pages of a range of memory.
@@ -44,13 +56,18 @@ impl LaunchMemory {
     pub(crate) fn of(
         code: &Code,
         launch: &Launch,
-        (memory, accesses_local): (&GlobalMemory, bool),
+        memory: AccessedMemory<'_>,
         (numbers, residents): (&MachineNumbers, Option<ResidentWarps>),
     ) -> LaunchMemory {
-        let buffers = memory.buffers().iter();
-        let buffers: Vec<(u64, u64)> = buffers
-            .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
-            .collect();
+        let ranges = |is_counted: &dyn Fn(&Buffer) -> bool| -> Vec<AddressRange> {
+            let buffers = memory.global.buffers().iter();
+            let counted = buffers.filter(|buffer| is_counted(buffer));
+            counted
+                .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
+                .collect()
+        };
+        let buffers = ranges(&|_| true);
+        let translated = ranges(&|buffer| memory.of_runtime || buffer.of_runtime.is_none());
         let lanes = lanes(numbers);
         let of_warp = u64::from(launch.local).next_multiple_of(4) * lanes;
         let residents = residents.unwrap_or_else(|| {
@@ -62,7 +79,7 @@ impl LaunchMemory {
                 stride: 0,
             }
         });
-        let local: Vec<AddressRange> = match accesses_local {
+        let local: Vec<AddressRange> = match memory.local {
             true => residents.local_memory(of_warp).collect(),
             false => Vec::new(),
         };
@@ -85,7 +102,7 @@ impl LaunchMemory {
         all.extend(&local);
         LaunchMemory {
             fits: fits(&all, numbers),
-            pages: pages((&buffers, &local), &all, numbers),
+            pages: pages((&translated, &local), &all, numbers),
             sectors: {
                 let sector = numbers.slow(Parameter::L2Sector).max(1);
                 let sectors = buffers

@@ -8,15 +8,15 @@ use warpbound_report::timed::SearchedParameter;
 use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 
 use super::SandwichOptions;
+use super::contents::Contents;
 use super::observed::RunRecord;
-use crate::audit::{AuditObservations, Claims, HeaderMaximum, ServiceOrder, variation};
+use crate::audit::{AuditObservations, Claims, HeaderMaximum, ServiceOrder};
 use crate::{CacheState, Prepared, RunHooks, Session, TimedOptions};
 
 /// Warp of a launch with contents and an order of divergent lanes.
 #[derive(Clone)]
 struct Situation {
-    /// Number of the contents; 0 for the given ones.
-    content: u64,
+    contents: Contents,
     launch: LaunchFile,
     order: PathOrder,
     warp: SingleWarp,
@@ -54,15 +54,11 @@ impl WorstRun {
     /// Returns the conditions of the run as a phrase.
     pub(super) fn text(&self) -> String {
         let Situation {
-            content,
+            contents,
             order,
             warp,
             ..
         } = &self.situation;
-        let contents = match content {
-            0 => "given contents".to_owned(),
-            number => format!("random contents {number}"),
-        };
         format!(
             "warp {} of block {}, {contents}, {} order, parameters {}, {} caches, any scheduler",
             warp.warp,
@@ -126,7 +122,7 @@ impl Runs<'_> {
             }
             on_run((number * conditions.len()) as u64, all);
         }
-        let Some((mut cycles, situation, mut conditions, seen)) = worst else {
+        let Some((mut cycles, mut situation, mut conditions, mut seen)) = worst else {
             let nothing = || Diagnostic::new("no run of a single warp comes to its end");
             return Err(self.failed.take().unwrap_or_else(nothing));
         };
@@ -134,6 +130,26 @@ impl Runs<'_> {
             && searched > cycles
         {
             (cycles, conditions) = (searched, found);
+        }
+        for contents in Contents::extremes(grid) {
+            let launch = contents.of(grid);
+            for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
+                let own = Situation {
+                    contents,
+                    launch: launch.clone(),
+                    order,
+                    ..situation.clone()
+                };
+                let Some(own_seen) = self.observe(&own)? else {
+                    continue;
+                };
+                raise_counts(&mut loop_counts, &own_seen);
+                if let Some(found) = self.cycles(&own, &conditions)
+                    && found > cycles
+                {
+                    (cycles, situation, seen) = (found, own, own_seen);
+                }
+            }
         }
         for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
             let mut own = conditions.clone();
@@ -173,8 +189,8 @@ impl Runs<'_> {
         } = self.options;
         notes.push(format!(
             "runs: parameters slow, typical, lo, hi and {seeds} random selections, {contents} contents of the buffers, both orders of \
-             divergent lanes; for the slow end of the slowest of these, parameters without a slow end are searched, then intervals between \
-             refreshes of DRAM"
+             divergent lanes; for the slow end of the slowest of these, parameters without a slow end are searched, then extreme \
+             floating-point numbers and intervals between refreshes of DRAM"
         ));
         notes.push("launch.kernel is at its slow end in all runs".to_owned());
         notes.push(match worst.same_for_schedulers {
@@ -209,14 +225,11 @@ impl Runs<'_> {
                 .collect(),
         };
         let mut situations = Vec::new();
-        for content in 0..self.options.contents.max(1) {
-            let launch = match content {
-                0 => grid.clone(),
-                seed => variation(grid, seed).launch,
-            };
+        for contents in Contents::first(self.options.contents) {
+            let launch = contents.of(grid);
             for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
                 situations.extend(warps.iter().map(|&warp| Situation {
-                    content,
+                    contents,
                     launch: launch.clone(),
                     order,
                     warp,

@@ -1,5 +1,7 @@
 //! Registers of a wave when it begins.
 
+use std::ops::Range;
+
 use warpbound_load::GcnDescriptor;
 
 use super::{LANES, words};
@@ -84,6 +86,11 @@ impl WaveEntry {
     /// Start value of MODE.
     pub fn mode(&self) -> u32 {
         self.descriptor.mode()
+    }
+
+    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments.
+    pub fn runtime_pointers(&self) -> Range<u8> {
+        self.descriptor.runtime_pointers()
     }
 
     /// Scalar cells of a wave that are defined when it begins, with their values: SGPRs, EXEC (126, 127), MODE (129).

@@ -1,5 +1,7 @@
 //! Kernel descriptors: sizes, and what the hardware writes into registers before a wave begins.
 
+use std::ops::Range;
+
 /// Descriptor of a kernel (LLVM, "User Guide for AMDGPU Backend", "Kernel Descriptor"; v2: `amd_kernel_code_t`).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct GcnDescriptor {
@@ -55,6 +57,22 @@ impl GcnDescriptor {
     /// Number of user SGPRs, the first that are set.
     pub fn user_registers(&self) -> u32 {
         self.rsrc2 >> 1 & 0x1f
+    }
+
+    /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, as far as the kernel has them: they
+    /// follow the buffer descriptor of scratch.
+    pub fn runtime_pointers(&self) -> Range<u8> {
+        let pointers = [
+            GcnDescriptor::DISPATCH_POINTER,
+            GcnDescriptor::QUEUE_POINTER,
+            GcnDescriptor::KERNARG_POINTER,
+        ];
+        let count = |properties: &[u32]| {
+            let present = properties.iter().filter(|&&property| self.has(property));
+            present.count() as u8
+        };
+        let first = 4 * count(&[GcnDescriptor::PRIVATE_BUFFER]);
+        first..first + 2 * count(&pointers)
     }
 
     /// Whether an SGPR has the offset of the wave's scratch.

@@ -6,8 +6,9 @@ use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy, Selection};
 use warpbound_simulate::timed::{EventListener, Silent};
 
 use super::record::{LaunchRecord, LaunchRecorder};
-use crate::audit::{Claims, variation};
+use crate::audit::Claims;
 use crate::sandwich::SandwichOptions;
+use crate::sandwich::contents::Contents;
 use crate::sandwich::runs::{launch_overhead, raise_counts, refresh_intervals, slowest_numbers};
 use crate::{CacheState, Prepared, Session, TimedOptions};
 
@@ -30,8 +31,7 @@ type MostCounts = [Vec<Option<u64>>; 2];
 
 /// Contents of the buffers and an order of divergent lanes.
 struct Situation {
-    /// Number of the contents; 0 for the given ones.
-    content: u64,
+    contents: Contents,
     launch: LaunchFile,
     order: PathOrder,
     /// Warp instructions of a run without time; `None` if it did not come to its end.
@@ -103,7 +103,9 @@ impl LaunchRuns<'_> {
         grid: &LaunchFile,
         on_run: &mut dyn FnMut(u64, u64),
     ) -> Result<WorstLaunch, Diagnostic> {
-        let (situations, loop_counts) = self.situations(grid)?;
+        let first: Vec<Contents> = Contents::first(self.options.contents).collect();
+        let mut loop_counts = [Vec::new(), Vec::new()];
+        let mut situations = self.situations(grid, &first, &mut loop_counts)?;
         let conditions = self.conditions(situations.len());
         let mut worst: Option<(u64, Conditions)> = None;
         for (number, each) in conditions.iter().enumerate() {
@@ -122,6 +124,20 @@ impl LaunchRuns<'_> {
             && searched > cycles
         {
             (cycles, conditions) = (searched, found);
+        }
+        let with_first = situations.len();
+        let extremes = Contents::extremes(grid);
+        situations.extend(self.situations(grid, &extremes, &mut loop_counts)?);
+        for situation in with_first..situations.len() {
+            let own = Conditions {
+                situation,
+                ..conditions.clone()
+            };
+            if let Some(found) = self.cycles(&situations, &own)
+                && found > cycles
+            {
+                (cycles, conditions) = (found, own);
+            }
         }
         for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
             let mut own = conditions.clone();
@@ -154,7 +170,7 @@ impl LaunchRuns<'_> {
         notes.push(format!(
             "runs: at most {} of the combinations of parameters slow, typical, lo, hi and {seeds} random selections, {} policies of \
              schedulers, {contents} contents of the buffers and both orders of divergent lanes; for the slow end of the slowest of \
-             these, parameters without a slow end are searched, then intervals between refreshes of DRAM",
+             these, parameters without a slow end are searched, then extreme floating-point numbers and intervals between refreshes of DRAM",
             self.options.most_runs,
             POLICIES.len()
         ));
@@ -175,18 +191,16 @@ impl LaunchRuns<'_> {
         }
     }
 
-    /// Returns the contents and orders, and the loop counts of runs without time.
+    /// Returns the launch with these contents in both orders, and raises the loop counts to those of runs without time.
     fn situations(
         &mut self,
         grid: &LaunchFile,
-    ) -> Result<(Vec<Situation>, MostCounts), Diagnostic> {
+        all_contents: &[Contents],
+        loop_counts: &mut MostCounts,
+    ) -> Result<Vec<Situation>, Diagnostic> {
         let mut situations = Vec::new();
-        let mut loop_counts = [Vec::new(), Vec::new()];
-        for content in 0..self.options.contents.max(1) {
-            let launch = match content {
-                0 => grid.clone(),
-                seed => variation(grid, seed).launch,
-            };
+        for &contents in all_contents {
+            let launch = contents.of(grid);
             for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
                 let most = self.options.max_instructions;
                 let run = self
@@ -194,16 +208,16 @@ impl LaunchRuns<'_> {
                     .monitor(self.prepared, self.claims, &launch, order, most)?;
                 let seen = run.observations;
                 self.violations += seen.violations.len();
-                raise_counts(&mut loop_counts, &seen);
+                raise_counts(loop_counts, &seen);
                 situations.push(Situation {
-                    content,
+                    contents,
                     launch: launch.clone(),
                     order,
                     issued: run.fault.is_none().then_some(seen.issued),
                 });
             }
         }
-        Ok((situations, loop_counts))
+        Ok(situations)
     }
 
     /// Returns combinations of all that runs may differ in: the slow end and given contents first, others spread evenly over
@@ -328,10 +342,7 @@ impl LaunchRuns<'_> {
     /// Conditions as a phrase.
     fn text(&self, situations: &[Situation], conditions: &Conditions) -> String {
         let situation = situations.get(conditions.situation);
-        let contents = match situation.map_or(0, |situation| situation.content) {
-            0 => "given contents".to_owned(),
-            number => format!("random contents {number}"),
-        };
+        let contents = situation.map_or(Contents::Given, |situation| situation.contents);
         let order = situation.map_or("", |situation| situation.order.name());
         format!(
             "{contents}, {order} order, parameters {}, {} caches, scheduler {}",

@@ -1,0 +1,57 @@
+//! Memory that the runtime of AMD's GPUs places for a launch: the queue, the code object, the arguments and the dispatch
+//! packet. Scalar loads read it without a translation, so its pages count only if vector accesses touch it (SOUNDNESS 11.7).
+
+use std::ops::Range;
+
+use warpbound_analyse::runtime_pointers::may_reach_accesses;
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Cell, Code};
+use warpbound_launch::{Launch, LaunchFile};
+use warpbound_report::bound::BoundAssumption;
+
+use crate::prepared::Prepared;
+use crate::{KernelFlow, Session};
+
+/// Whether vector accesses of a launch may follow the pointers to what the runtime owns.
+pub(super) fn may_be_accessed(code: &Code, flow: &KernelFlow, launch: &Launch) -> bool {
+    let entry = launch.wave_entry.as_ref();
+    entry.is_some_and(|entry| {
+        let pointers: Vec<Cell> = entry.runtime_pointers().map(Cell::scalar).collect();
+        may_reach_accesses(code, &flow.thread, &pointers)
+    })
+}
+
+/// States that vector accesses stay out of it.
+pub(super) fn assumption() -> BoundAssumption {
+    BoundAssumption {
+        id: "runtime-memory",
+        text: "no lane accesses the queue, the code object, the arguments or the dispatch packet, unless the kernel computes \
+               addresses of lanes from the pointers to them that a wave begins with, or from its program counter: no index \
+               leads out of a buffer into them, and no memory holds their addresses"
+            .to_owned(),
+    }
+}
+
+impl Session {
+    /// Addresses that no vector access of a launch touches by the assumption `runtime-memory`; none for NVIDIA's GPUs.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(crate) fn untouched_memory(
+        &self,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchFile,
+    ) -> Result<Vec<Range<u64>>, Diagnostic> {
+        let (launch, memory) = self.bind(prepared, launch, Default::default(), 0)?;
+        if may_be_accessed(&prepared.code, flow, &launch) {
+            return Ok(Vec::new());
+        }
+        let buffers = memory.buffers().iter();
+        let of_runtime = buffers.filter(|buffer| buffer.of_runtime.is_some());
+        let ranges =
+            of_runtime.map(|buffer| buffer.address..buffer.address + buffer.bytes.len() as u64);
+        Ok(ranges.collect())
+    }
+}
