@@ -12,6 +12,7 @@ mod candidates;
 pub(crate) mod decisive_cells;
 pub(crate) mod effects;
 mod executions;
+mod lines;
 mod loop_iterations;
 pub(crate) mod operation;
 pub(crate) mod row;

@@ -121,8 +121,8 @@ pub struct TimedKernel<'a> {
     /// Translations of global and of local memory that are missing once, for accesses without
     /// [`SpaceLimits::may_walk`](crate::SpaceLimits).
     pub translations: [Translations; 2],
-    /// Sectors of global memory that may be missing in the L2 cache, each once, if loads in loops shall be counted so;
-    /// otherwise each of them is taken to miss.
+    /// Sectors of global memory that may be missing in the L2 cache, each once, if accesses in loops shall be counted so;
+    /// otherwise each of them is taken to wait for DRAM.
     pub counted_sectors: Option<u64>,
     /// Other warps on the GPU.
     pub others: OtherWarps,

@@ -71,7 +71,7 @@ pub(crate) struct AccessWaits {
     /// Whether it may walk the page table of global, and of local memory. Translations that are missing otherwise are
     /// counted.
     pub(crate) walks: [bool; 2],
-    /// Whether sectors of global memory that are missing are counted.
+    /// Whether waits for sectors of global memory from DRAM are counted.
     pub(crate) counts_misses: bool,
 }
 
@@ -122,6 +122,8 @@ struct OtherAccesses {
     atomics: bool,
     /// Longest time from the lookup of the L1 cache to the data of any load, for which a hit may wait.
     longest_load: i64,
+    /// The same for loads whose sectors are in the L2 cache.
+    longest_hit: i64,
 }
 
 /// Times of shared memory.
@@ -210,14 +212,25 @@ impl MemoryTimes {
             lead,
             atomics,
             longest_load: 0,
+            longest_hit: 0,
         });
-        let loads = all().filter(|(direction, _)| *direction == AccessDirection::Load);
-        let longest = loads.map(|(direction, space)| self.in_flight(direction, space));
-        let longest_load = longest.max().unwrap_or(0) + lead;
+        let longest = |may_miss: bool| {
+            let loads = all().filter(|(direction, _)| *direction == AccessDirection::Load);
+            let times = loads.map(|(direction, space)| {
+                let space = SpaceLimits {
+                    may_miss: may_miss && space.may_miss,
+                    ..*space
+                };
+                self.in_flight(direction, &space)
+            });
+            times.max().unwrap_or(0) + lead
+        };
+        let [longest_load, longest_hit] = [true, false].map(longest);
         self.others = Some(OtherAccesses {
             lead,
             atomics,
             longest_load,
+            longest_hit,
         });
         self
     }
@@ -494,7 +507,7 @@ impl MemoryTimes {
             // An access to sectors in flight is complete when they have arrived.
             done = done.max(vector.get(Part::Arrived));
         }
-        if waits.counts_misses && !is_store {
+        if space.may_miss && waits.counts_misses && !is_store {
             // A sector that is missing waits for those requested before; its own time is counted.
             done = done.max(floor(vector.get(Part::Dram)) + self.l2_hit);
         }
@@ -513,7 +526,8 @@ impl MemoryTimes {
         // A translation on its way delays all accesses to its page.
         done = done.max(vector.get(Part::Translated) + unloaded);
         if let Some(others) = &self.others {
-            done = done.max(self.beside(others, (direction, space), (last, slice_last)));
+            let counted = !is_local && waits.counts_misses;
+            done = done.max(self.beside(others, (direction, space, counted), (last, slice_last)));
         }
         if is_atomic {
             done += self.atomic_latency;
@@ -530,17 +544,18 @@ impl MemoryTimes {
     }
 
     /// Time of the completion of an access as far as data that other warps have requested delay it; without the latency
-    /// of its own atomic operation. Its last line is looked up at `looked_up`, and its last sector is at its slice at
-    /// `reached`.
+    /// of its own atomic operation, and without waits for sectors from DRAM if these are `counted`. Its last line is looked
+    /// up at `looked_up`, and its last sector is at its slice at `reached`.
     fn beside(
         &self,
         others: &OtherAccesses,
-        (direction, space): (AccessDirection, &SpaceLimits),
+        (direction, space, counted): (AccessDirection, &SpaceLimits, bool),
         (looked_up, reached): (i64, i64),
     ) -> i64 {
-        let latency = match space.may_miss {
-            true => self.dram_latency,
-            false => self.l2_hit,
+        let (latency, in_l1) = match counted {
+            true => (self.l2_hit, others.longest_hit),
+            false if space.may_miss => (self.dram_latency, others.longest_load),
+            false => (self.l2_hit, others.longest_load),
         };
         let waits_for_atomics = direction == AccessDirection::Load && others.atomics;
         let atomics = if waits_for_atomics {
@@ -553,7 +568,7 @@ impl MemoryTimes {
             done = done.max(looked_up + others.lead + self.walk + latency);
         }
         if space.may_hit_l1 {
-            done = done.max(looked_up + others.longest_load);
+            done = done.max(looked_up + in_l1);
         }
         done
     }

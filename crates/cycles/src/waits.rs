@@ -111,6 +111,8 @@ impl KernelWaits {
         let once = self.once.iter().cloned();
         once.partition(|cost| match cost.term {
             Term::Translation => !others.have_translations(),
+            // Each warp waits for the sectors that it accesses.
+            Term::GlobalMemory => true,
             _ => !others.have_lines(),
         })
     }
@@ -381,16 +383,27 @@ impl<'a> Builder<'a> {
         costs
     }
 
-    /// Sectors that are missing in the L2 cache and counted.
+    /// Sectors that are missing in the L2 cache and counted; for a warp among others, accesses that wait for some.
     fn missing_sectors(&self, memory: &MemoryTimes) -> Option<OnceCost> {
         let most = self.kernel.counted_sectors?;
         let nodes = self.misses_counted.iter();
+        let each = match (self.leads, self.counts_accesses()) {
+            (None, _) => memory.missing_sector(),
+            (Some(leads), false) => memory.missing_sector() + leads.accesses,
+            (Some(leads), true) => memory.beyond_l2() + leads.accesses,
+        };
         Some(OnceCost {
-            cycles: cycles(memory.missing_sector()),
+            cycles: cycles(each),
             most,
             nodes: nodes.map(|(&node, &times)| (node, times)).collect(),
             term: Term::GlobalMemory,
         })
+    }
+
+    /// Whether an access that waits for missing sectors counts once, whichever number of them it accesses: the services of
+    /// DRAM for a warp among others are those of all warps. A wave has its own in its path.
+    fn counts_accesses(&self) -> bool {
+        self.leads.is_some() && matches!(self.kernel.facts, TimedCode::Warps(_))
     }
 
     /// Space of which an access certainly translates the only page whose table may have to be walked.
@@ -411,10 +424,25 @@ impl<'a> Builder<'a> {
         translated: &mut [bool; 2],
     ) -> AccessWaits {
         let mut waits = AccessWaits::default();
-        let limits = self.kernel.accesses.get(&op);
-        let Some(limits) = limits.filter(|_| !self.pages_of_sm) else {
+        let Some(limits) = self.kernel.accesses.get(&op) else {
             return waits;
         };
+        if self.kernel.counted_sectors.is_some() && !once {
+            waits.counts_misses = true;
+            let mut spaces = limits.spaces.iter();
+            let missing =
+                spaces.find(|limit| space_number(limit.space) == Some(0) && limit.may_miss);
+            if let Some(limit) = missing {
+                let times = match self.counts_accesses() {
+                    true => 1,
+                    false => u64::from(limit.sectors),
+                };
+                *self.misses_counted.entry(node).or_default() += times;
+            }
+        }
+        if self.pages_of_sm {
+            return waits;
+        }
         for limit in &limits.spaces {
             let Some(space) = space_number(limit.space) else {
                 continue;
@@ -431,10 +459,6 @@ impl<'a> Builder<'a> {
                 }
             }
             translated[space] |= self.translates(limits) == Some(space);
-            if space == 0 && limit.may_miss && !once && self.kernel.counted_sectors.is_some() {
-                waits.counts_misses = true;
-                *self.misses_counted.entry(node).or_default() += u64::from(limit.sectors);
-            }
         }
         waits
     }

@@ -10,6 +10,7 @@ use warpbound_simt::lanes_of;
 
 use super::effects::{AccessRow, OpLanes};
 use super::executions::{ExecutionRecorder, LaunchExecutions};
+use super::lines::{Touch, TouchedAddresses};
 use super::row::{LANES, LaneRow, ValueOrigin};
 use super::{LaunchProfiler, LaunchValues, NoProfile};
 use crate::access::{
@@ -63,6 +64,16 @@ struct RecordedAccess {
     is_outside: bool,
 }
 
+/// Execution of an access.
+pub(super) struct RecordedExecution {
+    /// Properties of the launch from which its addresses follow.
+    pub(super) origin: ValueOrigin,
+    /// Its numbers, if they are known.
+    pub(super) counts: Option<AccessCounts>,
+    /// Lines that it may touch.
+    pub(super) touch: Touch,
+}
+
 impl AccessRecorder {
     fn new(ops: &[Op], units: MemoryUnits) -> AccessRecorder {
         let found = ops.iter().map(|op| {
@@ -98,40 +109,58 @@ impl AccessRecorder {
         self.found.get(at.index()).is_some_and(Option::is_some)
     }
 
-    /// Records the execution of an access by all lanes that may take part; returns from what its addresses follow, and its
-    /// numbers, if they are known. Fewer lanes have no greater numbers.
+    /// Records the execution of an access by all lanes that may take part. Fewer lanes have no greater numbers.
     pub(super) fn record(
         &mut self,
         at: OpIndex,
         op: &Op,
         lanes: OpLanes,
         evaluate: impl Fn(&Expr) -> LaneRow,
-    ) -> (ValueOrigin, Option<AccessCounts>) {
-        let nothing = (ValueOrigin::NONE, None);
+    ) -> RecordedExecution {
+        let mut execution = RecordedExecution {
+            origin: ValueOrigin::NONE,
+            counts: None,
+            touch: Touch::Any,
+        };
         let recorded = self.found.get_mut(at.index()).and_then(Option::as_mut);
         let Some(recorded) = recorded else {
-            return nothing;
+            return execution;
         };
+        if !matches!(
+            recorded.shape.space,
+            MemorySpace::Global | MemorySpace::Generic
+        ) {
+            execution.touch = Touch::None;
+        }
         let Some(so_far) = recorded.counts else {
-            return nothing;
+            return execution;
         };
         let Some(access) = addresses_of(op, evaluate) else {
             recorded.counts = None;
-            return nothing;
+            return execution;
         };
+        execution.origin = access.origin;
         let mut addresses = [None; LANES];
         for lane in lanes_of(lanes.all().into()) {
             let Some(address) = access.address(lane) else {
                 recorded.counts = None;
-                return (access.origin, None);
+                return execution;
             };
             addresses[lane] = Some(address);
             recorded.extent.add(address, recorded.shape.bytes);
         }
         let counts = count_addresses(&self.units, recorded.shape, &addresses);
-        let counts = counts.map(|counts| counts.max(recorded.least));
-        recorded.counts = counts.map(|counts| counts.max(so_far));
-        (access.origin, counts)
+        execution.counts = counts.map(|counts| counts.max(recorded.least));
+        recorded.counts = execution.counts.map(|counts| counts.max(so_far));
+        if recorded.shape.space == MemorySpace::Global {
+            execution.touch = Touch::Lines(TouchedAddresses {
+                addresses,
+                certain: lanes.present(),
+                bytes: recorded.shape.bytes,
+                fetches: !matches!(op.meaning, Some(Meaning::Store { .. })),
+            });
+        }
+        execution
     }
 
     /// Notes whether a lane that certainly executes an access of global memory finds none at its address; `holds` says
@@ -210,8 +239,8 @@ impl<'a> LaunchProfiler<'a> {
         counted: impl IntoIterator<Item = OpIndex>,
     ) -> Result<LaunchRecord, NoProfile> {
         let ops = &values.code.ops;
+        let executions = ExecutionRecorder::new(ops.len(), &units, counted);
         let recorder = AccessRecorder::new(ops, units);
-        let executions = ExecutionRecorder::new(ops.len(), counted);
         let mut profiler = LaunchProfiler::following(values, Some(recorder));
         profiler.executions = Some(executions);
         let executions = profiler.count_executions()?;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use warpbound_ir::OpIndex;
 
-use crate::access::AccessCounts;
+use crate::access::{AccessCounts, MemoryUnits};
 
+use super::lines::{LineWaits, Touch, TouchedLines};
 use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
 /// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
@@ -27,6 +28,10 @@ pub struct LaunchExecutions {
     pub of_block: BTreeMap<OpIndex, u64>,
     /// Of each operation, executions by all warps of the launch.
     pub of_launch: BTreeMap<OpIndex, u64>,
+    /// Waits for lines of global memory from DRAM, if all of them stay in the L2 cache: of one warp.
+    pub line_waits_of_warp: u64,
+    /// The same of a chain of warps, as [`LaunchExecutions::of_chain`]: the most of all blocks.
+    pub line_waits_of_chain: u64,
     /// Blocks that differ in their executions or accesses. `None` if these are more than [`MAX_KIND_NUMBERS`] numbers.
     pub kinds: Option<Vec<BlockKind>>,
 }
@@ -56,6 +61,7 @@ pub(super) struct WarpExecutions {
     /// Whether each part ends where all that the warp may do is at its barrier.
     has_parts: bool,
     accesses: CountedAccesses,
+    line_waits: LineWaits,
 }
 
 impl WarpExecutions {
@@ -64,6 +70,7 @@ impl WarpExecutions {
             parts: vec![BTreeMap::new()],
             has_parts: true,
             accesses: CountedAccesses::new(),
+            line_waits: LineWaits::default(),
         }
     }
 
@@ -85,7 +92,7 @@ impl WarpExecutions {
 
     fn numbers(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.len() + 1);
-        parts.sum::<usize>() + self.accesses.len()
+        parts.sum::<usize>() + self.accesses.len() + self.line_waits.first.len()
     }
 
     /// Executions in the whole run.
@@ -120,6 +127,8 @@ pub(super) struct ExecutionRecorder {
     counted: Vec<bool>,
     /// Executions of the warp that is executed.
     current: WarpExecutions,
+    /// Lines that it has touched.
+    lines: TouchedLines,
     /// Executions of the warps that were executed, with a number: many have the same ones.
     warps: HashMap<WarpExecutions, usize>,
     /// Number of the executions of the last warp that was executed.
@@ -129,7 +138,11 @@ pub(super) struct ExecutionRecorder {
 
 impl ExecutionRecorder {
     /// Counts executions of these operations.
-    pub(super) fn new(ops: usize, counted: impl IntoIterator<Item = OpIndex>) -> ExecutionRecorder {
+    pub(super) fn new(
+        ops: usize,
+        units: &MemoryUnits,
+        counted: impl IntoIterator<Item = OpIndex>,
+    ) -> ExecutionRecorder {
         let mut is_counted = vec![false; ops];
         for at in counted {
             if let Some(is_counted) = is_counted.get_mut(at.index()) {
@@ -139,6 +152,7 @@ impl ExecutionRecorder {
         ExecutionRecorder {
             counted: is_counted,
             current: WarpExecutions::new(),
+            lines: TouchedLines::new(units),
             warps: HashMap::new(),
             last: 0,
             numbers: 0,
@@ -148,12 +162,14 @@ impl ExecutionRecorder {
     /// Begins with another warp.
     pub(super) fn start(&mut self) {
         self.current = WarpExecutions::new();
+        self.lines.end();
     }
 
     /// Ends the warp.
     pub(super) fn end(&mut self) {
         let next = self.warps.len();
-        let ended = std::mem::replace(&mut self.current, WarpExecutions::new());
+        let mut ended = std::mem::replace(&mut self.current, WarpExecutions::new());
+        ended.line_waits = self.lines.end();
         let numbers = ended.numbers();
         self.last = *self.warps.entry(ended).or_insert(next);
         if self.last == next {
@@ -191,9 +207,17 @@ impl ExecutionRecorder {
         *self.current.accesses.entry(key).or_default() += 1;
     }
 
+    /// Adds lines of global memory that an access touches.
+    pub(super) fn touch(&mut self, touch: &Touch) {
+        self.lines.touch(touch);
+    }
+
     /// See [`WarpExecutions::pass_barrier`].
     pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
         self.current.pass_barrier(all_are_there);
+        if self.current.has_parts {
+            self.lines.pass_barrier();
+        }
     }
 }
 
@@ -211,6 +235,17 @@ impl BlockKinds {
             raise(&mut found.of_warp, of_warp);
         }
         found.of_chain = of_chain(warps);
+        let waits = warps.iter().map(|warp| warp.line_waits.all());
+        found.line_waits_of_warp = waits.max().unwrap_or(0);
+        let has_parts = found.of_chain.is_some();
+        let waits = self.blocks.keys().map(|block| {
+            let of_block: Vec<&LineWaits> = block
+                .iter()
+                .filter_map(|&number| Some(&warps.get(number)?.line_waits))
+                .collect();
+            waits_of_chain(&of_block, has_parts)
+        });
+        found.line_waits_of_chain = waits.max().unwrap_or(0);
         for (block, &count) in &self.blocks {
             let mut sum = BTreeMap::new();
             for of_warp in block.iter().filter_map(|&number| whole.get(number)) {
@@ -255,6 +290,22 @@ impl BlockKinds {
         });
         Some(kinds.collect())
     }
+}
+
+/// Waits of a chain of warps of a block: in each part one of them waits for lines that are new to it, and any of them may wait
+/// for sectors that are fetched later. Without known parts, all warps wait.
+fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
+    if !has_parts {
+        let all = warps.iter().map(|waits| waits.all());
+        return all.fold(0, u64::saturating_add);
+    }
+    let parts = warps.iter().map(|waits| waits.first.len()).max();
+    let first = (0..parts.unwrap_or(0)).map(|part| {
+        let own = warps.iter().filter_map(|waits| waits.first.get(part));
+        own.copied().max().unwrap_or(0)
+    });
+    let later = warps.iter().map(|waits| waits.later);
+    first.chain(later).fold(0, u64::saturating_add)
 }
 
 /// Sum over the parts of the greatest number of executions that a warp has in the part.

@@ -202,10 +202,14 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             if let Some(holds) = self.inputs.values.holds.filter(|_| accesses.looks_outside) {
                 accesses.note_outside(at, op, lanes, evaluate, holds);
             }
-            let (follows_from, counts) = accesses.record(at, op, lanes, evaluate);
-            if let Some((executions, counts)) = self.executions.as_mut().zip(counts) {
-                executions.count_access(at, counts);
+            let recorded = accesses.record(at, op, lanes, evaluate);
+            if let Some(executions) = self.executions.as_mut() {
+                if let Some(counts) = recorded.counts {
+                    executions.count_access(at, counts);
+                }
+                executions.touch(&recorded.touch);
             }
+            let follows_from = recorded.origin;
             // That no lane takes part follows from the guard as well.
             self.decided = self.decided.with(follows_from).with(origin);
         }

@@ -1,7 +1,7 @@
 //! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
 //! (SOUNDNESS 20).
 
-use warpbound_analyse::access::AccessPattern;
+use warpbound_analyse::access::{AccessPattern, MemoryUnits};
 use warpbound_base::{Cycles, Diagnostic, UpperBound};
 use warpbound_bound::{
     BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
@@ -76,15 +76,32 @@ pub struct LaunchServices {
     pub executed: Option<ExecutedServices>,
 }
 
-/// Ways to count the first requests of lines and translations (SOUNDNESS 20.3), in the order in which they are tried.
-const FIRST_REQUESTS: [OtherWarps; 3] = [
-    OtherWarps::FirstOfSm,
-    OtherWarps::LinesOfPath,
-    OtherWarps::FirstOfPath,
-];
+/// Way to count what a warp waits for once (SOUNDNESS 20.3).
+#[derive(Clone, Copy)]
+struct WayOfWaiting {
+    /// First requests of lines and translations.
+    first: OtherWarps,
+    /// Whether waits for sectors from DRAM are counted by sector, and not for each access.
+    by_sector: bool,
+}
 
-/// Something for each way to count first requests.
-pub(crate) type WaysOfFirst<T> = [T; FIRST_REQUESTS.len()];
+/// Ways that are tried, in their order.
+const WAYS: [WayOfWaiting; 6] = {
+    const fn way(first: OtherWarps, by_sector: bool) -> WayOfWaiting {
+        WayOfWaiting { first, by_sector }
+    }
+    [
+        way(OtherWarps::FirstOfSm, false),
+        way(OtherWarps::LinesOfPath, false),
+        way(OtherWarps::FirstOfPath, false),
+        way(OtherWarps::FirstOfSm, true),
+        way(OtherWarps::LinesOfPath, true),
+        way(OtherWarps::FirstOfPath, true),
+    ]
+};
+
+/// Something for each way to count what a warp waits for once.
+pub(crate) type EachWay<T> = [T; WAYS.len()];
 
 /// Bounds of a launch for different flow facts.
 pub struct LaunchTime {
@@ -100,6 +117,8 @@ pub struct LaunchTime {
     unknown_addresses: usize,
     /// Executions of nodes by the warps of a block and of the launch, if they are known.
     executed: Option<ExecutedNodes>,
+    /// Most waits of a chain of warps for lines from DRAM, if all of them stay in the L2 cache; `None` if not known.
+    line_waits: Option<u64>,
     /// Names of the buffers whose contents the executions rest on.
     read: Vec<String>,
     /// Reason why the warps of the launch were not executed, if they were to be.
@@ -192,6 +211,13 @@ impl LaunchTime {
             }
             BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
         };
+        let line_waits = executions.map(|executions| match chain {
+            BlockChain::Aligned => executions.line_waits_of_chain,
+            BlockChain::OneWarp | BlockChain::AllWarps => executions.line_waits_of_warp,
+        });
+        // They are those of lines of this size.
+        let (_, line) = numbers.range(Parameter::L2Line);
+        let line_waits = line_waits.filter(|_| line <= MemoryUnits::NVIDIA.line_bytes);
         let blocks = product(launch.grid);
         let executed = executions.map(|executions| ExecutedNodes::of(flow, executions, blocks));
         let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
@@ -206,6 +232,7 @@ impl LaunchTime {
             spread: machine.spread,
             unknown_addresses: unknown.count(),
             executed,
+            line_waits,
             read: found.read.clone(),
             not_executed: found.not_executed.clone(),
         })
@@ -307,14 +334,14 @@ impl LaunchTime {
     }
 
     /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
-    /// with, for each way to count first requests.
+    /// with, for each way to count waits.
     pub(crate) fn bound_with_vectors(
         &self,
         stated: StatedCounts<'_>,
         effort: Effort,
-    ) -> Result<(LaunchCycles, WaysOfFirst<Option<SumVectors>>), Diagnostic> {
+    ) -> Result<(LaunchCycles, EachWay<Option<SumVectors>>), Diagnostic> {
         let program = ServiceProgram::new(self, stated, effort);
-        let mut vectors = WaysOfFirst::default();
+        let mut vectors = EachWay::default();
         let found = self.in_each_way(|inputs, number| {
             let (found, windows_bind, own) = self.bound_with(inputs, &program)?;
             if let Some(known) = vectors.get_mut(number) {
@@ -327,8 +354,8 @@ impl LaunchTime {
         Ok((found, vectors))
     }
 
-    /// Computes something with the first requests of lines and translations counted in each way that applies
-    /// ([`FIRST_REQUESTS`]): translations of a path only if no windows of requests delay warps.
+    /// Computes something in each way that applies ([`WAYS`]): with translations of a path only if no windows of requests
+    /// delay warps.
     ///
     /// # Errors
     ///
@@ -339,12 +366,15 @@ impl LaunchTime {
     ) -> Result<Vec<T>, Diagnostic> {
         let mut found = Vec::new();
         let mut windows_bind = false;
-        for (number, others) in FIRST_REQUESTS.into_iter().enumerate() {
+        for (number, way) in WAYS.into_iter().enumerate() {
             // Sectors of other warps hold places in a window while their own pages are translated.
-            if others == OtherWarps::FirstOfPath && windows_bind {
+            if way.first == OtherWarps::FirstOfPath && windows_bind {
                 continue;
             }
-            match compute(&self.inputs_among(others), number) {
+            let Some(inputs) = self.inputs_in(way) else {
+                continue;
+            };
+            match compute(&inputs, number) {
                 Ok((one, binds)) => {
                     windows_bind |= binds;
                     found.push(one);
@@ -355,6 +385,24 @@ impl LaunchTime {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the inputs with waits counted in a way; `None` if it does not apply. Of warps one after the other, each would
+    /// wait for sectors that another one has accessed.
+    fn inputs_in(&self, way: WayOfWaiting) -> Option<CycleInputs> {
+        let inputs = self.inputs_among(way.first);
+        match way.by_sector {
+            false => Some(inputs),
+            true if self.chain == BlockChain::AllWarps => None,
+            true => {
+                let inputs = inputs.with_counted_sectors()?;
+                let counted = inputs.counted_sectors.into_iter().chain(self.line_waits);
+                Some(CycleInputs {
+                    counted_sectors: counted.min(),
+                    ..inputs
+                })
+            }
+        }
     }
 
     fn inputs_among(&self, others: OtherWarps) -> CycleInputs {

@@ -17,7 +17,7 @@ use super::record::LaunchRecord;
 use super::runs::WorstLaunch;
 use crate::access::TimedFindings;
 use crate::bound::FlowFacts;
-use crate::cycles::launch_bound::{SumVectors, WaysOfFirst, contention_of, too_many_bits};
+use crate::cycles::launch_bound::{EachWay, SumVectors, contention_of, too_many_bits};
 use crate::sandwich::chain::Replaced;
 use crate::sandwich::loose_accesses::{SeenNumbers, loose_accesses};
 use crate::{
@@ -25,8 +25,8 @@ use crate::{
     TimeScope,
 };
 
-/// Vectors of nodes, for each way to count first requests.
-pub(super) type KnownVectors = WaysOfFirst<Option<SumVectors>>;
+/// Vectors of nodes, for each way to count waits.
+pub(super) type KnownVectors = EachWay<Option<SumVectors>>;
 
 /// Bound of a launch, with what the worst run did.
 pub(super) struct LaunchChain<'a> {
