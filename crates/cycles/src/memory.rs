@@ -124,6 +124,8 @@ struct OtherAccesses {
     longest_load: i64,
     /// The same for loads whose sectors are in the L2 cache.
     longest_hit: i64,
+    /// Whether waits for sectors from DRAM are counted, but for accesses that are executed at most once.
+    counts_misses: bool,
 }
 
 /// Times of shared memory.
@@ -198,7 +200,7 @@ impl MemoryTimes {
     pub(crate) fn among_others(
         mut self,
         accesses: &BTreeMap<OpIndex, AccessLimits>,
-        lead: i64,
+        (lead, counts_misses): (i64, bool),
     ) -> MemoryTimes {
         let all = || {
             let spaces = accesses.values().flat_map(|limits| {
@@ -213,6 +215,7 @@ impl MemoryTimes {
             atomics,
             longest_load: 0,
             longest_hit: 0,
+            counts_misses,
         });
         let longest = |may_miss: bool| {
             let loads = all().filter(|(direction, _)| *direction == AccessDirection::Load);
@@ -231,6 +234,7 @@ impl MemoryTimes {
             atomics,
             longest_load,
             longest_hit,
+            counts_misses,
         });
         self
     }
@@ -528,6 +532,10 @@ impl MemoryTimes {
         if let Some(others) = &self.others {
             let counted = !is_local && waits.counts_misses;
             done = done.max(self.beside(others, (direction, space, counted), (last, slice_last)));
+            if others.counts_misses && fetched {
+                // No later access pays for these sectors.
+                vector.raise(Part::Arrived, done);
+            }
         }
         if is_atomic {
             done += self.atomic_latency;
@@ -554,6 +562,9 @@ impl MemoryTimes {
     ) -> i64 {
         let (latency, in_l1) = match counted {
             true => (self.l2_hit, others.longest_hit),
+            false if space.may_miss && others.counts_misses => {
+                (self.dram_latency + others.lead, others.longest_load)
+            }
             false if space.may_miss => (self.dram_latency, others.longest_load),
             false => (self.l2_hit, others.longest_load),
         };

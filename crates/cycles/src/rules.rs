@@ -26,7 +26,8 @@ impl<'a> StepRules<'a> {
                 let mut transfer = Transfer::new(facts, kernel.accesses, numbers);
                 if kernel.others != OtherWarps::Absent {
                     let lead = Leads::of(kernel, numbers).accesses;
-                    transfer.memory = transfer.memory.among_others(kernel.accesses, lead);
+                    let ahead = (lead, kernel.counted_sectors.is_some());
+                    transfer.memory = transfer.memory.among_others(kernel.accesses, ahead);
                 }
                 StepRules::Warps(transfer)
             }

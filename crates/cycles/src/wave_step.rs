@@ -148,7 +148,8 @@ impl<'a> WaveTransfer<'a> {
         let among_others = kernel.others != OtherWarps::Absent;
         if among_others {
             // A unit takes an access when all requests of the one before have begun: no access is simulated ahead.
-            memory = memory.among_others(kernel.accesses, 0);
+            let ahead = (0, kernel.counted_sectors.is_some());
+            memory = memory.among_others(kernel.accesses, ahead);
         }
         let most_sectors = most_sectors(kernel.accesses);
         // One more than any s_waitcnt leaves outstanding.

@@ -3,23 +3,38 @@
 
 use std::collections::HashMap;
 
+use warpbound_ir::{Meaning, Op};
+use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::lanes_of;
 
 use crate::access::MemoryUnits;
 
 use super::row::LANES;
 
-/// Most lines of a warp that are told apart.
+/// Most lines of a warp that are distinguished.
 const MAX_LINES: usize = 1 << 20;
+
+/// Whether an operation may access global memory.
+pub(super) fn may_touch_global(op: &Op) -> bool {
+    match &op.meaning {
+        Some(
+            Meaning::Load { space, .. }
+            | Meaning::Store { space, .. }
+            | Meaning::Atomic { space, .. },
+        ) => matches!(space, MemorySpace::Global | MemorySpace::Generic),
+        Some(Meaning::Texture(_) | Meaning::Surface(_)) => true,
+        _ => false,
+    }
+}
 
 /// Execution of an access, as far as it may touch lines of global memory.
 #[derive(Clone, Debug)]
 pub(super) enum Touch {
-    /// It touches none.
+    /// No line.
     None,
-    /// It may touch any.
+    /// Any line.
     Any,
-    /// It touches those of its addresses.
+    /// Lines of known addresses.
     Lines(TouchedAddresses),
 }
 

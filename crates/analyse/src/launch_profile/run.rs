@@ -14,6 +14,7 @@ use super::candidates::Candidates;
 use super::decisive_cells::DecisiveCells;
 use super::effects::OpLanes;
 use super::executions::ExecutionRecorder;
+use super::lines::{Touch, may_touch_global};
 use super::loop_iterations::LoopIterations;
 use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
@@ -212,6 +213,11 @@ impl<'r, 'a> WarpRun<'r, 'a> {
             let follows_from = recorded.origin;
             // That no lane takes part follows from the guard as well.
             self.decided = self.decided.with(follows_from).with(origin);
+        } else if lanes.any()
+            && may_touch_global(op)
+            && let Some(executions) = self.executions.as_mut()
+        {
+            executions.touch(&Touch::Any);
         }
         let agreed = match one.candidates.must_follow(op) {
             true => (one.candidates).follow(&self.inputs, &one.rows, op, presence),

@@ -388,12 +388,14 @@ impl LaunchTime {
     }
 
     /// Returns the inputs with waits counted in a way; `None` if it does not apply. Of warps one after the other, each would
-    /// wait for sectors that another one has accessed.
+    /// wait for sectors that another one has accessed. What another SM has requested may still be in front of its port or
+    /// its windows.
     fn inputs_in(&self, way: WayOfWaiting) -> Option<CycleInputs> {
         let inputs = self.inputs_among(way.first);
+        let has_one_sm = self.shape.blocks == 1 || self.shape.most_sms.max(self.shape.sms) == 1;
         match way.by_sector {
             false => Some(inputs),
-            true if self.chain == BlockChain::AllWarps => None,
+            true if self.chain == BlockChain::AllWarps || !has_one_sm => None,
             true => {
                 let inputs = inputs.with_counted_sectors()?;
                 let counted = inputs.counted_sectors.into_iter().chain(self.line_waits);

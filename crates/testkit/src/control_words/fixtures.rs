@@ -73,6 +73,12 @@ const ALL: &[(&str, Body)] = &[
     ("stores beside lines on their way", |l| {
         stores_beside_loads(l, 1);
     }),
+    ("lines again and again", lines_again_and_again),
+    ("lines from warp to warp", lines_from_warp_to_warp),
+    (
+        "lines that another block loads",
+        lines_that_another_block_loads,
+    ),
     (
         "long segment from warp to warp",
         long_segment_from_warp_to_warp,
@@ -651,6 +657,51 @@ fn loads_without_waits(l: &mut Listing) {
     l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(4);
     for _ in 0..4 {
         l.op(words::BARRIER).code = 2;
+    }
+}
+
+/// Loads of four lines one after the other, six times.
+fn lines_again_and_again(l: &mut Listing) {
+    l.global(0, 2);
+    l.repeat(6, |l| {
+        for nth in 0..4 {
+            l.op(words::load_global(20, GLOBAL, 128 * nth, 4, 0)).write = Some(0);
+            l.wait(1);
+        }
+    });
+}
+
+/// In each of four segments between barriers, one warp after the other loads a line of its own six times.
+fn lines_from_warp_to_warp(l: &mut Listing) {
+    l.op(words::special(LANE, words::THREAD_X));
+    l.global_of_lane(0, 2);
+    for warp in 0..4 {
+        l.unless_warp((words::NOT_EQUAL, warp), |l| {
+            l.repeat(6, |l| {
+                l.op(words::load_global(20, GLOBAL, 128 * warp, 4, 0)).write = Some(0);
+                l.wait(1);
+            });
+        });
+        l.op(words::BARRIER);
+    }
+}
+
+/// Of 16 blocks one after the other loads eight lines with one instruction; all load the last of them six times.
+fn lines_that_another_block_loads(l: &mut Listing) {
+    l.op(words::special(40, words::BLOCK_X));
+    for block in 0..16 {
+        l.global(0, 5);
+        l.op(words::compare(words::EQUAL, 2, 40, block)).code = 6;
+        let all = words::load_global(20, GLOBAL, 1024 * block as u32, 4, 0);
+        l.op(words::guarded(all, 2, false)).write = Some(0);
+        l.chain(8, 15);
+        l.global(0, 2);
+        l.repeat(6, |l| {
+            let last = 1024 * block as u32 + 896;
+            l.op(words::load_global(21, GLOBAL, last, 4, 0)).write = Some(1);
+            l.wait(2);
+        });
+        l.wait(1);
     }
 }
 

@@ -286,6 +286,22 @@ fn access_with_a_number_less() {
     }
 }
 
+/// Memory that is taken for the runtime's: each vector access to it is found, no scalar load from it.
+#[test]
+fn vector_accesses_to_memory_of_the_runtime() {
+    const FIRST_BUFFER: u64 = 0x7_0000_0000;
+    let case = || ("early_exit.gfx803.co", early().1);
+    let claims = found(case(), |claims| {
+        claims.runtime_memory = std::iter::once(FIRST_BUFFER..FIRST_BUFFER + 800).collect();
+    });
+    assert_eq!(claims, [Claim::RuntimeMemory]);
+    // The arguments are there, too, which only scalar loads access.
+    let claims = found(case(), |claims| {
+        claims.runtime_memory = std::iter::once(FIRST_BUFFER + 0x1000..u64::MAX >> 1).collect();
+    });
+    assert_eq!(claims, []);
+}
+
 /// Blocks of 8 x 4 threads have several rows in a warp, those of 32 x 4 have one; the rows of the matrices are lines.
 #[test]
 fn accesses_classified_for_another_block() {

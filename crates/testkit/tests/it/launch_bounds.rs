@@ -333,6 +333,58 @@ fn stores_wait_for_lines_that_others_load() {
     assert!(to_loaded_lines > bound, "{to_loaded_lines} cycles, {bound}");
 }
 
+/// Waits for DRAM count once for each line that a warp loads again and again, and for each segment between barriers whose
+/// warp loads a line of its own: with one fewer, a run exceeds the bound.
+#[test]
+fn waits_for_lines_from_dram_count_once() {
+    const DRAM: u64 = 50_000;
+    for (name, threads) in [
+        ("lines again and again", 64),
+        ("lines from warp to warp", 128),
+    ] {
+        let program = fixtures::named(name);
+        let mut launch = program.launch(0);
+        (launch.grid, launch.block) = ([1, 1, 1], [threads, 1, 1]);
+        let machine = machine("jetson-tx2", 1)
+            .with(Parameter::DramBeyond, DRAM)
+            .with(Parameter::DramRefresh, 0)
+            // Lines of code wait for DRAM as well.
+            .with(Parameter::InstructionAhead, 8)
+            .with(Parameter::TlbWalk, 0)
+            .with(Parameter::L1Misses, 4096);
+        let found = audit(&program.session(62), &launch, machine, CacheState::Cold);
+        assert!(found.exceeded.is_empty(), "{name}: {:?}", found.exceeded);
+        let (worst, run) = found.worst.expect("runs");
+        // Each of the loads waits four times, or six, if each execution does.
+        assert!(found.bound < 16 * DRAM, "{name}: {}", found.bound);
+        assert!(
+            worst > found.bound - DRAM / 2,
+            "{name}: {worst} cycles ({run}), {} with {:?}",
+            found.bound,
+            found.terms
+        );
+    }
+}
+
+/// Lines that another SM has requested, and that are still in front of its full window: warps wait for DRAM with each load,
+/// and not once for each line.
+#[test]
+fn lines_of_other_sms_are_waited_for_with_each_load() {
+    const DRAM: u64 = 20_000;
+    let program = fixtures::named("lines that another block loads");
+    let mut launch = program.launch(0);
+    (launch.grid, launch.block) = ([16, 1, 1], [32, 1, 1]);
+    let machine = machine("jetson-tx2", 16)
+        .with(Parameter::DramBeyond, DRAM)
+        .with(Parameter::DramRefresh, 0)
+        .with(Parameter::L1Misses, 4);
+    let found = audit(&program.session(62), &launch, machine, CacheState::Cold);
+    assert!(found.exceeded.is_empty(), "{:?}", found.exceeded);
+    // A warp touches eight lines of its own, one of each other, and 32 of code.
+    let (worst, run) = found.worst.expect("runs");
+    assert!(worst > 55 * DRAM, "{worst} cycles ({run})");
+}
+
 /// A block waits for another one in each sub-partition in turn, as its barriers let it reach them: the services of one
 /// sub-partition are not enough.
 #[test]
