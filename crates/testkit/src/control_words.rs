@@ -8,6 +8,7 @@ mod generate;
 mod idioms;
 mod listing;
 mod odd;
+mod rows;
 mod short;
 mod slot;
 mod words;
@@ -29,6 +30,7 @@ pub use odd::{
     barriers_in_lines, lines_before_a_loop, odd_program, parts_of_constant_lines,
     shuffles_without_scoreboards, stores_of_ended_blocks,
 };
+pub use rows::row_program;
 pub use short::{segment_program, short_program};
 
 /// Name of the kernel of each program.

@@ -12,7 +12,9 @@ use warpbound_driver::{
 };
 use warpbound_machine::{Domain, GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
 
-use crate::control_words::{ControlWordProgram, odd_program, segment_program, short_program};
+use crate::control_words::{
+    ControlWordProgram, odd_program, row_program, segment_program, short_program,
+};
 use crate::execute::mix;
 use crate::short_launches::{MACHINES, compare_launch, counts_of, pinned_machine};
 
@@ -93,6 +95,7 @@ pub fn odd_launch(seed: u64) -> Result<OddLaunch, Diagnostic> {
     let program = match rng.u32(..8) {
         0 => short_program(seed),
         1 => segment_program(seed),
+        2 => row_program(seed),
         _ => odd_program(seed),
     };
     let (name, sm) = MACHINES[rng.usize(..MACHINES.len())];

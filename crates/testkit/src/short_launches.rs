@@ -9,7 +9,7 @@ use warpbound_driver::{
 };
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
 
-use crate::control_words::{segment_program, short_program};
+use crate::control_words::{row_program, segment_program, short_program};
 use crate::execute::mix;
 
 /// Numbers of machines that decide what overlaps, with values on both sides of those of the built-in machines.
@@ -126,9 +126,12 @@ pub fn compare_short_program(seed: u64) -> Result<LaunchTimeAudit, Diagnostic> {
 pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
     // Each fifth program has segments between barriers, and blocks of as many warps as sub-partitions or more.
     let has_segments = seed % 5 == 4;
-    let program = match has_segments {
-        true => segment_program(seed),
-        false => short_program(seed),
+    // Each tenth program accesses the same lines again and again.
+    let has_rows = seed % 10 == 3;
+    let program = match (has_segments, has_rows) {
+        (true, _) => segment_program(seed),
+        (_, true) => row_program(seed),
+        _ => short_program(seed),
     };
     let mut rng = Rng::with_seed(mix(&[0x1a0c4, seed]));
     let (name, sm) = MACHINES[rng.usize(..MACHINES.len())];
@@ -140,6 +143,10 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
     if has_segments {
         launch.grid = [[2, 2, 3, 4, 7, 9][rng.usize(..6)], 1, 1];
         launch.block = [[128, 128, 160, 256][rng.usize(..4)], 1, 1];
+    }
+    if has_rows {
+        launch.grid = [[1, 1, 2, 3, 9][rng.usize(..5)], 1, 1];
+        launch.block = [[32, 64, 128, 128, 256][rng.usize(..5)], 1, 1];
     }
     let others = [
         SchedulerPolicy::Lrr,
@@ -158,6 +165,7 @@ pub fn short_launch(seed: u64) -> Result<ShortLaunch, Diagnostic> {
             counts: counts_of(seed),
             machine: machine.with(Parameter::SmCount, sms),
             caches: match rng.u32(..3) {
+                _ if has_rows => CacheState::Cold,
                 0 => CacheState::Cold,
                 _ => CacheState::Warm,
             },

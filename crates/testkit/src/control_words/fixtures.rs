@@ -75,10 +75,7 @@ const ALL: &[(&str, Body)] = &[
     }),
     ("lines again and again", lines_again_and_again),
     ("lines from warp to warp", lines_from_warp_to_warp),
-    (
-        "lines that another block loads",
-        lines_that_another_block_loads,
-    ),
+    ("lines of generic addresses", lines_of_generic_addresses),
     (
         "long segment from warp to warp",
         long_segment_from_warp_to_warp,
@@ -686,23 +683,14 @@ fn lines_from_warp_to_warp(l: &mut Listing) {
     }
 }
 
-/// Of 16 blocks one after the other loads eight lines with one instruction; all load the last of them six times.
-fn lines_that_another_block_loads(l: &mut Listing) {
-    l.op(words::special(40, words::BLOCK_X));
-    for block in 0..16 {
-        l.global(0, 5);
-        l.op(words::compare(words::EQUAL, 2, 40, block)).code = 6;
-        let all = words::load_global(20, GLOBAL, 1024 * block as u32, 4, 0);
-        l.op(words::guarded(all, 2, false)).write = Some(0);
-        l.chain(8, 15);
-        l.global(0, 2);
-        l.repeat(6, |l| {
-            let last = 1024 * block as u32 + 896;
-            l.op(words::load_global(21, GLOBAL, last, 4, 0)).write = Some(1);
-            l.wait(2);
-        });
+/// Loads of 60 lines, one after the other, from generic addresses.
+fn lines_of_generic_addresses(l: &mut Listing) {
+    l.global(0, 2);
+    l.repeat(60, |l| {
+        l.op(words::load_generic(20, GLOBAL)).write = Some(0);
+        l.op(words::add_number(GLOBAL, GLOBAL, 128));
         l.wait(1);
-    }
+    });
 }
 
 /// Nothing but the fetch of a second line.

@@ -249,6 +249,11 @@ pub(super) fn load_global(to: u8, address: u8, offset: u32, bytes: u32, policy: 
     access(0xeed0_2000_0000_0000, to, address, offset, bytes) | policy << 46
 }
 
+/// LD.E: a load from a generic address.
+pub(super) fn load_generic(to: u8, address: u8) -> u64 {
+    fields(0x8090_0000_0000_0000, to, address)
+}
+
 pub(super) fn store_global(from: u8, address: u8, offset: u32, bytes: u32) -> u64 {
     access(0xeed8_2000_0000_0000, from, address, offset, bytes)
 }

@@ -122,6 +122,24 @@ fn a_second_cache_of_code_may_be_slower_than_the_l2_cache() {
     runs_code(&lines_before_a_loop(10, 4), 32, &numbers);
 }
 
+/// Lines that another SM has requested, and that are still in front of its full window: a warp waits for DRAM with each load,
+/// and not once for each line.
+#[test]
+fn lines_of_other_sms_are_waited_for_with_each_load() {
+    let numbers = [
+        (P::SmCount, 60),
+        (P::L1Misses, 64),
+        (P::OccupancyQueue, 8),
+        (P::DramBeyond, 20_000),
+        (P::DramRefresh, 0),
+    ];
+    let worst = keeps_its_bound("lines_of_other_sms", &numbers);
+    assert!(
+        worst > 3_788_857,
+        "{worst}: the run of the fault took longer"
+    );
+}
+
 /// A line that another warp has requested and the first cache has lost arrives in the second cache first.
 #[test]
 fn lines_on_their_way_come_from_the_second_cache_afterwards() {
