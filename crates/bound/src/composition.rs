@@ -586,4 +586,6 @@ impl Core {
 }
 
 #[cfg(test)]
+mod overlap;
+#[cfg(test)]
 mod tests;

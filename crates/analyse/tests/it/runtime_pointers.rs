@@ -40,7 +40,7 @@ fn sums_and_moves_of_pointers_are_pointers() {
     assert!(reaches(&[
         moved,
         SUM,
-        "R5 = atomic.add.u32 global[R3:R2] (R4)",
+        "R5 = atomic.add.u32 global[R3:R2] = R4",
         "exit"
     ]));
 }

@@ -4,21 +4,21 @@ use super::*;
 
 /// Times of a warp: path, services of the sub-partition, the SM and the GPU, first requests, time between starts.
 #[derive(Clone, Copy, Default)]
-struct Numbers {
-    path: u64,
-    core: u64,
-    sm: u64,
-    gpu: u64,
-    first: u64,
-    apart: u64,
-    lines: u64,
-    ended: u64,
-    unfinished: u64,
-    stores: u64,
-    queued: u64,
-    barriers: u64,
+pub(super) struct Numbers {
+    pub(super) path: u64,
+    pub(super) core: u64,
+    pub(super) sm: u64,
+    pub(super) gpu: u64,
+    pub(super) first: u64,
+    pub(super) apart: u64,
+    pub(super) lines: u64,
+    pub(super) ended: u64,
+    pub(super) unfinished: u64,
+    pub(super) stores: u64,
+    pub(super) queued: u64,
+    pub(super) barriers: u64,
     /// `None` for all of `core`.
-    segment: Option<u64>,
+    pub(super) segment: Option<u64>,
 }
 
 fn composed(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> LaunchBound {
@@ -54,13 +54,13 @@ fn composed_for(
     LaunchBound::compose(&shape, &times, Delays::default()).expect("it fits")
 }
 
-fn limit(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> u64 {
+pub(super) fn limit(shape: LaunchShape, chain: BlockChain, numbers: Numbers) -> u64 {
     composed(shape, chain, numbers).upper_bound().limit().0
 }
 
 const ALIGNED: BlockChain = BlockChain::Aligned;
 
-fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape {
+pub(super) fn shape(blocks: u64, warps: u64, sms: u64, resident: (u64, u64)) -> LaunchShape {
     LaunchShape {
         blocks,
         warps,

@@ -40,7 +40,7 @@ fn compare(session: &Session, launch: &LaunchFile, machine: GpuModel) -> LaunchT
         },
         runs: policies.map(|policy| (Selection::Typical, policy)).to_vec(),
         order: PathOrder::TakenFirst,
-        max_instructions: 1_000_000,
+        max_instructions: 3_000_000,
         schedulers: SchedulerClass::WorkConserving,
         searches: false,
     };
