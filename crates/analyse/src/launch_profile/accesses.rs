@@ -10,7 +10,7 @@ use warpbound_simt::lanes_of;
 
 use super::effects::{AccessRow, OpLanes};
 use super::executions::{ExecutionRecorder, LaunchExecutions};
-use super::lines::{Touch, TouchedAddresses};
+use super::lines::TouchedAddresses;
 use super::row::{LANES, LaneRow, ValueOrigin};
 use super::{LaunchProfiler, LaunchValues, NoProfile};
 use crate::access::{
@@ -70,8 +70,8 @@ pub(super) struct RecordedExecution {
     pub(super) origin: ValueOrigin,
     /// Its numbers, if they are known.
     pub(super) counts: Option<AccessCounts>,
-    /// Lines that it may touch.
-    pub(super) touch: Touch,
+    /// Its addresses, if it is one to global memory and they are known.
+    pub(super) addresses: Option<TouchedAddresses>,
 }
 
 impl AccessRecorder {
@@ -120,18 +120,12 @@ impl AccessRecorder {
         let mut execution = RecordedExecution {
             origin: ValueOrigin::NONE,
             counts: None,
-            touch: Touch::Any,
+            addresses: None,
         };
         let recorded = self.found.get_mut(at.index()).and_then(Option::as_mut);
         let Some(recorded) = recorded else {
             return execution;
         };
-        if !matches!(
-            recorded.shape.space,
-            MemorySpace::Global | MemorySpace::Generic
-        ) {
-            execution.touch = Touch::None;
-        }
         let Some(so_far) = recorded.counts else {
             return execution;
         };
@@ -153,7 +147,7 @@ impl AccessRecorder {
         execution.counts = counts.map(|counts| counts.max(recorded.least));
         recorded.counts = execution.counts.map(|counts| counts.max(so_far));
         if recorded.shape.space == MemorySpace::Global {
-            execution.touch = Touch::Lines(TouchedAddresses {
+            execution.addresses = Some(TouchedAddresses {
                 addresses,
                 certain: lanes.present(),
                 bytes: recorded.shape.bytes,

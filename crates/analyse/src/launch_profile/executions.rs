@@ -7,7 +7,7 @@ use warpbound_ir::OpIndex;
 
 use crate::access::{AccessCounts, MemoryUnits};
 
-use super::lines::{LineWaits, Touch, TouchedLines};
+use super::lines::{LineWaits, TouchedAddresses, TouchedLines};
 use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
 /// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
@@ -207,9 +207,9 @@ impl ExecutionRecorder {
         *self.current.accesses.entry(key).or_default() += 1;
     }
 
-    /// Adds lines of global memory that an access touches.
-    pub(super) fn touch(&mut self, touch: &Touch) {
-        self.lines.touch(touch);
+    /// Adds an execution of an access to global memory, with its addresses if they are known.
+    pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
+        self.lines.touch(addresses);
     }
 
     /// See [`WarpExecutions::pass_barrier`].

@@ -27,18 +27,7 @@ pub(super) fn may_touch_global(op: &Op) -> bool {
     }
 }
 
-/// Execution of an access, as far as it may touch lines of global memory.
-#[derive(Clone, Debug)]
-pub(super) enum Touch {
-    /// No line.
-    None,
-    /// Any line.
-    Any,
-    /// Lines of known addresses.
-    Lines(TouchedAddresses),
-}
-
-/// Addresses of an execution.
+/// Addresses of an execution of an access to global memory.
 #[derive(Clone, Debug)]
 pub(super) struct TouchedAddresses {
     /// Addresses of the lanes that may take part.
@@ -108,15 +97,11 @@ impl TouchedLines {
         }
     }
 
-    /// Adds the execution of an access.
-    pub(super) fn touch(&mut self, touch: &Touch) {
-        let addresses = match touch {
-            Touch::None => return,
-            Touch::Lines(addresses) if self.lines.len() < MAX_LINES => addresses,
-            Touch::Lines(_) | Touch::Any => {
-                self.count();
-                return;
-            }
+    /// Adds the execution of an access to global memory; one of unknown addresses may touch any line.
+    pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
+        let Some(addresses) = addresses.filter(|_| self.lines.len() < MAX_LINES) else {
+            self.count();
+            return;
         };
         let mut touched: HashMap<u64, [u64; 2]> = HashMap::new();
         let mut add = |lane: usize, is_certain: bool| {
@@ -195,23 +180,27 @@ impl TouchedLines {
 mod tests {
     use super::*;
 
-    fn touch(addresses: impl IntoIterator<Item = u64>, certain: u32, fetches: bool) -> Touch {
+    fn touch(
+        addresses: impl IntoIterator<Item = u64>,
+        certain: u32,
+        fetches: bool,
+    ) -> TouchedAddresses {
         let mut rows = [None; LANES];
         for (row, address) in rows.iter_mut().zip(addresses) {
             *row = Some(address);
         }
-        Touch::Lines(TouchedAddresses {
+        TouchedAddresses {
             addresses: rows,
             certain,
             bytes: 4,
             fetches,
-        })
+        }
     }
 
-    fn waits(touches: &[Touch]) -> LineWaits {
+    fn waits(touches: &[TouchedAddresses]) -> LineWaits {
         let mut lines = TouchedLines::new(&MemoryUnits::NVIDIA);
         for touch in touches {
-            lines.touch(touch);
+            lines.touch(Some(touch));
         }
         lines.end()
     }
@@ -254,24 +243,24 @@ mod tests {
     #[test]
     fn parts_between_barriers_count_new_lines() {
         let mut lines = TouchedLines::new(&MemoryUnits::NVIDIA);
-        lines.touch(&touch(row(0x1000), u32::MAX, true));
-        lines.touch(&touch(row(0x2000), 0, true));
+        lines.touch(Some(&touch(row(0x1000), u32::MAX, true)));
+        lines.touch(Some(&touch(row(0x2000), 0, true)));
         lines.pass_barrier();
-        lines.touch(&touch(row(0x1000), u32::MAX, true));
-        lines.touch(&touch(row(0x2000), u32::MAX, true));
-        lines.touch(&Touch::Any);
+        lines.touch(Some(&touch(row(0x1000), u32::MAX, true)));
+        lines.touch(Some(&touch(row(0x2000), u32::MAX, true)));
+        lines.touch(None);
         let found = lines.end();
         assert_eq!(found.first, [2, 2]);
     }
 
     #[test]
     fn accesses_over_the_end_of_a_line_touch_two() {
-        let over = Touch::Lines(TouchedAddresses {
+        let over = TouchedAddresses {
             addresses: [Some(0x107c); LANES],
             certain: u32::MAX,
             bytes: 16,
             fetches: true,
-        });
+        };
         assert_eq!(waits(&[over]).first, [2]);
     }
 }

@@ -14,7 +14,7 @@ use super::candidates::Candidates;
 use super::decisive_cells::DecisiveCells;
 use super::effects::OpLanes;
 use super::executions::ExecutionRecorder;
-use super::lines::{Touch, may_touch_global};
+use super::lines::{TouchedAddresses, may_touch_global};
 use super::loop_iterations::LoopIterations;
 use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
@@ -198,26 +198,25 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         }
         let presence = (active, one.is_certain);
         let (lanes, origin) = self.inputs.condition(&one.rows, op, presence);
+        let mut touched: Option<TouchedAddresses> = None;
         if let Some(accesses) = self.accesses.as_mut().filter(|of| of.has(at)) {
             let evaluate = |expr: &_| self.inputs.evaluate(&one.rows, expr);
             if let Some(holds) = self.inputs.values.holds.filter(|_| accesses.looks_outside) {
                 accesses.note_outside(at, op, lanes, evaluate, holds);
             }
             let recorded = accesses.record(at, op, lanes, evaluate);
-            if let Some(executions) = self.executions.as_mut() {
-                if let Some(counts) = recorded.counts {
-                    executions.count_access(at, counts);
-                }
-                executions.touch(&recorded.touch);
+            if let Some((executions, counts)) = self.executions.as_mut().zip(recorded.counts) {
+                executions.count_access(at, counts);
             }
-            let follows_from = recorded.origin;
+            touched = recorded.addresses;
             // That no lane takes part follows from the guard as well.
-            self.decided = self.decided.with(follows_from).with(origin);
-        } else if lanes.any()
+            self.decided = self.decided.with(recorded.origin).with(origin);
+        }
+        if let Some(executions) = self.executions.as_mut()
+            && lanes.any()
             && may_touch_global(op)
-            && let Some(executions) = self.executions.as_mut()
         {
-            executions.touch(&Touch::Any);
+            executions.touch(touched.as_ref());
         }
         let agreed = match one.candidates.must_follow(op) {
             true => (one.candidates).follow(&self.inputs, &one.rows, op, presence),

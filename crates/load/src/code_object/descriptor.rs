@@ -62,17 +62,15 @@ impl GcnDescriptor {
     /// User SGPRs with the addresses of the dispatch packet, the queue and the arguments, as far as the kernel has them: they
     /// follow the buffer descriptor of scratch.
     pub fn runtime_pointers(&self) -> Range<u8> {
+        let words = |property: u32, words: u8| if self.has(property) { words } else { 0 };
+        let first = words(GcnDescriptor::PRIVATE_BUFFER, 4);
         let pointers = [
             GcnDescriptor::DISPATCH_POINTER,
             GcnDescriptor::QUEUE_POINTER,
             GcnDescriptor::KERNARG_POINTER,
         ];
-        let count = |properties: &[u32]| {
-            let present = properties.iter().filter(|&&property| self.has(property));
-            present.count() as u8
-        };
-        let first = 4 * count(&[GcnDescriptor::PRIVATE_BUFFER]);
-        first..first + 2 * count(&pointers)
+        let pointers = pointers.map(|property| words(property, 2));
+        first..first + pointers.iter().sum::<u8>()
     }
 
     /// Whether an SGPR has the offset of the wave's scratch.
