@@ -122,7 +122,7 @@ fn insert_operands(op: &Op, cells: &mut CellSet) {
 }
 
 /// Whether an operation accesses global memory at an address.
-fn is_of_global_memory(op: &Op) -> bool {
+pub(super) fn is_of_global_memory(op: &Op) -> bool {
     match &op.meaning {
         Some(
             Meaning::Load { space, .. }

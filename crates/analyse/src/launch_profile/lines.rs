@@ -3,29 +3,12 @@
 
 use std::collections::HashMap;
 
-use warpbound_ir::{Meaning, Op};
-use warpbound_isa::instr::MemorySpace;
-use warpbound_simt::lanes_of;
-
 use crate::access::MemoryUnits;
 
 use super::row::LANES;
 
 /// Most lines of a warp that are distinguished.
 const MAX_LINES: usize = 1 << 20;
-
-/// Whether an operation may access global memory.
-pub(super) fn may_touch_global(op: &Op) -> bool {
-    match &op.meaning {
-        Some(
-            Meaning::Load { space, .. }
-            | Meaning::Store { space, .. }
-            | Meaning::Atomic { space, .. },
-        ) => matches!(space, MemorySpace::Global | MemorySpace::Generic),
-        Some(Meaning::Texture(_) | Meaning::Surface(_)) => true,
-        _ => false,
-    }
-}
 
 /// Addresses of an execution of an access to global memory.
 #[derive(Clone, Debug)]
@@ -57,7 +40,7 @@ impl LineWaits {
     }
 }
 
-/// Lines that the warp has touched which is executed.
+/// Lines touched so far by the warp that is executed.
 pub(super) struct TouchedLines {
     line: u64,
     sector: u64,
@@ -72,15 +55,14 @@ struct TouchedLine {
     touches: u64,
     /// Fewest sectors that an execution certainly fetches.
     least: u32,
-    /// First part in which a lane certainly touches it.
+    /// First part with a lane that certainly touches it.
     certain_in: Option<usize>,
     /// Last part for which it is counted.
     counted_in: Option<usize>,
 }
 
 impl TouchedLine {
-    /// Waits after the first one. Each sector is fetched once, and those of the first execution have been requested when it
-    /// waits.
+    /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has requested.
     fn later(&self, sectors: u32) -> u64 {
         let fetched_later = u64::from((sectors - 1).min(sectors.saturating_sub(self.least)));
         fetched_later.min(self.touches.saturating_sub(1))
@@ -103,32 +85,39 @@ impl TouchedLines {
             self.count();
             return;
         };
-        let mut touched: HashMap<u64, [u64; 2]> = HashMap::new();
-        let mut add = |lane: usize, is_certain: bool| {
-            let Some(first) = addresses.addresses.get(lane).copied().flatten() else {
-                return;
-            };
-            let last = first.saturating_add(u64::from(addresses.bytes.max(1)) - 1);
-            for sector in first / self.sector..=last / self.sector {
-                let address = sector * self.sector;
-                let bit = 1u64.checked_shl((address % self.line / self.sector) as u32);
-                let masks = touched.entry(address / self.line).or_default();
-                masks[usize::from(is_certain)] |= bit.unwrap_or(0);
-            }
-        };
-        for lane in 0..LANES {
-            add(lane, false);
-        }
-        for lane in lanes_of(addresses.certain.into()) {
-            add(lane, true);
-        }
-        for (line, [_, certain]) in touched {
+        for (line, certain) in self.sectors_by_line(addresses) {
             let fetched = match addresses.fetches {
                 true => certain.count_ones(),
                 false => 0,
             };
             self.touch_line(line, certain != 0, fetched);
         }
+    }
+
+    /// Returns the lines of an execution, each once, with the mask of the sectors that lanes certainly touch.
+    fn sectors_by_line(&self, addresses: &TouchedAddresses) -> Vec<(u64, u64)> {
+        let mut touched: Vec<(u64, u64)> = Vec::new();
+        for (lane, first) in addresses.addresses.iter().enumerate() {
+            let Some(first) = *first else { continue };
+            let last = first.saturating_add(u64::from(addresses.bytes.max(1)) - 1);
+            for sector in first / self.sector..=last / self.sector {
+                let address = sector * self.sector;
+                let bit = match addresses.certain >> lane & 1 {
+                    1 => 1u64.checked_shl((address % self.line / self.sector) as u32),
+                    _ => None,
+                };
+                touched.push((address / self.line, bit.unwrap_or(0)));
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                kept.1 |= later.1;
+            }
+            is_same
+        });
+        touched
     }
 
     fn touch_line(&mut self, line: u64, is_certain: bool, fetched: u32) {

@@ -11,10 +11,10 @@ use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, lanes_of};
 use super::accesses::AccessRecorder;
 use super::alternative::{Alternative, Alternatives, StampedPoint, tag_of};
 use super::candidates::Candidates;
-use super::decisive_cells::DecisiveCells;
+use super::decisive_cells::{DecisiveCells, is_of_global_memory};
 use super::effects::OpLanes;
 use super::executions::ExecutionRecorder;
-use super::lines::{TouchedAddresses, may_touch_global};
+use super::lines::TouchedAddresses;
 use super::loop_iterations::LoopIterations;
 use super::operation::WarpInputs;
 use super::row::{LaneRow, ValueOrigin};
@@ -214,7 +214,7 @@ impl<'r, 'a> WarpRun<'r, 'a> {
         }
         if let Some(executions) = self.executions.as_mut()
             && lanes.any()
-            && may_touch_global(op)
+            && is_of_global_memory(op)
         {
             executions.touch(touched.as_ref());
         }

@@ -1,4 +1,4 @@
-//! Pointers that a wave begins with, in S0 and S1: programs of which each needs a rule.
+//! Pointers that a wave begins with, in S0 and S1: one program for each rule.
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::runtime_pointers::may_reach_accesses;

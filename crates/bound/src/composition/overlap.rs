@@ -12,8 +12,8 @@ struct Server {
     busy: Option<(usize, u64)>,
 }
 
-/// Warps that pass four stages, at two resources: a short and a long one at the first, of which the long one is their last;
-/// between them a long and a short one at the second. Returns the time at which all have ended.
+/// Time after which all of some warps have passed four stages: the first and the last, short and long, at one resource; the
+/// two between them, long and short, at another one.
 fn run_of_stages(warps: u64, services: [u64; 4]) -> u64 {
     let mut waiting = [warps, 0, 0, 0, 0];
     let mut servers = [[3, 0], [1, 2]].map(|stages| Server { stages, busy: None });

@@ -86,7 +86,7 @@ pub fn variation(given: &LaunchFile, seed: u64) -> Variation {
 
 /// Returns the launch with floating-point buffers whose numbers are at the ends of their type: large, small and subnormal
 /// ones, for which divisions and roots take their slow paths. Of every second seed, each other number is the given one.
-/// It expects no results. Equal seeds give equal variations.
+/// The launch expects no results. Equal seeds give equal variations.
 pub fn extreme_variation(given: &LaunchFile, seed: u64) -> LaunchFile {
     let mut rng = Rng::with_seed(seed);
     let mut launch = given.clone();

@@ -27,7 +27,7 @@ pub(super) fn assumption() -> BoundAssumption {
         id: "runtime-memory",
         text: "no lane accesses the queue, the code object, the arguments or the dispatch packet, unless the kernel computes \
                addresses of lanes from the pointers to them that a wave begins with, or from its program counter: no index \
-               leads out of a buffer into them, and no memory holds their addresses"
+               leads out of a buffer into them, and lanes follow no address of them that is loaded"
             .to_owned(),
     }
 }

@@ -1,6 +1,8 @@
 //! Programs in which a bound in cycles is easily too small: one for each rule about what is still in flight when an
 //! instruction needs it.
 
+mod global_lines;
+
 use super::ControlWordProgram;
 use super::generate::{GLOBAL, LANE, LOCAL, SHARED};
 use super::listing::Listing;
@@ -67,15 +69,24 @@ const ALL: &[(&str, Body)] = &[
     ("wait for what was never raised", wait_for_never_raised),
     ("loads that nothing waits for", loads_without_waits),
     ("stores to lines on their way", |l| {
-        stores_beside_loads(l, 0);
+        global_lines::stores_beside_loads(l, 0);
     }),
-    ("rows that blocks shift", rows_that_blocks_shift),
+    (
+        "rows that blocks shift",
+        global_lines::rows_that_blocks_shift,
+    ),
     ("stores beside lines on their way", |l| {
-        stores_beside_loads(l, 1);
+        global_lines::stores_beside_loads(l, 1);
     }),
-    ("lines again and again", lines_again_and_again),
-    ("lines from warp to warp", lines_from_warp_to_warp),
-    ("lines of generic addresses", lines_of_generic_addresses),
+    ("lines again and again", global_lines::lines_again_and_again),
+    (
+        "lines from warp to warp",
+        global_lines::lines_from_warp_to_warp,
+    ),
+    (
+        "lines of generic addresses",
+        global_lines::lines_of_generic_addresses,
+    ),
     (
         "long segment from warp to warp",
         long_segment_from_warp_to_warp,
@@ -619,78 +630,12 @@ fn wait_for_never_raised(l: &mut Listing) {
 }
 
 /// Passes barriers and ends while the loads of all warps fill the window.
-/// Stores of all warps but the first to lines of a buffer, while the first one loads the lines of buffer 0, for which no
-/// instruction waits. In the code the load follows the stores.
-fn stores_beside_loads(l: &mut Listing, buffer: usize) {
-    l.op(words::special(LANE, words::THREAD_X));
-    l.unless_warp((words::LESS, 1), |l| {
-        l.chain(20, 15);
-        l.global_of_lane(buffer, 7);
-        for nth in 0..20 {
-            l.op(words::store_global(40, GLOBAL, 32 * (nth % 4), 4));
-        }
-    });
-    l.global_of_lane(0, 7);
-    for nth in 0..4 {
-        l.op(words::load_global(20, GLOBAL, 32 * nth, 4, 0)).write = Some(4);
-    }
-}
-
-/// Loads of a row of words that begins within a sector in every second block, whatever the block branches on.
-fn rows_that_blocks_shift(l: &mut Listing) {
-    l.op(words::special(40, words::BLOCK_X));
-    l.op(words::shift_left(40, 40, 4));
-    l.global(0, 2);
-    l.op(words::add_low(GLOBAL, GLOBAL, 40));
-    l.op(words::add_high(GLOBAL + 1, GLOBAL + 1, words::RZ));
-    for nth in 0..8 {
-        l.op(words::load_global(20, GLOBAL, 256 * nth, 4, 0)).write = Some(0);
-    }
-    l.wait(1);
-}
-
 fn loads_without_waits(l: &mut Listing) {
     l.global(0, 5);
     l.op(words::load_global(20, GLOBAL, 0, 4, 0)).write = Some(4);
     for _ in 0..4 {
         l.op(words::BARRIER).code = 2;
     }
-}
-
-/// Loads of four lines one after the other, six times.
-fn lines_again_and_again(l: &mut Listing) {
-    l.global(0, 2);
-    l.repeat(6, |l| {
-        for nth in 0..4 {
-            l.op(words::load_global(20, GLOBAL, 128 * nth, 4, 0)).write = Some(0);
-            l.wait(1);
-        }
-    });
-}
-
-/// In each of four segments between barriers, one warp after the other loads a line of its own six times.
-fn lines_from_warp_to_warp(l: &mut Listing) {
-    l.op(words::special(LANE, words::THREAD_X));
-    l.global_of_lane(0, 2);
-    for warp in 0..4 {
-        l.unless_warp((words::NOT_EQUAL, warp), |l| {
-            l.repeat(6, |l| {
-                l.op(words::load_global(20, GLOBAL, 128 * warp, 4, 0)).write = Some(0);
-                l.wait(1);
-            });
-        });
-        l.op(words::BARRIER);
-    }
-}
-
-/// Loads of 60 lines, one after the other, from generic addresses.
-fn lines_of_generic_addresses(l: &mut Listing) {
-    l.global(0, 2);
-    l.repeat(60, |l| {
-        l.op(words::load_generic(20, GLOBAL)).write = Some(0);
-        l.op(words::add_number(GLOBAL, GLOBAL, 128));
-        l.wait(1);
-    });
 }
 
 /// Nothing but the fetch of a second line.

@@ -372,7 +372,7 @@ fn lines_of_generic_addresses_count() {
     const DRAM: u64 = 50_000;
     let program = fixtures::named("lines of generic addresses");
     let mut launch = program.launch(0);
-    // Without local memory, in which it may be as well.
+    // There is no local memory, which a generic address may be in as well.
     launch.stack = Some(0);
     (launch.grid, launch.block) = ([1, 1, 1], [64, 1, 1]);
     let machine = machine("jetson-tx2", 1)

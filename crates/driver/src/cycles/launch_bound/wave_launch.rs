@@ -8,7 +8,7 @@ use warpbound_cycles::MachineNumbers;
 use warpbound_launch::Launch;
 use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
 
-use super::{LaunchMachine, blocks_on, product, resident_range};
+use super::shape::{LaunchMachine, blocks_on, product, resident_range};
 use crate::cycles::CycleOptions;
 use crate::prepared::Prepared;
 use crate::runs::timed::wave_registers;
