@@ -55,3 +55,39 @@ impl Session {
         Ok(ranges.collect())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "tests")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::BoundOptions;
+
+    /// Ranges that no vector access of a launch of `kernels/practice` touches.
+    fn untouched(name: &str) -> usize {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/practice");
+        let read = |end: &str| std::fs::read(folder.join(format!("{name}{end}"))).expect("a file");
+        let session = Session::open(name, &read(".gfx803.co")).expect("it loads");
+        let text = String::from_utf8(read(".toml")).expect("text");
+        let files = |file: &str| Err(Diagnostic::new(format!("{file} is no part of the launch")));
+        let launch = LaunchFile::parse(name, &text, &files).expect("a launch file");
+        let kernel = session.launched_kernel(None, launch.kernel.as_deref());
+        let prepared = session
+            .prepare(kernel.expect("it has it"))
+            .expect("it decodes");
+        let claims = session.claims(&prepared, &BoundOptions::default());
+        let flow = claims.expect("it is followed").flow;
+        let ranges = session.untouched_memory(&prepared, &flow, &launch);
+        ranges.expect("the launch suits the kernel").len()
+    }
+
+    /// Tables of constants lie in the code object: lanes look up words of the first two kernels there.
+    #[test]
+    fn tables_in_the_code_object_are_memory_of_the_runtime() {
+        assert_eq!(untouched("adpcm_decode"), 0);
+        assert_eq!(untouched("base64_encode"), 0);
+        // Queue, code object, arguments, dispatch packet.
+        assert_eq!(untouched("ell_spmv"), 4);
+    }
+}
