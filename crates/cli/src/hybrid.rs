@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_driver::{
     HybridOptions, Kernel, LaunchFile, Library, SchedulerPolicy, Selection, Session, SplitOptions,
     StampPlan, StampTimes, TimedOptions,
@@ -133,7 +133,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
             ..TimedOptions::new(machine)
         })
     };
-    if session.is_nvidia() {
+    if session.family() == Some(Family::Maxwell) {
         return of_warps(arguments, &session, kernel, &launches, &options);
     }
     let out = Output::open(output.output.as_deref())?;

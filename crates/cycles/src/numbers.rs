@@ -1,13 +1,13 @@
 //! Numbers of a machine at which a lone warp is slowest.
 
-use warpbound_base::Diagnostic;
-use warpbound_machine::{GpuModel, MachineConfig, MachineFamily, Parameter, SlowEnd};
+use warpbound_base::{Diagnostic, Family};
+use warpbound_machine::{GpuModel, MachineConfig, Parameter, SlowEnd};
 
 /// Values of the parameters of a machine for a bound: the end of each range at which a warp that runs alone is slowest
 /// ([`Parameter::slow_end`]), and both ends of the others, for which the transfer functions take the worse.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineNumbers {
-    family: MachineFamily,
+    family: Family,
     /// Least and greatest value of each parameter.
     ranges: Vec<(u64, u64)>,
 }
@@ -75,14 +75,11 @@ impl MachineNumbers {
     }
 
     /// Checks the parameters that access classes and footprints presume.
-    fn checked(
-        family: MachineFamily,
-        ranges: Vec<(u64, u64)>,
-    ) -> Result<MachineNumbers, Diagnostic> {
+    fn checked(family: Family, ranges: Vec<(u64, u64)>) -> Result<MachineNumbers, Diagnostic> {
         let numbers = MachineNumbers { family, ranges };
         let (presumed, lines) = match family {
-            MachineFamily::Nvidia => (PRESUMED, LINES),
-            MachineFamily::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
+            Family::Maxwell | Family::MiniSimt => (PRESUMED, LINES),
+            Family::Gcn3 => (PRESUMED_GCN3, LINES_GCN3),
         };
         for &(parameter, value) in presumed {
             if numbers.range(parameter) != (value, value) {
@@ -102,7 +99,7 @@ impl MachineNumbers {
             }
         }
         let [part, whole] = [Parameter::ConstantL1Line, Parameter::ConstantL15Line];
-        if family == MachineFamily::Nvidia && numbers.range(part).1 > numbers.range(whole).0 {
+        if family == Family::Maxwell && numbers.range(part).1 > numbers.range(whole).0 {
             return Err(Diagnostic::new(format!(
                 "bounds in cycles are for machines whose {} is at most {}",
                 part.name(),
@@ -113,7 +110,7 @@ impl MachineNumbers {
     }
 
     /// Family of the machine.
-    pub fn family(&self) -> MachineFamily {
+    pub fn family(&self) -> Family {
         self.family
     }
 

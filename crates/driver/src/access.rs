@@ -16,7 +16,6 @@ use warpbound_analyse::launch_profile::{
 };
 use warpbound_base::{CodeAddr, Diagnostic, Named as _};
 use warpbound_ir::{Op, OpIndex};
-use warpbound_isa::Program;
 use warpbound_isa::instr::{MemoryEffect, MemorySpace};
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
@@ -72,7 +71,7 @@ impl TimedFindings {
         options: &BoundOptions,
         counts: LaunchCounts,
     ) -> Result<TimedFindings, Diagnostic> {
-        let Some(units) = memory_units(&prepared.program) else {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
             return Ok(TimedFindings::default());
         };
         let stated = stated_accesses(prepared, &options.facts)?;
@@ -158,7 +157,7 @@ pub(crate) fn accesses_outside_buffers(
     flow: &KernelFlow,
     file: &LaunchFile,
 ) -> Result<BTreeSet<OpIndex>, Diagnostic> {
-    let units = memory_units(&prepared.program).filter(|units| !units.keeps_masks);
+    let units = MemoryUnits::of(prepared.family()).filter(|units| !units.keeps_masks);
     let Some(units) = units else {
         return Ok(BTreeSet::new());
     };
@@ -263,16 +262,6 @@ const MAX_STEPS: u64 = 10_000_000;
 /// they may not take long.
 const STEPS_FOR_FAULTS: u64 = 1_000_000;
 
-/// Returns the units of memory of the machines that execute a program; `None` if classes of accesses do not count its
-/// memory.
-pub(crate) fn memory_units(program: &Program) -> Option<MemoryUnits> {
-    match program {
-        Program::Nvidia(_) => Some(MemoryUnits::NVIDIA),
-        Program::Amd(_) => Some(MemoryUnits::GCN3),
-        Program::Mini(_) => None,
-    }
-}
-
 impl Session {
     /// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
     ///
@@ -285,7 +274,7 @@ impl Session {
         flow: &KernelFlow,
         launch: &LaunchFile,
     ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
-        let Some(units) = memory_units(&prepared.program) else {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
             return Ok(BTreeMap::new());
         };
         let options = BoundOptions {
@@ -313,7 +302,7 @@ impl Session {
         options: &BoundOptions,
     ) -> Result<AccessReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        let Some(units) = memory_units(&prepared.program) else {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
             let isa = self.image.isa();
             let message = Diagnostic::new(format!(
                 "classes of accesses are those of the memory of GPUs, the code is {isa}"
@@ -375,7 +364,7 @@ fn report(
         block: launch.block,
         accesses: ops.filter_map(|at| builder.access(at)).collect(),
         notes: external.iter().map(note).chain(not_executed).collect(),
-        is_waves: units.keeps_masks,
+        family: prepared.family(),
         assumptions: assumptions(flow, found, launch, options, &units),
     }
 }

@@ -22,9 +22,8 @@ mod wave_accesses;
 
 use std::sync::Arc;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::Never;
-use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_launch::{GlobalMemory, Size};
 use warpbound_load::Kernel;
@@ -303,7 +302,7 @@ impl Session {
     /// The kernel is mini-SIMT, or cannot be lifted.
     fn prepare_audited<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if matches!(prepared.program, Program::Mini(_)) {
+        if prepared.family() == Family::MiniSimt {
             let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
             return Err(self.locate(message.in_kernel(kernel.demangled())));
         }

@@ -10,9 +10,8 @@ use warpbound_analyse::divergence_by_agreement::{
     AgreementAnalysis, AgreementLoss, AgreementVerdict,
 };
 use warpbound_analyse::missed_reconvergence::find_missed_reconvergence;
-use warpbound_base::{Diagnostic, Named};
+use warpbound_base::{Diagnostic, Family, Named};
 use warpbound_ir::{Code, OpIndex};
-use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Kernel;
 use warpbound_report::divergence as report;
@@ -36,9 +35,9 @@ impl Session {
         let prepared = self.prepare(kernel)?;
         let launch = self.launch(kernel, options)?.context;
         let flow = self.flow(&prepared, &launch, options)?;
-        let determinacy = match prepared.program {
-            Program::Amd(_) => None,
-            Program::Nvidia(_) | Program::Mini(_) => Some(determinacy_of(&prepared.code, &flow)),
+        let determinacy = match prepared.family() {
+            Family::Gcn3 => None,
+            Family::Maxwell | Family::MiniSimt => Some(determinacy_of(&prepared.code, &flow)),
         };
         Ok(divergence_report(
             &prepared,
@@ -68,9 +67,9 @@ pub(crate) fn divergence_report(
     };
     let verdicts = agreement.verdicts(&found.items);
     let missed = find_missed_reconvergence(code, &flow.thread, &flow.warp, dependence);
-    let without_determinacy = match prepared.program {
-        Program::Amd(_) => Some(WITHOUT_DETERMINACY),
-        Program::Nvidia(_) | Program::Mini(_) => None,
+    let without_determinacy = match prepared.family() {
+        Family::Gcn3 => Some(WITHOUT_DETERMINACY),
+        Family::Maxwell | Family::MiniSimt => None,
     };
     let writer = ReportBuilder {
         determinacy,

@@ -18,9 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::branch_sites;
 use warpbound_analyse::instrumentation::PointGraph;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::FactsFile;
-use warpbound_isa::Program;
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_load::Kernel;
 use warpbound_report::HybridReport;
@@ -91,7 +90,7 @@ impl Session {
             return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
         };
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Amd(_)) {
+        if prepared.family() != Family::Gcn3 {
             let isa = self.image.isa();
             let message =
                 format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");

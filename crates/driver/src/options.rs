@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{Deadline, Diagnostic};
+use warpbound_base::{Deadline, Diagnostic, Family};
 use warpbound_bound::FactsFile;
-use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_launch::{LaunchFile, gcn};
+use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
+use warpbound_report::terms::MachineTerms;
 use warpbound_simt::warp::WarpModel;
 
 use crate::stated_launches::{NumberRange, StatedLaunches};
@@ -223,21 +223,19 @@ impl BoundOptions {
     pub(crate) fn launch(&self, kernel: &Kernel, isa: Isa) -> Result<LaunchContext, Diagnostic> {
         let fail = |message: String| Err(Diagnostic::new(message).in_kernel(kernel.demangled()));
         let block = self.block_ranges(kernel)?;
-        let warp_width = match (isa, self.warp_width) {
-            (Isa::Sm(_), None | Some(WARP_LANES)) => WARP_LANES,
-            (Isa::Sm(_), Some(stated)) => {
+        let warp_width = match (isa.family(), self.warp_width) {
+            // Warps of these machines may have any width.
+            (Some(Family::MiniSimt), stated) => stated.unwrap_or(MAX_LANES),
+            (Some(family), None) => family.lanes(),
+            (Some(family), Some(stated)) if stated == family.lanes() => stated,
+            (Some(family), Some(stated)) => {
+                let warps = MachineTerms::of(family).warp;
+                let lanes = family.lanes();
                 return fail(format!(
-                    "warps of {isa} have {WARP_LANES} lanes, not {stated}"
+                    "{warps}s of {isa} have {lanes} lanes, not {stated}"
                 ));
             }
-            (Isa::Gfx(_), None | Some(gcn::LANES)) => gcn::LANES,
-            (Isa::Gfx(_), Some(stated)) => {
-                return fail(format!(
-                    "waves of {isa} have {} lanes, not {stated}",
-                    gcn::LANES
-                ));
-            }
-            (Isa::MiniSimt, stated) => stated.unwrap_or(MAX_LANES),
+            (None, _) => return fail(format!("{isa} is not supported")),
         };
         Ok(LaunchContext {
             warp_width,

@@ -13,9 +13,8 @@ use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{LaunchedWarp, NoProfile, ValueOrigin};
 use warpbound_analyse::prediction::CountPredictor;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{Deadline, Diagnostic};
+use warpbound_base::{Deadline, Diagnostic, Family};
 use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
-use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 
 use crate::block_counts::{BlockCount, BlockCounts};
@@ -143,10 +142,10 @@ impl Session {
 
     /// Fails for instruction sets that predictions do not cover.
     fn refuse_prediction(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
-        let what = match &prepared.program {
-            Program::Nvidia(_) => return Ok(()),
-            Program::Amd(_) => "GCN3, whose waves keep masks of lanes in registers",
-            Program::Mini(_) => "mini-SIMT programs",
+        let what = match prepared.family() {
+            Family::Maxwell => return Ok(()),
+            Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
+            Family::MiniSimt => "mini-SIMT programs",
         };
         let message = format!("predictions do not cover {what}");
         let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());

@@ -6,7 +6,7 @@ use warpbound_analyse::Refusal;
 use warpbound_analyse::access::KnownCounts;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::loops::{LoopSite, Loops};
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_bound::LoopName;
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Arch, Program, amd, mini, nvidia};
@@ -62,6 +62,11 @@ impl<'a> Prepared<'a> {
             }
         };
         decoded.map_err(|diagnostic| diagnostic.in_kernel(kernel.demangled()))
+    }
+
+    /// Returns the family of the machines that execute the kernel.
+    pub fn family(&self) -> Family {
+        self.code.family
     }
 
     /// Returns the address of an operation.

@@ -11,10 +11,9 @@ pub mod system;
 use std::sync::Arc;
 
 use warpbound_analyse::LaunchContext;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_bound::plan::{LinearForm, PlanProblem};
 use warpbound_ir::OpIndex;
-use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
@@ -167,7 +166,7 @@ impl Session {
     ) -> Result<PlannedKernel<'a>, Diagnostic> {
         let fail =
             |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
-        if matches!(prepared.program, Program::Mini(_)) {
+        if prepared.family() == Family::MiniSimt {
             return Err(fail(Diagnostic::new(
                 "plans of probes are for GPU kernels, this is mini-SIMT",
             )));
@@ -236,7 +235,7 @@ impl PlannedKernel<'_> {
         }
         self.find_probes(&mut plan, &wanted)?;
         // On GCN3 the lanes of a wave share a scalar counter, which costs no more than a sum.
-        if !options.each && matches!(self.prepared.program, Program::Nvidia(_)) {
+        if !options.each && self.prepared.family() == Family::Maxwell {
             sums::add_up(&mut plan)?;
         }
         if !plan.known.is_empty() {
@@ -296,7 +295,7 @@ impl PlannedKernel<'_> {
     /// Lists the wanted counts of metrics with their forms.
     fn wanted(&self, metrics: &[ProbeMetric]) -> Result<WantedForms, Diagnostic> {
         let sums_lanes = metrics.contains(&ProbeMetric::Activity);
-        if sums_lanes && matches!(self.prepared.program, Program::Amd(_)) {
+        if sums_lanes && self.prepared.family() == Family::Gcn3 {
             let message = "the active lanes of a wave change within blocks: the activity does not follow from counts of blocks";
             return Err(Diagnostic::new(message));
         }

@@ -17,11 +17,10 @@ mod tests;
 
 use warpbound_analyse::Refusal;
 use warpbound_analyse::access::AccessPattern;
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_bound::FactsFile;
-use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
-use warpbound_load::{Isa, Kernel};
+use warpbound_load::Kernel;
 use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
 use warpbound_simulate::timed::SingleWarp;
 
@@ -94,10 +93,10 @@ impl Session {
     /// sandwiches.
     pub fn sandwiches_launches(&self, grid: &LaunchFile) -> bool {
         let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
-        let warps = threads.div_ceil(WARP_LANES.into());
+        let warps = threads.div_ceil(Family::Maxwell.lanes().into());
         let blocks = grid.grid.iter().map(|&n| u64::from(n));
-        let is_nvidia = matches!(self.image.isa(), Isa::Sm(_));
-        is_nvidia && blocks.fold(warps, u64::saturating_mul) > 1
+        let is_covered = self.family() == Some(Family::Maxwell);
+        is_covered && blocks.fold(warps, u64::saturating_mul) > 1
     }
 
     /// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use warpbound_analyse::access::KnownCounts;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
-use warpbound_load::{Image, Isa, Kernel, NamePattern, RefusedKernel, list_candidates};
+use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, list_candidates};
 
 use crate::CodeKind;
 use crate::facts_check::FactsCheck;
@@ -44,9 +44,9 @@ impl Session {
         &self.file
     }
 
-    /// Whether the code is for an NVIDIA GPU.
-    pub fn is_nvidia(&self) -> bool {
-        matches!(self.image.isa(), Isa::Sm(_))
+    /// Returns the family of the machines that execute the code; `None` if its architecture is not supported.
+    pub fn family(&self) -> Option<Family> {
+        self.image.isa().family()
     }
 
     /// Returns all kernels, or those that a name fits best (see [`NamePattern`]); at least one of a name.

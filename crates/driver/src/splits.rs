@@ -230,7 +230,7 @@ fn site_context(prepared: &Prepared<'_>, block: Option<[u32; 3]>) -> SiteContext
     // A group of one wave needs no barriers, whether the compiler knows its size or the author.
     let block = block.filter(|_| may_use_lds(prepared));
     let blocks = [kernel.required_block, kernel.max_threads, block];
-    let lanes = u64::from(prepared.code.lanes);
+    let lanes = u64::from(prepared.code.lanes());
     SiteContext {
         messages,
         omits_barriers: blocks

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_base::Family;
 use warpbound_load::{Isa, Linkage};
 
 use crate::Library;
@@ -27,8 +28,7 @@ impl Library {
     fn find_unlinked(&self) -> Vec<UnlinkedCopy> {
         let mut by_isa: BTreeMap<Isa, Vec<usize>> = BTreeMap::new();
         for (number, entry) in (1..).zip(self.library.entries()) {
-            let is_nvidia = matches!(entry.isa, Isa::Sm(_));
-            if entry.kind.is_code() && is_nvidia && entry.isa.is_supported() {
+            if entry.kind.is_code() && entry.isa.family() == Some(Family::Maxwell) {
                 by_isa.entry(entry.isa).or_default().push(number);
             }
         }

@@ -1,8 +1,7 @@
 use smallvec::SmallVec;
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Family};
 use warpbound_isa::SpecialReg;
 use warpbound_isa::instr::{CcTest, MemorySpace, StackToken};
-use warpbound_isa::nvidia::WARP_LANES;
 
 use crate::{Cell, Expr, Meaning, WordHalf};
 
@@ -196,8 +195,8 @@ pub struct CodeFunction {
 /// Operations of one code section, with the entries of the kernel and its functions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
-    /// Lanes of a warp: 32 on NVIDIA's GPUs, 64 on GCN3.
-    pub lanes: u32,
+    /// Family of the machines that execute it.
+    pub family: Family,
     /// Operations in address order.
     pub ops: Vec<Op>,
     /// Functions by entry, ascending.
@@ -224,7 +223,7 @@ pub struct Code {
 impl Default for Code {
     fn default() -> Code {
         Code {
-            lanes: WARP_LANES,
+            family: Family::default(),
             ops: Vec::new(),
             functions: Vec::new(),
             constants: Vec::new(),
@@ -270,6 +269,11 @@ impl Code {
 
     /// Bank of the dispatch packet.
     pub const DISPATCH_BANK: u8 = 35;
+
+    /// Lanes of a warp or wave.
+    pub fn lanes(&self) -> u32 {
+        self.family.lanes()
+    }
 
     /// Operation with an index.
     pub fn get(&self, at: OpIndex) -> Option<&Op> {

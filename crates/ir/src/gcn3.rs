@@ -12,10 +12,10 @@ mod scalar;
 mod tests;
 mod vector;
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_isa::Reg;
 use warpbound_isa::amd::{
-    self, Encoding, GcnCondition, GcnEffects, GcnFlow, GcnInstr, GcnProgram, GcnView,
+    Encoding, GcnCondition, GcnEffects, GcnFlow, GcnInstr, GcnProgram, GcnView,
 };
 use warpbound_isa::instr::{BranchTarget, CcTest, StackToken};
 use warpbound_load::Kernel;
@@ -61,7 +61,7 @@ pub(crate) fn lift(
         lifter.lift_op(at, instr, meaning)
     });
     let mut code = Code {
-        lanes: amd::WAVE_LANES,
+        family: Family::Gcn3,
         ops: ops.collect(),
         ..Code::default()
     };

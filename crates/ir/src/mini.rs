@@ -2,7 +2,7 @@
 //! (`abstract-cta-2014`, section 4; `isa/mini-simt/README.md`).
 
 use smallvec::smallvec;
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_graph::{Digraph, Dominators};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::mini::{FlowKind, Instr, Operation, Program, Slot, SourceOperand};
@@ -28,6 +28,7 @@ pub(crate) fn lift(kernel: &Kernel, program: &Program) -> Result<Code, Diagnosti
     });
     set_reconvergence_points(kernel, program, &mut ops)?;
     Ok(Code {
+        family: Family::MiniSimt,
         ops,
         functions: vec![CodeFunction {
             name: kernel.name.to_string(),

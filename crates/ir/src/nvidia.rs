@@ -1,7 +1,7 @@
 //! Lifting of Maxwell and Pascal programs: control targets, relocations and constants. The meaning of the instructions
 //! is in [`maxwell`].
 
-use warpbound_base::{CodeAddr, Diagnostic};
+use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_isa::instr::{self, InstrFlow, ValueSource};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{self as isa, Effects, SassInstr, View};
@@ -28,6 +28,7 @@ pub(crate) fn lift(
     meanings: bool,
 ) -> Result<Code, Diagnostic> {
     let mut code = Code {
+        family: Family::Maxwell,
         group_bytes: GROUP_BYTES,
         constants: kernel
             .banks

@@ -12,6 +12,7 @@ mod rows;
 mod text;
 
 use crate::RegisterFiles;
+use warpbound_base::Family;
 
 pub use class::GcnClass;
 pub use effects::{GcnCondition, GcnEffects, GcnFlow};
@@ -23,7 +24,7 @@ pub use program::{GcnInstr, GcnProgram};
 pub use rows::form_patterns;
 
 /// Lanes of a wave.
-pub const WAVE_LANES: u32 = 64;
+pub const WAVE_LANES: u32 = Family::Gcn3.lanes();
 
 /// Register files of GCN3.
 pub const REGISTERS: RegisterFiles =

@@ -1,6 +1,6 @@
 //! Decoded program of one kernel, in any instruction set.
 
-use warpbound_base::Named;
+use warpbound_base::{Family, Named};
 
 use crate::instr::MemoryEffect;
 use crate::{RegisterFiles, TargetStyle, amd, mini, nvidia};
@@ -35,6 +35,15 @@ impl Program {
             Program::Nvidia(program) => program.mnemonic(program.instrs.get(position)?),
             Program::Amd(program) => Some(program.instrs.get(position)?.opcode()?.name()),
             Program::Mini(program) => Some(program.row(program.instrs.get(position)?).mnemonic),
+        }
+    }
+
+    /// Family of the machines that execute the program.
+    pub fn family(&self) -> Family {
+        match self {
+            Program::Nvidia(_) => Family::Maxwell,
+            Program::Amd(_) => Family::Gcn3,
+            Program::Mini(_) => Family::MiniSimt,
         }
     }
 

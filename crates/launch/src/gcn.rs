@@ -1,6 +1,8 @@
 //! Launches of AMD's GPUs: the state in which the waves of a kernel begin (LLVM, "User Guide for AMDGPU Backend",
 //! "Initial Kernel Execution State"; HSA, "Platform System Architecture", AQL packets).
 
+use warpbound_base::Family;
+
 mod bind;
 mod entry;
 mod kernarg;
@@ -11,7 +13,7 @@ pub(crate) use bind::bind;
 pub use entry::WaveEntry;
 
 /// Lanes of a wave.
-pub const LANES: u32 = 64;
+pub const LANES: u32 = Family::Gcn3.lanes();
 
 /// Windows of addresses that are no global memory. Buffers lie below all of them.
 pub mod aperture {

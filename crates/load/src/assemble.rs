@@ -13,14 +13,14 @@ use crate::image::{Image, Linkage, RefusedKernel};
 use crate::inventory::{
     self, CodeSection, FunctionSymbol, SHT_CUDA_INFO, code_name, is_code, is_static_shared,
 };
-use crate::isa::Isa;
 use crate::joined::Joiner;
 use crate::kernel::{Function, Kernel};
 use crate::line::{self, LineTable};
 use crate::metadata::{Metadata, ParamBlock};
 use crate::relocation::Relocation;
-use crate::sm::Sm;
 use crate::variable;
+use warpbound_base::Isa;
+use warpbound_base::Sm;
 
 /// Builds the image.
 pub(crate) fn assemble(
@@ -45,7 +45,7 @@ pub(crate) fn assemble(
         loaded_file: None,
         warnings: Vec::new(),
     };
-    if !sm.is_supported() {
+    if sm.family().is_none() {
         return Ok(image);
     }
     let parts = Parts::collect(file, elf, &mut image)?;

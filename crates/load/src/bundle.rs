@@ -8,9 +8,9 @@ use warpbound_base::Diagnostic;
 
 use crate::elf::fault;
 use crate::fatbin::{EntryKind, FatbinEntry, Packing};
-use crate::gfx::Gfx;
-use crate::isa::Isa;
 use crate::source::Window;
+use warpbound_base::Gfx;
+use warpbound_base::Isa;
 
 pub(crate) use compressed::Unpacker;
 

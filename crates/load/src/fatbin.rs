@@ -11,9 +11,9 @@ use warpbound_base::Diagnostic;
 
 use crate::bundle::Unpacker;
 use crate::elf::{Budget, fault};
-use crate::isa::Isa;
-use crate::sm::Sm;
 use crate::source::Window;
+use warpbound_base::Isa;
+use warpbound_base::Sm;
 
 /// Magic number of a container.
 const MAGIC: u32 = 0xba55_ed50;

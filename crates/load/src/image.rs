@@ -6,10 +6,10 @@ use warpbound_base::Diagnostic;
 
 use crate::attribute::Attribute;
 use crate::code_object::LoadedFile;
-use crate::isa::Isa;
 use crate::kernel::{Kernel, demangle};
 use crate::name::{NamePattern, list_candidates};
 use crate::variable::Variable;
+use warpbound_base::Isa;
 
 /// A cubin, a code object, or a file of mini-SIMT text.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use crate::elf::{EM_AMDGPU, EM_CUDA, Header, check_machine, fault};
 use crate::fatbin::{self, EntryKind, FatbinEntry, Packing};
 use crate::host::{self, FatSection};
 use crate::image::{Image, Linkage};
-use crate::isa::Isa;
 use crate::parse::architecture;
 use crate::source::{ByteSource, Window};
+use warpbound_base::Isa;
 
 /// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,8 @@ use crate::code_object;
 use crate::container::{self, Magic};
 use crate::elf::{EM_AMDGPU, Elf, Header, fault};
 use crate::image::{Image, Linkage};
-use crate::sm::Sm;
 use crate::text;
+use warpbound_base::Sm;
 
 impl Image {
     /// Reads a cubin, a code object or a mini-SIMT text.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use warpbound_base::{CodeAddr, Diagnostic};
 
 use crate::image::{Image, Linkage};
-use crate::isa::Isa;
 use crate::kernel::Kernel;
+use warpbound_base::Isa;
 
 /// Splits a file into kernels.
 pub(crate) fn parse(file: &Bytes) -> Result<Image, Diagnostic> {

@@ -1,10 +1,10 @@
 //! Models of GPUs: ranges for all parameters of the timing model of their family.
 
 use serde::Deserialize;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 
 use crate::policy::SchedulerPolicy;
-use crate::{MachineFamily, Parameter, read};
+use crate::{Parameter, read};
 
 /// Built-in models: name and machine file. Files may inherit (`like`) from files before them; the first file that lists
 /// an architecture is the default for its code.
@@ -123,7 +123,7 @@ pub struct GpuModel {
     /// Choices that are not numbers.
     pub choices: ModelChoices,
     /// Family, which decides what parameters it has.
-    pub(crate) family: MachineFamily,
+    pub(crate) family: Family,
     /// Clocks for which times are stated.
     pub(crate) clock: ClockBasis,
     /// Range of each parameter, in the order of [`Parameter::ALL`]; those of other families are 0.
@@ -168,7 +168,7 @@ impl GpuModel {
     }
 
     /// Names of the built-in models of a family.
-    pub fn names_of(family: MachineFamily) -> impl Iterator<Item = &'static str> {
+    pub fn names_of(family: Family) -> impl Iterator<Item = &'static str> {
         let is_of =
             move |name: &&str| GpuModel::built_in(name).is_ok_and(|model| model.family() == family);
         GpuModel::names().filter(is_of)
@@ -225,7 +225,7 @@ impl GpuModel {
     }
 
     /// Family of the model.
-    pub fn family(&self) -> MachineFamily {
+    pub fn family(&self) -> Family {
         self.family
     }
 

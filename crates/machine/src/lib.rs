@@ -3,7 +3,6 @@
 //! Each parameter has a range, a source and a provenance. Files with missing or unknown parameters are refused: no
 //! parameter has a default in code.
 
-mod family;
 mod gpu_model;
 pub mod mini;
 mod occupancy;
@@ -14,7 +13,6 @@ mod selection;
 mod sum;
 mod validity;
 
-pub use family::MachineFamily;
 pub use gpu_model::{ClockBasis, ClockMode, GpuModel, ModelChoices, ParameterRange, Provenance};
 pub use occupancy::{BlockResources, BlockTooLarge, Limit, Occupancy, WaveNeeds};
 pub use parameter::{Domain, Parameter, SlowEnd, Unit};

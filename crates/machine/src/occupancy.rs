@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use crate::{MachineConfig, MachineFamily, Parameter};
+use crate::{MachineConfig, Parameter};
+use warpbound_base::Family;
 
 mod compute_unit;
 
@@ -256,7 +257,7 @@ pub struct BlockTooLarge {
 impl fmt::Display for BlockTooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, takes, has) = (self.limit.name(), self.takes, self.has);
-        let block = match self.limit.is_of(MachineFamily::Nvidia) {
+        let block = match self.limit.is_of(Family::Maxwell) {
             true => "block",
             false => "workgroup",
         };

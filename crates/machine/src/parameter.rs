@@ -1,8 +1,6 @@
 //! Parameters of the timing models: one row each, for the machines of one family or of both.
 
-use warpbound_base::Diagnostic;
-
-use crate::MachineFamily;
+use warpbound_base::{Diagnostic, Family};
 
 /// Unit of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +73,7 @@ macro_rules! parameters {
             pub const ALL: &[Parameter] = &[$(Parameter::$id),+];
 
             /// Parameters of the machines of a family, in the order of [`Parameter::ALL`].
-            pub fn of_family(family: MachineFamily) -> impl Iterator<Item = Parameter> {
+            pub fn of_family(family: Family) -> impl Iterator<Item = Parameter> {
                 let all = Parameter::ALL.iter().copied();
                 all.filter(move |parameter| parameter.is_of(family))
             }
@@ -96,7 +94,7 @@ macro_rules! parameters {
             }
 
             /// Whether the machines of a family have it.
-            pub fn is_of(self, family: MachineFamily) -> bool {
+            pub fn is_of(self, family: Family) -> bool {
                 let only = match self { $(Parameter::$id => parameters!(@family $family),)+ };
                 only.is_none_or(|only| only == family)
             }
@@ -123,8 +121,8 @@ macro_rules! parameters {
         }
     };
     (@family both) => { None };
-    (@family nvidia) => { Some(MachineFamily::Nvidia) };
-    (@family gcn3) => { Some(MachineFamily::Gcn3) };
+    (@family nvidia) => { Some(Family::Maxwell) };
+    (@family gcn3) => { Some(Family::Gcn3) };
     (@slow high) => { SlowEnd::High };
     (@slow low) => { SlowEnd::Low };
     (@slow either) => { SlowEnd::Either };

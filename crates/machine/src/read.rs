@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family, Isa};
 
 use crate::policy::SchedulerPolicy;
 use crate::{
-    ClockBasis, ClockMode, GpuModel, MachineFamily, ModelChoices, Parameter, ParameterRange,
-    ParameterSum, Provenance, validity,
+    ClockBasis, ClockMode, GpuModel, ModelChoices, Parameter, ParameterRange, ParameterSum,
+    Provenance, validity,
 };
 
 /// Parses a machine file; `file` is its name in messages.
@@ -55,15 +55,16 @@ pub(crate) fn parse_gpu_model(file: &str, text: &str) -> Result<GpuModel, Diagno
     })
 }
 
-/// Returns the family of a machine, from the architectures whose code it executes; without any, that of the model from
-/// which it inherits.
-fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<MachineFamily, String> {
-    let stated = architectures.iter();
-    let mut families = stated.map(|architecture| MachineFamily::of_architecture(architecture));
+/// Returns the family of a machine, from the architectures whose code it executes; without any, the family of the model
+/// from which it inherits.
+fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<Family, String> {
+    let families = architectures.iter().map(|name| family_named(name));
+    let families = families.collect::<Result<Vec<Family>, String>>()?;
     let inherited = base.map(GpuModel::family);
-    let family = families.next().or(inherited);
-    let family = family.unwrap_or(MachineFamily::Nvidia);
-    if families.any(|other| other != family) {
+    let Some(family) = families.first().copied().or(inherited) else {
+        return Err("architectures: there is none, and no machine to inherit from".to_owned());
+    };
+    if families.iter().any(|&other| other != family) {
         return Err("architectures: they belong to machines of different kinds".to_owned());
     }
     match (base, inherited) {
@@ -73,6 +74,17 @@ fn family_of(architectures: &[String], base: Option<&GpuModel>) -> Result<Machin
         )),
         _ => Ok(family),
     }
+}
+
+/// Returns the family of the machines for code of an architecture, such as `sm_62` or `gfx803`.
+fn family_named(architecture: &str) -> Result<Family, String> {
+    let in_list = |why: String| format!("architectures: {why}");
+    let isa: Isa = architecture.parse().map_err(in_list)?;
+    let supported = isa
+        .check_supported()
+        .map_err(|why| in_list(why.to_string()));
+    let family = isa.family();
+    supported.and_then(|()| family.ok_or_else(|| in_list(format!("{isa} has no family"))))
 }
 
 /// Returns the range of a parameter that the machines of a family do not have.
@@ -124,7 +136,7 @@ struct Sections<'a> {
 
 impl Sections<'_> {
     /// Takes the modes of the clock.
-    fn take_modes(&mut self, family: MachineFamily) -> Result<ClockBasis, Diagnostic> {
+    fn take_modes(&mut self, family: Family) -> Result<ClockBasis, Diagnostic> {
         let section = self.sections.get_mut("clock");
         let modes = section.and_then(|section| section.as_table_mut()?.remove("modes"));
         let Some(modes) = modes else {
@@ -204,7 +216,7 @@ impl Sections<'_> {
 
     /// Returns the first key that no parameter of a family has, or section without parameters; all known keys have been
     /// taken.
-    fn first_unknown(&self, family: MachineFamily) -> Option<String> {
+    fn first_unknown(&self, family: Family) -> Option<String> {
         self.sections.iter().find_map(|(section, keys)| {
             let is_in = |parameter: Parameter| section_of(parameter.name()) == Some(section);
             match keys.as_table().map(|keys| keys.keys().next()) {

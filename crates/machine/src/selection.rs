@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Index;
 use std::str::FromStr;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 
-use crate::{Domain, GpuModel, MachineFamily, Parameter, SlowEnd, validity};
+use crate::{Domain, GpuModel, Parameter, SlowEnd, validity};
 
 /// Rule that selects one value from the range of each parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,7 +69,7 @@ impl FromStr for Selection {
 /// Configuration of a machine: one value for each parameter of its family.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineConfig {
-    family: MachineFamily,
+    family: Family,
     /// Values of all parameters; those of other families are 0.
     values: Vec<u64>,
 }
@@ -85,7 +85,7 @@ impl Index<Parameter> for MachineConfig {
 
 impl MachineConfig {
     /// Family of the machine.
-    pub fn family(&self) -> MachineFamily {
+    pub fn family(&self) -> Family {
         self.family
     }
 

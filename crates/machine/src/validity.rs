@@ -1,9 +1,10 @@
 //! Conditions under which parameters describe a machine: its simulation divides by no 0, ends, and has tables that fit
 //! in memory.
 
-use crate::{Domain, MachineFamily, Parameter, Unit};
+use crate::{Domain, Parameter, Unit};
 
 use Parameter as P;
+use warpbound_base::Family;
 
 /// Greatest number of cycles, far above all latencies of GPUs.
 const MOST_CYCLES: u64 = 1 << 20;
@@ -111,10 +112,7 @@ pub(crate) fn required_multiple(parameter: Parameter, value: impl Fn(Parameter) 
 /// # Errors
 ///
 /// The first parameter in error, and its condition.
-pub(crate) fn check<const N: usize>(
-    family: MachineFamily,
-    stated: &[[u64; N]],
-) -> Result<(), String> {
+pub(crate) fn check<const N: usize>(family: Family, stated: &[[u64; N]]) -> Result<(), String> {
     for (&parameter, &values) in Parameter::ALL.iter().zip(stated) {
         for value in values {
             check_value(family, parameter, value)?;
@@ -179,11 +177,7 @@ fn total_lines<const N: usize>(stated: &[[u64; N]]) -> u64 {
 }
 
 /// Checks the value of one parameter on its own.
-pub(crate) fn check_value(
-    family: MachineFamily,
-    parameter: Parameter,
-    value: u64,
-) -> Result<(), String> {
+pub(crate) fn check_value(family: Family, parameter: Parameter, value: u64) -> Result<(), String> {
     let name = parameter.name();
     if !parameter.is_of(family) {
         return match value {
@@ -203,8 +197,8 @@ pub(crate) fn check_value(
     }
     let cycles = (parameter.unit() == Unit::Cycles).then_some((parameter, 0, MOST_CYCLES));
     let own: &[_] = match family {
-        MachineFamily::Nvidia => &[],
-        MachineFamily::Gcn3 => GCN3_LIMITS,
+        Family::Maxwell | Family::MiniSimt => &[],
+        Family::Gcn3 => GCN3_LIMITS,
     };
     let mut limits = own.iter().chain(LIMITS).copied();
     let between = limits.find(|(of, ..)| *of == parameter);

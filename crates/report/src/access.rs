@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::KernelReport;
 use crate::bound::BoundAssumption;
 use crate::table::{Align, table};
+use warpbound_base::Family;
 
 /// Accesses of a kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -18,9 +19,9 @@ pub struct AccessReport {
     pub block: Option<[u32; 3]>,
     /// Accesses in order of address.
     pub accesses: Vec<ReportedAccess>,
-    /// Whether the numbers are those of a compute unit, else those of NVIDIA's memory.
+    /// Family of the machines whose memory is counted.
     #[serde(skip)]
-    pub is_waves: bool,
+    pub family: Family,
     /// Accesses that are not listed.
     pub notes: Vec<String>,
     /// Assumptions of the numbers.
@@ -185,9 +186,9 @@ impl AccessReport {
         let mut out = format!("{}: {}\n", self.kernel, self.summary());
         if !self.accesses.is_empty() {
             self.write_table(&mut out);
-            out.push_str(match self.is_waves {
-                true => WAVE_LEGEND,
-                false => LEGEND,
+            out.push_str(match self.family {
+                Family::Gcn3 => WAVE_LEGEND,
+                Family::Maxwell | Family::MiniSimt => LEGEND,
             });
         }
         for note in &self.notes {
@@ -254,7 +255,7 @@ impl AccessReport {
             "lines",
             "conflicts",
         ];
-        heads.extend(self.is_waves.then_some("conflicts by byte"));
+        heads.extend(self.family.has_exec_mask().then_some("conflicts by byte"));
         heads.push("source");
         let align = |head: &&str| match *head {
             "requests" | "transactions" | "sectors" | "lines" | "conflicts"
@@ -263,7 +264,7 @@ impl AccessReport {
         };
         let columns: Vec<Align> = heads.iter().map(align).collect();
         let mut rows = vec![heads.into_iter().map(str::to_owned).collect()];
-        let row = |access: &ReportedAccess| access.row(self.is_waves);
+        let row = |access: &ReportedAccess| access.row(self.family.has_exec_mask());
         rows.extend(self.accesses.iter().map(row));
         let lines = table(2, &columns, &rows);
         let mut lines = lines.lines();

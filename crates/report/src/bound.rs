@@ -7,6 +7,7 @@ use crate::formula::BoundFormula;
 
 use crate::derivation::LoopDerivation;
 use crate::machine_code::MachineCodeReport;
+use warpbound_base::Family;
 
 /// The name of the JSON format.
 pub const SCHEMA: &str = "warpbound.bound/1";
@@ -135,9 +136,9 @@ pub struct KernelBound {
     pub verdict: BoundVerdict,
     /// Live lanes of a warp; 0 for an unreadable kernel.
     pub lanes: u64,
-    /// Whether the lanes of a warp have one program counter (GCN3), so that facts are about the wave.
+    /// Family of the machines that execute the kernel: facts about waves of GCN3 are about the wave, others about a thread.
     #[serde(skip)]
-    pub is_wave: bool,
+    pub family: Family,
     /// Threads of a block in x, y, z, if stated by the user or recorded in the file.
     pub block: Option<[u32; 3]>,
     /// Digest of the code, which facts files refer to; empty for an unreadable kernel.

@@ -91,7 +91,7 @@ impl KernelBound {
     }
 
     fn terms(&self) -> MachineTerms {
-        MachineTerms::of(self.is_wave)
+        MachineTerms::of(self.family)
     }
 
     /// Appends the bound, or the reason why there is none.
@@ -203,7 +203,7 @@ impl KernelBound {
         if self.loops.is_empty() {
             return;
         }
-        let walker = match self.is_wave {
+        let walker = match self.family.has_exec_mask() {
             true => "the wave",
             false => "one thread",
         };

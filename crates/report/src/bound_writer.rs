@@ -12,6 +12,7 @@ use crate::report_writer::write_member;
 use crate::table::{Align, table};
 use crate::terms::MachineTerms;
 use crate::to_json;
+use warpbound_base::Family;
 
 /// Format of bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +51,8 @@ pub struct BoundWriter<W> {
 struct Summary {
     rows: Vec<Row>,
     bounded: usize,
-    /// Whether lanes have one program counter in some kernel, hence in all of the file.
-    is_wave: bool,
+    /// Family of the kernels.
+    family: Family,
     conditions: BoundConditions,
 }
 
@@ -201,7 +202,7 @@ impl<W: Write> BoundWriter<W> {
 
 impl Summary {
     fn add(&mut self, kernel: &KernelBound) {
-        self.is_wave |= kernel.is_wave;
+        self.family = kernel.family;
         let bound = match &kernel.verdict {
             BoundVerdict::Bounded { bound, .. } => {
                 self.bounded += 1;
@@ -235,7 +236,7 @@ impl Summary {
         let mut out = format!(
             "{file}: {all} kernels, {} bounded{without}\n  most instructions that a {} issues{cycles}{condition}:\n",
             self.bounded,
-            MachineTerms::of(self.is_wave).warp
+            MachineTerms::of(self.family).warp
         );
         let mut columns = vec![Align::Right, Align::Right, Align::Left];
         let mut heads = vec!["at most", "loops", "kernel"];

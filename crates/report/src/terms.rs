@@ -1,5 +1,7 @@
 //! Terms of a family of machines in texts: warps on SMs, or waves on compute units.
 
+use warpbound_base::Family;
+
 /// Nouns by which texts call the parts of a machine. Keys of JSON are the same for all machines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MachineTerms {
@@ -34,11 +36,11 @@ impl MachineTerms {
         shared: "local data",
     };
 
-    /// Returns the terms of code whose warps are waves, or of other code.
-    pub fn of(is_wave: bool) -> MachineTerms {
-        match is_wave {
-            true => MachineTerms::AMD,
-            false => MachineTerms::NVIDIA,
+    /// Returns the terms of a family.
+    pub fn of(family: Family) -> MachineTerms {
+        match family {
+            Family::Gcn3 => MachineTerms::AMD,
+            Family::Maxwell | Family::MiniSimt => MachineTerms::NVIDIA,
         }
     }
 }

@@ -38,6 +38,7 @@ mod wide_warps;
 
 use std::num::NonZero;
 
+use warpbound_base::Family;
 use warpbound_ir::{Code, OpIndex};
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, Size, gcn};
@@ -74,10 +75,7 @@ pub(crate) const WAVE_LANES: usize = gcn::LANES as usize;
 ///
 /// If a warp reaches an unsupported operation, or if the kernel makes an error, see [`FaultKind`].
 pub fn launch(code: &Code, launch: &Launch, memory: &mut GlobalMemory) -> Result<Counts, Fault> {
-    match launch.wave_entry {
-        Some(_) => launch_waves(code, launch, memory, &mut NoListener),
-        None => launch_with_listener(code, launch, memory, &mut NoListener),
-    }
+    launch_monitored(code, launch, memory, &mut NoListener)
 }
 
 /// Executes all blocks of a launch on an AMD GPU and reports each instruction to a listener.
@@ -91,9 +89,7 @@ pub fn launch_waves(
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<WaveModel>,
 ) -> Result<Counts, Fault> {
-    if launch.wave_entry.is_none() {
-        return Err(Fault::of_launch(FaultKind::OtherMachine));
-    }
+    check_entry(code, launch, true)?;
     let program = Program::<WAVE_LANES>::untimed(code, launch);
     run_blocks::<WaveModel, WAVE_LANES>(&program, launch, memory, listener)
 }
@@ -109,11 +105,18 @@ pub fn launch_with_listener(
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<NvidiaModel>,
 ) -> Result<Counts, Fault> {
-    if launch.wave_entry.is_some() {
-        return Err(Fault::of_launch(FaultKind::OtherMachine));
-    }
+    check_entry(code, launch, false)?;
     let program = Program::<NVIDIA_LANES>::untimed(code, launch);
     run_blocks::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, listener)
+}
+
+/// Refuses code and launches of a machine with the other kind of warps: waves have masks in registers, and begin with an
+/// entry state.
+pub(crate) fn check_entry(code: &Code, launch: &Launch, are_waves: bool) -> Result<(), Fault> {
+    match code.family.has_exec_mask() == are_waves && launch.wave_entry.is_some() == are_waves {
+        true => Ok(()),
+        false => Err(Fault::of_launch(FaultKind::OtherMachine)),
+    }
 }
 
 /// Executes all blocks of a launch on the machine that it is for, and reports each instruction to a listener that follows
@@ -131,9 +134,9 @@ pub fn launch_monitored<L>(
 where
     L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
 {
-    match launch.wave_entry {
-        Some(_) => launch_waves(code, launch, memory, listener),
-        None => launch_with_listener(code, launch, memory, listener),
+    match code.family {
+        Family::Gcn3 => launch_waves(code, launch, memory, listener),
+        Family::Maxwell | Family::MiniSimt => launch_with_listener(code, launch, memory, listener),
     }
 }
 
@@ -163,14 +166,14 @@ where
     L: ExecutionListener<NvidiaModel> + ExecutionListener<WaveModel>,
 {
     let index = launch.block_at(only.block);
-    match launch.wave_entry {
-        Some(_) => {
+    match code.family {
+        Family::Gcn3 => {
             let program = Program::<WAVE_LANES>::untimed(code, launch);
             let mut block = Block::<WaveModel, WAVE_LANES>::new(&program, launch, index);
             block.end_other_waves(only.warp);
             run_single_block(block, &program, (launch, index), memory, listener)
         }
-        None => {
+        Family::Maxwell | Family::MiniSimt => {
             let program = Program::<NVIDIA_LANES>::untimed(code, launch);
             let mut block = Block::<NvidiaModel, NVIDIA_LANES>::new(&program, launch, index);
             block.end_other_warps(only.warp);
@@ -235,14 +238,15 @@ pub fn launch_parallel(
     threads: NonZero<usize>,
     done: &mut dyn FnMut(u64),
 ) -> Result<Counts, Fault> {
-    match (&launch.wave_entry, threads.get()) {
-        (None, 1) => launch_with_listener(code, launch, memory, &mut Progress { done, blocks: 0 }),
-        (Some(_), 1) => launch_waves(code, launch, memory, &mut Progress { done, blocks: 0 }),
-        (None, _) => {
+    if threads.get() == 1 {
+        return launch_monitored(code, launch, memory, &mut Progress { done, blocks: 0 });
+    }
+    match code.family {
+        Family::Maxwell | Family::MiniSimt => {
             let program = Program::untimed(code, launch);
             parallel::run::<NvidiaModel, NVIDIA_LANES>(&program, launch, memory, threads, done)
         }
-        (Some(_), _) => {
+        Family::Gcn3 => {
             let program = Program::untimed(code, launch);
             parallel::run::<WaveModel, WAVE_LANES>(&program, launch, memory, threads, done)
         }
@@ -264,8 +268,10 @@ impl<E> ExecutionListener<E> for Progress<'_> {
 
 /// The operations of a code that cannot be executed without time, ascending.
 pub fn unsupported_ops(code: &Code, launch: &Launch) -> Vec<OpIndex> {
-    match launch.wave_entry {
-        Some(_) => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),
-        None => Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops(),
+    match code.family {
+        Family::Gcn3 => Program::<WAVE_LANES>::untimed(code, launch).unsupported_ops(),
+        Family::Maxwell | Family::MiniSimt => {
+            Program::<NVIDIA_LANES>::untimed(code, launch).unsupported_ops()
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Units in which machines access memory.
 
+use warpbound_base::Family;
 use warpbound_isa::instr::MemorySpace;
-use warpbound_isa::nvidia::WARP_LANES;
 
 use super::CountedForm;
 use super::shape::AccessShape;
@@ -37,7 +37,7 @@ pub enum BankRule {
 impl MemoryUnits {
     /// Units of Maxwell and Pascal GPUs.
     pub const NVIDIA: MemoryUnits = MemoryUnits {
-        lanes: WARP_LANES as usize,
+        lanes: Family::Maxwell.lanes() as usize,
         line_bytes: 128,
         sector_bytes: 32,
         request_lanes: 8,
@@ -47,13 +47,23 @@ impl MemoryUnits {
 
     /// Units of GCN3 compute units.
     pub const GCN3: MemoryUnits = MemoryUnits {
-        lanes: 64,
+        lanes: Family::Gcn3.lanes() as usize,
         line_bytes: 64,
         sector_bytes: 64,
         request_lanes: 64,
         banks: BankRule::Groups(32),
         keeps_masks: true,
     };
+
+    /// Units of the machines of a family; `None` if accesses of the family are not counted.
+    pub fn of(family: Family) -> Option<MemoryUnits> {
+        match family {
+            Family::Maxwell => Some(MemoryUnits::NVIDIA),
+            Family::Gcn3 => Some(MemoryUnits::GCN3),
+            // Memory is not addressed in bytes.
+            Family::MiniSimt => None,
+        }
+    }
 
     /// Banks of shared memory.
     pub const BANKS: u64 = 32;

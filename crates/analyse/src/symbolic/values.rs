@@ -351,7 +351,7 @@ impl<'a> Symbolic<'a> {
     /// Content of a special register, if it does not change while a thread runs.
     fn special(&mut self, register: SpecialReg) -> Option<WordPolynomial> {
         let most = match register {
-            SpecialReg::LaneId => self.code.lanes - 1,
+            SpecialReg::LaneId => self.code.lanes() - 1,
             SpecialReg::ThreadIndex(axis) => self.launch.most_threads(axis) - 1,
             SpecialReg::BlockIndex(axis) => self.launch.most_blocks(axis) - 1,
             _ => return None,

@@ -3,6 +3,7 @@
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::runtime_pointers::may_reach_accesses;
 use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::Family;
 use warpbound_ir::{Cell, text};
 
 /// Whether an access of a program, whose operations have addresses from 0 in steps of 4, may read the pointer.
@@ -15,7 +16,7 @@ fn reaches_with(statements: &str, lines: &[&str]) -> bool {
     let body = numbered.map(|(at, line)| format!("{:#06x}: {line}\n", at * 4));
     let source = format!("{statements}{}", body.collect::<String>());
     let mut code = text::parse("program.ir", &source).expect("a program");
-    code.lanes = 64;
+    code.family = Family::Gcn3;
     let thread = ThreadCfg::build(&code, &Limits::default()).expect("a graph");
     may_reach_accesses(&code, &thread, &[0, 1].map(Cell::scalar))
 }

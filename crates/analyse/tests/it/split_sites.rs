@@ -5,6 +5,7 @@ use warpbound_analyse::split_sites::{
 };
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, ThreadCfg};
+use warpbound_base::Family;
 use warpbound_ir::{Code, OpIndex, text};
 
 /// Lines of a program, with the addresses of operations from 0 in steps of 4.
@@ -12,7 +13,7 @@ fn parse(lines: &[&str]) -> Code {
     let numbered = lines.iter().enumerate();
     let body = numbered.map(|(at, line)| format!("{:#06x}: {line}\n", at * 4));
     let mut code = text::parse("program.ir", &body.collect::<String>()).expect("a program");
-    code.lanes = 64;
+    code.family = Family::Gcn3;
     code
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::access::{
-    AccessClass, AccessCounts, AccessMode, AccessShape, StatedAccess, constant_address,
+    AccessClass, AccessCounts, AccessMode, AccessShape, MemoryUnits, StatedAccess, constant_address,
 };
 use warpbound_base::Named as _;
 use warpbound_ir::{Cell, Expr, OpIndex};
@@ -19,7 +19,7 @@ use warpbound_simulate::functional::{Issue, MemoryAccess};
 
 use super::claims::{Claim, Claims, Violation};
 use super::wave_accesses::count_access_of_wave;
-use crate::access::{memory_units, report_numbers};
+use crate::access::report_numbers;
 use crate::prepared::Prepared;
 
 /// Observed executions of an access.
@@ -152,7 +152,7 @@ impl<'a> AccessMonitor<'a> {
 
     /// Whether the warps are waves of a compute unit.
     fn is_wave(&self) -> bool {
-        self.claims.launch.warp_width == 64
+        self.claims.code.family.has_exec_mask()
     }
 
     /// Compares the numbers of an execution, by memory space, with a class.
@@ -228,7 +228,7 @@ pub(super) fn audited_access(
     at: OpIndex,
     seen: &ObservedAccess,
 ) -> Option<AuditedAccess> {
-    let units = memory_units(&prepared.program)?;
+    let units = MemoryUnits::of(prepared.family())?;
     let space = AccessShape::of(prepared.code.get(at)?, &units)?.space;
     Some(AuditedAccess {
         at: prepared.location(at),

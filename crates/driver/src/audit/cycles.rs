@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::{Effort, StatedCounts};
-use warpbound_isa::Program;
-use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{Parameter, Selection};
 use warpbound_report::audit::{AuditedCycles, Finding};
@@ -276,11 +274,8 @@ impl LoneWarpComparison<'_> {
     /// Compares the chosen warps, up to the first whose loop counts have no bound.
     fn all_warps(&mut self) -> Result<(), Diagnostic> {
         let axes = |size: [u32; 3]| size.iter().map(|&n| u64::from(n)).product::<u64>();
-        let lanes = match self.prepared.program {
-            Program::Amd(_) => warpbound_launch::gcn::LANES,
-            _ => WARP_LANES,
-        };
-        let of_block = axes(self.launch.block).div_ceil(lanes.into()).max(1);
+        let lanes = u64::from(self.prepared.family().lanes());
+        let of_block = axes(self.launch.block).div_ceil(lanes).max(1);
         let all = axes(self.launch.grid).saturating_mul(of_block);
         self.found.launched_warps = all;
         for (nth, number) in spread(all, self.runs.most_warps).enumerate() {

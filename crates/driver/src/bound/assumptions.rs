@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_analyse::access::MemoryUnits;
 use warpbound_analyse::agreement::UsedAssumptions;
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_ir::{ControlEffect, Op, OpIndex};
@@ -12,7 +13,7 @@ use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin}
 use warpbound_simt::warp::DivergenceOrder;
 
 use super::BoundQuery;
-use crate::access::{AccessFindings, accesses_outside_buffers, memory_units};
+use crate::access::{AccessFindings, accesses_outside_buffers};
 use crate::{BoundOptions, FactReading, LaunchContext};
 
 impl BoundQuery<'_> {
@@ -61,7 +62,7 @@ impl BoundQuery<'_> {
 
     /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
     fn faults_of_launch(&self) -> [Vec<String>; 2] {
-        let units = memory_units(&self.prepared.program);
+        let units = MemoryUnits::of(self.prepared.family());
         let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
             return Default::default();
         };

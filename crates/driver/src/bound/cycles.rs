@@ -1,8 +1,7 @@
 //! Bound in cycles as a part of the report of a kernel.
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::{Effort, StatedCounts};
-use warpbound_isa::Program;
 use warpbound_report::CycleBoundReport;
 
 use super::profile_report::contents_assumption;
@@ -39,7 +38,7 @@ impl BoundQuery<'_> {
 
     /// Part of the launch whose cycles are bounded if none is stated.
     fn default_scope(&self) -> TimeScope {
-        let is_for_launches = matches!(self.prepared.program, Program::Nvidia(_));
+        let is_for_launches = self.prepared.family() == Family::Maxwell;
         match self.options.launches.shaped_file() {
             Some(_) if is_for_launches => TimeScope::Grid,
             _ => TimeScope::Warp,

@@ -1,10 +1,9 @@
 //! The profile of a launch in the bound of its kernel.
 
 use warpbound_analyse::launch_profile::ValueOrigin;
-use warpbound_base::{Diagnostic, Instructions};
+use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
 use warpbound_ir::OpIndex;
-use warpbound_isa::Program;
 use warpbound_report::bound::{
     BoundAssumption, CodePlace, ProfileReport, ReportedWarp, UndecidedWarp,
 };
@@ -35,11 +34,11 @@ impl BoundQuery<'_> {
             return Ok(None);
         };
         let kernel = self.prepared.kernel;
-        match self.prepared.program {
-            Program::Nvidia(_) => {}
+        match self.prepared.family() {
+            Family::Maxwell => {}
             // Profiles follow the stack of a warp, not masks; the bound rests on the launch as it is stated.
-            Program::Amd(_) => return Ok(None),
-            Program::Mini(_) => {
+            Family::Gcn3 => return Ok(None),
+            Family::MiniSimt => {
                 let message = Diagnostic::new(
                     "only launches of GPU kernels are profiled, this kernel is mini-SIMT",
                 );

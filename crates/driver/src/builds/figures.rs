@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::FactIdentity;
 use warpbound_ir::{Cell, OpIndex};
@@ -12,7 +13,6 @@ use warpbound_report::access::ReportedAccess;
 use warpbound_report::bound::{KernelBound, LoopReport, PathBlock};
 use warpbound_report::divergence::OpReport;
 
-use crate::access::memory_units;
 use crate::divergence::divergence_report;
 use crate::facts::identity::identify_loops;
 use crate::listeners::instruction_statistics::class_of;
@@ -125,7 +125,7 @@ impl Session {
         let (mut identities, mut accesses, mut divergence) = (Vec::new(), Vec::new(), Vec::new());
         if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
             identities = identify_loops(&self.image, &prepared, flow);
-            if let Some(units) = memory_units(&prepared.program) {
+            if let Some(units) = MemoryUnits::of(prepared.family()) {
                 accesses = self
                     .access_report(&prepared, flow, &launch, options, units)?
                     .accesses;

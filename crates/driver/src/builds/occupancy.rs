@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_base::Family;
 use warpbound_load::Kernel;
-use warpbound_machine::{
-    GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Selection, WaveNeeds,
-};
+use warpbound_machine::{GpuModel, Limit, MachineConfig, Occupancy, Selection, WaveNeeds};
 
 /// Warps of a kernel that an SM or a compute unit holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,12 +73,12 @@ impl OccupancyCalculator {
             shared,
         };
         if let Some(threads) = block.or(kernel.required_block).map(product) {
-            return Some(of(threads).answer(isa, true));
+            return Some(of(threads).answer(true));
         }
         let most = kernel.max_threads.map_or(MOST_THREADS, product);
         // A multiple of the lanes of a warp or wave.
         let sizes = (1..=most.clamp(STEP, MOST_THREADS) / STEP).map(|n| n * STEP);
-        let all = sizes.map(|threads| of(threads).answer(isa, false));
+        let all = sizes.map(|threads| of(threads).answer(false));
         // Of equal ones the first is kept.
         all.reduce(|best, next| match next.warps > best.warps {
             true => next,
@@ -97,9 +96,8 @@ struct OccupancyQuery<'a> {
 }
 
 impl OccupancyQuery<'_> {
-    fn answer(&self, isa: &str, is_known: bool) -> KernelOccupancy {
+    fn answer(&self, is_known: bool) -> KernelOccupancy {
         let (machine, kernel, threads) = (self.machine, self.kernel, self.threads);
-        let family = MachineFamily::of_architecture(isa);
         let found = match &kernel.code_object {
             Some(object) => {
                 let needs = WaveNeeds {
@@ -110,9 +108,9 @@ impl OccupancyQuery<'_> {
             }
             None => Occupancy::of(machine, threads, kernel.registers.into(), self.shared),
         };
-        let name = match family {
-            MachineFamily::Nvidia => Limit::name,
-            MachineFamily::Gcn3 => Limit::gcn3_name,
+        let name = match machine.family() {
+            Family::Maxwell | Family::MiniSimt => Limit::name,
+            Family::Gcn3 => Limit::gcn3_name,
         };
         match found {
             Ok(found) => KernelOccupancy {

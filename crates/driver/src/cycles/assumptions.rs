@@ -1,7 +1,8 @@
 //! Assumptions of a bound in cycles besides those of its flow facts (SOUNDNESS 2).
 
 use warpbound_analyse::access::MemoryUnits;
-use warpbound_machine::{MachineFamily, Provenance};
+use warpbound_base::Family;
+use warpbound_machine::Provenance;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::UnpublishedRange;
 
@@ -26,11 +27,11 @@ impl CycleOptions {
             assumption(
                 "lone-warp",
                 match self.machine.family() {
-                    MachineFamily::Nvidia => {
+                    Family::Maxwell | Family::MiniSimt => {
                         "no other warp and no other kernel runs on the GPU; the other warps of the block have exited, so \
                          that barriers open at once"
                     }
-                    MachineFamily::Gcn3 => {
+                    Family::Gcn3 => {
                         "no other wave and no other kernel runs on the GPU; the other waves of the group have ended, so \
                          that barriers open at once"
                     }
@@ -39,10 +40,10 @@ impl CycleOptions {
             assumption(
                 "timing-model",
                 match self.machine.family() {
-                    MachineFamily::Nvidia => {
+                    Family::Maxwell | Family::MiniSimt => {
                         "cycles are those of the timing model (docs/timing-model.md), not of a chip"
                     }
-                    MachineFamily::Gcn3 => {
+                    Family::Gcn3 => {
                         "cycles are those of the timing model (docs/timing-model-gcn3.md), not of a chip"
                     }
                 },
@@ -77,10 +78,8 @@ impl CycleOptions {
                 "the second-level cache and its TLB are empty when the launch begins",
             )),
         }
-        all.extend(memory_assumptions(&match self.machine.family() {
-            MachineFamily::Nvidia => MemoryUnits::NVIDIA,
-            MachineFamily::Gcn3 => MemoryUnits::GCN3,
-        }));
+        let units = MemoryUnits::of(self.machine.family());
+        all.extend(units.iter().flat_map(memory_assumptions));
         if self.splitting.splits > 0 {
             all.push(assumption(
                 "splits",
@@ -95,8 +94,7 @@ impl CycleOptions {
             ));
         }
         all.extend(stated_launch(options));
-        if self.machine.family() == MachineFamily::Gcn3 && options.launches.shaped_file().is_some()
-        {
+        if self.machine.family() == Family::Gcn3 && options.launches.shaped_file().is_some() {
             all.push(runtime_memory::assumption());
         }
         all

@@ -11,6 +11,7 @@ use warpbound_isa::Program;
 use warpbound_machine::Parameter;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::cycle_bound::{CycleBoundReport, CycleTerm, LineCycles};
+use warpbound_report::terms::MachineTerms;
 use warpbound_simt::NodeId;
 use warpbound_simt::counts::CountSystem;
 use warpbound_simulate::timed::{SplitPipelines, SplitSetup};
@@ -366,10 +367,7 @@ pub(crate) fn report(
     let limit = bound.ok().map(|bound| bound.bound.upper_bound().limit().0);
     let times = limit.map_or(Vec::new(), |cycles| times(&options.machine, cycles));
     CycleBoundReport {
-        scope: match prepared.program {
-            Program::Amd(_) => "wave",
-            _ => "warp",
-        },
+        scope: MachineTerms::of(prepared.family()).warp,
         bound: limit,
         reason: bound.err().map(reason),
         milliseconds: slowest(&times),

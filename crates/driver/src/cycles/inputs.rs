@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use warpbound_analyse::access::{AccessClass, AccessCounts};
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_cycles::{
     AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, ScalarLimits,
     SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
@@ -13,7 +13,7 @@ use warpbound_ir::{Code, Meaning, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::Launch;
-use warpbound_machine::{MachineFamily, Parameter};
+use warpbound_machine::Parameter;
 use warpbound_simt::counts::{CountKind, CountVar};
 use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
 
@@ -23,15 +23,14 @@ use super::runtime_memory::may_be_accessed;
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
-/// Lanes of a warp.
-const LANES: u32 = 32;
-
 /// Bytes of a constant bank, where the launch does not say.
 const BANK_BYTES: u64 = 0x1_0000;
 
 /// Inputs of the time of a kernel.
 #[derive(Clone)]
 pub struct CycleInputs {
+    /// Family of the machines that execute the code.
+    pub family: Family,
     /// Facts about the instructions of NVIDIA's code.
     pub facts: Vec<InstrFacts>,
     /// Facts about the instructions of GCN3 code.
@@ -72,9 +71,9 @@ impl CycleInputs {
     /// Returns the inputs as the crate of times reads them.
     pub(crate) fn kernel(&self) -> TimedKernel<'_> {
         TimedKernel {
-            facts: match self.wave_facts.is_empty() {
-                true => TimedCode::Warps(&self.facts),
-                false => TimedCode::Waves(&self.wave_facts),
+            facts: match self.family {
+                Family::Maxwell | Family::MiniSimt => TimedCode::Warps(&self.facts),
+                Family::Gcn3 => TimedCode::Waves(&self.wave_facts),
             },
             nodes: &self.nodes,
             steps: &self.steps,
@@ -217,8 +216,7 @@ impl Session {
                 ));
             }
         };
-        let family = MachineFamily::of_architecture(&self.image.isa().to_string());
-        if numbers.family() != family {
+        if numbers.family() != prepared.family() {
             let message = format!(
                 "the code is {}, the machine has other GPUs",
                 self.image.isa()
@@ -270,6 +268,7 @@ impl Session {
         let has_longer_lines =
             numbers.slow(Parameter::InstructionLine) > numbers.slow(Parameter::L2Line);
         let mut inputs = CycleInputs {
+            family: prepared.family(),
             nodes: nodes(flow),
             steps: Vec::new(),
             variables: Vec::new(),
@@ -313,9 +312,11 @@ impl Session {
             .flat_map(|&(first, last)| first.0..=last.0)
         {
             let at = OpIndex(op);
-            match prepared.program {
-                Program::Amd(_) => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
-                _ => inputs.add_op(at, prepared, classes, &access_knowledge, banks)?,
+            match prepared.family() {
+                Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
+                Family::Maxwell | Family::MiniSimt => {
+                    inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
+                }
             }
         }
         inputs.translations = access_knowledge.translations();
@@ -398,7 +399,8 @@ impl CycleInputs {
             }
             Completion::Constant(bank, ..) => {
                 let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
-                let words = class.map_or(LANES, |class| class.worst().transactions);
+                let words =
+                    class.map_or(Family::Maxwell.lanes(), |class| class.worst().transactions);
                 self.loaded_constants.insert(
                     at,
                     LoadedConstants {

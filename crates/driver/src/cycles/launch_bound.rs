@@ -256,7 +256,7 @@ impl LaunchTime {
 
     /// Whether it is of warps, and not of waves.
     pub(crate) fn is_of_warps(&self) -> bool {
-        self.spread.is_none()
+        !self.numbers.family().has_exec_mask()
     }
 
     /// Shape of the launch.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warpbound_cycles::MachineNumbers;
 use warpbound_ir::Code;
 use warpbound_launch::{Buffer, GlobalMemory, Launch};
-use warpbound_machine::{MachineFamily, Parameter};
+use warpbound_machine::Parameter;
 
 /// Addresses that the timing model gives to code, constant banks and local memory in the L2 cache, and the distance of
 /// banks (docs/timing-model.md).
@@ -140,10 +140,7 @@ impl ResidentWarps {
 
 /// Lanes of a warp.
 pub(crate) fn lanes(numbers: &MachineNumbers) -> u64 {
-    match numbers.family() {
-        MachineFamily::Nvidia => warpbound_isa::nvidia::WARP_LANES.into(),
-        MachineFamily::Gcn3 => warpbound_launch::gcn::LANES.into(),
-    }
+    numbers.family().lanes().into()
 }
 
 /// Whether the lines of all ranges fit into the L2 cache, set by set.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use warpbound_analyse::access::{
-    AccessClass, AccessMode, AccessPattern, AccessShape, StatedAccess,
+    AccessClass, AccessMode, AccessPattern, AccessShape, MemoryUnits, StatedAccess,
 };
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::facts::{
@@ -17,7 +17,7 @@ use warpbound_isa::instr::MemorySpace;
 use warpbound_report::AuditReport;
 
 use super::identity::{IdentifiedFact, identify_accesses};
-use crate::access::{AccessFindings, memory_units};
+use crate::access::AccessFindings;
 use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
@@ -48,7 +48,7 @@ pub(crate) fn stated_by(
     facts: &KernelFacts,
 ) -> Result<BTreeMap<OpIndex, StatedAccess>, Diagnostic> {
     let mut stated = BTreeMap::new();
-    let Some(units) = memory_units(&prepared.program) else {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
         return match facts.accesses().first() {
             None => Ok(stated),
             Some(fact) => Err(facts.locate_access(
@@ -171,7 +171,7 @@ impl Session {
         knowledge: &LaunchKnowledge,
         options: &BoundOptions,
     ) -> Result<Vec<String>, Diagnostic> {
-        let Some(units) = memory_units(&prepared.program) else {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
             return Ok(Vec::new());
         };
         let file = options.launches.only_file();
@@ -217,7 +217,7 @@ impl Session {
         knowledge: &LaunchKnowledge,
         audit: &AuditReport,
     ) -> Vec<String> {
-        let Some(units) = memory_units(&prepared.program) else {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
             return Vec::new();
         };
         let found = AccessFindings::find(prepared, flow, knowledge, units);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use warpbound_analyse::access::AccessShape;
+use warpbound_analyse::access::{AccessShape, MemoryUnits};
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::KernelFacts;
 use warpbound_bound::facts::{AccessFact, AccessNumbersFact};
@@ -11,7 +11,6 @@ use warpbound_ir::OpIndex;
 use super::accesses::{access_line, numbers_of, stated_by};
 use super::identity::{IdentifiedFact, identify_accesses};
 use super::update::{NO_FINGERPRINT, NewKernel};
-use crate::access::memory_units;
 use crate::prepared::Prepared;
 use crate::{KernelFlow, Session};
 
@@ -27,7 +26,7 @@ pub(super) fn complete_accesses(
     facts: &mut KernelFacts,
 ) -> Result<(), Diagnostic> {
     stated_by(prepared, facts)?;
-    let Some(units) = memory_units(&prepared.program) else {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
         return Ok(());
     };
     for fact in facts.accesses_mut() {
@@ -67,7 +66,7 @@ impl NewKernel<'_> {
         if facts.is_empty() {
             return Vec::new();
         }
-        let units = memory_units(&self.prepared.program);
+        let units = MemoryUnits::of(self.prepared.family());
         let is_access = |&at: &OpIndex| {
             let op = self.prepared.code.get(at).zip(units.as_ref());
             op.is_some_and(|(op, units)| AccessShape::of(op, units).is_some())
@@ -118,7 +117,7 @@ impl NewKernel<'_> {
     }
 
     fn access_prints(&self, ops: &[OpIndex]) -> Vec<IdentifiedFact> {
-        let Some(units) = memory_units(&self.prepared.program) else {
+        let Some(units) = MemoryUnits::of(self.prepared.family()) else {
             return Vec::new();
         };
         let image = &self.session.image;
@@ -132,7 +131,7 @@ impl NewKernel<'_> {
         numbers: &AccessNumbersFact,
         print: IdentifiedFact,
     ) -> Option<String> {
-        let units = memory_units(&self.prepared.program)?;
+        let units = MemoryUnits::of(self.prepared.family())?;
         let shape = AccessShape::of(self.prepared.code.get(at)?, &units)?;
         let stated = numbers_of(numbers);
         let line = access_line(self.prepared, at, shape, &stated, print.identity);

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::OpIndex;
-use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
 use warpbound_report::WarpHybridReport;
@@ -104,7 +103,7 @@ impl Session {
             return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
         };
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if prepared.family() != Family::Maxwell {
             return Err(locate(Diagnostic::new(
                 "this analysis is of warps of NVIDIA's GPUs",
             )));

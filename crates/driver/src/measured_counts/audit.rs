@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use warpbound_analyse::blocks::Block;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::Never;
 use warpbound_ir::{ControlEffect, OpIndex};
-use warpbound_isa::Program;
 use warpbound_load::Kernel;
 use warpbound_report::KernelBound;
 use warpbound_report::counts_audit::{CountsAuditReport, CountsFinding};
@@ -46,7 +45,7 @@ impl Session {
         options: &CountsAuditOptions,
     ) -> Result<CountsAuditReport, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if prepared.family() != Family::Maxwell {
             let message = "measured counts are compared for kernels of NVIDIA's GPUs only";
             let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic));
@@ -64,7 +63,7 @@ impl Session {
             findings: Vec::new(),
             unchecked: Vec::new(),
         };
-        let width = u64::from(prepared.code.lanes);
+        let width = u64::from(prepared.code.lanes());
         audit.check_instructions(width);
         let mut report = CountsAuditReport {
             schema: CountsAuditReport::SCHEMA,

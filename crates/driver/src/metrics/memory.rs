@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_ir::OpIndex;
-use warpbound_isa::Program;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_launch::LaunchFile;
 use warpbound_report::memory_metrics::{AccessedMemory, MemoryDivergence};
@@ -69,7 +68,7 @@ impl Session {
         launch: &LaunchFile,
         options: &RunOptions,
     ) -> Result<Option<MemoryDivergence>, Diagnostic> {
-        if !matches!(prepared.program, Program::Nvidia(_)) {
+        if prepared.family() != Family::Maxwell {
             return Ok(None);
         }
         let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);

@@ -71,7 +71,7 @@ impl Session {
         let (tally, _) = self.with_launch_values(prepared, launch, &limits, |values| {
             CountPredictor::new(values, &blocks).predict_first_thread()
         })?;
-        let sizes = crate::probes::launched(launch, prepared.code.lanes);
+        let sizes = crate::probes::launched(launch, prepared.code.lanes());
         let count = |index: usize, first: OpIndex| {
             if tainted.contains(&first) {
                 return RuleCount::Measured;

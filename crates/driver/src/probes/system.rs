@@ -71,7 +71,7 @@ impl ProbeSystem {
             ..ProbeSystem::default()
         };
         let depths = loop_depths(flow);
-        let writes_mask = code.lanes != warpbound_isa::nvidia::WARP_LANES;
+        let writes_mask = code.family.has_exec_mask();
         let mut arriving: BTreeMap<OpIndex, [Vec<(usize, i64)>; 2]> = BTreeMap::new();
         for (number, counted) in flow.counts.variables.iter().enumerate() {
             let (level, to) = match counted {

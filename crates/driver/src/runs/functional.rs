@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_launch::{
@@ -78,7 +78,7 @@ impl Session {
         progress: &mut dyn FnMut(u64),
     ) -> Result<FunctionalRun, Diagnostic> {
         let prepared = self.prepare(kernel)?;
-        if matches!(prepared.program, Program::Mini(_)) {
+        if prepared.family() == Family::MiniSimt {
             let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
             let diagnostic = message.in_kernel(kernel.demangled());
             return Err(self.locate(diagnostic.hint("omit --functional")));
@@ -175,7 +175,7 @@ impl FunctionalRun {
             block_threads: Some(launch.block.iter().map(|&n| u64::from(n)).product()),
             divergences: conditional.map(|(at, &n)| (at, n)).collect(),
         };
-        let lanes = prepared.code.lanes;
+        let lanes = prepared.code.lanes();
         Ok(metrics_with(prepared, &counts, lanes, &basis))
     }
 

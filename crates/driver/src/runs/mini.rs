@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::mini;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::Program;
 use warpbound_load::Kernel;
@@ -95,9 +95,9 @@ impl Session {
 impl Session {
     /// Checks that the code is mini-SIMT.
     pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
-        match &prepared.program {
-            Program::Mini(_) => Ok(()),
-            Program::Nvidia(_) | Program::Amd(_) => Err(Diagnostic::new(format!(
+        match prepared.family() {
+            Family::MiniSimt => Ok(()),
+            Family::Maxwell | Family::Gcn3 => Err(Diagnostic::new(format!(
                 "{} kernels do not run on machines for mini-SIMT",
                 self.image.isa()
             ))

@@ -7,7 +7,7 @@ use warpbound_launch::{
     GlobalMemory, LaunchFile, LaunchSet, Repetition, SetContents, SetLaunch, compare_buffers,
     output_files,
 };
-use warpbound_load::{Isa, Kernel};
+use warpbound_load::Kernel;
 use warpbound_machine::Parameter;
 use warpbound_report::functional::{IssueCounts, RunNote};
 use warpbound_report::launch_set::{
@@ -319,7 +319,7 @@ impl Session {
         }
         let report = LaunchSetReport {
             schema: LaunchSetReport::SCHEMA,
-            terms: MachineTerms::of(matches!(self.image.isa(), Isa::Gfx(_))),
+            terms: MachineTerms::of(self.family().unwrap_or_default()),
             file: self.file.clone(),
             set: set.file.clone(),
             launches: totals,

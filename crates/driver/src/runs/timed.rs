@@ -10,8 +10,7 @@ use warpbound_launch::{
 };
 use warpbound_load::Kernel;
 use warpbound_machine::{
-    GpuModel, MachineConfig, MachineFamily, Occupancy, Parameter, ParameterSum, SchedulerPolicy,
-    Selection,
+    GpuModel, MachineConfig, Occupancy, Parameter, ParameterSum, SchedulerPolicy, Selection,
 };
 use warpbound_report::functional::IssueCounts;
 use warpbound_report::timed::{ParameterOverride, SimulatedWarp, Spread, TimedReport};
@@ -169,8 +168,8 @@ impl Session {
     pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
         let isa = self.image.isa().to_string();
         GpuModel::for_architecture(&isa).map_err(|diagnostic| {
-            let names = GpuModel::names_of(MachineFamily::of_architecture(&isa));
-            let names: Vec<&str> = names.collect();
+            let family = self.image.isa().family();
+            let names: Vec<&str> = family.into_iter().flat_map(GpuModel::names_of).collect();
             let hint = format!(
                 "choose with --machine: {}; run --functional needs none",
                 names.join(", ")

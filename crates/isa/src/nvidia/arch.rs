@@ -1,9 +1,10 @@
 use crate::encoding::ArchSet;
 use crate::encoding::span::Span;
 use std::fmt;
+use warpbound_base::Family;
 
 /// Lanes of a warp of all NVIDIA GPUs (CUDA C Programming Guide, "SIMT Architecture").
-pub const WARP_LANES: u32 = 32;
+pub const WARP_LANES: u32 = Family::Maxwell.lanes();
 
 /// Instruction-set architecture: chips with the same encoding and timing classes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

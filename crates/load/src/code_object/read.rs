@@ -13,13 +13,13 @@ use super::metadata::{self, StatedKernel, StatedKernels};
 use super::notes::{self, Notes};
 use super::{CodeObjectKernel, CodeObjectVersion};
 use crate::elf::{Elf, Header, RawSymbol, STT_OBJECT, SymbolLocation, fault};
-use crate::gfx::Gfx;
 use crate::image::{Image, Linkage, OtherItem, OtherKind, RefusedKernel};
-use crate::isa::Isa;
 use crate::kernel::Kernel;
 use crate::line::{self, LineTable};
 use crate::metadata::Param;
 use crate::variable;
+use warpbound_base::Gfx;
+use warpbound_base::Isa;
 
 /// OS ABI of the files of AMD's compute stack (`ELFOSABI_AMDGPU_HSA`).
 const HSA: u8 = 64;
@@ -104,13 +104,13 @@ pub(crate) fn assemble(file: &Bytes, elf: &Elf<'_>) -> Result<Image, Diagnostic>
         loaded_file: None,
         warnings: Vec::new(),
     };
-    if gfx.is_some_and(|gfx| !gfx.is_supported()) {
+    if gfx.is_some_and(|gfx| gfx.family().is_none()) {
         return Ok(image);
     }
     let notes = notes::read(elf)?;
     let (version, gfx) = full_target(elf, &notes)?;
     image.isa = Isa::Gfx(gfx);
-    if !gfx.is_supported() {
+    if gfx.family().is_none() {
         return Ok(image);
     }
     if linkage == Linkage::Executable {

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use warpbound_base::Family;
 use warpbound_machine::{
-    BlockResources, GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Parameter, Selection,
-    WaveNeeds,
+    BlockResources, GpuModel, Limit, MachineConfig, Occupancy, Parameter, Selection, WaveNeeds,
 };
 
 use Parameter as P;
@@ -244,7 +244,7 @@ fn placed(machine: &MachineConfig, threads: u64, wave: &WaveNeeds, lds: u64) -> 
 /// The rules, groups placed wave by wave, and resources subtracted until none fits, in all combinations.
 #[test]
 fn placed_groups_agree_with_the_rules() {
-    for name in GpuModel::names_of(MachineFamily::Gcn3) {
+    for name in GpuModel::names_of(Family::Gcn3) {
         let model = GpuModel::built_in(name).unwrap();
         for selection in [
             Selection::Typical,

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use warpbound_base::Family;
 use warpbound_machine::{
-    Domain, GpuModel, MachineFamily, Parameter, ParameterSum, Provenance, Selection, SlowEnd, Unit,
+    Domain, GpuModel, Parameter, ParameterSum, Provenance, Selection, SlowEnd, Unit,
 };
 
 const TX2: &str = include_str!("../../../../machine/nvidia/jetson-tx2.toml");
@@ -165,7 +166,7 @@ fn parameters_of_the_publications() {
 fn the_readme_agrees_with_the_files() {
     use Parameter as P;
     let readme = include_str!("../../../../machine/README.md");
-    let names = || GpuModel::names_of(MachineFamily::Nvidia);
+    let names = || GpuModel::names_of(Family::Maxwell);
     assert!(names().count() >= 8);
     let mut table = String::new();
     for name in names() {
@@ -199,7 +200,7 @@ fn the_readme_agrees_with_the_files() {
         "machine/README.md lacks this table:\n{table}"
     );
     let mut table = String::new();
-    for name in GpuModel::names_of(MachineFamily::Gcn3) {
+    for name in GpuModel::names_of(Family::Gcn3) {
         let device = GpuModel::built_in(name).unwrap();
         let of = device.select(Selection::Typical);
         let standing = |parameter: &Parameter| device.range(*parameter).provenance;
@@ -327,7 +328,7 @@ fn sums_are_split() {
 
 #[test]
 fn each_parameter_is_required() {
-    for parameter in Parameter::of_family(MachineFamily::Nvidia) {
+    for parameter in Parameter::of_family(Family::Maxwell) {
         let text = edited(parameter, |_| None);
         let error = GpuModel::parse("m.toml", &text).unwrap_err().to_string();
         let begin = format!("m.toml: {} is missing; it is: ", parameter.name());
@@ -439,7 +440,7 @@ fn incomplete_ranges_are_refused() {
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table: one row per case")]
 fn invalid_machines_are_refused() {
-    for parameter in Parameter::of_family(MachineFamily::Nvidia) {
+    for parameter in Parameter::of_family(Family::Maxwell) {
         let wrong: &[&str] = match parameter.domain() {
             Domain::Any => &[],
             Domain::Positive | Domain::Size => &["0"],

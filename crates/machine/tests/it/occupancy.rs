@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use warpbound_base::Family;
 use warpbound_machine::{
-    BlockResources, GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Parameter, Selection,
+    BlockResources, GpuModel, Limit, MachineConfig, Occupancy, Parameter, Selection,
 };
 
 fn machine(name: &str) -> MachineConfig {
@@ -210,7 +211,7 @@ fn blocks_by_nvidias_rules(
 /// combinations.
 #[test]
 fn subtracted_blocks_agree_with_the_rules() {
-    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+    for name in GpuModel::names_of(Family::Maxwell) {
         let machine = machine(name);
         for threads in (1..=1056).step_by(31) {
             for registers in 0..=255 {

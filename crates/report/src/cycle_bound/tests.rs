@@ -1,6 +1,7 @@
 use super::*;
 use crate::bound::{BoundVerdict, KernelBound};
 use crate::{BoundFormat, BoundWriter, to_json};
+use warpbound_base::Family;
 
 fn cycles() -> CycleBoundReport {
     let cycles = [5000, 120, 300, 900, 0, 0, 30, 250, 0, 0, 0];
@@ -58,7 +59,7 @@ fn kernel(cycles: Option<CycleBoundReport>) -> KernelBound {
             worst_path_value: Some(40),
         },
         lanes: 32,
-        is_wave: false,
+        family: Family::Maxwell,
         block: None,
         code: "0".to_owned(),
         profile: None,

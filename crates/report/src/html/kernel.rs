@@ -107,7 +107,7 @@ impl Sections {
 fn verdict(kernel: &KernelBound, out: &mut String) {
     let text = match &kernel.verdict {
         BoundVerdict::Bounded { bound, .. } => {
-            let warp = MachineTerms::of(kernel.is_wave).warp;
+            let warp = MachineTerms::of(kernel.family).warp;
             let condition = kernel.conditions().clause();
             format!("A {warp} issues at most {bound} instructions{condition}.")
         }

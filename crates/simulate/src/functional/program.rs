@@ -368,7 +368,7 @@ impl<'a, const W: usize> Program<'a, W> {
         let mut compiler = Compiler {
             launch,
             timed,
-            has_waves: launch.wave_entry.is_some(),
+            has_waves: code.family.has_exec_mask(),
             registers: Compiler::<W>::register_count(code),
             grid_values: Vec::new(),
             constant_slots: HashMap::new(),
@@ -378,7 +378,7 @@ impl<'a, const W: usize> Program<'a, W> {
         let ops = code.ops.iter().map(|op| compiler.compile_op(op)).collect();
         Program {
             code,
-            words: match launch.wave_entry.is_some() || code.ops.iter().any(names_words) {
+            words: match code.family.has_exec_mask() || code.ops.iter().any(names_words) {
                 true => usize::from(RegisterKind::Scalar.capacity()),
                 false => 0,
             },

@@ -8,10 +8,10 @@ use warpbound_launch::{GlobalMemory, Launch};
 use warpbound_simt::ExecutionModel;
 
 use super::block::{Block, ExecContext};
-use super::fault::{Fault, FaultKind};
+use super::fault::Fault;
 use super::program::Program;
 use super::splits::SplitFault;
-use super::{Counts, ExecutionListener, WAVE_LANES, WaveModel};
+use super::{Counts, ExecutionListener, WAVE_LANES, WaveModel, check_entry};
 
 /// Most instructions of a turn.
 const LONGEST_TURN: usize = 12;
@@ -62,9 +62,7 @@ pub fn launch_split(
     memory: &mut GlobalMemory,
     listener: &mut impl ExecutionListener<WaveModel>,
 ) -> Result<SplitCounts, Fault> {
-    if launch.wave_entry.is_none() {
-        return Err(Fault::of_launch(FaultKind::OtherMachine));
-    }
+    check_entry(code, launch, true)?;
     let program = Program::<WAVE_LANES>::untimed(code, launch);
     let mut found = SplitCounts {
         counts: Counts::new(0),

@@ -1,7 +1,8 @@
 //! Streams of accesses against the capacity of buses, ports, MSHRs and store buffers.
 
+use warpbound_base::Family;
 use warpbound_isa::nvidia::WARP_LANES;
-use warpbound_machine::{GpuModel, MachineConfig, MachineFamily, Parameter, Selection};
+use warpbound_machine::{GpuModel, MachineConfig, Parameter, Selection};
 use warpbound_simt::lowest_lanes;
 
 use super::dram::Dram;
@@ -72,7 +73,7 @@ fn small(name: &str, selection: Selection) -> MachineConfig {
 /// Streams of reads reach the read efficiency of DRAM and no more, on all machines.
 #[test]
 fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
-    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+    for name in GpuModel::names_of(Family::Maxwell) {
         let machine = small(name, Selection::Typical);
         let most = machine[Parameter::DramBandwidth] * machine[Parameter::DramReads] / 1000;
         let sms = machine[Parameter::SmCount] as usize;
@@ -86,7 +87,7 @@ fn a_stream_of_reads_gets_the_efficiency_of_the_memory() {
 /// turnaround.
 #[test]
 fn evictions_occupy_the_bus() {
-    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+    for name in GpuModel::names_of(Family::Maxwell) {
         let machine = small(name, Selection::Typical);
         let bandwidth = machine[Parameter::DramBandwidth];
         let sms = machine[Parameter::SmCount] as usize;
@@ -168,7 +169,7 @@ fn a_port_with_a_backlog_delays_no_other_sm() {
 /// Ten thousand random streams on random machines: no port and no bus exceeds its bandwidth.
 #[test]
 fn no_bandwidth_is_exceeded() {
-    let names: Vec<&str> = GpuModel::names_of(MachineFamily::Nvidia).collect();
+    let names: Vec<&str> = GpuModel::names_of(Family::Maxwell).collect();
     for seed in 0..10_000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let name = random.choice(&names).copied().unwrap_or("gtx1080");

@@ -28,7 +28,7 @@ use super::l2::L2Cache;
 use super::outcome::Recorder;
 use super::parameters::UsedParameters;
 use super::{EventListener, SingleWarp, TimedResult};
-use crate::functional::{Counts, Fault, FaultKind, Program, WAVE_LANES};
+use crate::functional::{Counts, Fault, FaultKind, Program, WAVE_LANES, check_entry};
 use compute_unit::{ComputeUnit, UnitShape};
 use context::WaveContext;
 use probe::WaveProbe;
@@ -115,9 +115,7 @@ pub fn run_waves<L: EventListener>(
     memory: &mut GlobalMemory,
     listener: &mut L,
 ) -> Result<TimedResult, Fault> {
-    if launch.wave_entry.is_none() {
-        return Err(Fault::of_launch(FaultKind::OtherMachine));
-    }
+    check_entry(code, launch, true)?;
     if !matches!(setup.policy, SchedulerPolicy::Oldest | SchedulerPolicy::Lrr) {
         return Err(Fault::of_launch(FaultKind::UnknownPolicy));
     }

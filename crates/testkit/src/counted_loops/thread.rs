@@ -77,7 +77,7 @@ pub fn run_thread(
         _ => LoadedWords::Any,
     };
     let mut state = ThreadState {
-        lanes: code.lanes.max(1),
+        lanes: code.lanes().max(1),
         launch,
         indices,
         cells: (0..Cell::COUNT).map(|_| rng.u32(..)).collect(),

@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use smallvec::{SmallVec, smallvec};
-use warpbound_base::CodeAddr;
+use warpbound_base::{CodeAddr, Family};
 use warpbound_ir::{
     Address, BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, Op,
     OpIndex, OpScope, TernaryOp, UnaryOp, ValueDependence, Width, WordHalf,
@@ -242,7 +242,7 @@ pub(super) fn translate(
         op.addr = CodeAddr(4 * index);
     }
     let code = Code {
-        lanes: LANES as u32,
+        family: Family::Gcn3,
         ops,
         ..Code::default()
     };

@@ -9,13 +9,13 @@ use warpbound_analyse::access::{
     MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
-use warpbound_base::Diagnostic;
+use warpbound_base::{Diagnostic, Family};
 use warpbound_driver::audit::count_access;
 use warpbound_driver::{BoundOptions, LaunchFile, RunOptions, Session, TimedOptions};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_load::Image;
-use warpbound_machine::{GpuModel, MachineFamily, Parameter};
+use warpbound_machine::{GpuModel, Parameter};
 use warpbound_simt::{Mask, lowest_lanes};
 use warpbound_simulate::functional::{
     AccessKind, ExecutionListener, Issue, MemoryAccess, launch_with_listener,
@@ -550,8 +550,8 @@ fn machines_have_the_units_of_access_classes() {
     let BankRule::Pools(pool) = units.banks else {
         panic!("they have pools");
     };
-    assert!(GpuModel::names_of(MachineFamily::Nvidia).count() > 5);
-    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+    assert!(GpuModel::names_of(Family::Maxwell).count() > 5);
+    for name in GpuModel::names_of(Family::Maxwell) {
         let machine = GpuModel::built_in(name).expect("it comes with the tool");
         for selection in [
             warpbound_machine::Selection::Least,

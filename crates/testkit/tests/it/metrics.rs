@@ -153,7 +153,7 @@ fn metrics_of_blocks_are_those_of_instructions() {
         let report = metrics(
             prepared,
             &block_counts(prepared, counts),
-            prepared.code.lanes,
+            prepared.code.lanes(),
         );
         compare(prepared, counts, &report).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert!(report.unknown_blocks.is_empty(), "{name}");
@@ -177,7 +177,7 @@ fn lanes_of_waves_are_known_up_to_a_write_of_the_mask() {
             let report = metrics(
                 prepared,
                 &block_counts(prepared, counts),
-                prepared.code.lanes,
+                prepared.code.lanes(),
             );
             let (all, _) = sums(prepared, counts);
             assert_eq!(report.total.warp_instructions, Some(all.warps), "{name}");
@@ -220,13 +220,13 @@ fn planted_wrong_counts_of_blocks_are_found() {
                         true => count.lanes -= 1,
                         false => count.issues += 1,
                     }
-                    let report = metrics(prepared, &wrong, prepared.code.lanes);
+                    let report = metrics(prepared, &wrong, prepared.code.lanes());
                     assert!(compare(prepared, counts, &report).is_err(), "{name} {at:?}");
                     changed += 1;
                 }
                 let mut missing = right.clone();
                 missing.blocks.remove(&at);
-                let report = metrics(prepared, &missing, prepared.code.lanes);
+                let report = metrics(prepared, &missing, prepared.code.lanes());
                 assert_eq!(report.total.warp_instructions, None, "{name} {at:?}");
                 assert_eq!(report.unknown_blocks.len(), 1, "{name} {at:?}");
             }

@@ -9,6 +9,7 @@ use warpbound_analyse::access::{
 use warpbound_analyse::addresses::{self, LaneAddresses, NearLanes};
 use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::Family;
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::{count_access, count_access_of_wave};
 use warpbound_ir::{Cell, Code, OpIndex, text};
@@ -239,7 +240,10 @@ impl NearProgram {
         let numbered = numbered.map(|(number, line)| format!("0x{:04x}: {line}\n", 8 * number));
         let text: String = numbered.collect();
         let mut code = text::parse("program", &text).expect("a program");
-        code.lanes = units.lanes as u32;
+        code.family = match units.lanes {
+            64 => Family::Gcn3,
+            _ => Family::Maxwell,
+        };
         NearProgram {
             code,
             text,
@@ -278,7 +282,7 @@ impl NearProgram {
             });
             addresses
         };
-        let lanes = self.code.lanes;
+        let lanes = self.code.lanes();
         let threads = width * height * depth;
         let of_lanes: Vec<Vec<u64>> = (warp * lanes..(warp + 1) * lanes)
             .map(|number| match number < threads {

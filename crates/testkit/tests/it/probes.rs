@@ -1,5 +1,6 @@
 //! Probes in machine code: their counters are the counts of the same run, and the kernel computes the same.
 
+use warpbound_base::Family;
 use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
 use warpbound_driver::{
     CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, Parameter, ProbeFault,
@@ -349,8 +350,7 @@ fn a_scoreboard_that_is_not_awaited_is_found() {
 /// Latencies on which the stall counts of probes rest, against the slow ends of all machines.
 #[test]
 fn latencies_cover_all_machines() {
-    use warpbound_machine::MachineFamily;
-    for name in GpuModel::names_of(MachineFamily::Nvidia) {
+    for name in GpuModel::names_of(Family::Maxwell) {
         let machine = GpuModel::built_in(name).expect("a machine");
         let slow = |parameter: Parameter| Some(machine.range(parameter).most);
         let register = u64::from(warpbound_rewrite::probes::REGISTER_LATENCY);

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 
+use warpbound_base::Family;
 use warpbound_driver::{SchedulerPolicy, Session, TimedOptions};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::LaunchFile;
-use warpbound_machine::{GpuModel, MachineFamily, Parameter, Selection, SlowEnd, Unit};
+use warpbound_machine::{GpuModel, Parameter, Selection, SlowEnd, Unit};
 use warpbound_simulate::timed::{Event, EventListener, Interlock, Silent, Stall};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -124,7 +125,7 @@ fn a_single_warp_gains_nothing_by_longer_latencies() {
                 run(&reference, &session, &launch, &options, &mut Silent)
             };
             let first = time(&[]);
-            for parameter in Parameter::of_family(MachineFamily::Nvidia) {
+            for parameter in Parameter::of_family(Family::Maxwell) {
                 let is_apart = NO_CONTENTION.iter().any(|(other, _)| *other == parameter);
                 if parameter.unit() != Unit::Cycles
                     || parameter.slow_end() != SlowEnd::High

@@ -9,12 +9,13 @@ use warpbound_analyse::access::{
 use warpbound_analyse::addresses::{self, LaneAddresses};
 use warpbound_analyse::launch_ranges::LaunchRanges;
 use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::Family;
 use warpbound_driver::KernelFlow;
 use warpbound_driver::audit::count_access_of_wave;
 use warpbound_ir::{Cell, Code, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_isa::{Axis, SpecialReg};
-use warpbound_machine::{GpuModel, MachineFamily, Parameter, Selection};
+use warpbound_machine::{GpuModel, Parameter, Selection};
 use warpbound_simt::Mask;
 use warpbound_simt::warp::WarpModel;
 use warpbound_simulate::functional::{AccessKind, MemoryAccess};
@@ -594,8 +595,8 @@ fn machines_have_the_units_of_access_classes() {
     let BankRule::Groups(group) = units.banks else {
         panic!("they have groups");
     };
-    assert_eq!(GpuModel::names_of(MachineFamily::Gcn3).count(), 2);
-    for name in GpuModel::names_of(MachineFamily::Gcn3) {
+    assert_eq!(GpuModel::names_of(Family::Gcn3).count(), 2);
+    for name in GpuModel::names_of(Family::Gcn3) {
         let machine = GpuModel::built_in(name).expect("it comes with the tool");
         for selection in [Selection::Least, Selection::Most] {
             let machine = machine.select(selection);

@@ -1,6 +1,6 @@
 //! Setup of a simulation on a machine of either family: warps of NVIDIA's GPUs, or waves of AMD's.
 
-use warpbound_base::{Diagnostic, Named as _};
+use warpbound_base::{Diagnostic, Family, Named as _};
 use warpbound_ir::Code;
 use warpbound_isa::Program;
 use warpbound_isa::amd::GcnProgram;
@@ -8,7 +8,7 @@ use warpbound_isa::nvidia::SassProgram;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile};
 use warpbound_load::GcnDescriptor;
 use warpbound_machine::{
-    GpuModel, Limit, MachineConfig, MachineFamily, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
+    GpuModel, Limit, MachineConfig, Occupancy, Parameter, SchedulerPolicy, WaveNeeds,
 };
 use warpbound_report::terms::MachineTerms;
 use warpbound_report::timed::TheoreticalOccupancy;
@@ -118,8 +118,8 @@ impl<'a> TimedSetup<'a> {
     /// Terms of the machine in texts.
     pub(super) fn terms(&self) -> MachineTerms {
         match self {
-            TimedSetup::Warps { .. } => MachineTerms::NVIDIA,
-            TimedSetup::Waves { .. } => MachineTerms::AMD,
+            TimedSetup::Warps { .. } => MachineTerms::of(Family::Maxwell),
+            TimedSetup::Waves { .. } => MachineTerms::of(Family::Gcn3),
         }
     }
 
@@ -261,11 +261,10 @@ pub(super) fn check_family(
     options: &TimedOptions,
 ) -> Result<(), Diagnostic> {
     let (model, isa) = (&options.machine, session.image.isa().to_string());
-    let family = match &prepared.program {
-        Program::Nvidia(_) => MachineFamily::Nvidia,
-        Program::Amd(_) => MachineFamily::Gcn3,
-        Program::Mini(_) => return Ok(()),
-    };
+    let family = prepared.family();
+    if family == Family::MiniSimt {
+        return Ok(());
+    }
     if model.family() != family {
         let architectures = model.architectures.join(", ");
         let message = format!(
@@ -276,17 +275,17 @@ pub(super) fn check_family(
         let hint = format!("machines for {family}: {}", names.join(", "));
         return Err(Diagnostic::new(message).hint(hint));
     }
-    if family == MachineFamily::Gcn3 && options.interlock != Interlock::default() {
+    if family == Family::Gcn3 && options.interlock != Interlock::default() {
         let message = "--interlock is for NVIDIA GPUs";
         let hint = "waves of GCN3 wait by s_waitcnt and a scoreboard of registers";
         return Err(Diagnostic::new(message).hint(hint));
     }
     let of_waves = [SchedulerPolicy::Oldest, SchedulerPolicy::Lrr];
-    if family == MachineFamily::Nvidia && options.splitting.splits > 0 {
+    if family == Family::Maxwell && options.splitting.splits > 0 {
         return Err(Diagnostic::new("--splits is for waves of GCN3"));
     }
     match options.scheduler {
-        Some(policy) if family == MachineFamily::Gcn3 && !of_waves.contains(&policy) => {
+        Some(policy) if family == Family::Gcn3 && !of_waves.contains(&policy) => {
             let message = format!("SIMDs of GCN3 have no scheduler {policy}");
             Err(Diagnostic::new(message).hint("there are oldest and lrr"))
         }

@@ -1,7 +1,9 @@
+//! Architectures of NVIDIA's GPUs.
+
 use std::fmt;
 use std::str::FromStr;
 
-use warpbound_base::Diagnostic;
+use crate::{Diagnostic, Family};
 
 /// A compute architecture as ELF flags name it: `sm_61`, `sm_90a`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -12,17 +14,17 @@ pub struct Sm {
     pub accelerators: bool,
 }
 
-/// Maxwell and Pascal: the architectures with 64-bit instruction words, control words between them and
-/// an activation stack.
-const SUPPORTED: [u8; 6] = [50, 52, 53, 60, 61, 62];
-
 /// Number of the newest supported architecture.
 const NEWEST_SUPPORTED: u8 = 62;
 
 impl Sm {
-    /// Whether kernels of this architecture can be read.
-    pub fn is_supported(self) -> bool {
-        !self.accelerators && SUPPORTED.contains(&self.number)
+    /// Family of the architecture; `None` if its kernels cannot be read.
+    pub fn family(self) -> Option<Family> {
+        match (self.number, self.accelerators) {
+            // 64-bit instruction words, control words between them and an activation stack.
+            (50 | 52 | 53 | 60 | 61 | 62, false) => Some(Family::Maxwell),
+            _ => None,
+        }
     }
 
     /// Refuses an unsupported architecture.
@@ -31,7 +33,7 @@ impl Sm {
     ///
     /// A diagnostic with the names of the architecture and of the supported ones.
     pub fn check_supported(self) -> Result<(), Diagnostic> {
-        if self.is_supported() {
+        if self.family().is_some() {
             Ok(())
         } else {
             let not = if self.number > NEWEST_SUPPORTED {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use warpbound_base::Diagnostic;
+use crate::{Diagnostic, Family};
 
 /// Instruction set of an AMD GPU, by LLVM's name of the target: `gfx803`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -72,12 +72,12 @@ impl Gfx {
     /// GCN 3: the only target whose kernels can be read.
     pub const GFX803: Gfx = Gfx("gfx803");
 
-    /// Target of an offload bundle that this crate does not know.
-    pub(crate) const UNKNOWN: Gfx = Gfx("unknown-gfx");
+    /// Target of an offload bundle that is not in the list of targets.
+    pub const UNKNOWN: Gfx = Gfx("unknown-gfx");
 
-    /// Whether kernels of this target can be read.
-    pub fn is_supported(self) -> bool {
-        self == Gfx::GFX803
+    /// Family of the target; `None` if its kernels cannot be read.
+    pub fn family(self) -> Option<Family> {
+        (self == Gfx::GFX803).then_some(Family::Gcn3)
     }
 
     /// Refuses an unsupported target.
@@ -86,7 +86,7 @@ impl Gfx {
     ///
     /// A diagnostic with the names of the target and of the supported one.
     pub fn check_supported(self) -> Result<(), Diagnostic> {
-        match self.is_supported() {
+        match self.family().is_some() {
             true => Ok(()),
             false => Err(Diagnostic::new(format!(
                 "{self} is not supported ({} is)",
@@ -96,7 +96,7 @@ impl Gfx {
     }
 
     /// Target with a number in the ELF flags.
-    pub(crate) fn from_number(number: u8) -> Option<Gfx> {
+    pub fn from_number(number: u8) -> Option<Gfx> {
         let target = TARGETS.iter().find(|(known, _)| *known == number);
         target.map(|(_, name)| Gfx(name))
     }

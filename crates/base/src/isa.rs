@@ -1,10 +1,9 @@
+//! Instruction sets of machine code, by the names of compilers.
+
 use std::fmt;
 use std::str::FromStr;
 
-use warpbound_base::Diagnostic;
-
-use crate::gfx::Gfx;
-use crate::sm::Sm;
+use crate::{Diagnostic, Family, Gfx, Sm};
 
 /// The instruction set of machine code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,13 +17,18 @@ pub enum Isa {
 }
 
 impl Isa {
+    /// Family of the machines that execute it; `None` if kernels of this instruction set cannot be read.
+    pub fn family(self) -> Option<Family> {
+        match self {
+            Isa::Sm(sm) => sm.family(),
+            Isa::Gfx(gfx) => gfx.family(),
+            Isa::MiniSimt => Some(Family::MiniSimt),
+        }
+    }
+
     /// Whether kernels of this instruction set can be read.
     pub fn is_supported(self) -> bool {
-        match self {
-            Isa::Sm(sm) => sm.is_supported(),
-            Isa::Gfx(gfx) => gfx.is_supported(),
-            Isa::MiniSimt => true,
-        }
+        self.family().is_some()
     }
 
     /// Refuses an unsupported instruction set.
