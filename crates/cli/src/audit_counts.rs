@@ -51,7 +51,7 @@ pub(crate) fn audit_counts(
         let message = "--counts has --format text and json".to_owned();
         return Err(CommandError::Usage(message));
     };
-    let measured = input::counts(path)?;
+    let measured = MeasuredCounts::read(path)?;
     let launch = match arguments.launches.as_slice() {
         [] => None,
         launches => Some(input::grid(only_launch(launches, arguments.shard.shard)?)?),

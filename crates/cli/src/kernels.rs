@@ -173,7 +173,7 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
     library.check_launches(&images, kernel, &options.launches)?;
     let left_out = library.left_out(&input.selection(), kernel);
     let mut update = match update {
-        Some(old) => Some(input::facts_update(old, before.as_deref())?),
+        Some(old) => Some(FactsUpdate::read(old, before.as_deref())?),
         None => None,
     };
     let mut out = Output::open(output.output.as_deref())?;

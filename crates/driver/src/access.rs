@@ -22,12 +22,12 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
-use crate::bound::profile::{Contents, ProfileOptions, indirect_targets};
+use crate::bound::profile::{ProfileOptions, indirect_targets};
 use crate::bound::{lanes_assumption, launch_assumptions, reason_text, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
 use crate::facts::accesses::stated_accesses;
 use crate::prepared::Prepared;
-use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
+use crate::{BoundOptions, Contents, KernelFlow, LaunchKnowledge, Session, StatedLaunches};
 
 /// Accesses of a kernel: addresses and classes, by operation.
 pub(crate) struct AccessFindings {

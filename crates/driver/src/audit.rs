@@ -18,7 +18,6 @@ mod profiles;
 mod replay;
 mod set;
 mod vary;
-mod wave_accesses;
 
 use std::sync::Arc;
 
@@ -39,7 +38,7 @@ use crate::{
     StatedLaunches,
 };
 
-pub use accesses::{ObservedAccess, count_access};
+pub use accesses::ObservedAccess;
 pub use claims::{Claim, ClaimPoint, Claims, Point, Violation};
 pub use cycles::{ExceededBound, LoneWarpAudit, LoneWarpRuns, LongestLoneRun};
 pub use derived::{BrokenDerivation, DerivedClaims, DerivedPart};
@@ -52,7 +51,6 @@ pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
 pub use vary::{Variation, extreme_variation, variation};
 pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
-pub use wave_accesses::count_access_of_wave;
 
 /// Maximum of findings, and of distinct faults, in a report.
 const MAX_SHOWN: usize = 20;
@@ -417,7 +415,9 @@ impl Session {
             prepared,
             options,
             runs,
-            cycles: cycles.map(|query| query.options(self)).transpose()?,
+            cycles: cycles
+                .map(|query| CycleOptions::of(query, self))
+                .transpose()?,
             audit: Audit::new(prepared, bound, derived_for_all, report),
             claims,
             limit: runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS),

@@ -22,6 +22,20 @@ use crate::prepared::Prepared;
 use crate::{BoundOptions, KernelFlow, LaunchContext, Session};
 
 impl Session {
+    /// Computes what must be known to compute the conditions of a kernel's branches.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is refused.
+    pub fn determinacy(&self, prepared: &Prepared<'_>) -> Result<Determinacy, Diagnostic> {
+        let options = BoundOptions::default();
+        let launch = self.launch(prepared.kernel, &options)?.context;
+        let flow = self.flow(prepared, &launch, &options)?;
+        Ok(determinacy_of(&prepared.code, &flow))
+    }
+}
+
+impl Session {
     /// Reports which branches, loads and barriers of a kernel may diverge, and the reasons.
     ///
     /// # Errors

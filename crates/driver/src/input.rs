@@ -13,7 +13,7 @@ use warpbound_launch::{LaunchFile, LaunchSet, MarkedSites};
 use warpbound_load::{Bytes, FileSource};
 use warpbound_machine::GpuModel;
 
-use crate::{FactsUpdate, ImageSelection, Library, MeasuredCounts, mini};
+use crate::{Library, mini};
 
 /// Maximum size of an input from a pipe, and of a text file.
 const MAX_BYTES: u64 = 256 << 20;
@@ -61,30 +61,6 @@ pub fn facts(library: &Library, path: &Path) -> Result<FactsFile, Diagnostic> {
     let facts = FactsFile::parse(&path.display().to_string(), &text(path)?)?;
     library.check_facts(&facts)?;
     Ok(facts)
-}
-
-/// Reads the facts of an earlier build, with the build itself if it is given.
-///
-/// # Errors
-///
-/// The file cannot be read or used.
-pub fn facts_update(old: &Path, before: Option<&Path>) -> Result<FactsUpdate, Diagnostic> {
-    let mut update = FactsUpdate::new(FactsFile::parse(&old.display().to_string(), &text(old)?)?);
-    let Some(before) = before else {
-        return Ok(update);
-    };
-    let library = library(before)?;
-    for item in library.kernels(&library.select(&ImageSelection::default())?, None) {
-        // Facts cannot be about an image or a kernel that cannot be read.
-        let Ok((session, index)) = item else {
-            continue;
-        };
-        if let Ok(kernel) = session.kernel_at(index) {
-            update.complete(&session, kernel)?;
-        }
-    }
-    update.check_completed(library.name())?;
-    Ok(update)
 }
 
 /// Reads a mini-SIMT launch and its machine: `machine`, or else that of the launch file, or else the default.
@@ -222,15 +198,6 @@ pub fn words(path: &Path) -> Result<String, Diagnostic> {
         true => utf8(read(std::io::stdin().lock(), STDIN, MAX_BYTES)?, STDIN),
         false => text(path),
     }
-}
-
-/// Reads counts of instructions.
-///
-/// # Errors
-///
-/// The file cannot be read or used.
-pub fn counts(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
-    MeasuredCounts::parse(&path.display().to_string(), &text(path)?)
 }
 
 /// Reads a file of text.

@@ -5,12 +5,14 @@
 //! and returns plain report data.
 
 mod access;
+pub mod access_counts;
 pub mod audit;
 pub mod block;
 pub mod block_counts;
 mod bound;
 pub mod builds;
 mod cta;
+mod cycle_query;
 mod cycles;
 mod divergence;
 mod extract;
@@ -42,15 +44,18 @@ mod runs;
 mod sandwich;
 mod session;
 mod shard;
+mod split_options;
+mod split_sites;
 pub mod splits;
 mod stated_launches;
 mod unlinked;
 mod words;
 
-pub use bound::profile::{Contents, ProfileOptions, indirect_targets, stated_loops};
+pub use bound::profile::{ProfileOptions, indirect_targets, stated_loops};
+pub use cycle_query::{CacheState, CycleQuery, TimeScope};
 pub use cycles::{
-    CacheState, CycleBound, CycleInputs, CycleOptions, CycleQuery, LaunchCounts, LaunchCycles,
-    LaunchExtent, LaunchServices, LaunchTime, LoneWarp, TimeScope,
+    CycleBound, CycleInputs, CycleOptions, LaunchCounts, LaunchCycles, LaunchExtent,
+    LaunchServices, LaunchTime, LoneWarp,
 };
 pub use extract::ExtractedImage;
 pub use facts::{FactsExtent, FactsUpdate};
@@ -65,18 +70,17 @@ pub use launch_knowledge::LaunchKnowledge;
 pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable};
 pub use lint::rewritten;
 pub use measured_counts::{CountsAuditOptions, CountsSource, MeasuredCounts, MeasuredRow};
-pub use options::{BoundOptions, FactReading, FormulaSymbols, ProfiledLaunch};
+pub use options::{BoundOptions, Contents, FactReading, FormulaSymbols, ProfiledLaunch};
 pub use predict::{PredictOptions, PredictedCount, Prediction};
 pub use prepared::Prepared;
 pub use probes::{DecodedCounts, ProbeCounters, ProbeOptions};
 pub use runs::functional::{FunctionalRun, RunOptions};
 pub use runs::set::{ExecuteLaunch, SetEnd, SetRun, StreamOrder, run_set};
-pub use runs::timed::{
-    Override, RunHooks, RunProgress, SplitMarks, SplitOptions, TimedOptions, TimedRun,
-};
+pub use runs::timed::{Override, RunHooks, RunProgress, TimedOptions, TimedRun};
 pub use sandwich::SandwichOptions;
 pub use session::Session;
 pub use shard::Shard;
+pub use split_options::{SplitMarks, SplitOptions};
 pub use splits::{SplitsOptions, chosen_marks};
 pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
 pub use unlinked::UnlinkedCopy;

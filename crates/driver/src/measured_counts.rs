@@ -4,11 +4,12 @@ pub mod audit;
 pub(crate) mod feasibility;
 mod matching;
 
+use std::path::Path;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_simulate::functional::Counts;
 
-use crate::Prepared;
+use crate::{Prepared, input};
 
 pub use audit::CountsAuditOptions;
 pub use warpbound_report::CountsAuditReport;
@@ -151,6 +152,15 @@ const COLUMNS: &[(&str, Column, Option<CountsSource>)] = &[
 const OWN_HEAD: &str = "address,instruction,warps,threads,executing_threads";
 
 impl MeasuredCounts {
+    /// Reads a file of counts.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or used.
+    pub fn read(path: &Path) -> Result<MeasuredCounts, Diagnostic> {
+        MeasuredCounts::parse(&path.display().to_string(), &input::text(path)?)
+    }
+
     /// Reads a file of counts. The first line with an address column and a column of counts is the head of the table; a
     /// line `Kernel Name,NAME` before it names the kernel. `file` is the name in messages.
     ///

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_base::{Deadline, Diagnostic, Family};
+use warpbound_base::{Deadline, Diagnostic, Family, Named};
 use warpbound_bound::FactsFile;
 use warpbound_launch::LaunchFile;
 use warpbound_load::{Isa, Kernel};
 use warpbound_report::terms::MachineTerms;
 use warpbound_simt::warp::WarpModel;
 
+use crate::CycleQuery;
 use crate::stated_launches::{NumberRange, StatedLaunches};
-use crate::{Contents, CycleQuery};
 
 /// Interpretation of loop facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,6 +50,21 @@ impl FormulaSymbols {
             FormulaSymbols::Parameters(names) => names,
         }
     }
+}
+
+/// Use of the buffer contents of a launch file by a profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Contents {
+    /// The profile holds for any contents.
+    #[default]
+    Any,
+    /// The profile holds for the given contents; loads from buffers that the kernel does not write are known.
+    AsGiven,
+}
+
+impl Named for Contents {
+    const ALL: &'static [(Contents, &'static str)] =
+        &[(Contents::Any, "any"), (Contents::AsGiven, "as-given")];
 }
 
 /// Launch whose warps are profiled.

@@ -7,6 +7,7 @@ use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::FactsFile;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder};
 use warpbound_load::{Image, Kernel, NamePattern, RefusedKernel, list_candidates};
+use warpbound_machine::GpuModel;
 
 use crate::CodeKind;
 use crate::facts_check::FactsCheck;
@@ -202,6 +203,24 @@ impl Session {
     ) -> Result<(Launch, GlobalMemory), Diagnostic> {
         let (kernel, code) = (prepared.kernel, &prepared.code);
         warpbound_launch::bind(launch, &self.image, kernel, code, order, max_instructions)
+    }
+
+    /// Returns the model of the GPU that the code is for.
+    ///
+    /// # Errors
+    ///
+    /// No built-in machine has the architecture of the code.
+    pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
+        let isa = self.image.isa().to_string();
+        GpuModel::for_architecture(&isa).map_err(|diagnostic| {
+            let family = self.image.isa().family();
+            let names: Vec<&str> = family.into_iter().flat_map(GpuModel::names_of).collect();
+            let hint = format!(
+                "choose with --machine: {}; run --functional needs none",
+                names.join(", ")
+            );
+            self.locate(diagnostic.hint(hint))
+        })
     }
 
     /// Adds the file to a diagnostic.

@@ -6,19 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::access_counts::{count_access, count_access_of_wave};
 use warpbound_analyse::access::{
     AccessClass, AccessCounts, AccessMode, AccessShape, MemoryUnits, StatedAccess, constant_address,
 };
 use warpbound_base::Named as _;
 use warpbound_ir::{Cell, Expr, OpIndex};
 use warpbound_isa::instr::MemorySpace;
-use warpbound_launch::window;
 use warpbound_report::audit::AuditedAccess;
 use warpbound_simt::{Mask, lanes_of};
 use warpbound_simulate::functional::{Issue, MemoryAccess};
 
 use super::claims::{Claim, Claims, Violation};
-use super::wave_accesses::count_access_of_wave;
 use crate::access::report_numbers;
 use crate::prepared::Prepared;
 
@@ -250,121 +249,6 @@ fn numbers(counts: AccessCounts) -> String {
         text += &format!(", {} by byte", counts.byte_conflicts);
     }
     text
-}
-
-/// Counts an access from the addresses of its lanes: an entry for each memory space that some of them access.
-pub fn count_access(access: &MemoryAccess<'_>) -> Vec<(MemorySpace, AccessCounts)> {
-    let mut lanes_by_space: Vec<(MemorySpace, Vec<(u64, u64)>)> = Vec::new();
-    for lane in lanes_of(access.taken) {
-        let Some(&address) = access.addresses.get(lane) else {
-            continue;
-        };
-        let (space, address) = match access.space {
-            MemorySpace::Generic => space_of_generic(address),
-            space => (space, address),
-        };
-        let own = (lane as u64, address);
-        match lanes_by_space.iter_mut().find(|(known, _)| *known == space) {
-            Some((_, lanes)) => lanes.push(own),
-            None => lanes_by_space.push((space, vec![own])),
-        }
-    }
-    let size = u64::from(access.size);
-    let counted = |(space, lanes): (MemorySpace, Vec<(u64, u64)>)| {
-        let counts = match space {
-            MemorySpace::Shared => count_shared(size, &lanes),
-            MemorySpace::Local => count_local(size, &lanes),
-            _ => count_global(size, &lanes),
-        };
-        (space, counts)
-    };
-    lanes_by_space.into_iter().map(counted).collect()
-}
-
-/// Returns the memory space that a generic address refers to, and the address in it.
-fn space_of_generic(address: u64) -> (MemorySpace, u64) {
-    for (space, base) in [
-        (MemorySpace::Shared, window::SHARED),
-        (MemorySpace::Local, window::LOCAL),
-    ] {
-        let offset = address.wrapping_sub(base.into());
-        if offset < window::SIZE {
-            return (space, offset);
-        }
-    }
-    (MemorySpace::Global, address)
-}
-
-/// Returns the number of distinct values.
-fn distinct<T: Ord>(values: impl Iterator<Item = T>) -> u32 {
-    values.collect::<BTreeSet<T>>().len() as u32
-}
-
-/// Counts the access of lanes (number, address) to global memory: 8 threads of 4 bytes, 4 of 8 or 2 of 16 share a
-/// request.
-fn count_global(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
-    let request = |lane: u64| lane / (32 / size.max(4));
-    let units = |bytes: u64| {
-        let unit = |&(lane, address): &(u64, u64)| (request(lane), address / bytes);
-        distinct(lanes.iter().map(unit))
-    };
-    AccessCounts {
-        requests: distinct(lanes.iter().map(|&(lane, _)| request(lane))),
-        transactions: units(128),
-        sectors: units(32),
-        lines: distinct(lanes.iter().map(|(_, address)| address / 128)),
-        ..AccessCounts::default()
-    }
-}
-
-/// Counts the access of lanes to local memory: word after word, at the addresses at which the words of the lanes are
-/// interleaved.
-fn count_local(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
-    let mut sum = AccessCounts::default();
-    let mut lines = BTreeSet::new();
-    for word in 0..size.div_ceil(4) {
-        let interleaved: Vec<(u64, u64)> = lanes
-            .iter()
-            .map(|&(lane, address)| {
-                let offset = address.wrapping_add(4 * word);
-                let row = (offset / 4).wrapping_mul(128);
-                (lane, row.wrapping_add(lane * 4 + offset % 4))
-            })
-            .collect();
-        let counts = count_global(size.min(4), &interleaved);
-        lines.extend(interleaved.iter().map(|(_, address)| address / 128));
-        sum.requests += counts.requests;
-        sum.transactions += counts.transactions;
-        sum.sectors += counts.sectors;
-    }
-    AccessCounts {
-        lines: lines.len() as u32,
-        ..sum
-    }
-}
-
-/// Counts the access of lanes to shared memory by the formula of `pastis-2022` III.B: 1 for each pool, and the most
-/// words that its threads request from one bank less one.
-fn count_shared(size: u64, lanes: &[(u64, u64)]) -> AccessCounts {
-    let words = size.div_ceil(4);
-    let mut conflicts = 0;
-    for pool in 0..words {
-        let mut requested: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
-        for &(lane, address) in lanes.iter().filter(|(lane, _)| lane * words / 32 == pool) {
-            debug_assert!(lane < 32, "warps of GPUs have 32 lanes");
-            for word in address / 4..address / 4 + words {
-                requested.entry(word % 32).or_default().insert(word);
-            }
-        }
-        let most = requested.values().map(BTreeSet::len).max().unwrap_or(1);
-        conflicts += most as u32 - 1;
-    }
-    AccessCounts {
-        requests: words as u32,
-        transactions: words as u32 + conflicts,
-        conflicts,
-        ..AccessCounts::default()
-    }
 }
 
 /// Returns the value of an address expression of a constant; `None` if it consists of more than cells, numbers and

@@ -7,15 +7,16 @@ use warpbound_report::CycleBoundReport;
 use super::profile_report::contents_assumption;
 use super::{BoundQuery, past_time_limit};
 use crate::LoneWarp;
+use crate::TimeScope;
 use crate::cycles::bound::{CycleBound, report, report_without_machine};
 use crate::cycles::launch_report::{BoundedLaunch, launch_report};
-use crate::cycles::{CycleOptions, LaunchExtent, LaunchTime, TimeScope};
+use crate::cycles::{CycleOptions, LaunchExtent, LaunchTime};
 
 impl BoundQuery<'_> {
     /// Computes the bound in cycles, if one is asked for.
     pub(super) fn cycles(&self, stated: StatedCounts<'_>) -> Option<CycleBoundReport> {
         let query = self.options.cycles.as_ref()?;
-        let options = match query.options(self.session) {
+        let options = match CycleOptions::of(query, self.session) {
             Ok(options) => options,
             Err(why) => return Some(report_without_machine(query.caches, &why)),
         };

@@ -8,7 +8,7 @@ use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchProfile, LaunchProfiler, LaunchValues, StatedLoop,
 };
-use warpbound_base::{Deadline, Diagnostic, Named};
+use warpbound_base::{Deadline, Diagnostic};
 use warpbound_ir::{Code, OpIndex};
 use warpbound_launch::{
     Buffer, GlobalMemory, Launch, LaunchFile, ParamValue, PathOrder, PointerLocation,
@@ -16,22 +16,7 @@ use warpbound_launch::{
 use warpbound_load::Kernel;
 use warpbound_simt::NodeId;
 
-use crate::{KernelFlow, Prepared, Session};
-
-/// Use of the buffer contents of a launch file by a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Contents {
-    /// The profile holds for any contents.
-    #[default]
-    Any,
-    /// The profile holds for the given contents; loads from buffers that the kernel does not write are known.
-    AsGiven,
-}
-
-impl Named for Contents {
-    const ALL: &'static [(Contents, &'static str)] =
-        &[(Contents::Any, "any"), (Contents::AsGiven, "as-given")];
-}
+use crate::{Contents, KernelFlow, Prepared, Session};
 
 /// Limits and inputs of a profile besides the launch.
 #[derive(Clone, Debug)]

@@ -8,9 +8,9 @@ use warpbound_load::Kernel;
 use warpbound_report::bound::BoundAssumption;
 use warpbound_report::set_bound::{SetBoundReport, SetLaunchBound};
 
-use super::profile::Contents;
-use crate::cycles::{CycleQuery, TimeScope, slowest, times};
+use crate::cycles::{CycleOptions, slowest, times};
 use crate::{BoundOptions, ProfiledLaunch, Session, StatedLaunches};
+use crate::{Contents, CycleQuery, TimeScope};
 
 /// Most executions of one launch that have different sizes or parameters.
 const MOST_ROUNDS: u64 = 4096;
@@ -69,7 +69,9 @@ impl Session {
         }
         let mut sums = launches.iter().map(|launch| launch.sum);
         let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
-        let machine = cycles.options(self).ok().map(|options| options.machine);
+        let machine = CycleOptions::of(&cycles, self)
+            .ok()
+            .map(|options| options.machine);
         let times = match (&machine, bound) {
             (Some(machine), Some(cycles)) => times(machine, cycles),
             _ => Vec::new(),

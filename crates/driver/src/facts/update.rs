@@ -1,5 +1,7 @@
 //! Facts of another build: which of them hold for a new one, and why others are asked again (SOUNDNESS 5.15).
 
+use std::path::Path;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -10,7 +12,7 @@ use warpbound_bound::{FactsFile, KernelFacts, LoopFact, LoopName, LoopNumbers};
 use warpbound_load::Kernel;
 
 use crate::prepared::{Prepared, loop_names};
-use crate::{BoundOptions, KernelFlow, Session};
+use crate::{BoundOptions, ImageSelection, KernelFlow, Session, input};
 
 use super::carried_accesses::complete_accesses;
 use super::identity::{IdentifiedFact, identify_loops};
@@ -42,6 +44,31 @@ enum Outcome {
 }
 
 impl FactsUpdate {
+    /// Reads the facts of an earlier build, with the build itself if it is given.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or used.
+    pub fn read(old: &Path, before: Option<&Path>) -> Result<FactsUpdate, Diagnostic> {
+        let name = old.display().to_string();
+        let mut update = FactsUpdate::new(FactsFile::parse(&name, &input::text(old)?)?);
+        let Some(before) = before else {
+            return Ok(update);
+        };
+        let library = input::library(before)?;
+        for item in library.kernels(&library.select(&ImageSelection::default())?, None) {
+            // Facts cannot be about an image or a kernel that cannot be read.
+            let Ok((session, index)) = item else {
+                continue;
+            };
+            if let Ok(kernel) = session.kernel_at(index) {
+                update.complete(&session, kernel)?;
+            }
+        }
+        update.check_completed(library.name())?;
+        Ok(update)
+    }
+
     /// Update from the facts of an earlier build.
     pub fn new(old: FactsFile) -> FactsUpdate {
         FactsUpdate {

@@ -14,7 +14,7 @@ use warpbound_simulate::functional::{
     ExecutionListener, Issue, MemoryAccess, launch_with_listener,
 };
 
-use crate::audit::count_access;
+use crate::access_counts::count_access;
 use crate::runs::functional::MAX_INSTRUCTIONS;
 use crate::{BoundOptions, Prepared, RunOptions, Session, StatedLaunches};
 

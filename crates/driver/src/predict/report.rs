@@ -91,18 +91,6 @@ impl Session {
             blocks,
         })
     }
-
-    /// Computes what must be known to compute the conditions of a kernel's branches.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused.
-    pub fn determinacy(&self, prepared: &Prepared<'_>) -> Result<Determinacy, Diagnostic> {
-        let options = crate::BoundOptions::default();
-        let launch = self.launch(prepared.kernel, &options)?.context;
-        let flow = self.flow(prepared, &launch, &options)?;
-        Ok(crate::divergence::determinacy_of(&prepared.code, &flow))
-    }
 }
 
 /// Writer of the parts of the report.

@@ -26,13 +26,12 @@ use crate::listeners::names::InstrNames;
 use crate::listeners::progress::BlockProgress;
 use crate::listeners::tables;
 use crate::listeners::timeline::Timeline;
-use crate::{Prepared, Session};
+use crate::{Prepared, Session, SplitOptions};
 
 pub(crate) use observe::ObservedLaunch;
 pub use overrides::Override;
 use setup::TimedSetup;
 pub(crate) use setup::registers as wave_registers;
-pub use splitting::{SplitMarks, SplitOptions};
 
 pub(crate) mod assumptions;
 mod ends;
@@ -160,24 +159,6 @@ impl TimedRun {
 }
 
 impl Session {
-    /// Returns the model of the GPU that the code is for.
-    ///
-    /// # Errors
-    ///
-    /// No built-in machine has the architecture of the code.
-    pub fn own_gpu_model(&self) -> Result<GpuModel, Diagnostic> {
-        let isa = self.image.isa().to_string();
-        GpuModel::for_architecture(&isa).map_err(|diagnostic| {
-            let family = self.image.isa().family();
-            let names: Vec<&str> = family.into_iter().flat_map(GpuModel::names_of).collect();
-            let hint = format!(
-                "choose with --machine: {}; run --functional needs none",
-                names.join(", ")
-            );
-            self.locate(diagnostic.hint(hint))
-        })
-    }
-
     /// Simulates all blocks of a grid to their end, cycle by cycle. Unexpected buffer contents are part of the result,
     /// not an error.
     ///

@@ -10,7 +10,7 @@ use warpbound_analyse::access::{
 };
 use warpbound_analyse::addresses::LaneAddresses;
 use warpbound_base::{Diagnostic, Family};
-use warpbound_driver::audit::count_access;
+use warpbound_driver::access_counts::count_access;
 use warpbound_driver::{BoundOptions, LaunchFile, RunOptions, Session, TimedOptions};
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;

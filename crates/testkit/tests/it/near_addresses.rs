@@ -11,7 +11,7 @@ use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, WordRange};
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Family;
 use warpbound_driver::KernelFlow;
-use warpbound_driver::audit::{count_access, count_access_of_wave};
+use warpbound_driver::access_counts::{count_access, count_access_of_wave};
 use warpbound_ir::{Cell, Code, OpIndex, text};
 use warpbound_isa::instr::MemorySpace;
 use warpbound_simt::warp::WarpModel;

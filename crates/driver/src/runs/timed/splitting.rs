@@ -4,46 +4,13 @@ use std::collections::BTreeMap;
 
 use warpbound_base::{CodeAddr, Diagnostic, Named};
 use warpbound_isa::amd::{GcnOpcode, GcnProgram, GcnValue};
-use warpbound_launch::MarkedSites;
 use warpbound_report::timed_waves::{RefusedSite, RefusedSplits, SplitCount, SplittingReport};
 use warpbound_simulate::functional::Counts;
-use warpbound_simulate::timed::{SplitMarking, SplitPipelines, SplitSetup, SplitSite};
+use warpbound_simulate::timed::{SplitMarking, SplitSetup, SplitSite};
 
 use crate::listeners::cycle_statistics::CycleStatistics;
 use crate::listeners::names::InstrNames;
-use crate::{Prepared, Session};
-
-/// Options of splitting.
-#[derive(Clone, Debug, Default)]
-pub struct SplitOptions {
-    /// Reserve slots of a launch wave: the most splits that live at once beside itself. 0: waves do not split.
-    pub splits: u32,
-    /// Pipelines of splits.
-    pub pipelines: SplitPipelines,
-    /// Branches at which waves split.
-    pub marks: SplitMarks,
-    /// Whether splits become one again at the join of their branch.
-    pub merge: bool,
-}
-
-impl SplitOptions {
-    /// Most reserve slots of a launch wave: each split has a lane.
-    pub const MAX_SPLITS: i64 = 63;
-}
-
-/// Branches at which waves split.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum SplitMarks {
-    /// Those that find bit 21 of MODE set, if the code writes that bit; else all sites.
-    #[default]
-    Own,
-    /// All sites.
-    All,
-    /// Those that find bit 21 of MODE set (`wavefront-splitting-2022`, 4.5).
-    Mode,
-    /// Those of a marks file, each of which must be a site.
-    At(MarkedSites),
-}
+use crate::{Prepared, Session, SplitMarks, SplitOptions};
 
 /// Splitting in a run, and the branches that are no sites.
 #[derive(Clone, Debug)]
