@@ -6,6 +6,7 @@ mod divergence;
 mod external_calls;
 mod flow_facts;
 mod formula;
+mod library;
 pub(crate) mod profile;
 pub(crate) mod profile_report;
 mod set;

@@ -33,6 +33,7 @@ mod listeners;
 mod listing;
 mod loop_verdicts;
 pub mod measured_counts;
+mod memory_metrics;
 pub mod metrics;
 pub mod mini;
 mod options;

@@ -11,14 +11,12 @@ use warpbound_load::{
     ByteSource, ContainerKind, FatbinEntry, Isa, MatchQuality, NamePattern, list_candidates,
 };
 use warpbound_report::LeftOutImages;
-use warpbound_report::bound::KernelBound;
 
+use crate::Session;
 use crate::facts_check::FactsCheck;
-use crate::jobs::map_in_order;
 use crate::launch_knowledge::{has_param, param_list};
 use crate::stated_launches::{StatedLaunches, StatedParam};
 use crate::unlinked::UnlinkedCopy;
-use crate::{BoundOptions, Session, Shard};
 
 /// Selection of images of a file.
 #[derive(Clone, Copy, Default, Debug)]
@@ -424,43 +422,6 @@ impl Library {
         symbols.dedup();
         let nearest = NamePattern::new(name).nearest_hint(symbols.iter());
         in_file(Diagnostic::new(format!("there is no kernel {name:?}"))).hint(nearest)
-    }
-
-    /// Bounds the kernels of some images, or those of a name, on `jobs` threads; of a shard, those at its positions.
-    /// `each` receives the positions and results in the order of the file, for any number of threads; an unusable image
-    /// has one position, and so has each one left out, after all kernels. Stops when `each` returns an error.
-    ///
-    /// # Errors
-    ///
-    /// The error of `each`.
-    pub fn bounds<E>(
-        &self,
-        asked: AskedImages<'_>,
-        name: Option<&str>,
-        options: &BoundOptions,
-        (shard, jobs): (Shard, usize),
-        mut each: impl FnMut(u64, Result<KernelBound, Unusable>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let bound = |item: Result<(Arc<Session>, usize), Unusable>| {
-            let (session, index) = item?;
-            match session.kernel_at(index) {
-                Ok(kernel) => session.bound(kernel, options).map_err(Unusable::Kernel),
-                Err(why) => match session.refused_at(index) {
-                    Some(refused) => Ok(session.refused_bound(&refused.name, &refused.error)),
-                    None => Err(Unusable::Kernel(why)),
-                },
-            }
-        };
-        let kernels = self.kernels(asked.images, name);
-        let kernels = kernels.map(|item| item.map_err(Unusable::Image));
-        let left_out = asked.left_out.iter().cloned();
-        let left_out = left_out.map(|images| Err(Unusable::LeftOut(images)));
-        let items = (0..).zip(kernels.chain(left_out));
-        let items = items.filter(|(position, _)| shard.contains(*position));
-        let work = |(position, item)| (position, bound(item));
-        map_in_order(jobs, items, work, |(position, result)| {
-            each(position, result)
-        })
     }
 
     /// Checks that statements about launches apply to kernels of some images, or to those of a name.

@@ -3,8 +3,6 @@
 //! All instructions of a block are issued as often as its first one, and up to a write of the mask of active lanes with
 //! as many lanes. So counts of blocks give each sum of warp and thread instructions, whichever way they were found.
 
-mod memory;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpbound_analyse::ThreadCfg;
