@@ -22,7 +22,7 @@ use warpbound_load::Kernel;
 use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
 use warpbound_report::bound::BoundAssumption;
 
-use crate::bound::profile::{ProfileOptions, indirect_targets};
+use crate::bound::profile::{ProfileOptions, indirect_targets, with_launch_values};
 use crate::bound::{lanes_assumption, launch_assumptions, reason_text, warp_graph_assumptions};
 use crate::cycles::LaunchCounts;
 use crate::facts::accesses::stated_accesses;
@@ -144,7 +144,7 @@ fn record_launch(
         indirect: indirect_targets(flow),
         ..ProfileOptions::default()
     };
-    session.with_launch_values(prepared, file, &options, |values| {
+    with_launch_values(session, prepared, file, &options, |values| {
         LaunchProfiler::record(values, units, counted.iter().copied())
     })
 }
@@ -167,7 +167,7 @@ pub(crate) fn accesses_outside_buffers(
         indirect: indirect_targets(flow),
         ..ProfileOptions::default()
     };
-    let (outside, _) = session.with_launch_values(prepared, file, &options, |values| {
+    let (outside, _) = with_launch_values(session, prepared, file, &options, |values| {
         LaunchProfiler::find_outside(values, units)
     })?;
     Ok(outside)
@@ -262,75 +262,73 @@ const MAX_STEPS: u64 = 10_000_000;
 /// they may not take long.
 const STEPS_FOR_FAULTS: u64 = 1_000_000;
 
-impl Session {
-    /// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn access_classes(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchFile,
-    ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
-        let Some(units) = MemoryUnits::of(prepared.family()) else {
-            return Ok(BTreeMap::new());
-        };
-        let options = BoundOptions {
-            block: Some(launch.block),
-            launches: StatedLaunches {
-                file: Some(Arc::new(launch.as_one())),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let knowledge = self.launch(prepared.kernel, &options)?;
-        let file = Some(launch);
-        let found = AccessFindings::find_in_launch(self, prepared, flow, &knowledge, file, units)?;
-        Ok(found.classes)
-    }
+/// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn access_classes(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launch: &LaunchFile,
+) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        return Ok(BTreeMap::new());
+    };
+    let options = BoundOptions {
+        block: Some(launch.block),
+        launches: StatedLaunches {
+            file: Some(Arc::new(launch.as_one())),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let file = Some(launch);
+    let found = AccessFindings::find_in_launch(session, prepared, flow, &knowledge, file, units)?;
+    Ok(found.classes)
+}
 
-    /// Reports the memory accesses of a kernel and the most transactions that each can cause.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused, or is no GPU kernel.
-    pub fn access(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-    ) -> Result<AccessReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let Some(units) = MemoryUnits::of(prepared.family()) else {
-            let isa = self.image.isa();
-            let message = Diagnostic::new(format!(
-                "classes of accesses are those of the memory of GPUs, the code is {isa}"
-            ));
-            return Err(self.locate(message.in_kernel(kernel.demangled())));
-        };
-        let knowledge = self.launch(kernel, options)?;
-        let flow = self.flow(&prepared, &knowledge.context, options)?;
-        self.access_report(&prepared, &flow, &knowledge, options, units)
-    }
+/// Reports the memory accesses of a kernel and the most transactions that each can cause.
+///
+/// # Errors
+///
+/// The kernel is refused, or is no GPU kernel.
+pub fn access(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<AccessReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        let isa = session.image.isa();
+        let message = Diagnostic::new(format!(
+            "classes of accesses are those of the memory of GPUs, the code is {isa}"
+        ));
+        return Err(session.locate(message.in_kernel(kernel.demangled())));
+    };
+    let knowledge = session.launch(kernel, options)?;
+    let flow = session.flow(&prepared, &knowledge.context, options)?;
+    access_report(session, &prepared, &flow, &knowledge, options, units)
+}
 
-    /// Returns the accesses of a kernel whose control flow is known, for machines with these units.
-    ///
-    /// # Errors
-    ///
-    /// The stated launch does not suit the kernel.
-    pub(crate) fn access_report(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        knowledge: &LaunchKnowledge,
-        options: &BoundOptions,
-        units: MemoryUnits,
-    ) -> Result<AccessReport, Diagnostic> {
-        let file = options.launches.only_file();
-        let found = AccessFindings::find_in_launch(self, prepared, flow, knowledge, file, units)?;
-        Ok(report(prepared, flow, &found, knowledge, options, units))
-    }
+/// Returns the accesses of a kernel whose control flow is known, for machines with these units.
+///
+/// # Errors
+///
+/// The stated launch does not suit the kernel.
+pub(crate) fn access_report(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    units: MemoryUnits,
+) -> Result<AccessReport, Diagnostic> {
+    let file = options.launches.only_file();
+    let found = AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?;
+    Ok(report(prepared, flow, &found, knowledge, options, units))
 }
 
 fn report(

@@ -21,6 +21,12 @@ mod vary;
 
 use std::sync::Arc;
 
+use crate::access::access_classes;
+use crate::audit::cycles::audit_lone_warps;
+use crate::audit::derived::{derived_for_all, derived_for_launch, ranged_loads};
+use crate::audit::profiles::{audited_profile, monitor_with_profile};
+use crate::bound::{bound, bound_of_flow};
+use crate::cycles::untouched_memory;
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::Never;
 use warpbound_launch::LaunchFile;
@@ -47,7 +53,7 @@ pub use launch_cycles::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns};
 pub use loops::{HeaderCount, HeaderMaximum, LoopCounter};
 pub use monitor::{AuditObservations, ClaimMonitor, WarpId, WorstWarp};
 pub use profiles::ProfiledWarps;
-pub use replay::{RecordedRun, ReplayDifference, TraceRecorder};
+pub use replay::{RecordedRun, ReplayDifference, TraceRecorder, record_warp};
 pub use vary::{Variation, extreme_variation, variation};
 pub use warpbound_cycles::ServiceOrder;
 pub use warpbound_launch::PathOrder;
@@ -195,263 +201,274 @@ impl StatedFacts {
     }
 }
 
-impl Session {
-    /// Computes the claims of the analyses about the warps of a kernel.
-    ///
-    /// # Errors
-    ///
-    /// The analyses refuse the kernel, or the block does not suit it.
-    pub fn claims<'a>(
-        &self,
-        prepared: &'a Prepared<'_>,
-        options: &BoundOptions,
-    ) -> Result<Claims<'a>, Diagnostic> {
-        let launch = options
-            .launch(prepared.kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
-        let flow = self.flow(prepared, &launch, options)?;
-        Ok(claims_of_flow(prepared, options, launch, flow))
-    }
+/// Computes the claims of the analyses about the warps of a kernel.
+///
+/// # Errors
+///
+/// The analyses refuse the kernel, or the block does not suit it.
+pub fn claims<'a>(
+    session: &Session,
+    prepared: &'a Prepared<'_>,
+    options: &BoundOptions,
+) -> Result<Claims<'a>, Diagnostic> {
+    let launch = options
+        .launch(prepared.kernel, session.image.isa())
+        .map_err(|d| session.locate(d))?;
+    let flow = session.flow(prepared, &launch, options)?;
+    Ok(claims_of_flow(prepared, options, launch, flow))
+}
 
-    /// Executes all blocks of a grid and compares each step of their warps with the claims.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn monitor(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        grid: &LaunchFile,
-        order: PathOrder,
-        max_instructions: u64,
-    ) -> Result<MonitoredRun, Diagnostic> {
-        let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
-        let mut monitor = ClaimMonitor::new(claims);
-        let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
-        Ok(MonitoredRun {
-            observations: monitor.finish(),
-            fault: done.err().map(|fault| prepared.fault(&fault)),
-            memory,
-        })
-    }
+/// Executes all blocks of a grid and compares each step of their warps with the claims.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn monitor(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    grid: &LaunchFile,
+    order: PathOrder,
+    max_instructions: u64,
+) -> Result<MonitoredRun, Diagnostic> {
+    let (run, mut memory) = session.bind(prepared, grid, order, max_instructions)?;
+    let mut monitor = ClaimMonitor::new(claims);
+    let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
+    Ok(MonitoredRun {
+        observations: monitor.finish(),
+        fault: done.err().map(|fault| prepared.fault(&fault)),
+        memory,
+    })
+}
 
-    /// Executes one warp of a grid alone and compares its steps with the claims.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn monitor_single_warp(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        grid: &LaunchFile,
-        only: SingleWarp,
-        (order, max_instructions): (PathOrder, u64),
-    ) -> Result<MonitoredRun, Diagnostic> {
-        let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
-        let mut monitor = ClaimMonitor::new(claims);
-        let done = launch_single_warp(&prepared.code, &run, only, &mut memory, &mut monitor);
-        Ok(MonitoredRun {
-            observations: monitor.finish(),
-            fault: done.err().map(|fault| prepared.fault(&fault)),
-            memory,
-        })
-    }
+/// Executes one warp of a grid alone and compares its steps with the claims.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn monitor_single_warp(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    grid: &LaunchFile,
+    only: SingleWarp,
+    (order, max_instructions): (PathOrder, u64),
+) -> Result<MonitoredRun, Diagnostic> {
+    let (run, mut memory) = session.bind(prepared, grid, order, max_instructions)?;
+    let mut monitor = ClaimMonitor::new(claims);
+    let done = launch_single_warp(&prepared.code, &run, only, &mut memory, &mut monitor);
+    Ok(MonitoredRun {
+        observations: monitor.finish(),
+        fault: done.err().map(|fault| prepared.fault(&fault)),
+        memory,
+    })
+}
 
-    /// Executes a launch and variations of it, and compares them with all claims and statements. `on_run` receives the
-    /// number of each completed run.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, or the facts contradict each other.
-    pub fn audit(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &BoundOptions,
-        runs: &AuditOptions,
-        mut on_run: impl FnMut(u64),
-    ) -> Result<AuditReport, Diagnostic> {
-        let prepared = self.prepare_audited(kernel)?;
-        let mut basis = self.audit_basis(&prepared, grid, options)?;
-        let Some(flow) = basis.flow.take() else {
-            return Ok(basis.report);
-        };
-        let mut audited = self.audited_kernel(&prepared, flow, &mut basis, runs)?;
-        for number in 1..=runs.runs {
-            match number {
-                1 => audited.run(number, grid, PathOrder::TakenFirst)?,
-                _ => {
-                    let varied = vary::variation(grid, runs.seed_of(number));
-                    audited.run(number, &varied.launch, varied.order)?
-                }
-            };
-            on_run(number);
-        }
-        audited.audit.finish();
-        Ok(basis.report)
-    }
-
-    /// Decodes and lifts a kernel that is to be audited.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is mini-SIMT, or cannot be lifted.
-    fn prepare_audited<'a>(&'a self, kernel: &'a Kernel) -> Result<Prepared<'a>, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        if prepared.family() == Family::MiniSimt {
-            let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
-            return Err(self.locate(message.in_kernel(kernel.demangled())));
-        }
-        Ok(prepared)
-    }
-
-    /// Analyses a kernel for launches in blocks of the size of `grid`.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, or the facts contradict each other.
-    fn audit_basis(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &BoundOptions,
-    ) -> Result<AuditBasis, Diagnostic> {
-        let kernel = prepared.kernel;
-        let options = BoundOptions {
-            block: Some(grid.block),
-            ..options.clone()
-        };
-        // Both calls also check that the launch suits the kernel.
-        warpbound_launch::check_limits(kernel, grid)?;
-        self.bind(prepared, grid, PathOrder::default(), 0)?;
-        let launch = self.launch(kernel, &options)?;
-        let limits = options.limits();
-        // Bound and claims are about the same control flow.
-        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-        let bound = match options.reading {
-            FactReading::Simt => {
-                self.bound_of_flow(prepared, &launch, &options, limits.deadline, flow.as_ref())?
-            }
-            FactReading::Paper => self.bound(kernel, &options)?,
-        };
-        let bound = match bound.verdict.bound() {
-            Some(_) => bound,
-            None => self
-                .bound_of_launches(prepared, grid, &options, flow.as_ref())?
-                .unwrap_or(bound),
-        };
-        let mut report = self.empty_report(kernel, grid, &bound);
-        let flow = match flow {
-            Ok(flow) => Some((launch.context, flow)),
-            Err(refusal) => {
-                let why = self.refusal_diagnostic(prepared, refusal);
-                report.refused = Some(why.to_string());
-                None
+/// Executes a launch and variations of it, and compares them with all claims and statements. `on_run` receives the
+/// number of each completed run.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, or the facts contradict each other.
+pub fn audit(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &BoundOptions,
+    runs: &AuditOptions,
+    mut on_run: impl FnMut(u64),
+) -> Result<AuditReport, Diagnostic> {
+    let prepared = prepare_audited(session, kernel)?;
+    let mut basis = audit_basis(session, &prepared, grid, options)?;
+    let Some(flow) = basis.flow.take() else {
+        return Ok(basis.report);
+    };
+    let mut audited = audited_kernel(session, &prepared, flow, &mut basis, runs)?;
+    for number in 1..=runs.runs {
+        match number {
+            1 => audited.run(number, grid, PathOrder::TakenFirst)?,
+            _ => {
+                let varied = vary::variation(grid, runs.seed_of(number));
+                audited.run(number, &varied.launch, varied.order)?
             }
         };
-        Ok(AuditBasis {
-            options,
-            bound,
-            flow,
-            report,
-        })
+        on_run(number);
     }
+    audited.audit.finish();
+    Ok(basis.report)
+}
 
-    /// Bounds a kernel by the counts that follow from the sizes and parameters of its launches: all runs of an audit have
-    /// them, whatever their buffers hold. `None` if that gives no bound either.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    fn bound_of_launches(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &BoundOptions,
-        flow: Result<&KernelFlow, &warpbound_analyse::Refusal>,
-    ) -> Result<Option<KernelBound>, Diagnostic> {
-        if options.reading == FactReading::Paper || !options.launches.is_empty() {
-            return Ok(None);
-        }
-        let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(Arc::new(grid.clone())),
-                ..StatedLaunches::default()
-            },
-            ..options.clone()
-        };
-        let launch = self.launch(prepared.kernel, &options)?;
-        let deadline = options.limits().deadline;
-        let bound = self.bound_of_flow(prepared, &launch, &options, deadline, flow)?;
-        Ok(bound.verdict.bound().map(|_| bound))
+/// Decodes and lifts a kernel that is to be audited.
+///
+/// # Errors
+///
+/// The kernel is mini-SIMT, or cannot be lifted.
+fn prepare_audited<'a>(
+    session: &'a Session,
+    kernel: &'a Kernel,
+) -> Result<Prepared<'a>, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    if prepared.family() == Family::MiniSimt {
+        let message = Diagnostic::new("only GPU kernels are audited, this one is mini-SIMT");
+        return Err(session.locate(message.in_kernel(kernel.demangled())));
     }
+    Ok(prepared)
+}
 
-    /// Prepares the runs of a kernel.
-    ///
-    /// # Errors
-    ///
-    /// The kernel requires a block that cannot be, or no machine is known for its code.
-    fn audited_kernel<'a>(
-        &'a self,
-        prepared: &'a Prepared<'a>,
-        (launch, flow): (LaunchContext, KernelFlow),
-        basis: &'a mut AuditBasis,
-        runs: &'a AuditOptions,
-    ) -> Result<AuditedKernel<'a>, Diagnostic> {
-        let AuditBasis {
-            options,
-            bound,
-            report,
-            flow: _,
-        } = basis;
-        let mut claims = claims_of_flow(prepared, options, launch, flow);
-        claims.stated_accesses = stated_accesses(prepared, &options.facts)?;
-        let derived_for_all = self.derived_for_all(prepared, &claims.flow)?;
-        let cycles = runs.cycles.as_ref();
-        Ok(AuditedKernel {
-            session: self,
+/// Analyses a kernel for launches in blocks of the size of `grid`.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, or the facts contradict each other.
+fn audit_basis(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &BoundOptions,
+) -> Result<AuditBasis, Diagnostic> {
+    let kernel = prepared.kernel;
+    let options = BoundOptions {
+        block: Some(grid.block),
+        ..options.clone()
+    };
+    // Both calls also check that the launch suits the kernel.
+    warpbound_launch::check_limits(kernel, grid)?;
+    session.bind(prepared, grid, PathOrder::default(), 0)?;
+    let launch = session.launch(kernel, &options)?;
+    let limits = options.limits();
+    // Bound and claims are about the same control flow.
+    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let bound = match options.reading {
+        FactReading::Simt => bound_of_flow(
+            session,
             prepared,
-            options,
-            runs,
-            cycles: cycles
-                .map(|query| CycleOptions::of(query, self))
-                .transpose()?,
-            audit: Audit::new(prepared, bound, derived_for_all, report),
-            claims,
-            limit: runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS),
-            varied_limit: 0,
-        })
-    }
-
-    /// Returns the report of an audit before its first run.
-    fn empty_report(&self, kernel: &Kernel, grid: &LaunchFile, bound: &KernelBound) -> AuditReport {
-        AuditReport {
-            schema: AuditReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            grid: grid.grid,
-            block: grid.block,
-            refused: None,
-            runs: 0,
-            faulted: 0,
-            given_faulted: false,
-            warp_instructions: 0,
-            warps: 0,
-            violations: 0,
-            findings: Vec::new(),
-            worst_simulated: None,
-            worst_at: None,
-            bound: bound.verdict.bound(),
-            no_bound: bound.verdict.reason().map(str::to_owned),
-            ratio: None,
-            profiled: 0,
-            loops: Vec::new(),
-            accesses: Vec::new(),
-            faults: Vec::new(),
-            cycles: None,
+            &launch,
+            &options,
+            limits.deadline,
+            flow.as_ref(),
+        )?,
+        FactReading::Paper => bound(session, kernel, &options)?,
+    };
+    let bound = match bound.verdict.bound() {
+        Some(_) => bound,
+        None => {
+            bound_of_launches(session, prepared, grid, &options, flow.as_ref())?.unwrap_or(bound)
         }
+    };
+    let mut report = empty_report(session, kernel, grid, &bound);
+    let flow = match flow {
+        Ok(flow) => Some((launch.context, flow)),
+        Err(refusal) => {
+            let why = session.refusal_diagnostic(prepared, refusal);
+            report.refused = Some(why.to_string());
+            None
+        }
+    };
+    Ok(AuditBasis {
+        options,
+        bound,
+        flow,
+        report,
+    })
+}
+
+/// Bounds a kernel by the counts that follow from the sizes and parameters of its launches: all runs of an audit have
+/// them, whatever their buffers hold. `None` if that gives no bound either.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+fn bound_of_launches(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &BoundOptions,
+    flow: Result<&KernelFlow, &warpbound_analyse::Refusal>,
+) -> Result<Option<KernelBound>, Diagnostic> {
+    if options.reading == FactReading::Paper || !options.launches.is_empty() {
+        return Ok(None);
+    }
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(Arc::new(grid.clone())),
+            ..StatedLaunches::default()
+        },
+        ..options.clone()
+    };
+    let launch = session.launch(prepared.kernel, &options)?;
+    let deadline = options.limits().deadline;
+    let bound = bound_of_flow(session, prepared, &launch, &options, deadline, flow)?;
+    Ok(bound.verdict.bound().map(|_| bound))
+}
+
+/// Prepares the runs of a kernel.
+///
+/// # Errors
+///
+/// The kernel requires a block that cannot be, or no machine is known for its code.
+fn audited_kernel<'a>(
+    session: &'a Session,
+    prepared: &'a Prepared<'a>,
+    (launch, flow): (LaunchContext, KernelFlow),
+    basis: &'a mut AuditBasis,
+    runs: &'a AuditOptions,
+) -> Result<AuditedKernel<'a>, Diagnostic> {
+    let AuditBasis {
+        options,
+        bound,
+        report,
+        flow: _,
+    } = basis;
+    let mut claims = claims_of_flow(prepared, options, launch, flow);
+    claims.stated_accesses = stated_accesses(prepared, &options.facts)?;
+    let derived_for_all = derived_for_all(session, prepared, &claims.flow)?;
+    let cycles = runs.cycles.as_ref();
+    Ok(AuditedKernel {
+        session: session,
+        prepared,
+        options,
+        runs,
+        cycles: cycles
+            .map(|query| CycleOptions::of(query, session))
+            .transpose()?,
+        audit: Audit::new(prepared, bound, derived_for_all, report),
+        claims,
+        limit: runs.max_instructions.unwrap_or(MAX_INSTRUCTIONS),
+        varied_limit: 0,
+    })
+}
+
+/// Returns the report of an audit before its first run.
+fn empty_report(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    bound: &KernelBound,
+) -> AuditReport {
+    AuditReport {
+        schema: AuditReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        grid: grid.grid,
+        block: grid.block,
+        refused: None,
+        runs: 0,
+        faulted: 0,
+        given_faulted: false,
+        warp_instructions: 0,
+        warps: 0,
+        violations: 0,
+        findings: Vec::new(),
+        worst_simulated: None,
+        worst_at: None,
+        bound: bound.verdict.bound(),
+        no_bound: bound.verdict.reason().map(str::to_owned),
+        ratio: None,
+        profiled: 0,
+        loops: Vec::new(),
+        accesses: Vec::new(),
+        faults: Vec::new(),
+        cycles: None,
     }
 }
 
@@ -496,20 +513,20 @@ impl AuditedKernel<'_> {
     ) -> Result<AuditedRun, Diagnostic> {
         let (session, prepared) = (self.session, self.prepared);
         let flow = &self.claims.flow;
-        let accesses = session.access_classes(prepared, flow, launch)?;
-        let derived = session.derived_for_launch(prepared, flow, launch)?;
-        let loaded = session.ranged_loads(prepared, flow, launch)?;
+        let accesses = access_classes(session, prepared, flow, launch)?;
+        let derived = derived_for_launch(session, prepared, flow, launch)?;
+        let loaded = ranged_loads(session, prepared, flow, launch)?;
         self.claims.accesses = accesses;
         self.claims.loaded = loaded;
-        self.claims.runtime_memory = session.untouched_memory(prepared, flow, launch)?;
+        self.claims.runtime_memory = untouched_memory(session, prepared, flow, launch)?;
         let claims = &self.claims;
         let (mut run, limit) = match number {
             1 => {
                 let stated = &self.audit.stated;
-                let profile = session.audited_profile(&claims.flow, stated, self.options);
+                let profile = audited_profile(&claims.flow, stated, self.options);
                 let how = (order, self.limit);
                 let (run, warps) =
-                    session.monitor_with_profile(prepared, claims, launch, how, &profile)?;
+                    monitor_with_profile(session, prepared, claims, launch, how, &profile)?;
                 self.audit.add_profiled(number, &run, warps);
                 let longer = run.observations.issued.saturating_add(1000);
                 let longest = self.limit.min(longer.saturating_mul(MAX_LENGTH_RATIO));
@@ -518,7 +535,7 @@ impl AuditedKernel<'_> {
             }
             _ => {
                 let limit = self.varied_limit;
-                let run = session.monitor(prepared, claims, launch, order, limit)?;
+                let run = monitor(session, prepared, claims, launch, order, limit)?;
                 (run, limit)
             }
         };
@@ -534,7 +551,7 @@ impl AuditedKernel<'_> {
         self.audit.add(number, run);
         if let Some(cycles) = &self.cycles {
             let lone = LoneWarpRuns::of_audit(cycles, self.runs.seed, number, limit);
-            let found = session.audit_lone_warps(prepared, claims, launch, &lone)?;
+            let found = audit_lone_warps(session, prepared, claims, launch, &lone)?;
             self.audit.add_cycles(number, cycles, found);
         }
         Ok(audited)

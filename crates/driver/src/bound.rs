@@ -14,6 +14,8 @@ mod worst_path;
 
 use std::time::Instant;
 
+use crate::access::access;
+use crate::bound::formula::formula_report;
 use warpbound_analyse::{LaunchRanges, Reason, Refusal};
 use warpbound_base::{Deadline, Diagnostic, Instructions};
 use warpbound_bound::{
@@ -35,160 +37,163 @@ pub(crate) use assumptions::{lanes_assumption, launch_assumptions, warp_graph_as
 use external_calls::ExternalCalls;
 pub(crate) use profile_report::reason_text;
 
-impl Session {
-    /// Computes the bound of one kernel, or the reason why it has none.
-    ///
-    /// # Errors
-    ///
-    /// The block does not suit the kernel, or the facts contradict each other or name code that the kernel does not
-    /// have. Facts about other code are ignored here; [`Session::check_facts`] reports them.
-    pub fn bound(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-    ) -> Result<KernelBound, Diagnostic> {
-        let prepared = match self.prepare(kernel) {
-            Ok(prepared) => prepared,
-            Err(why) => return Ok(self.refused_bound(&kernel.name, &why)),
-        };
-        let launch = self.launch(kernel, options)?;
-        let start = Instant::now();
-        let limits = options.limits();
-        let mut flow =
-            KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-        let seconds = start.elapsed().as_secs_f64();
-        if options.reading == FactReading::Paper {
-            flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
+/// Computes the bound of one kernel, or the reason why it has none.
+///
+/// # Errors
+///
+/// The block does not suit the kernel, or the facts contradict each other or name code that the kernel does not
+/// have. Facts about other code are ignored here; [`Session::check_facts`] reports them.
+pub fn bound(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<KernelBound, Diagnostic> {
+    let prepared = match session.prepare(kernel) {
+        Ok(prepared) => prepared,
+        Err(why) => return Ok(refused_bound(session, &kernel.name, &why)),
+    };
+    let launch = session.launch(kernel, options)?;
+    let start = Instant::now();
+    let limits = options.limits();
+    let mut flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let seconds = start.elapsed().as_secs_f64();
+    if options.reading == FactReading::Paper {
+        flow = flow.map(|flow| flow.with_paper_reading(&prepared.code, &launch.context));
+    }
+    let report = bound_of_flow(
+        session,
+        &prepared,
+        &launch,
+        options,
+        limits.deadline,
+        flow.as_ref(),
+    )?;
+    let machine_code = match options.machine_code {
+        true => Some(machine_code(session, kernel, options, &report)?),
+        false => None,
+    };
+    Ok(KernelBound {
+        cfg_seconds: options.timing.then_some(seconds),
+        machine_code,
+        ..report
+    })
+}
+
+/// Returns the machine code of a kernel with the findings at its instructions; those of analyses that refuse the
+/// kernel are absent.
+///
+/// # Errors
+///
+/// See [`Session::disassemble`].
+fn machine_code(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+    bound: &KernelBound,
+) -> Result<MachineCodeReport, Diagnostic> {
+    let listing = session.disassemble(kernel)?;
+    let accesses = access(session, kernel, options).ok();
+    let operations = session.divergence(kernel, options).ok();
+    let graph = session.graph(kernel, CfgLevel::Warp, options).ok();
+    Ok(MachineCodeReport::new(
+        listing,
+        bound,
+        accesses.as_ref().map_or(&[], |report| &report.accesses),
+        operations.as_ref().map_or(&[], |report| &report.items),
+        graph,
+    ))
+}
+
+/// Computes the bound from the control flow of a kernel, or reports its refusal; see [`Session::bound`].
+pub(crate) fn bound_of_flow(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    deadline: Deadline,
+    flow: Result<&KernelFlow, &Refusal>,
+) -> Result<KernelBound, Diagnostic> {
+    let (kernel, launch) = (prepared.kernel, &knowledge.context);
+    let head = |verdict: &Verdict<Instructions>| KernelBound {
+        lanes: launch.live_lanes(),
+        block: launch.block,
+        code: kernel.code_digest(),
+        ..verdict_report(session, &kernel.name, verdict)
+    };
+    let flow = match flow {
+        Ok(flow) => flow,
+        Err(refusal) => {
+            return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
         }
-        let report =
-            self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;
-        let machine_code = match options.machine_code {
-            true => Some(self.machine_code(kernel, options, &report)?),
-            false => None,
-        };
-        Ok(KernelBound {
-            cfg_seconds: options.timing.then_some(seconds),
-            machine_code,
-            ..report
-        })
-    }
+    };
+    let (formula, formula_reason) = formula_report(session, prepared, options, deadline, flow);
+    let head = |verdict: &Verdict<Instructions>| KernelBound {
+        formula: formula.clone(),
+        formula_reason: formula_reason.clone(),
+        ..head(verdict)
+    };
+    BoundQuery::new(session, prepared, knowledge, options, deadline, flow)
+        .report(head)
+        .map_err(|d| session.locate(d.in_kernel(kernel.demangled())))
+}
 
-    /// Returns the machine code of a kernel with the findings at its instructions; those of analyses that refuse the
-    /// kernel are absent.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::disassemble`].
-    fn machine_code(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-        bound: &KernelBound,
-    ) -> Result<MachineCodeReport, Diagnostic> {
-        let listing = self.disassemble(kernel)?;
-        let accesses = self.access(kernel, options).ok();
-        let operations = self.divergence(kernel, options).ok();
-        let graph = self.graph(kernel, CfgLevel::Warp, options).ok();
-        Ok(MachineCodeReport::new(
-            listing,
-            bound,
-            accesses.as_ref().map_or(&[], |report| &report.accesses),
-            operations.as_ref().map_or(&[], |report| &report.items),
-            graph,
-        ))
-    }
+/// Returns the numbers about loops and the excluded code of a bound.
+///
+/// # Errors
+///
+/// The facts contradict each other or name code that the kernel does not have.
+pub(crate) fn flow_facts(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    flow: &KernelFlow,
+) -> Result<FlowFacts, Diagnostic> {
+    let deadline = options.limits().deadline;
+    let query = BoundQuery::new(session, prepared, knowledge, options, deadline, flow);
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(prepared.kernel.demangled()));
+    let loops = query.loop_facts().map_err(locate)?;
+    Ok(FlowFacts {
+        bounds: loops.bounds(),
+        totals: loops.totals(),
+        never: query.excluded().map_err(locate)?,
+    })
+}
 
-    /// Computes the bound from the control flow of a kernel, or reports its refusal; see [`Session::bound`].
-    pub(crate) fn bound_of_flow(
-        &self,
-        prepared: &Prepared<'_>,
-        knowledge: &LaunchKnowledge,
-        options: &BoundOptions,
-        deadline: Deadline,
-        flow: Result<&KernelFlow, &Refusal>,
-    ) -> Result<KernelBound, Diagnostic> {
-        let (kernel, launch) = (prepared.kernel, &knowledge.context);
-        let head = |verdict: &Verdict<Instructions>| KernelBound {
-            lanes: launch.live_lanes(),
-            block: launch.block,
-            code: kernel.code_digest(),
-            ..self.verdict_report(&kernel.name, verdict)
-        };
-        let flow = match flow {
-            Ok(flow) => flow,
-            Err(refusal) => {
-                return Ok(head(&Verdict::Refused(refused(prepared, refusal, options))));
-            }
-        };
-        let (formula, formula_reason) = self.formula_report(prepared, options, deadline, flow);
-        let head = |verdict: &Verdict<Instructions>| KernelBound {
-            formula: formula.clone(),
-            formula_reason: formula_reason.clone(),
-            ..head(verdict)
-        };
-        BoundQuery::new(self, prepared, knowledge, options, deadline, flow)
-            .report(head)
-            .map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
-    }
+/// Returns the report of an unreadable kernel.
+pub(crate) fn refused_bound(session: &Session, name: &str, why: &Diagnostic) -> KernelBound {
+    verdict_report(session, name, &Verdict::Refused(why.clone()))
+}
 
-    /// Returns the numbers about loops and the excluded code of a bound.
-    ///
-    /// # Errors
-    ///
-    /// The facts contradict each other or name code that the kernel does not have.
-    pub(crate) fn flow_facts(
-        &self,
-        prepared: &Prepared<'_>,
-        knowledge: &LaunchKnowledge,
-        options: &BoundOptions,
-        flow: &KernelFlow,
-    ) -> Result<FlowFacts, Diagnostic> {
-        let deadline = options.limits().deadline;
-        let query = BoundQuery::new(self, prepared, knowledge, options, deadline, flow);
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(prepared.kernel.demangled()));
-        let loops = query.loop_facts().map_err(locate)?;
-        Ok(FlowFacts {
-            bounds: loops.bounds(),
-            totals: loops.totals(),
-            never: query.excluded().map_err(locate)?,
-        })
-    }
-
-    /// Returns the report of an unreadable kernel.
-    pub(crate) fn refused_bound(&self, name: &str, why: &Diagnostic) -> KernelBound {
-        self.verdict_report(name, &Verdict::Refused(why.clone()))
-    }
-
-    /// Returns a report with the names of a kernel and the verdict on it.
-    fn verdict_report(&self, name: &str, verdict: &Verdict<Instructions>) -> KernelBound {
-        KernelBound {
-            name: warpbound_load::demangle(name),
-            symbol: name.to_owned(),
-            image: self.number,
-            isa: self.image.isa().to_string(),
-            verdict: reported_verdict(verdict),
-            lanes: 0,
-            family: self.family().unwrap_or_default(),
-            block: None,
-            code: String::new(),
-            profile: None,
-            loops: Vec::new(),
-            external_calls: Vec::new(),
-            worst_path: Vec::new(),
-            divergent_branches: Vec::new(),
-            divergence_edges: Vec::new(),
-            assumptions: Vec::new(),
-            notes: Vec::new(),
-            missing_facts: Vec::new(),
-            machine_code: None,
-            never: Vec::new(),
-            formula: None,
-            formula_reason: None,
-            cycles: None,
-            nodes: 0,
-            edges: 0,
-            cfg_seconds: None,
-        }
+/// Returns a report with the names of a kernel and the verdict on it.
+fn verdict_report(session: &Session, name: &str, verdict: &Verdict<Instructions>) -> KernelBound {
+    KernelBound {
+        name: warpbound_load::demangle(name),
+        symbol: name.to_owned(),
+        image: session.number,
+        isa: session.image.isa().to_string(),
+        verdict: reported_verdict(verdict),
+        lanes: 0,
+        family: session.family().unwrap_or_default(),
+        block: None,
+        code: String::new(),
+        profile: None,
+        loops: Vec::new(),
+        external_calls: Vec::new(),
+        worst_path: Vec::new(),
+        divergent_branches: Vec::new(),
+        divergence_edges: Vec::new(),
+        assumptions: Vec::new(),
+        notes: Vec::new(),
+        missing_facts: Vec::new(),
+        machine_code: None,
+        never: Vec::new(),
+        formula: None,
+        formula_reason: None,
+        cycles: None,
+        nodes: 0,
+        edges: 0,
+        cfg_seconds: None,
     }
 }
 

@@ -19,93 +19,91 @@ use warpbound_simt::NodeId;
 use crate::block::{BlockLaunch, BlockResult, HeaderBound, NoBlockBound};
 use crate::facts::loop_line;
 use crate::prepared::{Prepared, loop_names};
-use crate::runs::mini::check_machine_holds;
+use crate::runs::mini::{check_machine, check_machine_holds};
 use crate::{BoundOptions, KernelFlow, Session};
 
-impl Session {
-    /// Computes the estimate and the bound of a launch of one block.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused, or the launch or the facts do not suit it.
-    pub fn cta(
-        &self,
-        kernel: &Kernel,
-        launch: &mini::LaunchFile,
-        machine: &mini::Machine,
-        options: &BoundOptions,
-    ) -> Result<CtaReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
-        self.check_machine(&prepared).map_err(here)?;
-        let cells = prepared.launch_cells(launch)?;
-        let mut block = BlockLaunch {
-            code: &prepared.code,
-            machine,
-            threads: launch.threads,
-            cells: &cells,
-            loops: &BTreeMap::new(),
-            profile_steps: BlockLaunch::PROFILE_STEPS,
-        };
-        check_machine_holds(block.warps(), launch, machine)?;
-        let analysed = block.launch();
-        let model = block.model(analysed.live_lanes());
-        let flow = KernelFlow::analyse(&prepared.code, &analysed, &model, &Limits::default())
-            .map_err(|refusal| here(prepared.refusal_diagnostic(&refusal)))?;
-        let names = loop_names(&flow.loops);
-        let facts = options
-            .facts
-            .find([&kernel.name, &kernel.demangled()], &kernel.code_digest());
-        let stated = match facts {
-            Some(facts) => facts.bounds(&names)?,
-            None => vec![None; names.len()],
-        };
-        let counts = LoopBounds::find(&block, &flow, &cells, &stated, options.loop_default);
-        block.loops = &counts.bounds;
-        let mut report = CtaReport {
-            schema: CtaReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            machine: machine.name.clone(),
-            threads: launch.threads,
-            warps: block.warps(),
-            warp_width: machine.warp_width,
-            memory_latency: machine.memory.most.0,
-            abstract_warp: Vec::new(),
-            loops: Vec::new(),
-            steps: Vec::new(),
-            estimate: None,
-            t_instr: None,
-            t_stall: None,
-            corrected: None,
-            no_estimate: None,
-            sound: None,
-            sound_issues: None,
-            sound_stalls: None,
-            sound_rule: None,
-            warp_profiles: [0; 3],
-            no_sound: None,
-            missing_facts: Vec::new(),
-            assumptions: assumptions(launch, machine, &counts),
-        };
-        Estimator {
-            prepared: &prepared,
-            flow: &flow,
-            counts: &counts,
-            block: &block,
-        }
-        .estimate(&mut report);
-        describe_bound(&prepared, block.bound(&flow), &mut report);
-        if report.estimate.is_none() || report.sound.is_none() {
-            for (name, site) in names.iter().zip(&flow.loops.sites) {
-                if !counts.bounds.contains_key(&site.headers) {
-                    let line = loop_line(&prepared, name, site).format_line();
-                    report.missing_facts.push(line);
-                }
+/// Computes the estimate and the bound of a launch of one block.
+///
+/// # Errors
+///
+/// The kernel is refused, or the launch or the facts do not suit it.
+pub fn cta(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &mini::LaunchFile,
+    machine: &mini::Machine,
+    options: &BoundOptions,
+) -> Result<CtaReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let here = |diagnostic: Diagnostic| session.locate(diagnostic.in_kernel(kernel.demangled()));
+    check_machine(session, &prepared).map_err(here)?;
+    let cells = prepared.launch_cells(launch)?;
+    let mut block = BlockLaunch {
+        code: &prepared.code,
+        machine,
+        threads: launch.threads,
+        cells: &cells,
+        loops: &BTreeMap::new(),
+        profile_steps: BlockLaunch::PROFILE_STEPS,
+    };
+    check_machine_holds(block.warps(), launch, machine)?;
+    let analysed = block.launch();
+    let model = block.model(analysed.live_lanes());
+    let flow = KernelFlow::analyse(&prepared.code, &analysed, &model, &Limits::default())
+        .map_err(|refusal| here(prepared.refusal_diagnostic(&refusal)))?;
+    let names = loop_names(&flow.loops);
+    let facts = options
+        .facts
+        .find([&kernel.name, &kernel.demangled()], &kernel.code_digest());
+    let stated = match facts {
+        Some(facts) => facts.bounds(&names)?,
+        None => vec![None; names.len()],
+    };
+    let counts = LoopBounds::find(&block, &flow, &cells, &stated, options.loop_default);
+    block.loops = &counts.bounds;
+    let mut report = CtaReport {
+        schema: CtaReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        machine: machine.name.clone(),
+        threads: launch.threads,
+        warps: block.warps(),
+        warp_width: machine.warp_width,
+        memory_latency: machine.memory.most.0,
+        abstract_warp: Vec::new(),
+        loops: Vec::new(),
+        steps: Vec::new(),
+        estimate: None,
+        t_instr: None,
+        t_stall: None,
+        corrected: None,
+        no_estimate: None,
+        sound: None,
+        sound_issues: None,
+        sound_stalls: None,
+        sound_rule: None,
+        warp_profiles: [0; 3],
+        no_sound: None,
+        missing_facts: Vec::new(),
+        assumptions: assumptions(launch, machine, &counts),
+    };
+    Estimator {
+        prepared: &prepared,
+        flow: &flow,
+        counts: &counts,
+        block: &block,
+    }
+    .estimate(&mut report);
+    describe_bound(&prepared, block.bound(&flow), &mut report);
+    if report.estimate.is_none() || report.sound.is_none() {
+        for (name, site) in names.iter().zip(&flow.loops.sites) {
+            if !counts.bounds.contains_key(&site.headers) {
+                let line = loop_line(&prepared, name, site).format_line();
+                report.missing_facts.push(line);
             }
         }
-        Ok(report)
     }
+    Ok(report)
 }
 
 /// Returns the assumptions of the bound (SOUNDNESS 6).

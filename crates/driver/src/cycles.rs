@@ -22,7 +22,9 @@ use crate::{CacheState, CycleQuery, Session, SplitOptions, TimeScope};
 pub use bound::{CycleBound, LoneWarp};
 pub(crate) use clock::{slowest, times};
 pub use inputs::CycleInputs;
+pub(crate) use inputs::cycle_inputs;
 pub use launch_bound::{LaunchCycles, LaunchExtent, LaunchServices, LaunchTime};
+pub(crate) use runtime_memory::untouched_memory;
 
 /// Grounds of the execution counts of a stated launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

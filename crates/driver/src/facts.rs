@@ -5,6 +5,8 @@ mod carried_accesses;
 pub(crate) mod identity;
 mod update;
 
+use crate::facts::accesses::{observed_accesses, open_accesses};
+use crate::facts::identity::identify_loops;
 use warpbound_analyse::Refusal;
 use warpbound_analyse::loop_bounds::CountPattern;
 use warpbound_analyse::loops::LoopSite;
@@ -18,7 +20,6 @@ use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::{Prepared, loop_names};
 use crate::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
 
-use identity::identify_loops;
 pub use update::FactsUpdate;
 
 /// Subjects of the lines of a template of a facts file.
@@ -30,9 +31,8 @@ pub enum FactsExtent {
     Accesses,
 }
 
-impl Session {
-    /// Header of a facts file.
-    pub const FACTS_HEAD: &str = "\
+/// Header of a facts file.
+pub const FACTS_HEAD: &str = "\
 # Flow facts for warpbound.
 # bound: the most executions of the loop's header for each entry of the loop, by one thread.
 #        A loop that tests at its end runs its header n times for n iterations; one that
@@ -50,55 +50,55 @@ impl Session {
 # decides, body: fingerprints, by which `facts --update` finds the loop or access in another build.
 ";
 
-    /// Returns the lines of a facts file for a kernel with the observations of an audit, marked as observed: `bound`
-    /// refuses the file until a person has removed the mark. Loops that no run entered have `?`.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused.
-    pub fn observed_facts(
-        &self,
-        kernel: &Kernel,
-        audit: &AuditReport,
-    ) -> Result<String, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let options = BoundOptions {
-            block: Some(audit.block),
-            ..BoundOptions::default()
+/// Returns the lines of a facts file for a kernel with the observations of an audit, marked as observed: `bound`
+/// refuses the file until a person has removed the mark. Loops that no run entered have `?`.
+///
+/// # Errors
+///
+/// The kernel is refused.
+pub fn observed_facts(
+    session: &Session,
+    kernel: &Kernel,
+    audit: &AuditReport,
+) -> Result<String, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let options = BoundOptions {
+        block: Some(audit.block),
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(kernel, &options)?;
+    let flow = session.flow(&prepared, &knowledge.context, &options)?;
+    let names = loop_names(&flow.loops);
+    let prints = identify_loops(&session.image, &prepared, &flow);
+    let loops = names.iter().zip(&flow.loops.sites).zip(prints);
+    let lines = loops.map(|((name, site), print)| {
+        let seen = audit.loops.iter().find(|seen| seen.id == name.id);
+        let entered = seen.filter(|seen| seen.observed > 0);
+        let numbers = LoopNumbers {
+            bound: entered.map(|seen| seen.observed),
+            total: entered.map(|seen| seen.observed_total),
         };
-        let knowledge = self.launch(kernel, &options)?;
-        let flow = self.flow(&prepared, &knowledge.context, &options)?;
-        let names = loop_names(&flow.loops);
-        let prints = identify_loops(&self.image, &prepared, &flow);
-        let loops = names.iter().zip(&flow.loops.sites).zip(prints);
-        let lines = loops.map(|((name, site), print)| {
-            let seen = audit.loops.iter().find(|seen| seen.id == name.id);
-            let entered = seen.filter(|seen| seen.observed > 0);
-            let numbers = LoopNumbers {
-                bound: entered.map(|seen| seen.observed),
-                total: entered.map(|seen| seen.observed_total),
-            };
-            let line = loop_line(&prepared, name, site);
-            let identity = print.identity;
-            LoopLine { identity, ..line }.format_line_with(numbers)
-        });
-        let lines: Vec<String> = lines.collect();
-        let calls = flow.external_names();
-        let calls: Vec<String> = calls.iter().map(|name| format_call(name)).collect();
-        let accesses = self.observed_accesses(&prepared, &flow, &knowledge, audit);
-        let (name, digest) = (kernel.demangled(), kernel.code_digest());
-        let lines = KernelLines {
-            status: Some(FactsFile::OBSERVED),
-            loops: &lines,
-            accesses: &accesses,
-            calls: &calls,
-            ..KernelLines::new(&name, &digest)
-        };
-        Ok(format!("{}\n{}", Session::OBSERVED_HEAD, lines.format()))
-    }
+        let line = loop_line(&prepared, name, site);
+        let identity = print.identity;
+        LoopLine { identity, ..line }.format_line_with(numbers)
+    });
+    let lines: Vec<String> = lines.collect();
+    let calls = flow.external_names();
+    let calls: Vec<String> = calls.iter().map(|name| format_call(name)).collect();
+    let accesses = observed_accesses(session, &prepared, &flow, &knowledge, audit);
+    let (name, digest) = (kernel.demangled(), kernel.code_digest());
+    let lines = KernelLines {
+        status: Some(FactsFile::OBSERVED),
+        loops: &lines,
+        accesses: &accesses,
+        calls: &calls,
+        ..KernelLines::new(&name, &digest)
+    };
+    Ok(format!("{}\n{}", OBSERVED_HEAD, lines.format()))
+}
 
-    /// Header of a file of observed facts.
-    const OBSERVED_HEAD: &str = "\
+/// Header of a file of observed facts.
+const OBSERVED_HEAD: &str = "\
 # Observations of runs, not facts: other launches may exceed them. Before `warpbound bound` accepts them, a person
 # has to check that each number holds for every input, and to replace each line  status = \"observed\"  by
 # signed_off_by = \"NAME\".
@@ -108,40 +108,39 @@ impl Session {
 # On GCN3 the wave stands for the thread.
 ";
 
-    /// Returns the lines of a facts file for a kernel, with `?` for missing numbers.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::prepare`] and [`Session::launch`].
-    pub fn facts_template(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-        extent: FactsExtent,
-    ) -> Result<String, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let knowledge = self.launch(kernel, options)?;
-        let LaunchKnowledge { context, ranges } = &knowledge;
-        let limits = options.limits();
-        let flow = KernelFlow::analyse(&prepared.code, context, &options.model, &limits);
-        let text = match flow {
-            Ok(flow) => {
-                let deadline = limits.deadline;
-                let verdicts = LoopVerdicts::derive(&prepared, &flow, ranges, options, deadline);
-                let prints = identify_loops(&self.image, &prepared, &flow);
-                let identities = prints.into_iter().map(|print| print.identity);
-                let accesses = match extent {
-                    FactsExtent::Loops => Vec::new(),
-                    FactsExtent::Accesses => {
-                        self.open_accesses(&prepared, &flow, &verdicts, &knowledge, options)?
-                    }
-                };
-                kernel_text(&prepared, &flow, &verdicts, identities, &accesses)
-            }
-            Err(refusal) => refused(kernel, &refusal),
-        };
-        Ok(format!("\n{text}"))
-    }
+/// Returns the lines of a facts file for a kernel, with `?` for missing numbers.
+///
+/// # Errors
+///
+/// See [`Session::prepare`] and [`Session::launch`].
+pub fn facts_template(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+    extent: FactsExtent,
+) -> Result<String, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let knowledge = session.launch(kernel, options)?;
+    let LaunchKnowledge { context, ranges } = &knowledge;
+    let limits = options.limits();
+    let flow = KernelFlow::analyse(&prepared.code, context, &options.model, &limits);
+    let text = match flow {
+        Ok(flow) => {
+            let deadline = limits.deadline;
+            let verdicts = LoopVerdicts::derive(&prepared, &flow, ranges, options, deadline);
+            let prints = identify_loops(&session.image, &prepared, &flow);
+            let identities = prints.into_iter().map(|print| print.identity);
+            let accesses = match extent {
+                FactsExtent::Loops => Vec::new(),
+                FactsExtent::Accesses => {
+                    open_accesses(session, &prepared, &flow, &verdicts, &knowledge, options)?
+                }
+            };
+            kernel_text(&prepared, &flow, &verdicts, identities, &accesses)
+        }
+        Err(refusal) => refused(kernel, &refusal),
+    };
+    Ok(format!("\n{text}"))
 }
 
 /// Returns the line about a refused kernel.

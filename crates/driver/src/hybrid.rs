@@ -16,6 +16,8 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bound::flow_facts;
+use crate::runs::timed::observe::observe;
 use warpbound_analyse::branch_sites;
 use warpbound_analyse::instrumentation::PointGraph;
 use warpbound_base::{Diagnostic, Family};
@@ -70,81 +72,78 @@ impl HybridOptions {
     }
 }
 
-impl Session {
-    /// Estimates the time of a kernel from runs of `launches`, for each number of splits. The first launch is the one that is
-    /// estimated: its loop bounds, groups and work-items count; all of them supply times. `on_run` receives the number of
-    /// completed runs and of all.
-    ///
-    /// # Errors
-    ///
-    /// The control flow of the kernel cannot be followed, no launch is given, or a run of given contents fails.
-    pub fn hybrid(
-        &self,
-        kernel: &Kernel,
-        launches: &[LaunchFile],
-        options: &HybridOptions,
-        mut on_run: impl FnMut(u64, u64),
-    ) -> Result<HybridReport, Diagnostic> {
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let Some(target) = launches.first() else {
-            return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
-        };
-        let prepared = self.prepare(kernel)?;
-        if prepared.family() != Family::Gcn3 {
-            let isa = self.image.isa();
-            let message =
-                format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");
-            return Err(locate(Diagnostic::new(message)));
-        }
-        let bound_options = bound_options(Some(target), options);
-        let knowledge = self.launch(kernel, &bound_options)?;
-        let flow = self.flow(&prepared, &knowledge.context, &bound_options)?;
-        let facts = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
-        let sites = branch_sites::classify(&prepared.code, &flow.thread, flow.dependence());
-        let steps = &flow.warp.graph.steps;
-        let graph = PointGraph::build(&prepared.code, &flow.thread, steps, &sites)
-            .ok_or_else(|| locate(Diagnostic::new("the kernel has no instruction")))?;
-        let finder = PathFinder::new(&graph, &flow, &facts).map_err(locate)?;
-        let runs = HybridRuns {
-            session: self,
-            prepared: &prepared,
-            flow: &flow,
-            graph: &graph,
-            options,
-        };
-        let variations = runs.launches(launches);
-        let pipelines: &[SplitPipelines] = match options.serialised {
-            true => &[SplitPipelines::Parallel, SplitPipelines::Serialised],
-            false => &[SplitPipelines::Parallel],
-        };
-        let splits: BTreeSet<u32> = options.splits.iter().copied().collect();
-        let all = splits.len() * variations.len() * pipelines.len();
-        let mut notes = BTreeSet::new();
-        let mut observed = BTreeMap::new();
-        let mut done = 0;
-        for &count in &splits {
-            for &pipelines in pipelines {
-                // Without splits the pipelines are the same.
-                let of = match count {
-                    0 if pipelines == SplitPipelines::Serialised => None,
-                    _ => Some(runs.observe(target, &variations, (count, pipelines), &mut notes)?),
-                };
-                done += variations.len();
-                on_run(done as u64, all as u64);
-                observed.extend(of.map(|of| ((count, pipelines as u8), of)));
-            }
-        }
-        let inputs = ReportInputs {
-            session: self,
-            prepared: &prepared,
-            flow: &flow,
-            finder: &finder,
-            facts: &facts,
-            options,
-            bound_options: &bound_options,
-        };
-        inputs.report(target, &splits, &observed, notes)
+/// Estimates the time of a kernel from runs of `launches`, for each number of splits. The first launch is the one that is
+/// estimated: its loop bounds, groups and work-items count; all of them supply times. `on_run` receives the number of
+/// completed runs and of all.
+///
+/// # Errors
+///
+/// The control flow of the kernel cannot be followed, no launch is given, or a run of given contents fails.
+pub fn hybrid(
+    session: &Session,
+    kernel: &Kernel,
+    launches: &[LaunchFile],
+    options: &HybridOptions,
+    mut on_run: impl FnMut(u64, u64),
+) -> Result<HybridReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let Some(target) = launches.first() else {
+        return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
+    };
+    let prepared = session.prepare(kernel)?;
+    if prepared.family() != Family::Gcn3 {
+        let isa = session.image.isa();
+        let message = format!("hybrid analyses are of waves of GCN3, and this is code for {isa}");
+        return Err(locate(Diagnostic::new(message)));
     }
+    let bound_options = bound_options(Some(target), options);
+    let knowledge = session.launch(kernel, &bound_options)?;
+    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
+    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let sites = branch_sites::classify(&prepared.code, &flow.thread, flow.dependence());
+    let steps = &flow.warp.graph.steps;
+    let graph = PointGraph::build(&prepared.code, &flow.thread, steps, &sites)
+        .ok_or_else(|| locate(Diagnostic::new("the kernel has no instruction")))?;
+    let finder = PathFinder::new(&graph, &flow, &facts).map_err(locate)?;
+    let runs = HybridRuns {
+        session: session,
+        prepared: &prepared,
+        flow: &flow,
+        graph: &graph,
+        options,
+    };
+    let variations = runs.launches(launches);
+    let pipelines: &[SplitPipelines] = match options.serialised {
+        true => &[SplitPipelines::Parallel, SplitPipelines::Serialised],
+        false => &[SplitPipelines::Parallel],
+    };
+    let splits: BTreeSet<u32> = options.splits.iter().copied().collect();
+    let all = splits.len() * variations.len() * pipelines.len();
+    let mut notes = BTreeSet::new();
+    let mut observed = BTreeMap::new();
+    let mut done = 0;
+    for &count in &splits {
+        for &pipelines in pipelines {
+            // Without splits the pipelines are the same.
+            let of = match count {
+                0 if pipelines == SplitPipelines::Serialised => None,
+                _ => Some(runs.observe(target, &variations, (count, pipelines), &mut notes)?),
+            };
+            done += variations.len();
+            on_run(done as u64, all as u64);
+            observed.extend(of.map(|of| ((count, pipelines as u8), of)));
+        }
+    }
+    let inputs = ReportInputs {
+        session: session,
+        prepared: &prepared,
+        flow: &flow,
+        finder: &finder,
+        facts: &facts,
+        options,
+        bound_options: &bound_options,
+    };
+    inputs.report(target, &splits, &observed, notes)
 }
 
 /// Returns the options under which loop bounds and facts of a launch are found.
@@ -233,9 +232,7 @@ impl HybridRuns<'_> {
     ) -> Result<(ObservedLaunch, traces::RunTrace), Diagnostic> {
         let ops = self.prepared.code.ops.len();
         let mut tracer = PathTracer::new(self.graph, &self.flow.thread, ops);
-        let observed = self
-            .session
-            .observe(self.prepared, launch, timed, &mut tracer)?;
+        let observed = observe(self.session, self.prepared, launch, timed, &mut tracer)?;
         let run = tracer.finish().map_err(|why| {
             let name = self.prepared.kernel.demangled();
             self.session.locate(Diagnostic::new(why).in_kernel(name))

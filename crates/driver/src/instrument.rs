@@ -23,7 +23,7 @@ use warpbound_rewrite::probes::{
 };
 use warpbound_rewrite::{CodeMap, CubinRewriter, Entry, NewInstr};
 
-use crate::probes::{ProbeMetric, ProbedBlocks, check_code};
+use crate::probes::{ProbeMetric, ProbedBlocks, check_code, probe_plan};
 use crate::{Prepared, ProbeCounters, ProbeOptions, Session};
 
 pub use stamps::{StampPlan, StampTimes};
@@ -89,38 +89,36 @@ pub struct InstrumentedKernel {
     pub instructions: [usize; 2],
 }
 
-impl Session {
-    /// Instruments a kernel of the file with the probes of a plan. `file` is the content from which the session was
-    /// opened.
-    ///
-    /// # Errors
-    ///
-    /// The plan is for other code, or the kernel cannot be rewritten; the diagnostic has the address.
-    pub fn instrument(
-        &self,
-        file: &[u8],
-        kernel: &Kernel,
-        plan: &ProbePlan,
-        options: &InstrumentOptions,
-    ) -> Result<InstrumentedKernel, Diagnostic> {
-        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        check_code(plan, kernel).map_err(fail)?;
-        check_sections(kernel).map_err(fail)?;
-        let prepared = self.prepare(kernel)?;
-        let Program::Nvidia(program) = &prepared.program else {
-            let message = "these probes are for code of Maxwell and Pascal";
-            return Err(fail(Diagnostic::new(message)));
-        };
-        let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
-            .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
-        let target = Target {
-            session: self,
-            prepared: &prepared,
-            program,
-            cfg: &cfg,
-        };
-        target.instrument(file, plan, options).map_err(fail)
-    }
+/// Instruments a kernel of the file with the probes of a plan. `file` is the content from which the session was
+/// opened.
+///
+/// # Errors
+///
+/// The plan is for other code, or the kernel cannot be rewritten; the diagnostic has the address.
+pub fn instrument(
+    session: &Session,
+    file: &[u8],
+    kernel: &Kernel,
+    plan: &ProbePlan,
+    options: &InstrumentOptions,
+) -> Result<InstrumentedKernel, Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    check_code(plan, kernel).map_err(fail)?;
+    check_sections(kernel).map_err(fail)?;
+    let prepared = session.prepare(kernel)?;
+    let Program::Nvidia(program) = &prepared.program else {
+        let message = "these probes are for code of Maxwell and Pascal";
+        return Err(fail(Diagnostic::new(message)));
+    };
+    let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
+        .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
+    let target = Target {
+        session: session,
+        prepared: &prepared,
+        program,
+        cfg: &cfg,
+    };
+    target.instrument(file, plan, options).map_err(fail)
 }
 
 /// Refuses a kernel that calls functions in code sections of their own, which other kernels may call as well.
@@ -430,20 +428,18 @@ impl InstrumentedKernel {
     }
 }
 
-impl Session {
-    /// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::probe_plan`].
-    pub fn plan_for(
-        &self,
-        kernel: &Kernel,
-        launch: Option<&LaunchFile>,
-        rule: ProbedBlocks,
-        metrics: Vec<ProbeMetric>,
-    ) -> Result<ProbePlan, Diagnostic> {
-        let options = ProbeOptions::for_launch(launch, rule, metrics);
-        self.probe_plan(kernel, &options)
-    }
+/// Plans the probes of a kernel, for a launch if there is one: its counts are predicted where that is possible.
+///
+/// # Errors
+///
+/// As [`Session::probe_plan`].
+pub fn plan_for(
+    session: &Session,
+    kernel: &Kernel,
+    launch: Option<&LaunchFile>,
+    rule: ProbedBlocks,
+    metrics: Vec<ProbeMetric>,
+) -> Result<ProbePlan, Diagnostic> {
+    let options = ProbeOptions::for_launch(launch, rule, metrics);
+    probe_plan(session, kernel, &options)
 }

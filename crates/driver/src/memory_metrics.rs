@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::access::access_classes;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::access::{AccessClass, AccessCounts};
 use warpbound_analyse::thread_cfg::Limits;
@@ -56,50 +57,48 @@ impl<E> ExecutionListener<E> for AccessTally {
     }
 }
 
-impl Session {
-    /// Counts the memory divergence of a launch in a run without time; `None` for other code than NVIDIA's.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, or the kernel faults.
-    pub fn memory_divergence(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-        options: &RunOptions,
-    ) -> Result<Option<MemoryDivergence>, Diagnostic> {
-        if prepared.family() != Family::Maxwell {
-            return Ok(None);
-        }
-        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        let (run, mut memory) = self.bind(prepared, launch, options.order, most)?;
-        let mut tally = AccessTally::default();
-        launch_with_listener(&prepared.code, &run, &mut memory, &mut tally).map_err(|fault| {
-            let fault = prepared.fault(&fault);
-            self.locate(fault.in_kernel(prepared.kernel.demangled()))
-        })?;
-        // Without a graph there are no classes, and no limits.
-        let classes = self.classes_of(prepared, launch).unwrap_or_default();
-        Ok(Some(divergence(prepared, &tally, &classes)))
+/// Counts the memory divergence of a launch in a run without time; `None` for other code than NVIDIA's.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, or the kernel faults.
+pub fn memory_divergence(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &RunOptions,
+) -> Result<Option<MemoryDivergence>, Diagnostic> {
+    if prepared.family() != Family::Maxwell {
+        return Ok(None);
     }
+    let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+    let (run, mut memory) = session.bind(prepared, launch, options.order, most)?;
+    let mut tally = AccessTally::default();
+    launch_with_listener(&prepared.code, &run, &mut memory, &mut tally).map_err(|fault| {
+        let fault = prepared.fault(&fault);
+        session.locate(fault.in_kernel(prepared.kernel.demangled()))
+    })?;
+    // Without a graph there are no classes, and no limits.
+    let classes = classes_of(session, prepared, launch).unwrap_or_default();
+    Ok(Some(divergence(prepared, &tally, &classes)))
+}
 
-    fn classes_of(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-    ) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
-        let options = BoundOptions {
-            block: Some(launch.block),
-            launches: StatedLaunches {
-                file: Some(launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let knowledge = self.launch(prepared.kernel, &options)?;
-        let flow = self.flow(prepared, &knowledge.context, &options)?;
-        self.access_classes(prepared, &flow, launch)
-    }
+fn classes_of(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+    let options = BoundOptions {
+        block: Some(launch.block),
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let flow = session.flow(prepared, &knowledge.context, &options)?;
+    access_classes(session, prepared, &flow, launch)
 }
 
 /// Returns the report of counted accesses.

@@ -18,7 +18,7 @@ use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
 use warpbound_launch::LaunchFile;
 
 use crate::block_counts::{BlockCount, BlockCounts};
-use crate::bound::profile::code_targets;
+use crate::bound::profile::{code_targets, with_launch_values};
 use crate::{Contents, Prepared, ProfileOptions, Session};
 
 /// Options of a prediction.
@@ -95,62 +95,60 @@ impl Prediction {
     }
 }
 
-impl Session {
-    /// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown (SOUNDNESS 15).
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, or the instruction set is one that predictions do not cover.
-    pub fn predict(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-        options: &PredictOptions,
-    ) -> Result<Prediction, Diagnostic> {
-        self.refuse_prediction(prepared)?;
-        let (blocks, indirect) = blocks_and_targets(&prepared.code);
-        let limits = options.limits(indirect);
-        let (tally, buffers) = self.with_launch_values(prepared, launch, &limits, |values| {
-            CountPredictor::new(values, &blocks).predict_all()
-        })?;
-        let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
-            let first = blocks.get(index).first;
-            let known = |count| match tally.unknown_at.is_empty() {
-                true => u64::try_from(count).ok(),
-                false => None,
-            };
-            let count = PredictedCount {
-                issues: known(tally.issues),
-                lanes: known(tally.lanes),
-                unknown_at: tally.unknown_at.clone(),
-            };
-            (first, count)
-        });
-        Ok(Prediction {
-            counts: counts.collect(),
-            warps: tally.warps,
-            executed: tally.executed,
-            lost: tally.lost,
-            // Counts that no address decided rest on no contents.
-            buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
-                true => buffers,
-                false => Vec::new(),
-            },
-            blocks,
-        })
-    }
-
-    /// Fails for instruction sets that predictions do not cover.
-    fn refuse_prediction(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
-        let what = match prepared.family() {
-            Family::Maxwell => return Ok(()),
-            Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
-            Family::MiniSimt => "mini-SIMT programs",
+/// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown (SOUNDNESS 15).
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, or the instruction set is one that predictions do not cover.
+pub fn predict(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &PredictOptions,
+) -> Result<Prediction, Diagnostic> {
+    refuse_prediction(session, prepared)?;
+    let (blocks, indirect) = blocks_and_targets(&prepared.code);
+    let limits = options.limits(indirect);
+    let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
+        CountPredictor::new(values, &blocks).predict_all()
+    })?;
+    let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
+        let first = blocks.get(index).first;
+        let known = |count| match tally.unknown_at.is_empty() {
+            true => u64::try_from(count).ok(),
+            false => None,
         };
-        let message = format!("predictions do not cover {what}");
-        let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
-        Err(self.locate(diagnostic))
-    }
+        let count = PredictedCount {
+            issues: known(tally.issues),
+            lanes: known(tally.lanes),
+            unknown_at: tally.unknown_at.clone(),
+        };
+        (first, count)
+    });
+    Ok(Prediction {
+        counts: counts.collect(),
+        warps: tally.warps,
+        executed: tally.executed,
+        lost: tally.lost,
+        // Counts that no address decided rest on no contents.
+        buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
+            true => buffers,
+            false => Vec::new(),
+        },
+        blocks,
+    })
+}
+
+/// Fails for instruction sets that predictions do not cover.
+fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+    let what = match prepared.family() {
+        Family::Maxwell => return Ok(()),
+        Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
+        Family::MiniSimt => "mini-SIMT programs",
+    };
+    let message = format!("predictions do not cover {what}");
+    let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
+    Err(session.locate(diagnostic))
 }
 
 impl PredictOptions {

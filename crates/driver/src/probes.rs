@@ -10,6 +10,7 @@ pub mod system;
 
 use std::sync::Arc;
 
+use crate::predict::predict;
 use warpbound_analyse::LaunchContext;
 use warpbound_base::{CodeAddr, Diagnostic, Family};
 use warpbound_bound::plan::{LinearForm, PlanProblem};
@@ -100,91 +101,88 @@ const COUNTS_OF_THIS_LAUNCH: &str = "counts-of-this-launch: the counters are of 
 /// Both quantities of a block.
 const QUANTITIES: [ProbeQuantity; 2] = [ProbeQuantity::Issues, ProbeQuantity::Lanes];
 
-impl Session {
-    /// Plans the probes of a kernel; the plan has passed the check of its certificate.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused or calls functions outside the file, or the launch does not suit it.
-    pub fn probe_plan(
-        &self,
-        kernel: &Kernel,
-        options: &ProbeOptions,
-    ) -> Result<ProbePlan, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let knowledge = self.launch(kernel, &options.bound)?;
-        let planned = self.planned_kernel(&prepared, &knowledge.context, &options.bound)?;
-        let prediction = match &options.launch {
-            Some(launch) if options.rule != ProbedBlocks::All => {
-                Some(self.predict(&prepared, launch, &options.predict))
-            }
-            _ => None,
-        };
-        let (prediction, why_none) = match prediction {
-            Some(Ok(prediction)) => (Some(prediction), None),
-            Some(Err(why)) => (None, Some(format!("no count is predicted: {why}"))),
-            None => (None, None),
-        };
-        let isa = self.image.isa().to_string();
-        let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
-        let plan = plan.map(|mut plan| {
-            plan.notes.extend(why_none);
-            let buffers = prediction.map_or(Vec::new(), |prediction| prediction.buffers);
-            if !buffers.is_empty() {
-                let buffers = buffers.join(", ");
-                plan.notes.push(format!(
-                    "predicted counts rest on the contents of {buffers} as given"
-                ));
-            }
-            plan
-        });
-        plan.map_err(|d| self.locate(d.in_kernel(kernel.demangled())))
-    }
-
-    /// Returns the relations between the counts of the blocks of a kernel.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::probe_plan`].
-    pub fn probe_system(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-    ) -> Result<ProbeSystem, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let knowledge = self.launch(kernel, options)?;
-        let planned = self.planned_kernel(&prepared, &knowledge.context, options)?;
-        Ok(planned.system)
-    }
-
-    /// Analyses a kernel for a plan.
-    pub(crate) fn planned_kernel<'a>(
-        &self,
-        prepared: &'a Prepared<'a>,
-        context: &LaunchContext,
-        options: &BoundOptions,
-    ) -> Result<PlannedKernel<'a>, Diagnostic> {
-        let fail =
-            |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
-        if prepared.family() == Family::MiniSimt {
-            return Err(fail(Diagnostic::new(
-                "plans of probes are for GPU kernels, this is mini-SIMT",
-            )));
+/// Plans the probes of a kernel; the plan has passed the check of its certificate.
+///
+/// # Errors
+///
+/// The kernel is refused or calls functions outside the file, or the launch does not suit it.
+pub fn probe_plan(
+    session: &Session,
+    kernel: &Kernel,
+    options: &ProbeOptions,
+) -> Result<ProbePlan, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let knowledge = session.launch(kernel, &options.bound)?;
+    let planned = planned_kernel(session, &prepared, &knowledge.context, &options.bound)?;
+    let prediction = match &options.launch {
+        Some(launch) if options.rule != ProbedBlocks::All => {
+            Some(predict(session, &prepared, launch, &options.predict))
         }
-        let flow = self.flow(prepared, context, options)?;
-        if let Some(name) = flow.external_names().first() {
-            let message =
-                format!("calls {name}, which is not in the file: its lanes may end there");
-            return Err(fail(Diagnostic::new(message)));
+        _ => None,
+    };
+    let (prediction, why_none) = match prediction {
+        Some(Ok(prediction)) => (Some(prediction), None),
+        Some(Err(why)) => (None, Some(format!("no count is predicted: {why}"))),
+        None => (None, None),
+    };
+    let isa = session.image.isa().to_string();
+    let plan = planned.plan(&isa, &knowledge.context, options, prediction.as_ref());
+    let plan = plan.map(|mut plan| {
+        plan.notes.extend(why_none);
+        let buffers = prediction.map_or(Vec::new(), |prediction| prediction.buffers);
+        if !buffers.is_empty() {
+            let buffers = buffers.join(", ");
+            plan.notes.push(format!(
+                "predicted counts rest on the contents of {buffers} as given"
+            ));
         }
-        let system = ProbeSystem::new(&prepared.code, &flow, holds_in_every_run);
-        let system = system.ok_or_else(|| fail(Diagnostic::new("a factor exceeds a word")))?;
-        Ok(PlannedKernel {
-            prepared,
-            flow,
-            system,
-        })
+        plan
+    });
+    plan.map_err(|d| session.locate(d.in_kernel(kernel.demangled())))
+}
+
+/// Returns the relations between the counts of the blocks of a kernel.
+///
+/// # Errors
+///
+/// As [`Session::probe_plan`].
+pub fn probe_system(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<ProbeSystem, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let knowledge = session.launch(kernel, options)?;
+    let planned = planned_kernel(session, &prepared, &knowledge.context, options)?;
+    Ok(planned.system)
+}
+
+/// Analyses a kernel for a plan.
+pub(crate) fn planned_kernel<'a>(
+    session: &Session,
+    prepared: &'a Prepared<'a>,
+    context: &LaunchContext,
+    options: &BoundOptions,
+) -> Result<PlannedKernel<'a>, Diagnostic> {
+    let fail =
+        |diagnostic: Diagnostic| session.locate(diagnostic.in_kernel(prepared.kernel.demangled()));
+    if prepared.family() == Family::MiniSimt {
+        return Err(fail(Diagnostic::new(
+            "plans of probes are for GPU kernels, this is mini-SIMT",
+        )));
     }
+    let flow = session.flow(prepared, context, options)?;
+    if let Some(name) = flow.external_names().first() {
+        let message = format!("calls {name}, which is not in the file: its lanes may end there");
+        return Err(fail(Diagnostic::new(message)));
+    }
+    let system = ProbeSystem::new(&prepared.code, &flow, holds_in_every_run);
+    let system = system.ok_or_else(|| fail(Diagnostic::new("a factor exceeds a word")))?;
+    Ok(PlannedKernel {
+        prepared,
+        flow,
+        system,
+    })
 }
 
 impl PlannedKernel<'_> {

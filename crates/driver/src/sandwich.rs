@@ -26,7 +26,7 @@ use warpbound_simulate::timed::SingleWarp;
 
 use crate::access::TimedFindings;
 use crate::audit::{Claims, claims_of_flow};
-use crate::bound::FlowFacts;
+use crate::bound::{FlowFacts, flow_facts};
 use crate::{BoundOptions, CycleOptions, KernelFlow, Prepared, Session, StatedLaunches};
 
 use chain::{Chain, Replaced};
@@ -72,90 +72,95 @@ impl SandwichOptions {
     }
 }
 
-impl Session {
-    /// Simulates single warps of a launch, and compares the worst run with the bound of a warp that runs alone. `on_run`
-    /// receives the number of completed runs and of all.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
-    pub fn sandwich(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &SandwichOptions,
-        on_run: impl FnMut(u64, u64),
-    ) -> Result<SandwichReport, Diagnostic> {
-        self.sandwich_with(kernel, grid, options, on_run, |_| {})
-    }
+/// Simulates single warps of a launch, and compares the worst run with the bound of a warp that runs alone. `on_run`
+/// receives the number of completed runs and of all.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
+pub fn sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    on_run: impl FnMut(u64, u64),
+) -> Result<SandwichReport, Diagnostic> {
+    sandwich_with(session, kernel, grid, options, on_run, |_| {})
+}
 
-    /// Whether a sandwich is by default that of the whole launch: one of several warps, of code whose launches have
-    /// sandwiches.
-    pub fn sandwiches_launches(&self, grid: &LaunchFile) -> bool {
-        let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
-        let warps = threads.div_ceil(Family::Maxwell.lanes().into());
-        let blocks = grid.grid.iter().map(|&n| u64::from(n));
-        let is_covered = self.family() == Some(Family::Maxwell);
-        is_covered && blocks.fold(warps, u64::saturating_mul) > 1
-    }
+/// Whether a sandwich is by default that of the whole launch: one of several warps, of code whose launches have
+/// sandwiches.
+pub fn sandwiches_launches(session: &Session, grid: &LaunchFile) -> bool {
+    let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
+    let warps = threads.div_ceil(Family::Maxwell.lanes().into());
+    let blocks = grid.grid.iter().map(|&n| u64::from(n));
+    let is_covered = session.family() == Some(Family::Maxwell);
+    is_covered && blocks.fold(warps, u64::saturating_mul) > 1
+}
 
-    /// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
-    fn sandwich_with(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &SandwichOptions,
-        mut on_run: impl FnMut(u64, u64),
-        change: impl FnOnce(&mut Chain<'_>),
-    ) -> Result<SandwichReport, Diagnostic> {
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let prepared = self.prepare(kernel)?;
-        let subject = SandwichSubject::new(self, &prepared, grid, options)?;
-        let (claims, found) = (&subject.claims, &subject.found);
-        let mut runs = Runs {
-            session: self,
-            kernel,
-            prepared: &prepared,
-            claims,
-            options,
-            count: 0,
-            failed: None,
-        };
-        // The kernel is refused before it is run.
-        let mut chain = Chain::new(self, &prepared, &claims.flow, found, grid, &options.cycles)?;
-        let worst = runs.worst(grid, &mut on_run)?;
-        chain.observe(subject.given.clone(), &worst);
-        change(&mut chain);
-        let mut report = self.empty_sandwich(kernel, options, &worst);
-        report.runs = runs.count;
-        let patterns = found.classes.values().map(|class| class.pattern);
-        let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
-        report.unknown_addresses = unknown.count() as u64;
-        let overhead = runs::launch_overhead(&options.cycles.machine);
-        report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
-        report.accesses = chain.loose_accesses().map_err(locate)?;
-        runs.add_notes(&worst, &mut report.notes);
-        chain.fill(&mut report).map_err(locate)?;
-        Ok(report)
-    }
+/// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
+fn sandwich_with(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    mut on_run: impl FnMut(u64, u64),
+    change: impl FnOnce(&mut Chain<'_>),
+) -> Result<SandwichReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let prepared = session.prepare(kernel)?;
+    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let (claims, found) = (&subject.claims, &subject.found);
+    let mut runs = Runs {
+        session: session,
+        kernel,
+        prepared: &prepared,
+        claims,
+        options,
+        count: 0,
+        failed: None,
+    };
+    // The kernel is refused before it is run.
+    let mut chain = Chain::new(
+        session,
+        &prepared,
+        &claims.flow,
+        found,
+        grid,
+        &options.cycles,
+    )?;
+    let worst = runs.worst(grid, &mut on_run)?;
+    chain.observe(subject.given.clone(), &worst);
+    change(&mut chain);
+    let mut report = empty_sandwich(session, kernel, options, &worst);
+    report.runs = runs.count;
+    let patterns = found.classes.values().map(|class| class.pattern);
+    let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
+    report.unknown_addresses = unknown.count() as u64;
+    let overhead = runs::launch_overhead(&options.cycles.machine);
+    report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+    report.accesses = chain.loose_accesses().map_err(locate)?;
+    runs.add_notes(&worst, &mut report.notes);
+    chain.fill(&mut report).map_err(locate)?;
+    Ok(report)
+}
 
-    /// Returns the report of a sandwich without its chain.
-    fn empty_sandwich(
-        &self,
-        kernel: &Kernel,
-        options: &SandwichOptions,
-        worst: &WorstRun,
-    ) -> SandwichReport {
-        SandwichReport {
-            worst_simulated: worst.cycles,
-            worst_run: worst.text(),
-            ..SandwichReport::empty(
-                self.file.clone(),
-                kernel.demangled(),
-                options.cycles.machine.name.clone(),
-                options.cycles.caches.name(),
-            )
-        }
+/// Returns the report of a sandwich without its chain.
+fn empty_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    options: &SandwichOptions,
+    worst: &WorstRun,
+) -> SandwichReport {
+    SandwichReport {
+        worst_simulated: worst.cycles,
+        worst_run: worst.text(),
+        ..SandwichReport::empty(
+            session.file.clone(),
+            kernel.demangled(),
+            options.cycles.machine.name.clone(),
+            options.cycles.caches.name(),
+        )
     }
 }
 
@@ -196,7 +201,7 @@ impl<'a> SandwichSubject<'a> {
         let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
         let flow =
             flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
-        let given = session.flow_facts(prepared, &knowledge, &bound_options, &flow)?;
+        let given = flow_facts(session, prepared, &knowledge, &bound_options, &flow)?;
         let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
         let found = TimedFindings::find(
             session,

@@ -4,6 +4,7 @@ pub mod choice;
 mod costs;
 mod forest;
 
+use crate::bound::flow_facts;
 use crate::split_sites::site_context;
 use warpbound_analyse::split_sites::{FoundSite, SplitObstacle, find_sites};
 use warpbound_base::{CodeAddr, Diagnostic, Named};
@@ -33,45 +34,43 @@ pub struct SplitsOptions {
     pub bound: BoundOptions,
 }
 
-impl Session {
-    /// Reports the sites of a kernel: their costs on a machine, and those that several rules choose.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused or not for GCN3, the machine is for other code, or statements about the launch do not suit the
-    /// kernel.
-    pub fn splits(
-        &self,
-        kernel: &Kernel,
-        options: &SplitsOptions,
-    ) -> Result<SplitsReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let Program::Amd(program) = &prepared.program else {
-            let isa = self.image.isa();
-            let message = format!("waves split on GCN3 only, and this is code for {isa}");
-            return Err(self.locate(Diagnostic::new(message).in_kernel(kernel.demangled())));
-        };
-        let machine = match &options.machine {
-            Some(machine) => machine.clone(),
-            None => self.own_gpu_model()?,
-        };
-        let isa = self.image.isa().to_string();
-        if !machine.is_for(&isa) {
-            let message = format!("machine {} does not execute code for {isa}", machine.name);
-            return Err(self.locate(Diagnostic::new(message)));
-        }
-        let knowledge = self.launch(kernel, &options.bound)?;
-        let flow = self.flow(&prepared, &knowledge.context, &options.bound)?;
-        let facts = self.flow_facts(&prepared, &knowledge, &options.bound, &flow)?;
-        let dependence = flow.dependence();
-        let context = site_context(&prepared, knowledge.context.block);
-        let found = find_sites(&prepared.code, &flow.thread, dependence, &context);
-        let found = found.map_err(|refusal| self.refusal_diagnostic(&prepared, refusal))?;
-        let config = machine.select(Selection::Typical);
-        let costs = NodeCosts::new(&prepared, program, &config, &flow, &facts.bounds);
-        let sites = KernelSites::new(&flow.thread, dependence, &costs, &found, options);
-        Ok(report(&prepared, &machine.name, &found, &sites, options))
+/// Reports the sites of a kernel: their costs on a machine, and those that several rules choose.
+///
+/// # Errors
+///
+/// The kernel is refused or not for GCN3, the machine is for other code, or statements about the launch do not suit the
+/// kernel.
+pub fn splits(
+    session: &Session,
+    kernel: &Kernel,
+    options: &SplitsOptions,
+) -> Result<SplitsReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let Program::Amd(program) = &prepared.program else {
+        let isa = session.image.isa();
+        let message = format!("waves split on GCN3 only, and this is code for {isa}");
+        return Err(session.locate(Diagnostic::new(message).in_kernel(kernel.demangled())));
+    };
+    let machine = match &options.machine {
+        Some(machine) => machine.clone(),
+        None => session.own_gpu_model()?,
+    };
+    let isa = session.image.isa().to_string();
+    if !machine.is_for(&isa) {
+        let message = format!("machine {} does not execute code for {isa}", machine.name);
+        return Err(session.locate(Diagnostic::new(message)));
     }
+    let knowledge = session.launch(kernel, &options.bound)?;
+    let flow = session.flow(&prepared, &knowledge.context, &options.bound)?;
+    let facts = flow_facts(session, &prepared, &knowledge, &options.bound, &flow)?;
+    let dependence = flow.dependence();
+    let context = site_context(&prepared, knowledge.context.block);
+    let found = find_sites(&prepared.code, &flow.thread, dependence, &context);
+    let found = found.map_err(|refusal| session.refusal_diagnostic(&prepared, refusal))?;
+    let config = machine.select(Selection::Typical);
+    let costs = NodeCosts::new(&prepared, program, &config, &flow, &facts.bounds);
+    let sites = KernelSites::new(&flow.thread, dependence, &costs, &found, options);
+    Ok(report(&prepared, &machine.name, &found, &sites, options))
 }
 
 /// Makes the report.

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::audit::monitor_single_warp;
+use crate::runs::timed::{simulate, simulate_with};
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::{Effort, StatedCounts};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
@@ -181,69 +183,67 @@ impl LoneWarpAudit {
     }
 }
 
-impl Session {
-    /// Runs single warps of a launch with time and compares them with their bounds.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn audit_lone_warps(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        launch: &LaunchFile,
-        runs: &LoneWarpRuns,
-    ) -> Result<LoneWarpAudit, Diagnostic> {
-        self.lone_warps(prepared, claims, launch, (runs, 0))
-    }
+/// Runs single warps of a launch with time and compares them with their bounds.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn audit_lone_warps(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    runs: &LoneWarpRuns,
+) -> Result<LoneWarpAudit, Diagnostic> {
+    lone_warps(session, prepared, claims, launch, (runs, 0))
+}
 
-    /// Compares runs with bounds that are smaller by `planted` cycles, which is 0 but in tests.
-    fn lone_warps(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        launch: &LaunchFile,
-        (runs, planted): (&LoneWarpRuns, u64),
-    ) -> Result<LoneWarpAudit, Diagnostic> {
-        let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let knowledge = self.launch(prepared.kernel, &options)?;
-        let lone = LoneWarp::new(
-            self,
-            (prepared, &claims.flow),
-            &knowledge,
-            (&options, &runs.cycles),
-        );
-        let lone = match lone {
-            Ok(lone) => lone,
-            Err(why) => {
-                return Ok(LoneWarpAudit {
-                    refused: Some(why.message),
-                    ..LoneWarpAudit::default()
-                });
-            }
-        };
-        let mut comparison = LoneWarpComparison {
-            session: self,
-            prepared,
-            claims,
-            launch,
-            runs,
-            planted,
-            lone,
-            known: BTreeMap::new(),
-            found: LoneWarpAudit::default(),
-        };
-        comparison.all_warps()?;
-        let mut found = comparison.found;
-        found.bounds = comparison.known.len() as u64;
-        Ok(found)
-    }
+/// Compares runs with bounds that are smaller by `planted` cycles, which is 0 but in tests.
+fn lone_warps(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    (runs, planted): (&LoneWarpRuns, u64),
+) -> Result<LoneWarpAudit, Diagnostic> {
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let lone = LoneWarp::new(
+        session,
+        (prepared, &claims.flow),
+        &knowledge,
+        (&options, &runs.cycles),
+    );
+    let lone = match lone {
+        Ok(lone) => lone,
+        Err(why) => {
+            return Ok(LoneWarpAudit {
+                refused: Some(why.message),
+                ..LoneWarpAudit::default()
+            });
+        }
+    };
+    let mut comparison = LoneWarpComparison {
+        session: session,
+        prepared,
+        claims,
+        launch,
+        runs,
+        planted,
+        lone,
+        known: BTreeMap::new(),
+        found: LoneWarpAudit::default(),
+    };
+    comparison.all_warps()?;
+    let mut found = comparison.found;
+    found.bounds = comparison.known.len() as u64;
+    Ok(found)
 }
 
 /// Loop counts of a warp: per entry, and in total.
@@ -303,7 +303,8 @@ impl LoneWarpComparison<'_> {
         is_searched: bool,
     ) -> Result<(), Diagnostic> {
         let limit = (order, self.runs.max_instructions);
-        let seen = self.session.monitor_single_warp(
+        let seen = monitor_single_warp(
+            self.session,
             self.prepared,
             self.claims,
             self.launch,
@@ -381,7 +382,7 @@ impl LoneWarpComparison<'_> {
     /// Runs a warp with time and compares it, unless it faults or executes other instructions than without time.
     fn run(&mut self, options: &TimedOptions, seen: &MonitoredRun, bound: &BoundOfCounts) {
         let (session, prepared) = (self.session, self.prepared);
-        match session.simulate_with(prepared, self.launch, options, &mut Silent) {
+        match simulate_with(session, prepared, self.launch, options, &mut Silent) {
             // With splits, operations are issued for some lanes after the others.
             Ok(run)
                 if run.counts.issued() == seen.observations.issued
@@ -402,7 +403,7 @@ impl LoneWarpComparison<'_> {
             progress: &mut |_| {},
         };
         let kernel = self.prepared.kernel;
-        let Ok(run) = self.session.simulate(kernel, self.launch, options, hooks) else {
+        let Ok(run) = simulate(self.session, kernel, self.launch, options, hooks) else {
             return Vec::new();
         };
         let searched = run.report.selection_search;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::launch_ranges::LaunchRanges;
 use warpbound_analyse::loop_bounds::{CountFormula, DerivedBound, LoopVerdict, derive};
-use warpbound_analyse::stated_data::{RangedLoad, ranged_loads};
+use warpbound_analyse::stated_data::RangedLoad;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
@@ -47,79 +47,81 @@ pub struct BrokenDerivation {
     pub most: Option<HeaderMaximum>,
 }
 
-impl Session {
-    /// Derives the bounds of loops for one launch.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn derived_for_launch(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        grid: &LaunchFile,
-    ) -> Result<DerivedClaims, Diagnostic> {
-        let launches = StatedLaunches {
-            file: Some(grid.as_one().into()),
+/// Derives the bounds of loops for one launch.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn derived_for_launch(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    grid: &LaunchFile,
+) -> Result<DerivedClaims, Diagnostic> {
+    let launches = StatedLaunches {
+        file: Some(grid.as_one().into()),
+        ..StatedLaunches::default()
+    };
+    derived_for(session, prepared, flow, launches)
+}
+
+/// Returns the loads of a kernel for which a launch states the range of the numbers.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn ranged_loads(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launch: &LaunchFile,
+) -> Result<BTreeMap<OpIndex, RangedLoad>, Diagnostic> {
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
             ..StatedLaunches::default()
-        };
-        self.derived_for(prepared, flow, launches)
-    }
+        },
+        ..BoundOptions::default()
+    };
+    let ranges = session.launch(prepared.kernel, &options)?.ranges;
+    Ok(warpbound_analyse::stated_data::ranged_loads(
+        &prepared.code,
+        &flow.thread,
+        &ranges,
+    ))
+}
 
-    /// Returns the loads of a kernel for which a launch states the range of the numbers.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn ranged_loads(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchFile,
-    ) -> Result<BTreeMap<OpIndex, RangedLoad>, Diagnostic> {
-        let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let ranges = self.launch(prepared.kernel, &options)?.ranges;
-        Ok(ranged_loads(&prepared.code, &flow.thread, &ranges))
-    }
+/// Derives the bounds of loops for all launches.
+///
+/// # Errors
+///
+/// The kernel requires a block that cannot be.
+pub fn derived_for_all(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+) -> Result<DerivedClaims, Diagnostic> {
+    derived_for(session, prepared, flow, StatedLaunches::default())
+}
 
-    /// Derives the bounds of loops for all launches.
-    ///
-    /// # Errors
-    ///
-    /// The kernel requires a block that cannot be.
-    pub fn derived_for_all(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-    ) -> Result<DerivedClaims, Diagnostic> {
-        self.derived_for(prepared, flow, StatedLaunches::default())
-    }
-
-    /// Derives the bounds of loops for stated launches.
-    ///
-    /// # Errors
-    ///
-    /// The statements do not suit the kernel.
-    pub fn derived_for(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launches: StatedLaunches,
-    ) -> Result<DerivedClaims, Diagnostic> {
-        let options = BoundOptions {
-            launches,
-            ..BoundOptions::default()
-        };
-        let ranges = self.launch(prepared.kernel, &options)?.ranges;
-        let verdicts = derive(&prepared.code, &flow.thread, &flow.loops, &ranges);
-        Ok(DerivedClaims { verdicts, ranges })
-    }
+/// Derives the bounds of loops for stated launches.
+///
+/// # Errors
+///
+/// The statements do not suit the kernel.
+pub fn derived_for(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launches: StatedLaunches,
+) -> Result<DerivedClaims, Diagnostic> {
+    let options = BoundOptions {
+        launches,
+        ..BoundOptions::default()
+    };
+    let ranges = session.launch(prepared.kernel, &options)?.ranges;
+    let verdicts = derive(&prepared.code, &flow.thread, &flow.loops, &ranges);
+    Ok(DerivedClaims { verdicts, ranges })
 }
 
 impl DerivedClaims {

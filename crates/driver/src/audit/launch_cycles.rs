@@ -4,6 +4,8 @@
 //! is compared with runs with time, for several selections of the machine's numbers, all policies of the schedulers of
 //! the class that the bound is for, and each state of the caches.
 
+use crate::audit::monitor;
+use crate::runs::timed::{simulate, simulate_with};
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_bound::{Effort, LaunchTerm, SchedulerClass};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
@@ -12,7 +14,7 @@ use warpbound_simulate::timed::Silent;
 
 use super::Claims;
 use super::cycles::{loop_counts, set_text, states};
-use crate::bound::FlowFacts;
+use crate::bound::{FlowFacts, flow_facts};
 use crate::prepared::Prepared;
 use crate::{
     BoundOptions, CycleOptions, LaunchExtent, LaunchServices, LaunchTime, RunHooks, Session,
@@ -88,158 +90,156 @@ impl LaunchTimeAudit {
     }
 }
 
-impl Session {
-    /// Runs a launch with time and compares it with its bound.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn audit_launch_time(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        launch: &LaunchFile,
-        runs: &LaunchTimeRuns,
-    ) -> Result<LaunchTimeAudit, Diagnostic> {
-        let (mut found, limit) = self.bounded_launch(prepared, claims, launch, runs)?;
-        let Some(limit) = limit else {
-            return Ok(found);
+/// Runs a launch with time and compares it with its bound.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn audit_launch_time(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    runs: &LaunchTimeRuns,
+) -> Result<LaunchTimeAudit, Diagnostic> {
+    let (mut found, limit) = bounded_launch(session, prepared, claims, launch, runs)?;
+    let Some(limit) = limit else {
+        return Ok(found);
+    };
+    for &caches in states(runs.cycles.caches) {
+        let slow = match runs.searches {
+            true => slowest_numbers(session, prepared, launch, (runs, caches)),
+            false => Vec::new(),
         };
-        for &caches in states(runs.cycles.caches) {
-            let slow = match runs.searches {
-                true => self.slowest_numbers(prepared, launch, (runs, caches)),
-                false => Vec::new(),
+        for &(selection, policy) in &runs.runs {
+            let options = TimedOptions {
+                selection,
+                set: match selection {
+                    Selection::Slow => slow.clone(),
+                    _ => Vec::new(),
+                },
+                order: runs.order,
+                caches: Some(caches),
+                scheduler: Some(policy),
+                max_instructions: Some(runs.max_instructions),
+                ..TimedOptions::new(runs.cycles.machine.clone())
             };
-            for &(selection, policy) in &runs.runs {
-                let options = TimedOptions {
-                    selection,
-                    set: match selection {
-                        Selection::Slow => slow.clone(),
-                        _ => Vec::new(),
-                    },
-                    order: runs.order,
-                    caches: Some(caches),
-                    scheduler: Some(policy),
-                    max_instructions: Some(runs.max_instructions),
-                    ..TimedOptions::new(runs.cycles.machine.clone())
-                };
-                let run = self.simulate_with(prepared, launch, &options, &mut Silent);
-                let is_same = |issued| found.issued.is_none_or(|expected| expected == issued);
-                match run.ok().filter(|run| is_same(run.counts.issued())) {
-                    Some(run) => found.compare(&options, run.cycles.0.0, limit),
-                    None => found.skipped += 1,
-                }
+            let run = simulate_with(session, prepared, launch, &options, &mut Silent);
+            let is_same = |issued| found.issued.is_none_or(|expected| expected == issued);
+            match run.ok().filter(|run| is_same(run.counts.issued())) {
+                Some(run) => found.compare(&options, run.cycles.0.0, limit),
+                None => found.skipped += 1,
             }
         }
-        Ok(found)
     }
+    Ok(found)
+}
 
-    /// Bounds a launch for the loop counts of a run without time; with the limit of its cycles, if it has one.
-    fn bounded_launch(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        launch: &LaunchFile,
-        runs: &LaunchTimeRuns,
-    ) -> Result<(LaunchTimeAudit, Option<u64>), Diagnostic> {
-        let refused = |why: Diagnostic| {
-            let refused = LaunchTimeAudit {
-                refused: Some(why.message),
-                ..LaunchTimeAudit::default()
-            };
-            (refused, None)
-        };
-        let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let knowledge = self.launch(prepared.kernel, &options)?;
-        let of_launch = (&options, &runs.cycles);
-        let flow = (prepared, &claims.flow);
-        let extent = LaunchExtent {
-            scope: TimeScope::Grid,
-            schedulers: runs.schedulers,
-        };
-        let time = match LaunchTime::new(self, flow, &knowledge, of_launch, extent) {
-            Ok(time) => time,
-            Err(why) => return Ok(refused(why)),
-        };
-        let (order, most) = (runs.order, runs.max_instructions);
-        let seen = self.monitor(prepared, claims, launch, order, most)?;
-        // Code that reads clocks has no run without time; its loops have the bounds that are derived.
-        let known = match seen.fault {
-            None => {
-                let (bounds, totals) = loop_counts(&seen);
-                FlowFacts {
-                    bounds,
-                    totals,
-                    never: Vec::new(),
-                }
-            }
-            Some(_) => self.flow_facts(prepared, &knowledge, &options, &claims.flow)?,
-        };
-        let found = match time.bound(known.stated(), Effort::default()) {
-            Ok(found) => found,
-            Err(why) => return Ok(refused(why)),
-        };
-        let bound = found.bound;
-        let estimate = time
-            .cta_estimate((prepared, &claims.flow), runs.cycles.caches, known.stated())
-            .map(|estimate| {
-                estimate
-                    .cycles
-                    .saturating_sub(bound.term(LaunchTerm::Launch))
-            })
-            .ok();
-        let limit = bound.upper_bound().limit().0;
-        let terms = LaunchTerm::ALL
-            .iter()
-            .map(|&term| (term.name(), bound.term(term)));
-        let audit = LaunchTimeAudit {
-            bound: limit - bound.term(LaunchTerm::Launch),
-            terms: terms.collect(),
-            estimate,
-            issued: seen.fault.is_none().then_some(seen.observations.issued),
-            services: Some(found.services),
-            shape: format!("{:?} {:?}", time.shape(), time.chain()),
-            unknown_addresses: time.unknown_addresses(),
-            schedulers: runs.schedulers,
+/// Bounds a launch for the loop counts of a run without time; with the limit of its cycles, if it has one.
+fn bounded_launch(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    runs: &LaunchTimeRuns,
+) -> Result<(LaunchTimeAudit, Option<u64>), Diagnostic> {
+    let refused = |why: Diagnostic| {
+        let refused = LaunchTimeAudit {
+            refused: Some(why.message),
             ..LaunchTimeAudit::default()
         };
-        Ok((audit, Some(limit)))
-    }
+        (refused, None)
+    };
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let of_launch = (&options, &runs.cycles);
+    let flow = (prepared, &claims.flow);
+    let extent = LaunchExtent {
+        scope: TimeScope::Grid,
+        schedulers: runs.schedulers,
+    };
+    let time = match LaunchTime::new(session, flow, &knowledge, of_launch, extent) {
+        Ok(time) => time,
+        Err(why) => return Ok(refused(why)),
+    };
+    let (order, most) = (runs.order, runs.max_instructions);
+    let seen = monitor(session, prepared, claims, launch, order, most)?;
+    // Code that reads clocks has no run without time; its loops have the bounds that are derived.
+    let known = match seen.fault {
+        None => {
+            let (bounds, totals) = loop_counts(&seen);
+            FlowFacts {
+                bounds,
+                totals,
+                never: Vec::new(),
+            }
+        }
+        Some(_) => flow_facts(session, prepared, &knowledge, &options, &claims.flow)?,
+    };
+    let found = match time.bound(known.stated(), Effort::default()) {
+        Ok(found) => found,
+        Err(why) => return Ok(refused(why)),
+    };
+    let bound = found.bound;
+    let estimate = time
+        .cta_estimate((prepared, &claims.flow), runs.cycles.caches, known.stated())
+        .map(|estimate| {
+            estimate
+                .cycles
+                .saturating_sub(bound.term(LaunchTerm::Launch))
+        })
+        .ok();
+    let limit = bound.upper_bound().limit().0;
+    let terms = LaunchTerm::ALL
+        .iter()
+        .map(|&term| (term.name(), bound.term(term)));
+    let audit = LaunchTimeAudit {
+        bound: limit - bound.term(LaunchTerm::Launch),
+        terms: terms.collect(),
+        estimate,
+        issued: seen.fault.is_none().then_some(seen.observations.issued),
+        services: Some(found.services),
+        shape: format!("{:?} {:?}", time.shape(), time.chain()),
+        unknown_addresses: time.unknown_addresses(),
+        schedulers: runs.schedulers,
+        ..LaunchTimeAudit::default()
+    };
+    Ok((audit, Some(limit)))
+}
 
-    /// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
-    fn slowest_numbers(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-        (runs, caches): (&LaunchTimeRuns, StartCaches),
-    ) -> Vec<(Parameter, u64)> {
-        let options = TimedOptions {
-            selection: Selection::Slow,
-            order: runs.order,
-            caches: Some(caches),
-            max_instructions: Some(runs.max_instructions),
-            ..TimedOptions::new(runs.cycles.machine.clone())
-        };
-        let hooks = RunHooks {
-            events: None,
-            timeline: None,
-            progress: &mut |_| {},
-        };
-        let run = self.simulate(prepared.kernel, launch, &options, hooks);
-        let search = run.ok().and_then(|run| run.report.selection_search);
-        let numbers = search.map_or(Vec::new(), |search| search.numbers);
-        let known = numbers.iter().filter_map(|number| {
-            let parameter = Parameter::named(&number.name).ok()?;
-            Some((parameter, number.value))
-        });
-        known.collect()
-    }
+/// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
+fn slowest_numbers(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    (runs, caches): (&LaunchTimeRuns, StartCaches),
+) -> Vec<(Parameter, u64)> {
+    let options = TimedOptions {
+        selection: Selection::Slow,
+        order: runs.order,
+        caches: Some(caches),
+        max_instructions: Some(runs.max_instructions),
+        ..TimedOptions::new(runs.cycles.machine.clone())
+    };
+    let hooks = RunHooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| {},
+    };
+    let run = simulate(session, prepared.kernel, launch, &options, hooks);
+    let search = run.ok().and_then(|run| run.report.selection_search);
+    let numbers = search.map_or(Vec::new(), |search| search.numbers);
+    let known = numbers.iter().filter_map(|number| {
+        let parameter = Parameter::named(&number.name).ok()?;
+        Some((parameter, number.value))
+    });
+    known.collect()
 }
 
 impl LaunchTimeAudit {

@@ -1,5 +1,6 @@
 //! Warps of a run compared with the profile of its launch.
 
+use crate::bound::profile::with_launch_profiler;
 use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_base::Diagnostic;
 use warpbound_launch::{LaunchFile, PathOrder};
@@ -35,69 +36,66 @@ impl ProfiledWarps {
     }
 }
 
-impl Session {
-    /// Executes a launch like [`Session::monitor`], and compares each warp that ends with its profile. After a warp without
-    /// a profile no further ones are compared, as the launch has none.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn monitor_with_profile(
-        &self,
-        prepared: &Prepared<'_>,
-        claims: &Claims<'_>,
-        grid: &LaunchFile,
-        (order, max_instructions): (PathOrder, u64),
-        options: &ProfileOptions,
-    ) -> Result<(MonitoredRun, ProfiledWarps), Diagnostic> {
-        let compute = |profiler: &mut LaunchProfiler<'_>| {
-            let (run, mut memory) = self.bind(prepared, grid, order, max_instructions)?;
-            let mut compared = ProfiledWarps::default();
-            let mut failed: Option<NoProfile> = None;
-            let mut on_end = |ended: WorstWarp| {
-                if failed.is_some() {
-                    return;
-                }
-                let warp = LaunchedWarp {
-                    block: ended.warp.block,
-                    warp: ended.warp.warp,
-                };
-                match profiler.profile(warp) {
-                    Ok(profile) => compared.add(ended, profile),
-                    Err(why) => failed = Some(why),
-                }
+/// Executes a launch like [`Session::monitor`], and compares each warp that ends with its profile. After a warp without
+/// a profile no further ones are compared, as the launch has none.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn monitor_with_profile(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    grid: &LaunchFile,
+    (order, max_instructions): (PathOrder, u64),
+    options: &ProfileOptions,
+) -> Result<(MonitoredRun, ProfiledWarps), Diagnostic> {
+    let compute = |profiler: &mut LaunchProfiler<'_>| {
+        let (run, mut memory) = session.bind(prepared, grid, order, max_instructions)?;
+        let mut compared = ProfiledWarps::default();
+        let mut failed: Option<NoProfile> = None;
+        let mut on_end = |ended: WorstWarp| {
+            if failed.is_some() {
+                return;
+            }
+            let warp = LaunchedWarp {
+                block: ended.warp.block,
+                warp: ended.warp.warp,
             };
-            let mut monitor = ClaimMonitor::new(claims).on_end(&mut on_end);
-            let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
-            let run = MonitoredRun {
-                observations: monitor.finish(),
-                fault: done.err().map(|fault| prepared.fault(&fault)),
-                memory,
-            };
-            Ok((run, compared))
+            match profiler.profile(warp) {
+                Ok(profile) => compared.add(ended, profile),
+                Err(why) => failed = Some(why),
+            }
         };
-        let (result, _) = self.with_launch_profiler(prepared, grid, options, compute)?;
-        result
-    }
+        let mut monitor = ClaimMonitor::new(claims).on_end(&mut on_end);
+        let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
+        let run = MonitoredRun {
+            observations: monitor.finish(),
+            fault: done.err().map(|fault| prepared.fault(&fault)),
+            memory,
+        };
+        Ok((run, compared))
+    };
+    let (result, _) = with_launch_profiler(session, prepared, grid, options, compute)?;
+    result
+}
 
-    /// Returns the options of the profile of the given launch, which is the one of `bound --launch`.
-    pub(super) fn audited_profile(
-        &self,
-        flow: &KernelFlow,
-        stated: &StatedFacts,
-        options: &BoundOptions,
-    ) -> ProfileOptions {
-        let loops = match options.reading {
-            FactReading::Simt => stated_loops(flow, &stated.loops),
-            // Those facts are about loops of the warp.
-            FactReading::Paper => Vec::new(),
-        };
-        ProfileOptions {
-            deadline: options.limits().deadline,
-            indirect: indirect_targets(flow),
-            loops,
-            ..ProfileOptions::default()
-        }
+/// Returns the options of the profile of the given launch, which is the one of `bound --launch`.
+pub(super) fn audited_profile(
+    flow: &KernelFlow,
+    stated: &StatedFacts,
+    options: &BoundOptions,
+) -> ProfileOptions {
+    let loops = match options.reading {
+        FactReading::Simt => stated_loops(flow, &stated.loops),
+        // Those facts are about loops of the warp.
+        FactReading::Paper => Vec::new(),
+    };
+    ProfileOptions {
+        deadline: options.limits().deadline,
+        indirect: indirect_targets(flow),
+        loops,
+        ..ProfileOptions::default()
     }
 }
 

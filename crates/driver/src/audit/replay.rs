@@ -16,7 +16,7 @@ use warpbound_simulate::timed::{
 use warpbound_timing::{Completion, InstrFacts, instr_facts};
 
 use crate::prepared::Prepared;
-use crate::runs::timed::configuration;
+use crate::runs::timed::{configuration, simulate_with};
 use crate::{Session, TimedOptions};
 
 /// Listener that records the trace of a warp that runs alone.
@@ -286,37 +286,35 @@ pub struct ReplayDifference {
     pub cycles: (u64, u64),
 }
 
-impl Session {
-    /// Runs a single warp and records it. The options name the warp; a launch of a single warp needs no name.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`Session::simulate_with`]; the machine is none for bounds in cycles.
-    pub fn record_warp(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &TimedOptions,
-    ) -> Result<RecordedRun, Diagnostic> {
-        let Program::Nvidia(program) = &prepared.program else {
-            return Err(Diagnostic::new(
-                "mini-SIMT programs have no warps to replay",
-            ));
-        };
-        let numbers = MachineNumbers::of_config(&configuration(options)?)?;
-        let mut recorder = TraceRecorder::default();
-        let run = self.simulate_with(prepared, grid, options, &mut recorder)?;
-        let (trace, issues) = recorder.finish();
-        Ok(RecordedRun {
-            facts: instr_facts(&prepared.code, program),
-            trace,
-            numbers,
-            simulated: ReplayedTimes {
-                issues,
-                end: run.cycles.0.0,
-            },
-        })
-    }
+/// Runs a single warp and records it. The options name the warp; a launch of a single warp needs no name.
+///
+/// # Errors
+///
+/// Errors of [`Session::simulate_with`]; the machine is none for bounds in cycles.
+pub fn record_warp(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+) -> Result<RecordedRun, Diagnostic> {
+    let Program::Nvidia(program) = &prepared.program else {
+        return Err(Diagnostic::new(
+            "mini-SIMT programs have no warps to replay",
+        ));
+    };
+    let numbers = MachineNumbers::of_config(&configuration(options)?)?;
+    let mut recorder = TraceRecorder::default();
+    let run = simulate_with(session, prepared, grid, options, &mut recorder)?;
+    let (trace, issues) = recorder.finish();
+    Ok(RecordedRun {
+        facts: instr_facts(&prepared.code, program),
+        trace,
+        numbers,
+        simulated: ReplayedTimes {
+            issues,
+            end: run.cycles.0.0,
+        },
+    })
 }
 
 impl RecordedRun {

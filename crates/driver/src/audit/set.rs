@@ -1,5 +1,6 @@
 //! Audit of a launch set: each kernel against all its launches, with the buffers that the launches share.
 
+use crate::audit::{audit_basis, audited_kernel, prepare_audited};
 use warpbound_base::Diagnostic;
 use warpbound_launch::{
     BufferComparison, GlobalMemory, LaunchFile, LaunchSet, PathOrder, SetContents, Size,
@@ -11,7 +12,7 @@ use warpbound_report::launch_set::AuditedLaunch;
 
 use super::{AuditBasis, AuditOptions, AuditedKernel, vary};
 use crate::prepared::Prepared;
-use crate::runs::set::{SetEnd, StreamOrder, rounds, run_set};
+use crate::runs::set::{SetEnd, StreamOrder, kernels_of_set, rounds, run_set};
 use crate::{BoundOptions, Session};
 
 /// One execution of a launch set in an audit.
@@ -23,98 +24,96 @@ struct SetVariant {
     streams: StreamOrder,
 }
 
-impl Session {
-    /// Executes a launch set and variations of it, and compares each launch with all claims and statements about its
-    /// kernel, for launches in blocks of its size. The first run is the set as given, whose buffers are compared at the
-    /// end with those that are expected. Sets with streams run in another order of them too. `on_run` receives the number
-    /// of each completed run.
-    ///
-    /// # Errors
-    ///
-    /// A launch does not suit its kernel, or the facts contradict each other.
-    pub fn audit_set(
-        &self,
-        set: &LaunchSet,
-        options: &BoundOptions,
-        runs: &AuditOptions,
-        mut on_run: impl FnMut(u64),
-    ) -> Result<AuditSetReport, Diagnostic> {
-        let kernels = self.kernels_of_set(set)?;
-        let groups = Groups::of(set, &kernels);
-        let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(groups.all.len());
-        for &(kernel, _, _) in &groups.all {
-            prepared.push(self.prepare_audited(kernel)?);
-        }
-        let start = SetContents::of(set);
-        let mut bases: Vec<AuditBasis> = Vec::with_capacity(prepared.len());
-        for (prepared, &(_, _, first)) in prepared.iter().zip(&groups.all) {
-            let Some(launch) = set.launches.get(first) else {
-                continue;
-            };
-            let launch = start.launch(launch, 0);
-            bases.push(self.audit_basis(prepared, &launch, options)?);
-        }
-        let mut report = self.empty_set_report(set, &kernels, &groups, &bases);
-        if bases.iter().any(|basis| basis.flow.is_none()) {
-            report.kernels = bases.into_iter().map(|basis| basis.report).collect();
-            return Ok(report);
-        }
-        let mut audited = Vec::with_capacity(bases.len());
-        for (prepared, basis) in prepared.iter().zip(&mut bases) {
-            if let Some(flow) = basis.flow.take() {
-                audited.push(self.audited_kernel(prepared, flow, basis, runs)?);
-            }
-        }
-        let mut audit = SetAudit {
-            set,
-            groups: &groups,
-            kernels: audited,
-            report: &mut report,
-        };
-        audit.run_all(start, runs, &mut on_run)?;
-        for kernel in audit.kernels {
-            kernel.audit.finish();
-        }
-        report.kernels = bases.into_iter().map(|basis| basis.report).collect();
-        let differences = [&report.unexpected, &report.order_difference];
-        let differences = differences.iter().filter(|found| found.is_some()).count();
-        let violations: u64 = report.kernels.iter().map(|kernel| kernel.violations).sum();
-        report.violations = violations + differences as u64;
-        Ok(report)
+/// Executes a launch set and variations of it, and compares each launch with all claims and statements about its
+/// kernel, for launches in blocks of its size. The first run is the set as given, whose buffers are compared at the
+/// end with those that are expected. Sets with streams run in another order of them too. `on_run` receives the number
+/// of each completed run.
+///
+/// # Errors
+///
+/// A launch does not suit its kernel, or the facts contradict each other.
+pub fn audit_set(
+    session: &Session,
+    set: &LaunchSet,
+    options: &BoundOptions,
+    runs: &AuditOptions,
+    mut on_run: impl FnMut(u64),
+) -> Result<AuditSetReport, Diagnostic> {
+    let kernels = kernels_of_set(session, set)?;
+    let groups = Groups::of(set, &kernels);
+    let mut prepared: Vec<Prepared<'_>> = Vec::with_capacity(groups.all.len());
+    for &(kernel, _, _) in &groups.all {
+        prepared.push(prepare_audited(session, kernel)?);
     }
-
-    /// Returns the report of an audit before its first run.
-    fn empty_set_report(
-        &self,
-        set: &LaunchSet,
-        kernels: &[&Kernel],
-        groups: &Groups<'_>,
-        bases: &[AuditBasis],
-    ) -> AuditSetReport {
-        let launches = set.launches.iter().zip(kernels).zip(&groups.of_launch);
-        AuditSetReport {
-            schema: AuditSetReport::SCHEMA,
-            file: self.file.clone(),
-            set: set.file.clone(),
-            runs: 0,
-            launches: launches
-                .map(|((launch, kernel), &group)| AuditedLaunch {
-                    name: launch.name.clone(),
-                    kernel: kernel.demangled(),
-                    executions: 0,
-                    warp_instructions: 0,
-                    worst_simulated: None,
-                    bound: bases.get(group).and_then(|basis| basis.report.bound),
-                })
-                .collect(),
-            repetitions: Vec::new(),
-            kernels: Vec::new(),
-            checked_elements: 0,
-            unexpected: None,
-            compared_orders: false,
-            order_difference: None,
-            violations: 0,
+    let start = SetContents::of(set);
+    let mut bases: Vec<AuditBasis> = Vec::with_capacity(prepared.len());
+    for (prepared, &(_, _, first)) in prepared.iter().zip(&groups.all) {
+        let Some(launch) = set.launches.get(first) else {
+            continue;
+        };
+        let launch = start.launch(launch, 0);
+        bases.push(audit_basis(session, prepared, &launch, options)?);
+    }
+    let mut report = empty_set_report(session, set, &kernels, &groups, &bases);
+    if bases.iter().any(|basis| basis.flow.is_none()) {
+        report.kernels = bases.into_iter().map(|basis| basis.report).collect();
+        return Ok(report);
+    }
+    let mut audited = Vec::with_capacity(bases.len());
+    for (prepared, basis) in prepared.iter().zip(&mut bases) {
+        if let Some(flow) = basis.flow.take() {
+            audited.push(audited_kernel(session, prepared, flow, basis, runs)?);
         }
+    }
+    let mut audit = SetAudit {
+        set,
+        groups: &groups,
+        kernels: audited,
+        report: &mut report,
+    };
+    audit.run_all(start, runs, &mut on_run)?;
+    for kernel in audit.kernels {
+        kernel.audit.finish();
+    }
+    report.kernels = bases.into_iter().map(|basis| basis.report).collect();
+    let differences = [&report.unexpected, &report.order_difference];
+    let differences = differences.iter().filter(|found| found.is_some()).count();
+    let violations: u64 = report.kernels.iter().map(|kernel| kernel.violations).sum();
+    report.violations = violations + differences as u64;
+    Ok(report)
+}
+
+/// Returns the report of an audit before its first run.
+fn empty_set_report(
+    session: &Session,
+    set: &LaunchSet,
+    kernels: &[&Kernel],
+    groups: &Groups<'_>,
+    bases: &[AuditBasis],
+) -> AuditSetReport {
+    let launches = set.launches.iter().zip(kernels).zip(&groups.of_launch);
+    AuditSetReport {
+        schema: AuditSetReport::SCHEMA,
+        file: session.file.clone(),
+        set: set.file.clone(),
+        runs: 0,
+        launches: launches
+            .map(|((launch, kernel), &group)| AuditedLaunch {
+                name: launch.name.clone(),
+                kernel: kernel.demangled(),
+                executions: 0,
+                warp_instructions: 0,
+                worst_simulated: None,
+                bound: bases.get(group).and_then(|basis| basis.report.bound),
+            })
+            .collect(),
+        repetitions: Vec::new(),
+        kernels: Vec::new(),
+        checked_elements: 0,
+        unexpected: None,
+        compared_orders: false,
+        order_difference: None,
+        violations: 0,
     }
 }
 

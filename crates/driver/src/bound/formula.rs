@@ -54,72 +54,70 @@ impl KernelFlow {
     }
 }
 
-impl Session {
-    /// Computes the formula of the bound of a kernel; the inner error is the reason why there is none.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::bound`].
-    pub fn formula(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-    ) -> Result<Result<ParameterFormula<Instructions>, Diagnostic>, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let launch = self.launch(kernel, options)?;
-        let limits = options.limits();
-        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-        let symbols = options.formula.as_ref().unwrap_or(&FormulaSymbols::Loops);
-        Ok(match flow {
-            Ok(flow) => self.formula_of_flow(&prepared, options, symbols, limits.deadline, &flow),
-            Err(refusal) => Err(Diagnostic::new(refusal.reason.to_string())),
-        })
-    }
+/// Computes the formula of the bound of a kernel; the inner error is the reason why there is none.
+///
+/// # Errors
+///
+/// See [`Session::bound`].
+pub fn formula(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<Result<ParameterFormula<Instructions>, Diagnostic>, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let launch = session.launch(kernel, options)?;
+    let limits = options.limits();
+    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let symbols = options.formula.as_ref().unwrap_or(&FormulaSymbols::Loops);
+    Ok(match flow {
+        Ok(flow) => formula_of_flow(session, &prepared, options, symbols, limits.deadline, &flow),
+        Err(refusal) => Err(Diagnostic::new(refusal.reason.to_string())),
+    })
+}
 
-    /// Returns the formula or the reason why there is none, if one is asked for.
-    pub(super) fn formula_report(
-        &self,
-        prepared: &Prepared<'_>,
-        options: &BoundOptions,
-        deadline: Deadline,
-        flow: &KernelFlow,
-    ) -> (Option<BoundFormula>, Option<String>) {
-        let Some(symbols) = &options.formula else {
-            return (None, None);
-        };
-        match self.formula_of_flow(prepared, options, symbols, deadline, flow) {
-            Ok(formula) => (Some(formula_report(&formula)), None),
-            Err(why) => (None, Some(why.message)),
-        }
+/// Returns the formula or the reason why there is none, if one is asked for.
+pub(super) fn formula_report(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    options: &BoundOptions,
+    deadline: Deadline,
+    flow: &KernelFlow,
+) -> (Option<BoundFormula>, Option<String>) {
+    let Some(symbols) = &options.formula else {
+        return (None, None);
+    };
+    match formula_of_flow(session, prepared, options, symbols, deadline, flow) {
+        Ok(formula) => (Some(reported_formula(&formula)), None),
+        Err(why) => (None, Some(why.message)),
     }
+}
 
-    /// Computes the formula from the control flow of a kernel.
-    fn formula_of_flow(
-        &self,
-        prepared: &Prepared<'_>,
-        options: &BoundOptions,
-        symbols: &FormulaSymbols,
-        deadline: Deadline,
-        flow: &KernelFlow,
-    ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
-        // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
-        let mut reason = None;
-        for most in OPEN_RANGES {
-            let options = options.with_open(symbols.parameters(), most);
-            let launch = self.launch(prepared.kernel, &options)?;
-            let query = BoundQuery::new(self, prepared, &launch, &options, deadline, flow);
-            match query.formula(symbols) {
-                Ok(formula) => return Ok(formula),
-                Err(why) => {
-                    reason.get_or_insert(why);
-                }
-            }
-            if symbols.parameters().is_empty() || deadline.is_past() {
-                break;
+/// Computes the formula from the control flow of a kernel.
+fn formula_of_flow(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    options: &BoundOptions,
+    symbols: &FormulaSymbols,
+    deadline: Deadline,
+    flow: &KernelFlow,
+) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+    // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
+    let mut reason = None;
+    for most in OPEN_RANGES {
+        let options = options.with_open(symbols.parameters(), most);
+        let launch = session.launch(prepared.kernel, &options)?;
+        let query = BoundQuery::new(session, prepared, &launch, &options, deadline, flow);
+        match query.formula(symbols) {
+            Ok(formula) => return Ok(formula),
+            Err(why) => {
+                reason.get_or_insert(why);
             }
         }
-        Err(reason.unwrap_or_else(|| Diagnostic::new("nothing was tried")))
+        if symbols.parameters().is_empty() || deadline.is_past() {
+            break;
+        }
     }
+    Err(reason.unwrap_or_else(|| Diagnostic::new("nothing was tried")))
 }
 
 impl BoundOptions {
@@ -291,7 +289,7 @@ fn expression(
 }
 
 /// Converts a formula to its report.
-fn formula_report(formula: &ParameterFormula<Instructions>) -> BoundFormula {
+fn reported_formula(formula: &ParameterFormula<Instructions>) -> BoundFormula {
     let text = formula.text();
     let polynomial = |sum: FormulaSum| FormulaPolynomial {
         text: sum.text,

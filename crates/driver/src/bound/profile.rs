@@ -45,86 +45,86 @@ impl Default for ProfileOptions {
     }
 }
 
-impl Session {
-    /// Profiles all warps of a launch; returns the profile and the names of the buffers whose contents it rests on.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn launch_profile(
-        &self,
-        prepared: &Prepared<'_>,
-        file: &LaunchFile,
-        options: &ProfileOptions,
-    ) -> Result<(LaunchProfile, Vec<String>), Diagnostic> {
-        self.with_launch_profiler(prepared, file, options, |profiler| profiler.profile_all())
-    }
+/// Profiles all warps of a launch; returns the profile and the names of the buffers whose contents it rests on.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn launch_profile(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    file: &LaunchFile,
+    options: &ProfileOptions,
+) -> Result<(LaunchProfile, Vec<String>), Diagnostic> {
+    with_launch_profiler(session, prepared, file, options, |profiler| {
+        profiler.profile_all()
+    })
+}
 
-    /// Computes something with the profiler of a launch; returns also the names of the buffers that it may have read.
-    ///
-    /// With [`Contents::AsGiven`], `compute` is repeated without the buffers that a thread may write, until it finds no
-    /// more of them: then no buffer that it reads is written by any warp that it profiles (SOUNDNESS 6.5).
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn with_launch_profiler<T>(
-        &self,
-        prepared: &Prepared<'_>,
-        file: &LaunchFile,
-        options: &ProfileOptions,
-        compute: impl Fn(&mut LaunchProfiler<'_>) -> T,
-    ) -> Result<(T, Vec<String>), Diagnostic> {
-        self.with_launch_values(prepared, file, options, |values| {
-            compute(&mut LaunchProfiler::new(values))
-        })
-    }
+/// Computes something with the profiler of a launch; returns also the names of the buffers that it may have read.
+///
+/// With [`Contents::AsGiven`], `compute` is repeated without the buffers that a thread may write, until it finds no
+/// more of them: then no buffer that it reads is written by any warp that it profiles (SOUNDNESS 6.5).
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn with_launch_profiler<T>(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    file: &LaunchFile,
+    options: &ProfileOptions,
+    compute: impl Fn(&mut LaunchProfiler<'_>) -> T,
+) -> Result<(T, Vec<String>), Diagnostic> {
+    with_launch_values(session, prepared, file, options, |values| {
+        compute(&mut LaunchProfiler::new(values))
+    })
+}
 
-    /// Computes something with what is known of the values of a launch, as [`Session::with_launch_profiler`] does:
-    /// `compute` must report all writes of global memory to the contents that it reads.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub(crate) fn with_launch_values<T>(
-        &self,
-        prepared: &Prepared<'_>,
-        file: &LaunchFile,
-        options: &ProfileOptions,
-        compute: impl Fn(LaunchValues<'_>) -> T,
-    ) -> Result<(T, Vec<String>), Diagnostic> {
-        warpbound_launch::check_limits(prepared.kernel, file).map_err(|d| self.locate(d))?;
-        let (launch, memory) = self.bind(prepared, file, PathOrder::default(), 0)?;
-        let banks = ConstantBanks::new(prepared.kernel, file, &launch);
-        let constant = |bank, address| banks.word(bank, address);
-        let mut contents = match options.contents {
-            Contents::Any => None,
-            Contents::AsGiven => Some(ReadBuffers::new(&memory)),
-        };
-        let holds = |address, bytes| has_bytes(&memory, address, bytes);
-        loop {
-            let computed = compute(LaunchValues {
-                code: &prepared.code,
-                grid: file.grid,
-                block: file.block,
-                constant: &constant,
-                contents: contents
-                    .as_ref()
-                    .map(|contents| contents as &dyn GlobalContents),
-                holds: Some(&holds),
-                indirect: &options.indirect,
-                loops: &options.loops,
-                steps: options.steps,
-                deadline: options.deadline,
-            });
-            match contents.as_mut().map(ReadBuffers::shrink) {
-                None | Some(Shrunk::Same) => {
-                    let names = contents.map(|contents| contents.names());
-                    return Ok((computed, names.unwrap_or_default()));
-                }
-                Some(Shrunk::Fewer) => {}
-                Some(Shrunk::None) => contents = None,
+/// Computes something with what is known of the values of a launch, as [`Session::with_launch_profiler`] does:
+/// `compute` must report all writes of global memory to the contents that it reads.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub(crate) fn with_launch_values<T>(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    file: &LaunchFile,
+    options: &ProfileOptions,
+    compute: impl Fn(LaunchValues<'_>) -> T,
+) -> Result<(T, Vec<String>), Diagnostic> {
+    warpbound_launch::check_limits(prepared.kernel, file).map_err(|d| session.locate(d))?;
+    let (launch, memory) = session.bind(prepared, file, PathOrder::default(), 0)?;
+    let banks = ConstantBanks::new(prepared.kernel, file, &launch);
+    let constant = |bank, address| banks.word(bank, address);
+    let mut contents = match options.contents {
+        Contents::Any => None,
+        Contents::AsGiven => Some(ReadBuffers::new(&memory)),
+    };
+    let holds = |address, bytes| has_bytes(&memory, address, bytes);
+    loop {
+        let computed = compute(LaunchValues {
+            code: &prepared.code,
+            grid: file.grid,
+            block: file.block,
+            constant: &constant,
+            contents: contents
+                .as_ref()
+                .map(|contents| contents as &dyn GlobalContents),
+            holds: Some(&holds),
+            indirect: &options.indirect,
+            loops: &options.loops,
+            steps: options.steps,
+            deadline: options.deadline,
+        });
+        match contents.as_mut().map(ReadBuffers::shrink) {
+            None | Some(Shrunk::Same) => {
+                let names = contents.map(|contents| contents.names());
+                return Ok((computed, names.unwrap_or_default()));
             }
+            Some(Shrunk::Fewer) => {}
+            Some(Shrunk::None) => contents = None,
         }
     }
 }

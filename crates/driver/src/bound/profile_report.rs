@@ -1,5 +1,6 @@
 //! The profile of a launch in the bound of its kernel.
 
+use crate::bound::profile::launch_profile;
 use warpbound_analyse::launch_profile::ValueOrigin;
 use warpbound_base::{Diagnostic, Family, Instructions};
 use warpbound_bound::{Verdict, WarpBound};
@@ -68,9 +69,7 @@ impl BoundQuery<'_> {
             ..ProfileOptions::default()
         };
         let prepared = self.prepared;
-        let (profile, read) = self
-            .session
-            .launch_profile(prepared, &launch.file, &options)?;
+        let (profile, read) = launch_profile(self.session, prepared, &launch.file, &options)?;
         let place = |at: OpIndex| CodePlace {
             at: prepared.location(at),
             source: prepared.source(prepared.addr(at)),

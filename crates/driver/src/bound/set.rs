@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::bound::bound;
+use crate::runs::set::kernels_of_set;
 use warpbound_base::{Diagnostic, Named};
 use warpbound_launch::{LaunchFile, LaunchSet, SetContents, SetLaunch};
 use warpbound_load::Kernel;
@@ -15,93 +17,91 @@ use crate::{Contents, CycleQuery, TimeScope};
 /// Most executions of one launch that have different sizes or parameters.
 const MOST_ROUNDS: u64 = 4096;
 
-impl Session {
-    /// Bounds the launches of a set in cycles, whole grids one after the other, each for any contents of its buffers and
-    /// from the caches that the options state. `options` ask for cycles.
-    ///
-    /// # Errors
-    ///
-    /// The set has streams, whose launches may run at the same time; the options ask for another part of a launch; or a
-    /// kernel is not in the file.
-    pub fn bound_set(
-        &self,
-        set: &LaunchSet,
-        options: &BoundOptions,
-    ) -> Result<SetBoundReport, Diagnostic> {
-        let here = |why: Diagnostic| why.in_file(set.file.as_str());
-        let Some(query) = &options.cycles else {
-            return Err(here(Diagnostic::new("a launch set is bounded in cycles")));
-        };
-        if query.scope.is_some_and(|scope| scope != TimeScope::Grid) {
-            let why = Diagnostic::new("a launch set is bounded in whole grids");
-            return Err(here(why.hint("leave --scope out")));
-        }
-        if let Some(launch) = set.launches.iter().find(|launch| launch.stream.is_some()) {
-            let why = Diagnostic::new(format!(
-                "launch {} is in a stream: launches of different streams may run at the same time, and bounds are for \
+/// Bounds the launches of a set in cycles, whole grids one after the other, each for any contents of its buffers and
+/// from the caches that the options state. `options` ask for cycles.
+///
+/// # Errors
+///
+/// The set has streams, whose launches may run at the same time; the options ask for another part of a launch; or a
+/// kernel is not in the file.
+pub fn bound_set(
+    session: &Session,
+    set: &LaunchSet,
+    options: &BoundOptions,
+) -> Result<SetBoundReport, Diagnostic> {
+    let here = |why: Diagnostic| why.in_file(set.file.as_str());
+    let Some(query) = &options.cycles else {
+        return Err(here(Diagnostic::new("a launch set is bounded in cycles")));
+    };
+    if query.scope.is_some_and(|scope| scope != TimeScope::Grid) {
+        let why = Diagnostic::new("a launch set is bounded in whole grids");
+        return Err(here(why.hint("leave --scope out")));
+    }
+    if let Some(launch) = set.launches.iter().find(|launch| launch.stream.is_some()) {
+        let why = Diagnostic::new(format!(
+            "launch {} is in a stream: launches of different streams may run at the same time, and bounds are for \
                  launches that have the GPU for themselves",
-                launch.name
-            ));
-            let hint = "without `stream`, the launches of the set are bounded one after the other";
-            return Err(here(why.hint(hint)));
+            launch.name
+        ));
+        let hint = "without `stream`, the launches of the set are bounded one after the other";
+        return Err(here(why.hint(hint)));
+    }
+    let cycles = CycleQuery {
+        scope: Some(TimeScope::Grid),
+        ..query.clone()
+    };
+    let kernels = kernels_of_set(session, set)?;
+    let mut bounds = SetBounds {
+        session: session,
+        options: BoundOptions {
+            cycles: Some(cycles.clone()),
+            ..options.clone()
+        },
+        contents: SetContents::of(set),
+        assumptions: Vec::new(),
+    };
+    let mut launches = Vec::new();
+    for repetition in &set.repetitions {
+        let range = repetition.launches.clone();
+        let of_set = set.launches.get(range.clone()).into_iter().flatten();
+        for (launch, kernel) in of_set.zip(kernels.get(range).into_iter().flatten()) {
+            launches.push(bounds.launch((launch, kernel), repetition.rounds)?);
         }
-        let cycles = CycleQuery {
-            scope: Some(TimeScope::Grid),
-            ..query.clone()
-        };
-        let kernels = self.kernels_of_set(set)?;
-        let mut bounds = SetBounds {
-            session: self,
-            options: BoundOptions {
-                cycles: Some(cycles.clone()),
-                ..options.clone()
-            },
-            contents: SetContents::of(set),
-            assumptions: Vec::new(),
-        };
-        let mut launches = Vec::new();
-        for repetition in &set.repetitions {
-            let range = repetition.launches.clone();
-            let of_set = set.launches.get(range.clone()).into_iter().flatten();
-            for (launch, kernel) in of_set.zip(kernels.get(range).into_iter().flatten()) {
-                launches.push(bounds.launch((launch, kernel), repetition.rounds)?);
-            }
-        }
-        let mut sums = launches.iter().map(|launch| launch.sum);
-        let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
-        let machine = CycleOptions::of(&cycles, self)
-            .ok()
-            .map(|options| options.machine);
-        let times = match (&machine, bound) {
-            (Some(machine), Some(cycles)) => times(machine, cycles),
-            _ => Vec::new(),
-        };
-        let mut assumptions = bounds.assumptions;
-        assumptions.push(BoundAssumption {
+    }
+    let mut sums = launches.iter().map(|launch| launch.sum);
+    let bound = sums.try_fold(0u64, |sum, own| sum.checked_add(own?));
+    let machine = CycleOptions::of(&cycles, session)
+        .ok()
+        .map(|options| options.machine);
+    let times = match (&machine, bound) {
+        (Some(machine), Some(cycles)) => times(machine, cycles),
+        _ => Vec::new(),
+    };
+    let mut assumptions = bounds.assumptions;
+    assumptions.push(BoundAssumption {
             id: "clean-caches",
             text: "at the start of each launch the L2 cache holds no data that still has to be written to DRAM".to_owned(),
         });
-        assumptions.push(BoundAssumption {
+    assumptions.push(BoundAssumption {
             id: "one-after-the-other",
             text: "each launch of the set starts after the one before it has ended; the time of the host between them is \
                    not counted"
                 .to_owned(),
         });
-        Ok(SetBoundReport {
-            schema: SetBoundReport::SCHEMA,
-            file: self.file.clone(),
-            set: set.file.clone(),
-            machine: machine.as_ref().map(|machine| machine.name.clone()),
-            scope: TimeScope::Grid.name(),
-            schedulers: cycles.schedulers.name(),
-            caches: cycles.caches.name(),
-            launches,
-            bound,
-            milliseconds: slowest(&times),
-            times,
-            assumptions,
-        })
-    }
+    Ok(SetBoundReport {
+        schema: SetBoundReport::SCHEMA,
+        file: session.file.clone(),
+        set: set.file.clone(),
+        machine: machine.as_ref().map(|machine| machine.name.clone()),
+        scope: TimeScope::Grid.name(),
+        schedulers: cycles.schedulers.name(),
+        caches: cycles.caches.name(),
+        launches,
+        bound,
+        milliseconds: slowest(&times),
+        times,
+        assumptions,
+    })
 }
 
 /// Bounds of the launches of a set.
@@ -179,7 +179,7 @@ impl SetBounds<'_> {
             }),
             ..self.options.clone()
         };
-        let report = self.session.bound(kernel, &options)?;
+        let report = bound(self.session, kernel, &options)?;
         let cycles = report.cycles.as_ref();
         let why = |reason: Option<&String>| {
             Err(reason.map_or("no bound was computed".to_owned(), String::clone))

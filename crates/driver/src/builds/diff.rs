@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use crate::builds::figures::figures;
 use warpbound_base::Diagnostic;
 use warpbound_load::text_digest;
 use warpbound_report::build_diff::{
@@ -144,7 +145,12 @@ impl Build {
         extent: FigureExtent,
     ) -> Result<KernelFigures, Diagnostic> {
         let session = self.session(kernel)?;
-        session.figures(session.kernel_at(kernel.position)?, options, extent)
+        figures(
+            &session,
+            session.kernel_at(kernel.position)?,
+            options,
+            extent,
+        )
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::access::access_report;
+use crate::bound::bound_of_flow;
+use crate::facts::identity::identify_loops;
 use warpbound_analyse::access::MemoryUnits;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::FactIdentity;
@@ -14,7 +17,6 @@ use warpbound_report::bound::{KernelBound, LoopReport, PathBlock};
 use warpbound_report::divergence::OpReport;
 
 use crate::divergence::divergence_report;
-use crate::facts::identity::identify_loops;
 use crate::listeners::instruction_statistics::class_of;
 use crate::own_code::own_ops;
 use crate::prepared::Prepared;
@@ -104,61 +106,63 @@ pub(crate) enum FigureExtent {
     All,
 }
 
-impl Session {
-    /// Computes the figures of a kernel.
-    ///
-    /// # Errors
-    ///
-    /// The code cannot be decoded, or see [`Session::bound`].
-    pub(crate) fn figures(
-        &self,
-        kernel: &Kernel,
-        options: &BoundOptions,
-        extent: FigureExtent,
-    ) -> Result<KernelFigures, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let launch = self.launch(kernel, options)?;
-        let limits = options.limits();
-        let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
-        let bound =
-            self.bound_of_flow(&prepared, &launch, options, limits.deadline, flow.as_ref())?;
-        let (mut identities, mut accesses, mut divergence) = (Vec::new(), Vec::new(), Vec::new());
-        if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
-            identities = identify_loops(&self.image, &prepared, flow);
-            if let Some(units) = MemoryUnits::of(prepared.family()) {
-                accesses = self
-                    .access_report(&prepared, flow, &launch, options, units)?
-                    .accesses;
-            }
-            divergence = divergence_report(&prepared, flow, &launch.context, None).items;
+/// Computes the figures of a kernel.
+///
+/// # Errors
+///
+/// The code cannot be decoded, or see [`Session::bound`].
+pub(crate) fn figures(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+    extent: FigureExtent,
+) -> Result<KernelFigures, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let launch = session.launch(kernel, options)?;
+    let limits = options.limits();
+    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let bound = bound_of_flow(
+        session,
+        &prepared,
+        &launch,
+        options,
+        limits.deadline,
+        flow.as_ref(),
+    )?;
+    let (mut identities, mut accesses, mut divergence) = (Vec::new(), Vec::new(), Vec::new());
+    if let (Ok(flow), FigureExtent::All) = (&flow, extent) {
+        identities = identify_loops(&session.image, &prepared, flow);
+        if let Some(units) = MemoryUnits::of(prepared.family()) {
+            accesses = access_report(session, &prepared, flow, &launch, options, units)?.accesses;
         }
-        let mut identities = identities.into_iter().map(|print| print.identity);
-        let shares = loop_shares(&bound.worst_path);
-        let loops = bound.loops.iter().map(|report| LoopFigures {
-            report: report.clone(),
-            identity: identities.next().unwrap_or_default(),
-            instructions: shares.get(report.id.as_str()).copied().unwrap_or(0),
-        });
-        let loops = loops.collect();
-        let builder = FigureBuilder {
-            prepared: &prepared,
-            bound: &bound,
-        };
-        let (mut mix, mut lines) = (BTreeMap::new(), Vec::new());
-        if extent == FigureExtent::All {
-            (mix, lines) = (builder.mix(), builder.lines());
-        }
-        Ok(KernelFigures {
-            mix,
-            local_accesses: builder.accesses_of(MemorySpace::Local).count() as u64,
-            loops,
-            lines,
-            places: builder.places(),
-            accesses,
-            divergence,
-            bound,
-        })
+        divergence = divergence_report(&prepared, flow, &launch.context, None).items;
     }
+    let mut identities = identities.into_iter().map(|print| print.identity);
+    let shares = loop_shares(&bound.worst_path);
+    let loops = bound.loops.iter().map(|report| LoopFigures {
+        report: report.clone(),
+        identity: identities.next().unwrap_or_default(),
+        instructions: shares.get(report.id.as_str()).copied().unwrap_or(0),
+    });
+    let loops = loops.collect();
+    let builder = FigureBuilder {
+        prepared: &prepared,
+        bound: &bound,
+    };
+    let (mut mix, mut lines) = (BTreeMap::new(), Vec::new());
+    if extent == FigureExtent::All {
+        (mix, lines) = (builder.mix(), builder.lines());
+    }
+    Ok(KernelFigures {
+        mix,
+        local_accesses: builder.accesses_of(MemorySpace::Local).count() as u64,
+        loops,
+        lines,
+        places: builder.places(),
+        accesses,
+        divergence,
+        bound,
+    })
 }
 
 /// Returns the number of instructions of a kernel that load or store local memory.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cycles::inputs::cycle_inputs;
 use warpbound_base::{Cycles, Diagnostic};
 use warpbound_bound::{Delays, Effort, Ipet, StatedCounts, Verdict, WarpBound};
 use warpbound_cycles::{
@@ -86,8 +87,14 @@ impl<'a> LoneWarp<'a> {
             TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
         let launch = options.launches.shaped_file();
         let known = (&numbers, cycles.caches);
-        let mut inputs =
-            session.cycle_inputs(prepared, flow, &found.classes, known, (launch, None))?;
+        let mut inputs = cycle_inputs(
+            session,
+            prepared,
+            flow,
+            &found.classes,
+            known,
+            (launch, None),
+        )?;
         match &prepared.program {
             Program::Amd(program) => {
                 let plan = SplitPlan::new(

@@ -195,133 +195,131 @@ impl AccessKnowledge {
     }
 }
 
-impl Session {
-    /// Facts about the instructions of warps, or of waves.
-    ///
-    /// # Errors
-    ///
-    /// The machine is of another family than the code, or the kernel calls a function outside the file.
-    fn timing_facts(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        numbers: &MachineNumbers,
-    ) -> Result<(Vec<InstrFacts>, Vec<WaveFacts>), Diagnostic> {
-        let facts = match &prepared.program {
-            Program::Nvidia(program) => (instr_facts(&prepared.code, program), Vec::new()),
-            Program::Amd(program) => (Vec::new(), gcn_facts(&prepared.code, program)),
-            Program::Mini(_) => {
-                return Err(Diagnostic::new(
-                    "mini-SIMT programs have blocks in cycles, no warps",
-                ));
-            }
-        };
-        if numbers.family() != prepared.family() {
-            let message = format!(
-                "the code is {}, the machine has other GPUs",
-                self.image.isa()
-            );
-            return Err(Diagnostic::new(message));
+/// Facts about the instructions of warps, or of waves.
+///
+/// # Errors
+///
+/// The machine is of another family than the code, or the kernel calls a function outside the file.
+fn timing_facts(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    numbers: &MachineNumbers,
+) -> Result<(Vec<InstrFacts>, Vec<WaveFacts>), Diagnostic> {
+    let facts = match &prepared.program {
+        Program::Nvidia(program) => (instr_facts(&prepared.code, program), Vec::new()),
+        Program::Amd(program) => (Vec::new(), gcn_facts(&prepared.code, program)),
+        Program::Mini(_) => {
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have blocks in cycles, no warps",
+            ));
         }
-        if let Some(name) = flow.external_names().first() {
-            let message = format!("the time of {name}, which is outside the file, is not known");
-            return Err(Diagnostic::new(message));
-        }
-        Ok(facts)
+    };
+    if numbers.family() != prepared.family() {
+        let message = format!(
+            "the code is {}, the machine has other GPUs",
+            session.image.isa()
+        );
+        return Err(Diagnostic::new(message));
     }
+    if let Some(name) = flow.external_names().first() {
+        let message = format!("the time of {name}, which is outside the file, is not known");
+        return Err(Diagnostic::new(message));
+    }
+    Ok(facts)
+}
 
-    /// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
-    /// launch.
-    ///
-    /// # Errors
-    ///
-    /// The reason why its time is not known: an instruction without a time, or a function outside the file.
-    pub(crate) fn cycle_inputs(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        classes: &BTreeMap<OpIndex, AccessClass>,
-        (numbers, caches): (&MachineNumbers, CacheState),
-        (launch, residents): (Option<&warpbound_launch::LaunchFile>, Option<ResidentWarps>),
-    ) -> Result<CycleInputs, Diagnostic> {
-        let (facts, wave_facts) = self.timing_facts(prepared, flow, numbers)?;
-        let bound_launch = match launch {
-            Some(file) => Some(self.bind(prepared, file, Default::default(), 0)?),
-            None => None,
+/// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
+/// launch.
+///
+/// # Errors
+///
+/// The reason why its time is not known: an instruction without a time, or a function outside the file.
+pub(crate) fn cycle_inputs(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    classes: &BTreeMap<OpIndex, AccessClass>,
+    (numbers, caches): (&MachineNumbers, CacheState),
+    (launch, residents): (Option<&warpbound_launch::LaunchFile>, Option<ResidentWarps>),
+) -> Result<CycleInputs, Diagnostic> {
+    let (facts, wave_facts) = timing_facts(session, prepared, flow, numbers)?;
+    let bound_launch = match launch {
+        Some(file) => Some(session.bind(prepared, file, Default::default(), 0)?),
+        None => None,
+    };
+    let mut limits = classes.values().flat_map(|class| &class.limits);
+    let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
+    let memory = bound_launch.as_ref().map(|(launch, memory)| {
+        let memory = AccessedMemory {
+            global: memory,
+            of_runtime: may_be_accessed(&prepared.code, flow, launch),
+            local: accesses_local,
         };
-        let mut limits = classes.values().flat_map(|class| &class.limits);
-        let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
-        let memory = bound_launch.as_ref().map(|(launch, memory)| {
-            let memory = AccessedMemory {
-                global: memory,
-                of_runtime: may_be_accessed(&prepared.code, flow, launch),
-                local: accesses_local,
-            };
-            LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
-        });
-        let bound = bound_launch.as_ref().map(|(launch, _)| launch);
-        let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
-        let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
-        let constants = constants.unwrap_or_default();
-        let constants_may_miss =
-            !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
-        let has_longer_lines =
-            numbers.slow(Parameter::InstructionLine) > numbers.slow(Parameter::L2Line);
-        let mut inputs = CycleInputs {
-            family: prepared.family(),
-            nodes: nodes(flow),
-            steps: Vec::new(),
-            variables: Vec::new(),
-            entry: flow.thread.entry.index(),
-            accesses: BTreeMap::new(),
-            loaded_constants: BTreeMap::new(),
-            // The host writes whole lines of the L2 cache, and code may end within a longer line.
-            lines_may_miss: !access_knowledge.is_warm() || has_longer_lines,
-            lines_may_evict: memory.is_none_or(|memory| !memory.fits),
-            constants_may_miss,
-            reaches_dram: constants_may_miss || has_longer_lines,
-            translations: Default::default(),
-            sectors: memory
-                .filter(|memory| memory.fits)
-                .map(|memory| memory.sectors),
-            counted_sectors: None,
-            others: match residents {
-                None => OtherWarps::Absent,
-                Some(_) => OtherWarps::FirstOfSm,
-            },
-            scalar_loads: BTreeMap::new(),
-            splits: None,
-            sibling_delay: 0,
-            facts,
-            wave_facts,
-        };
-        for (number, counted) in flow.counts.variables.iter().enumerate() {
-            if let CountKind::WarpStep(from, step) = counted {
-                inputs.steps.push(TimedStep {
-                    from: from.index(),
-                    to: step.to.map(|to| to.index()),
-                });
-                inputs.variables.push(CountVar(number));
-            }
+        LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
+    });
+    let bound = bound_launch.as_ref().map(|(launch, _)| launch);
+    let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
+    let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
+    let constants = constants.unwrap_or_default();
+    let constants_may_miss =
+        !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
+    let has_longer_lines =
+        numbers.slow(Parameter::InstructionLine) > numbers.slow(Parameter::L2Line);
+    let mut inputs = CycleInputs {
+        family: prepared.family(),
+        nodes: nodes(flow),
+        steps: Vec::new(),
+        variables: Vec::new(),
+        entry: flow.thread.entry.index(),
+        accesses: BTreeMap::new(),
+        loaded_constants: BTreeMap::new(),
+        // The host writes whole lines of the L2 cache, and code may end within a longer line.
+        lines_may_miss: !access_knowledge.is_warm() || has_longer_lines,
+        lines_may_evict: memory.is_none_or(|memory| !memory.fits),
+        constants_may_miss,
+        reaches_dram: constants_may_miss || has_longer_lines,
+        translations: Default::default(),
+        sectors: memory
+            .filter(|memory| memory.fits)
+            .map(|memory| memory.sectors),
+        counted_sectors: None,
+        others: match residents {
+            None => OtherWarps::Absent,
+            Some(_) => OtherWarps::FirstOfSm,
+        },
+        scalar_loads: BTreeMap::new(),
+        splits: None,
+        sibling_delay: 0,
+        facts,
+        wave_facts,
+    };
+    for (number, counted) in flow.counts.variables.iter().enumerate() {
+        if let CountKind::WarpStep(from, step) = counted {
+            inputs.steps.push(TimedStep {
+                from: from.index(),
+                to: step.to.map(|to| to.index()),
+            });
+            inputs.variables.push(CountVar(number));
         }
-        let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
-        let nodes = inputs.nodes.clone();
-        for op in nodes
-            .iter()
-            .flatten()
-            .flat_map(|&(first, last)| first.0..=last.0)
-        {
-            let at = OpIndex(op);
-            match prepared.family() {
-                Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
-                Family::Maxwell | Family::MiniSimt => {
-                    inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
-                }
-            }
-        }
-        inputs.translations = access_knowledge.translations();
-        Ok(inputs)
     }
+    let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
+    let nodes = inputs.nodes.clone();
+    for op in nodes
+        .iter()
+        .flatten()
+        .flat_map(|&(first, last)| first.0..=last.0)
+    {
+        let at = OpIndex(op);
+        match prepared.family() {
+            Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
+            Family::Maxwell | Family::MiniSimt => {
+                inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
+            }
+        }
+    }
+    inputs.translations = access_knowledge.translations();
+    Ok(inputs)
 }
 
 /// Whether a constant may be in a line of the second constant cache of which the host has not written all: a bank may end

@@ -1,6 +1,7 @@
 //! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
 //! (SOUNDNESS 20).
 
+use crate::cycles::inputs::cycle_inputs;
 use warpbound_analyse::access::{AccessPattern, MemoryUnits};
 use warpbound_base::{Cycles, Diagnostic, UpperBound};
 use warpbound_bound::{
@@ -187,7 +188,7 @@ impl LaunchTime {
         let known = (&numbers, cycles.caches);
         let launched = (Some(file), Some(residents));
         let classes = &found.classes;
-        let mut inputs = session.cycle_inputs(prepared, flow, classes, known, launched)?;
+        let mut inputs = cycle_inputs(session, prepared, flow, classes, known, launched)?;
         inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
         if residents.sms > 1 {
             // Each page of the first level may wait for a walk that another SM has begun.

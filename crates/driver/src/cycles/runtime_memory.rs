@@ -32,28 +32,26 @@ pub(super) fn assumption() -> BoundAssumption {
     }
 }
 
-impl Session {
-    /// Addresses that no vector access of a launch touches by the assumption `runtime-memory`; none for NVIDIA's GPUs.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub(crate) fn untouched_memory(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        launch: &LaunchFile,
-    ) -> Result<Vec<Range<u64>>, Diagnostic> {
-        let (launch, memory) = self.bind(prepared, launch, Default::default(), 0)?;
-        if may_be_accessed(&prepared.code, flow, &launch) {
-            return Ok(Vec::new());
-        }
-        let buffers = memory.buffers().iter();
-        let of_runtime = buffers.filter(|buffer| buffer.of_runtime.is_some());
-        let ranges =
-            of_runtime.map(|buffer| buffer.address..buffer.address + buffer.bytes.len() as u64);
-        Ok(ranges.collect())
+/// Addresses that no vector access of a launch touches by the assumption `runtime-memory`; none for NVIDIA's GPUs.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub(crate) fn untouched_memory(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launch: &LaunchFile,
+) -> Result<Vec<Range<u64>>, Diagnostic> {
+    let (launch, memory) = session.bind(prepared, launch, Default::default(), 0)?;
+    if may_be_accessed(&prepared.code, flow, &launch) {
+        return Ok(Vec::new());
     }
+    let buffers = memory.buffers().iter();
+    let of_runtime = buffers.filter(|buffer| buffer.of_runtime.is_some());
+    let ranges =
+        of_runtime.map(|buffer| buffer.address..buffer.address + buffer.bytes.len() as u64);
+    Ok(ranges.collect())
 }
 
 #[cfg(test)]

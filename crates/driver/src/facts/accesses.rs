@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::facts::identity::identify_accesses;
 use warpbound_analyse::access::{
     AccessClass, AccessMode, AccessPattern, AccessShape, MemoryUnits, StatedAccess,
 };
@@ -16,7 +17,7 @@ use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
 use warpbound_report::AuditReport;
 
-use super::identity::{IdentifiedFact, identify_accesses};
+use super::identity::IdentifiedFact;
 use crate::access::AccessFindings;
 use crate::loop_verdicts::LoopVerdicts;
 use crate::prepared::Prepared;
@@ -156,95 +157,91 @@ pub(crate) fn stated_text(prepared: &Prepared<'_>, at: OpIndex, stated: &StatedA
     format!("{} ({})", prepared.location(at), parts.join(", "))
 }
 
-impl Session {
-    /// Returns the lines of a facts file for the accesses whose addresses are not known, those that cost most first,
-    /// under comments with their costs.
-    ///
-    /// # Errors
-    ///
-    /// The stated launch does not suit the kernel.
-    pub(super) fn open_accesses(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        verdicts: &LoopVerdicts,
-        knowledge: &LaunchKnowledge,
-        options: &BoundOptions,
-    ) -> Result<Vec<String>, Diagnostic> {
-        let Some(units) = MemoryUnits::of(prepared.family()) else {
-            return Ok(Vec::new());
-        };
-        let file = options.launches.only_file();
-        let found = AccessFindings::find_in_launch(self, prepared, flow, knowledge, file, units)?;
-        let executions = executions(flow, verdicts);
-        let open = found.classes.iter().filter(|(_, class)| is_open(class));
-        let mut open: Vec<(u64, OpIndex, &AccessClass)> = open
-            .map(|(&at, class)| {
-                let worst = class.worst();
-                let units = u64::from(worst.sectors.max(worst.transactions));
-                let executions = executions.get(&at).copied().unwrap_or(0);
-                (executions.saturating_mul(units), at, class)
-            })
-            // Code that no thread reaches costs nothing.
-            .filter(|(cost, ..)| *cost > 0)
-            .collect();
-        open.sort_by_key(|&(cost, at, _)| (Reverse(cost), at));
-        let ops: Vec<OpIndex> = open.iter().map(|&(_, at, _)| at).collect();
-        let prints = identify_accesses(&self.image, prepared, flow, &units, &ops);
-        let mut last = String::new();
-        let lines = open.iter().zip(prints);
-        let lines = lines.map(|(&(_, at, class), print)| {
-            let stated = StatedAccess::default();
-            let line = access_line(prepared, at, class.shape, &stated, print.identity);
-            let line = line.format_line();
+/// Returns the lines of a facts file for the accesses whose addresses are not known, those that cost most first,
+/// under comments with their costs.
+///
+/// # Errors
+///
+/// The stated launch does not suit the kernel.
+pub(super) fn open_accesses(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    verdicts: &LoopVerdicts,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+) -> Result<Vec<String>, Diagnostic> {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        return Ok(Vec::new());
+    };
+    let file = options.launches.only_file();
+    let found = AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?;
+    let executions = executions(flow, verdicts);
+    let open = found.classes.iter().filter(|(_, class)| is_open(class));
+    let mut open: Vec<(u64, OpIndex, &AccessClass)> = open
+        .map(|(&at, class)| {
+            let worst = class.worst();
+            let units = u64::from(worst.sectors.max(worst.transactions));
             let executions = executions.get(&at).copied().unwrap_or(0);
-            let comment = format!("# {}", open_text(class, executions));
-            // Unrolled loops have many accesses with one comment.
-            match std::mem::replace(&mut last, comment.clone()) == comment {
-                true => line,
-                false => format!("{comment}\n    {line}"),
-            }
-        });
-        Ok(lines.collect())
-    }
+            (executions.saturating_mul(units), at, class)
+        })
+        // Code that no thread reaches costs nothing.
+        .filter(|(cost, ..)| *cost > 0)
+        .collect();
+    open.sort_by_key(|&(cost, at, _)| (Reverse(cost), at));
+    let ops: Vec<OpIndex> = open.iter().map(|&(_, at, _)| at).collect();
+    let prints = identify_accesses(&session.image, prepared, flow, &units, &ops);
+    let mut last = String::new();
+    let lines = open.iter().zip(prints);
+    let lines = lines.map(|(&(_, at, class), print)| {
+        let stated = StatedAccess::default();
+        let line = access_line(prepared, at, class.shape, &stated, print.identity);
+        let line = line.format_line();
+        let executions = executions.get(&at).copied().unwrap_or(0);
+        let comment = format!("# {}", open_text(class, executions));
+        // Unrolled loops have many accesses with one comment.
+        match std::mem::replace(&mut last, comment.clone()) == comment {
+            true => line,
+            false => format!("{comment}\n    {line}"),
+        }
+    });
+    Ok(lines.collect())
+}
 
-    /// Returns the lines of a facts file with the numbers that an audit has seen of the accesses whose addresses are not
-    /// known.
-    pub(super) fn observed_accesses(
-        &self,
-        prepared: &Prepared<'_>,
-        flow: &KernelFlow,
-        knowledge: &LaunchKnowledge,
-        audit: &AuditReport,
-    ) -> Vec<String> {
-        let Some(units) = MemoryUnits::of(prepared.family()) else {
-            return Vec::new();
+/// Returns the lines of a facts file with the numbers that an audit has seen of the accesses whose addresses are not
+/// known.
+pub(super) fn observed_accesses(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    knowledge: &LaunchKnowledge,
+    audit: &AuditReport,
+) -> Vec<String> {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        return Vec::new();
+    };
+    let found = AccessFindings::find(prepared, flow, knowledge, units);
+    let open = found.classes.iter().filter(|(_, class)| is_open(class));
+    let seen = open.filter_map(|(&at, class)| {
+        let place = prepared.location(at);
+        let seen = audit.accesses.iter().find(|seen| seen.at == place)?;
+        let stated = StatedAccess {
+            sectors: seen.observed.sectors.filter(|&number| number > 0),
+            lines: seen.observed.lines.filter(|&number| number > 0),
+            conflicts: seen.observed.conflicts,
+            space: None,
         };
-        let found = AccessFindings::find(prepared, flow, knowledge, units);
-        let open = found.classes.iter().filter(|(_, class)| is_open(class));
-        let seen = open.filter_map(|(&at, class)| {
-            let place = prepared.location(at);
-            let seen = audit.accesses.iter().find(|seen| seen.at == place)?;
-            let stated = StatedAccess {
-                sectors: seen.observed.sectors.filter(|&number| number > 0),
-                lines: seen.observed.lines.filter(|&number| number > 0),
-                conflicts: seen.observed.conflicts,
-                space: None,
-            };
-            Some((at, class.shape, stated))
-        });
-        let seen: Vec<(OpIndex, AccessShape, StatedAccess)> = seen.collect();
-        let ops: Vec<OpIndex> = seen.iter().map(|&(at, ..)| at).collect();
-        let prints = identify_accesses(&self.image, prepared, flow, &units, &ops);
-        let lines = seen.iter().zip(prints);
-        let line = |((at, shape, stated), print): (
-            &(OpIndex, AccessShape, StatedAccess),
-            IdentifiedFact,
-        )| {
+        Some((at, class.shape, stated))
+    });
+    let seen: Vec<(OpIndex, AccessShape, StatedAccess)> = seen.collect();
+    let ops: Vec<OpIndex> = seen.iter().map(|&(at, ..)| at).collect();
+    let prints = identify_accesses(&session.image, prepared, flow, &units, &ops);
+    let lines = seen.iter().zip(prints);
+    let line =
+        |((at, shape, stated), print): (&(OpIndex, AccessShape, StatedAccess), IdentifiedFact)| {
             access_line(prepared, *at, *shape, stated, print.identity).format_line()
         };
-        lines.map(line).collect()
-    }
+    lines.map(line).collect()
 }
 
 /// Whether a fact would help: an access to memory that facts are about, whose addresses are not known.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::facts::facts_template;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::Diagnostic;
 use warpbound_bound::facts::{FactIdentity, KernelLines, format_call, format_call_with};
@@ -164,51 +165,49 @@ impl FactsUpdate {
     }
 }
 
-impl Session {
-    /// Returns the lines of a facts file for a kernel, with the old facts that hold for it, and before them a list of
-    /// what was carried over, what has to be stated again, what is new and what is gone.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::prepare`]; an old fact about the present code is about a loop that it does not have.
-    pub fn updated_facts(
-        &self,
-        kernel: &Kernel,
-        update: &mut FactsUpdate,
-    ) -> Result<String, Diagnostic> {
-        let positions = update.facts_of(kernel);
-        if positions.is_empty() {
-            let (options, extent) = (BoundOptions::default(), FactsExtent::Loops);
-            return self.facts_template(kernel, &options, extent);
-        }
-        update.compared.extend(&positions);
-        let old = positions
-            .iter()
-            .filter_map(|&p| update.old.kernels().get(p));
-        let old: Vec<&KernelFacts> = old.collect();
-        let prepared = self.prepare(kernel)?;
-        let options = BoundOptions::default();
-        let launch = options
-            .launch(kernel, self.image.isa())
-            .map_err(|d| self.locate(d))?;
-        let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
-        let flow = match flow {
-            Ok(flow) => flow,
-            Err(refusal) => return Ok(format!("\n{}", super::refused(kernel, &refusal))),
-        };
-        let new = NewKernel {
-            session: self,
-            prints: identify_loops(&self.image, &prepared, &flow),
-            names: loop_names(&flow.loops),
-            prepared: &prepared,
-            flow: &flow,
-        };
-        let text = match old.as_slice() {
-            [facts] if facts.code == kernel.code_digest() => new.unchanged(facts)?,
-            _ => new.updated(&old),
-        };
-        Ok(format!("\n{text}"))
+/// Returns the lines of a facts file for a kernel, with the old facts that hold for it, and before them a list of
+/// what was carried over, what has to be stated again, what is new and what is gone.
+///
+/// # Errors
+///
+/// See [`Session::prepare`]; an old fact about the present code is about a loop that it does not have.
+pub fn updated_facts(
+    session: &Session,
+    kernel: &Kernel,
+    update: &mut FactsUpdate,
+) -> Result<String, Diagnostic> {
+    let positions = update.facts_of(kernel);
+    if positions.is_empty() {
+        let (options, extent) = (BoundOptions::default(), FactsExtent::Loops);
+        return facts_template(session, kernel, &options, extent);
     }
+    update.compared.extend(&positions);
+    let old = positions
+        .iter()
+        .filter_map(|&p| update.old.kernels().get(p));
+    let old: Vec<&KernelFacts> = old.collect();
+    let prepared = session.prepare(kernel)?;
+    let options = BoundOptions::default();
+    let launch = options
+        .launch(kernel, session.image.isa())
+        .map_err(|d| session.locate(d))?;
+    let flow = KernelFlow::analyse(&prepared.code, &launch, &options.model, &Limits::default());
+    let flow = match flow {
+        Ok(flow) => flow,
+        Err(refusal) => return Ok(format!("\n{}", super::refused(kernel, &refusal))),
+    };
+    let new = NewKernel {
+        session: session,
+        prints: identify_loops(&session.image, &prepared, &flow),
+        names: loop_names(&flow.loops),
+        prepared: &prepared,
+        flow: &flow,
+    };
+    let text = match old.as_slice() {
+        [facts] if facts.code == kernel.code_digest() => new.unchanged(facts)?,
+        _ => new.updated(&old),
+    };
+    Ok(format!("\n{text}"))
 }
 
 /// Kernel of the new build.

@@ -17,7 +17,7 @@ use super::formulas::{
 use super::longest::LongestPaths;
 use super::paths::PathFinder;
 use super::traces::SplitOrigin;
-use crate::bound::FlowFacts;
+use crate::bound::{FlowFacts, bound};
 use crate::graph::calls;
 use crate::prepared::loop_names;
 use crate::{BoundOptions, CfgLevel, CycleQuery, KernelFlow, Prepared, Session};
@@ -227,7 +227,7 @@ impl ReportInputs<'_> {
             }),
             ..self.bound_options.clone()
         };
-        let bound = self.session.bound(self.prepared.kernel, &options).ok()?;
+        let bound = bound(self.session, self.prepared.kernel, &options).ok()?;
         bound.cycles?.bound
     }
 

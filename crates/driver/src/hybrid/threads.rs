@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::flow_facts;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::StatedCounts;
 use warpbound_ir::OpIndex;
@@ -17,57 +18,55 @@ use super::segments::{EstimatedUnit, Segment, SegmentEstimate, SegmentTimes};
 use super::{HybridOptions, bound_options};
 use crate::{Prepared, Session, StampPlan, StampTimes};
 
-impl Session {
-    /// Estimates the time of a thread, from its first stamp to its exit, from the times that the stamps of `plan` kept.
-    /// Loop bounds are those for `launch`, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// The plan is for other code, the control flow of the kernel cannot be followed, or a time is of a step that the
-    /// control-flow graph does not have.
-    pub fn hybrid_of_stamps(
-        &self,
-        kernel: &Kernel,
-        (plan, times): (&StampPlan, &StampTimes),
-        launch: Option<&LaunchFile>,
-        options: &HybridOptions,
-    ) -> Result<WarpHybridReport, Diagnostic> {
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let digest = kernel.code_digest();
-        if plan.code != digest {
-            let message = format!("the stamps are for code {}, this is {digest}", plan.code);
-            return Err(locate(Diagnostic::new(message)));
-        }
-        let prepared = self.prepare(kernel)?;
-        let bound_options = bound_options(launch, options);
-        let knowledge = self.launch(kernel, &bound_options)?;
-        let flow = self.flow(&prepared, &knowledge.context, &bound_options)?;
-        let facts = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
-        let counts = flow.counts_of_thread(&knowledge.context);
-        let segments = segments(&prepared, plan, times).map_err(locate)?;
-        let estimate = SegmentEstimate {
-            prepared: &prepared,
-            flow: &flow,
-            counts: &counts,
-            // What is excluded is stated of the counts of a warp.
-            facts: StatedCounts {
-                never: &[],
-                ..facts.stated()
-            },
-            segments: &segments,
-            unit: EstimatedUnit::Thread,
-        };
-        estimate.check_steps().map_err(locate)?;
-        let mut report = estimate.report()?;
-        report.file = self.file.clone();
-        report.observed = times.values.first().copied().unwrap_or(0);
-        let [point, _] = plan.cycles;
-        report.stamps = Some(StampEffect {
-            cycles: point,
-            estimate_without: estimate.largest_without(u64::from(point)),
-        });
-        Ok(report)
+/// Estimates the time of a thread, from its first stamp to its exit, from the times that the stamps of `plan` kept.
+/// Loop bounds are those for `launch`, if there is one.
+///
+/// # Errors
+///
+/// The plan is for other code, the control flow of the kernel cannot be followed, or a time is of a step that the
+/// control-flow graph does not have.
+pub fn hybrid_of_stamps(
+    session: &Session,
+    kernel: &Kernel,
+    (plan, times): (&StampPlan, &StampTimes),
+    launch: Option<&LaunchFile>,
+    options: &HybridOptions,
+) -> Result<WarpHybridReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let digest = kernel.code_digest();
+    if plan.code != digest {
+        let message = format!("the stamps are for code {}, this is {digest}", plan.code);
+        return Err(locate(Diagnostic::new(message)));
     }
+    let prepared = session.prepare(kernel)?;
+    let bound_options = bound_options(launch, options);
+    let knowledge = session.launch(kernel, &bound_options)?;
+    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
+    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let counts = flow.counts_of_thread(&knowledge.context);
+    let segments = segments(&prepared, plan, times).map_err(locate)?;
+    let estimate = SegmentEstimate {
+        prepared: &prepared,
+        flow: &flow,
+        counts: &counts,
+        // What is excluded is stated of the counts of a warp.
+        facts: StatedCounts {
+            never: &[],
+            ..facts.stated()
+        },
+        segments: &segments,
+        unit: EstimatedUnit::Thread,
+    };
+    estimate.check_steps().map_err(locate)?;
+    let mut report = estimate.report()?;
+    report.file = session.file.clone();
+    report.observed = times.values.first().copied().unwrap_or(0);
+    let [point, _] = plan.cycles;
+    report.stamps = Some(StampEffect {
+        cycles: point,
+        estimate_without: estimate.largest_without(u64::from(point)),
+    });
+    Ok(report)
 }
 
 /// Returns the steps that have a time.

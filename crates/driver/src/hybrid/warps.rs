@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::flow_facts;
+use crate::runs::timed::observe::observe;
 use warpbound_base::{Diagnostic, Family};
 use warpbound_ir::OpIndex;
 use warpbound_launch::LaunchFile;
@@ -82,73 +84,71 @@ impl EventListener for SegmentTracer<'_> {
     }
 }
 
-impl Session {
-    /// Estimates the time of a warp of an NVIDIA GPU, from the start of its block to its end, from the times of the parts of
-    /// warps in timed runs of `launches`. Loop bounds are those for the first launch. `on_run` receives the number of
-    /// completed runs and of all.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is not of an NVIDIA GPU, its control flow cannot be followed, no launch is given, a run fails, or a run
-    /// takes a step that the control-flow graph does not have.
-    pub fn hybrid_of_warps(
-        &self,
-        kernel: &Kernel,
-        launches: &[LaunchFile],
-        options: &HybridOptions,
-        mut on_run: impl FnMut(u64, u64),
-    ) -> Result<WarpHybridReport, Diagnostic> {
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let Some(target) = launches.first() else {
-            return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
-        };
-        let prepared = self.prepare(kernel)?;
-        if prepared.family() != Family::Maxwell {
-            return Err(locate(Diagnostic::new(
-                "this analysis is of warps of NVIDIA's GPUs",
-            )));
-        }
-        let bound_options = bound_options(Some(target), options);
-        let knowledge = self.launch(kernel, &bound_options)?;
-        let flow = self.flow(&prepared, &knowledge.context, &bound_options)?;
-        let facts = self.flow_facts(&prepared, &knowledge, &bound_options, &flow)?;
-        let mut begins = vec![false; prepared.code.ops.len()];
-        for id in flow.thread.space.ids() {
-            let first = flow.thread.space.block(id).first;
-            if let Some(begins) = begins.get_mut(first.index()) {
-                *begins = true;
-            }
-        }
-        let mut tracer = SegmentTracer {
-            begins: &begins,
-            walks: BTreeMap::new(),
-            segments: BTreeMap::new(),
-            warps: 0,
-            longest: 0,
-            worst: None,
-        };
-        for (number, launch) in (1u64..).zip(launches) {
-            self.observe(&prepared, launch, &options.timed, &mut tracer)?;
-            on_run(number, launches.len() as u64);
-        }
-        let estimate = SegmentEstimate {
-            prepared: &prepared,
-            flow: &flow,
-            counts: &flow.counts,
-            facts: facts.stated(),
-            segments: &tracer.segments,
-            unit: EstimatedUnit::Warp,
-        };
-        estimate.check_steps().map_err(locate)?;
-        let mut report = estimate.report()?;
-        report.file = self.file.clone();
-        report.machine = options.timed.machine.name.clone();
-        report.runs = launches.len() as u64;
-        report.warps = tracer.warps;
-        report.observed = tracer.longest;
-        report.worst = tracer
-            .worst
-            .map(|(block, warp)| format!("warp {warp} of block {block}"));
-        Ok(report)
+/// Estimates the time of a warp of an NVIDIA GPU, from the start of its block to its end, from the times of the parts of
+/// warps in timed runs of `launches`. Loop bounds are those for the first launch. `on_run` receives the number of
+/// completed runs and of all.
+///
+/// # Errors
+///
+/// The kernel is not of an NVIDIA GPU, its control flow cannot be followed, no launch is given, a run fails, or a run
+/// takes a step that the control-flow graph does not have.
+pub fn hybrid_of_warps(
+    session: &Session,
+    kernel: &Kernel,
+    launches: &[LaunchFile],
+    options: &HybridOptions,
+    mut on_run: impl FnMut(u64, u64),
+) -> Result<WarpHybridReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let Some(target) = launches.first() else {
+        return Err(locate(Diagnostic::new("a hybrid analysis needs a launch")));
+    };
+    let prepared = session.prepare(kernel)?;
+    if prepared.family() != Family::Maxwell {
+        return Err(locate(Diagnostic::new(
+            "this analysis is of warps of NVIDIA's GPUs",
+        )));
     }
+    let bound_options = bound_options(Some(target), options);
+    let knowledge = session.launch(kernel, &bound_options)?;
+    let flow = session.flow(&prepared, &knowledge.context, &bound_options)?;
+    let facts = flow_facts(session, &prepared, &knowledge, &bound_options, &flow)?;
+    let mut begins = vec![false; prepared.code.ops.len()];
+    for id in flow.thread.space.ids() {
+        let first = flow.thread.space.block(id).first;
+        if let Some(begins) = begins.get_mut(first.index()) {
+            *begins = true;
+        }
+    }
+    let mut tracer = SegmentTracer {
+        begins: &begins,
+        walks: BTreeMap::new(),
+        segments: BTreeMap::new(),
+        warps: 0,
+        longest: 0,
+        worst: None,
+    };
+    for (number, launch) in (1u64..).zip(launches) {
+        observe(session, &prepared, launch, &options.timed, &mut tracer)?;
+        on_run(number, launches.len() as u64);
+    }
+    let estimate = SegmentEstimate {
+        prepared: &prepared,
+        flow: &flow,
+        counts: &flow.counts,
+        facts: facts.stated(),
+        segments: &tracer.segments,
+        unit: EstimatedUnit::Warp,
+    };
+    estimate.check_steps().map_err(locate)?;
+    let mut report = estimate.report()?;
+    report.file = session.file.clone();
+    report.machine = options.timed.machine.name.clone();
+    report.runs = launches.len() as u64;
+    report.warps = tracer.warps;
+    report.observed = tracer.longest;
+    report.worst = tracer
+        .worst
+        .map(|(block, warp)| format!("warp {warp} of block {block}"));
+    Ok(report)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::flow_facts;
 use warpbound_base::Instructions;
 use warpbound_bound::{Effort, Ipet, Verdict};
 use warpbound_ir::OpIndex;
@@ -64,10 +65,7 @@ impl Target<'_> {
             .session
             .flow(self.prepared, &knowledge.context, &bound)
             .ok()?;
-        let facts = self
-            .session
-            .flow_facts(self.prepared, &knowledge, &bound, &flow)
-            .ok()?;
+        let facts = flow_facts(self.session, self.prepared, &knowledge, &bound, &flow).ok()?;
         let growth = growth_of_blocks(request);
         let blocks = &flow.thread.space;
         let cost = |node| {

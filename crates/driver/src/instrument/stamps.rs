@@ -81,35 +81,33 @@ impl StampTimes {
     }
 }
 
-impl Session {
-    /// Gives a kernel of the file a time stamp at the entry of each block and at each exit. `file` is the content from
-    /// which the session was opened.
-    ///
-    /// # Errors
-    ///
-    /// The kernel cannot be rewritten, has too many blocks, or has no registers left; the diagnostic has the address.
-    pub fn instrument_stamps(
-        &self,
-        file: &[u8],
-        kernel: &Kernel,
-    ) -> Result<(StampPlan, InstrumentedKernel), Diagnostic> {
-        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        super::check_sections(kernel).map_err(fail)?;
-        let prepared = self.prepare(kernel)?;
-        let Program::Nvidia(program) = &prepared.program else {
-            let message = "these stamps are for code of Maxwell and Pascal";
-            return Err(fail(Diagnostic::new(message)));
-        };
-        let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
-            .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
-        let target = Target {
-            session: self,
-            prepared: &prepared,
-            program,
-            cfg: &cfg,
-        };
-        target.stamp(file).map_err(fail)
-    }
+/// Gives a kernel of the file a time stamp at the entry of each block and at each exit. `file` is the content from
+/// which the session was opened.
+///
+/// # Errors
+///
+/// The kernel cannot be rewritten, has too many blocks, or has no registers left; the diagnostic has the address.
+pub fn instrument_stamps(
+    session: &Session,
+    file: &[u8],
+    kernel: &Kernel,
+) -> Result<(StampPlan, InstrumentedKernel), Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    super::check_sections(kernel).map_err(fail)?;
+    let prepared = session.prepare(kernel)?;
+    let Program::Nvidia(program) = &prepared.program else {
+        let message = "these stamps are for code of Maxwell and Pascal";
+        return Err(fail(Diagnostic::new(message)));
+    };
+    let cfg = ThreadCfg::build(&prepared.code, &Limits::default())
+        .map_err(|refusal| fail(prepared.refusal_diagnostic(&refusal)))?;
+    let target = Target {
+        session: session,
+        prepared: &prepared,
+        program,
+        cfg: &cfg,
+    };
+    target.stamp(file).map_err(fail)
 }
 
 impl Target<'_> {

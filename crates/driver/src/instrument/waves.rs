@@ -38,33 +38,31 @@ pub struct InstrumentedWaves {
     pub moved: BTreeMap<CodeAddr, CodeAddr>,
 }
 
-impl Session {
-    /// Instruments a kernel for GCN3 with the probes of a plan. `file` is the content from which the session was opened.
-    ///
-    /// # Errors
-    ///
-    /// The plan is for other code, the kernel is not for GCN3, or it cannot be rewritten; the diagnostic has the address.
-    pub fn instrument_waves(
-        &self,
-        file: &[u8],
-        kernel: &Kernel,
-        plan: &ProbePlan,
-    ) -> Result<InstrumentedWaves, Diagnostic> {
-        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        check_code(plan, kernel).map_err(fail)?;
-        if !plan.sums.is_empty() {
-            let message = "counters of waves have no sums of several probes";
-            let why =
-                Diagnostic::new(message).hint("make a plan with a counter for each probe: --each");
-            return Err(fail(why));
-        }
-        let prepared = self.prepare(kernel)?;
-        let (Program::Amd(_), Some(object)) = (&prepared.program, &kernel.code_object) else {
-            return Err(fail(Diagnostic::new("the kernel is not for GCN3")));
-        };
-        let code_address = object.code_address;
-        instrument(file, &prepared, code_address, plan).map_err(fail)
+/// Instruments a kernel for GCN3 with the probes of a plan. `file` is the content from which the session was opened.
+///
+/// # Errors
+///
+/// The plan is for other code, the kernel is not for GCN3, or it cannot be rewritten; the diagnostic has the address.
+pub fn instrument_waves(
+    session: &Session,
+    file: &[u8],
+    kernel: &Kernel,
+    plan: &ProbePlan,
+) -> Result<InstrumentedWaves, Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    check_code(plan, kernel).map_err(fail)?;
+    if !plan.sums.is_empty() {
+        let message = "counters of waves have no sums of several probes";
+        let why =
+            Diagnostic::new(message).hint("make a plan with a counter for each probe: --each");
+        return Err(fail(why));
     }
+    let prepared = session.prepare(kernel)?;
+    let (Program::Amd(_), Some(object)) = (&prepared.program, &kernel.code_object) else {
+        return Err(fail(Diagnostic::new("the kernel is not for GCN3")));
+    };
+    let code_address = object.code_address;
+    instrument(file, &prepared, code_address, plan).map_err(fail)
 }
 
 fn instrument(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::bound;
 use warpbound_analyse::blocks::Block;
 use warpbound_base::{Diagnostic, Family};
 use warpbound_bound::Never;
@@ -31,68 +32,66 @@ pub struct CountsAuditOptions {
     pub grid: Option<[u32; 3]>,
 }
 
-impl Session {
-    /// Compares measured counts of a launch of a kernel with what every run satisfies. The counts need not be of a launch
-    /// that the simulator could run.
-    ///
-    /// # Errors
-    ///
-    /// The counts are of another kernel or build, the kernel is not of an NVIDIA GPU, or the facts contradict each other.
-    pub fn audit_counts(
-        &self,
-        kernel: &Kernel,
-        measured: &MeasuredCounts,
-        options: &CountsAuditOptions,
-    ) -> Result<CountsAuditReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        if prepared.family() != Family::Maxwell {
-            let message = "measured counts are compared for kernels of NVIDIA's GPUs only";
-            let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
-            return Err(self.locate(diagnostic));
-        }
-        let counts = measured.matched(&prepared)?;
-        let knowledge = self.launch(kernel, &options.bound)?;
-        let flow = self.flow(&prepared, &knowledge.context, &options.bound);
-        let (flow, refused) = match flow {
-            Ok(flow) => (Some(flow), None),
-            Err(refusal) => (None, Some(refusal.to_string())),
-        };
-        let mut audit = CountsAudit {
-            prepared: &prepared,
-            counts: &counts,
-            findings: Vec::new(),
-            unchecked: Vec::new(),
-        };
-        let width = u64::from(prepared.code.lanes());
-        audit.check_instructions(width);
-        let mut report = CountsAuditReport {
-            schema: CountsAuditReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            counts: measured.file.clone(),
-            source: measured.source.name(),
-            refused,
-            warps: None,
-            threads: None,
-            instructions: prepared.code.ops.len(),
-            blocks: 0,
-            loops: 0,
-            unchecked: Vec::new(),
-            violations: 0,
-            findings: Vec::new(),
-        };
-        if let Some(flow) = &flow {
-            let launch = launch_sums(options, width);
-            let bound = self.bound(kernel, &options.bound)?;
-            let lanes = knowledge.context.live_lanes();
-            audit.check_flow(flow, &bound, &options.bound, launch, lanes, &mut report);
-        }
-        report.violations = audit.findings.len();
-        audit.findings.truncate(MAX_SHOWN);
-        report.findings = audit.findings;
-        report.unchecked = audit.unchecked;
-        Ok(report)
+/// Compares measured counts of a launch of a kernel with what every run satisfies. The counts need not be of a launch
+/// that the simulator could run.
+///
+/// # Errors
+///
+/// The counts are of another kernel or build, the kernel is not of an NVIDIA GPU, or the facts contradict each other.
+pub fn audit_counts(
+    session: &Session,
+    kernel: &Kernel,
+    measured: &MeasuredCounts,
+    options: &CountsAuditOptions,
+) -> Result<CountsAuditReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    if prepared.family() != Family::Maxwell {
+        let message = "measured counts are compared for kernels of NVIDIA's GPUs only";
+        let diagnostic = Diagnostic::new(message).in_kernel(kernel.demangled());
+        return Err(session.locate(diagnostic));
     }
+    let counts = measured.matched(&prepared)?;
+    let knowledge = session.launch(kernel, &options.bound)?;
+    let flow = session.flow(&prepared, &knowledge.context, &options.bound);
+    let (flow, refused) = match flow {
+        Ok(flow) => (Some(flow), None),
+        Err(refusal) => (None, Some(refusal.to_string())),
+    };
+    let mut audit = CountsAudit {
+        prepared: &prepared,
+        counts: &counts,
+        findings: Vec::new(),
+        unchecked: Vec::new(),
+    };
+    let width = u64::from(prepared.code.lanes());
+    audit.check_instructions(width);
+    let mut report = CountsAuditReport {
+        schema: CountsAuditReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        counts: measured.file.clone(),
+        source: measured.source.name(),
+        refused,
+        warps: None,
+        threads: None,
+        instructions: prepared.code.ops.len(),
+        blocks: 0,
+        loops: 0,
+        unchecked: Vec::new(),
+        violations: 0,
+        findings: Vec::new(),
+    };
+    if let Some(flow) = &flow {
+        let launch = launch_sums(options, width);
+        let bound = bound(session, kernel, &options.bound)?;
+        let lanes = knowledge.context.live_lanes();
+        audit.check_flow(flow, &bound, &options.bound, launch, lanes, &mut report);
+    }
+    report.violations = audit.findings.len();
+    audit.findings.truncate(MAX_SHOWN);
+    report.findings = audit.findings;
+    report.unchecked = audit.unchecked;
+    Ok(report)
 }
 
 /// Returns the warps and threads of a launch, if its sizes are known.

@@ -1,5 +1,7 @@
 //! Closed forms of counts: the report, with the values in a launch and the formulas that disagree with its prediction.
 
+use crate::bound::profile::with_launch_values;
+use crate::predict::{predict, refuse_prediction};
 use warpbound_analyse::LaunchRanges;
 use warpbound_analyse::count_formulas::{CountFormulas, FormulaLaunch, FormulaTotals};
 use warpbound_analyse::divergence_by_agreement::has_pending_lanes;
@@ -39,102 +41,100 @@ impl FormulaInputs {
     }
 }
 
-impl Session {
-    /// Analyses a kernel for formulas of its counts, in which parameters have the names of a launch file, if one is given.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused, or its instruction set is one that predictions do not cover.
-    pub fn formula_inputs(
-        &self,
-        prepared: &Prepared<'_>,
-        named_by: Option<&LaunchFile>,
-    ) -> Result<FormulaInputs, Diagnostic> {
-        self.refuse_prediction(prepared)?;
-        let options = BoundOptions::default();
-        let any = self.launch(prepared.kernel, &options)?;
-        let mut named = options.clone();
-        named.launches.file = named_by.map(|launch| launch.clone().into());
-        let named = self.launch(prepared.kernel, &named)?;
-        Ok(FormulaInputs {
-            flow: self.flow(prepared, &any.context, &options)?,
-            // Of the launch only the names: formulas are for all launches.
-            ranges: named.ranges.without_statements(),
-        })
-    }
+/// Analyses a kernel for formulas of its counts, in which parameters have the names of a launch file, if one is given.
+///
+/// # Errors
+///
+/// The kernel is refused, or its instruction set is one that predictions do not cover.
+pub fn formula_inputs(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    named_by: Option<&LaunchFile>,
+) -> Result<FormulaInputs, Diagnostic> {
+    refuse_prediction(session, prepared)?;
+    let options = BoundOptions::default();
+    let any = session.launch(prepared.kernel, &options)?;
+    let mut named = options.clone();
+    named.launches.file = named_by.map(|launch| launch.clone().into());
+    let named = session.launch(prepared.kernel, &named)?;
+    Ok(FormulaInputs {
+        flow: session.flow(prepared, &any.context, &options)?,
+        // Of the launch only the names: formulas are for all launches.
+        ranges: named.ranges.without_statements(),
+    })
+}
 
-    /// Evaluates the formulas of some blocks in a launch.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel.
-    pub fn formula_totals(
-        &self,
-        prepared: &Prepared<'_>,
-        formulas: &CountFormulas<'_>,
-        launch: &LaunchFile,
-        blocks: &[OpIndex],
-    ) -> Result<Vec<Option<FormulaTotals>>, Diagnostic> {
-        let options = PredictOptions::default().limits(Default::default());
-        let (totals, _) = self.with_launch_values(prepared, launch, &options, |values| {
-            let launch = FormulaLaunch {
-                grid: values.grid,
-                block: values.block,
-                constant: &|bank, address| (values.constant)(bank, address)?.whole(),
-                steps: EVALUATION_STEPS,
-            };
-            let blocks = blocks.iter();
-            blocks
-                .map(|&block| formulas.totals(block, &launch))
-                .collect()
-        })?;
-        Ok(totals)
-    }
-
-    /// Reports the formulas of the counts of a kernel; with a launch, also their values, without the formulas that are
-    /// not what is predicted.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::formula_inputs`] and [`Session::predict`].
-    pub fn count_formula_report(
-        &self,
-        kernel: &Kernel,
-        launch: Option<&LaunchFile>,
-        options: &PredictOptions,
-    ) -> Result<CountFormulaReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let inputs = self.formula_inputs(&prepared, launch)?;
-        let formulas = inputs.find(&prepared);
-        let (blocks, _) = super::blocks_and_targets(&prepared.code);
-        let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
-        let checked = launch.map(|launch| {
-            let prediction = self.predict(&prepared, launch, options)?;
-            let totals = self.formula_totals(&prepared, &formulas, launch, &all)?;
-            Ok::<_, Diagnostic>((prediction, totals))
-        });
-        let checked = checked.transpose()?;
-        let writer = FormulaWriter {
-            prepared: &prepared,
-            formulas: &formulas,
+/// Evaluates the formulas of some blocks in a launch.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn formula_totals(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    formulas: &CountFormulas<'_>,
+    launch: &LaunchFile,
+    blocks: &[OpIndex],
+) -> Result<Vec<Option<FormulaTotals>>, Diagnostic> {
+    let options = PredictOptions::default().limits(Default::default());
+    let (totals, _) = with_launch_values(session, prepared, launch, &options, |values| {
+        let launch = FormulaLaunch {
+            grid: values.grid,
+            block: values.block,
+            constant: &|bank, address| (values.constant)(bank, address)?.whole(),
+            steps: EVALUATION_STEPS,
         };
-        let reports = all.iter().enumerate().map(|(at, &first)| {
-            let value = checked.as_ref().map(|(prediction, totals)| {
-                writer.value(first, prediction, totals.get(at).copied().flatten())
-            });
-            writer.block(blocks.get(at), value)
+        let blocks = blocks.iter();
+        blocks
+            .map(|&block| formulas.totals(block, &launch))
+            .collect()
+    })?;
+    Ok(totals)
+}
+
+/// Reports the formulas of the counts of a kernel; with a launch, also their values, without the formulas that are
+/// not what is predicted.
+///
+/// # Errors
+///
+/// See [`Session::formula_inputs`] and [`Session::predict`].
+pub fn count_formula_report(
+    session: &Session,
+    kernel: &Kernel,
+    launch: Option<&LaunchFile>,
+    options: &PredictOptions,
+) -> Result<CountFormulaReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let inputs = formula_inputs(session, &prepared, launch)?;
+    let formulas = inputs.find(&prepared);
+    let (blocks, _) = super::blocks_and_targets(&prepared.code);
+    let all: Vec<OpIndex> = (0..blocks.len()).map(|at| blocks.get(at).first).collect();
+    let checked = launch.map(|launch| {
+        let prediction = predict(session, &prepared, launch, options)?;
+        let totals = formula_totals(session, &prepared, &formulas, launch, &all)?;
+        Ok::<_, Diagnostic>((prediction, totals))
+    });
+    let checked = checked.transpose()?;
+    let writer = FormulaWriter {
+        prepared: &prepared,
+        formulas: &formulas,
+    };
+    let reports = all.iter().enumerate().map(|(at, &first)| {
+        let value = checked.as_ref().map(|(prediction, totals)| {
+            writer.value(first, prediction, totals.get(at).copied().flatten())
         });
-        let reports: Vec<BlockFormulaReport> = reports.collect();
-        Ok(CountFormulaReport {
-            schema: CountFormulaReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            grid: launch.map(|launch| launch.grid),
-            block: launch.map(|launch| launch.block),
-            loops: writer.loops(&reports),
-            blocks: reports,
-        })
-    }
+        writer.block(blocks.get(at), value)
+    });
+    let reports: Vec<BlockFormulaReport> = reports.collect();
+    Ok(CountFormulaReport {
+        schema: CountFormulaReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        grid: launch.map(|launch| launch.grid),
+        block: launch.map(|launch| launch.block),
+        loops: writer.loops(&reports),
+        blocks: reports,
+    })
 }
 
 /// Writer of the parts of the report.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::bound;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
@@ -29,54 +30,52 @@ pub struct CountIntervals {
     pub accesses: CountRange,
 }
 
-impl Session {
-    /// Returns the ranges of the counts that a prediction leaves open, by the count rows with what is predicted.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused, or the predicted counts contradict the rows.
-    pub fn count_intervals(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-        prediction: &Prediction,
-    ) -> Result<CountIntervals, Diagnostic> {
-        let options = BoundOptions {
-            launches: StatedLaunches {
-                file: Some(launch.as_one().into()),
-                ..StatedLaunches::default()
-            },
-            ..BoundOptions::default()
-        };
-        let context = self.launch(prepared.kernel, &options)?.context;
-        let flow = self.flow(prepared, &context, &options)?;
-        // Without bounds of loops, counts in them have no upper limit.
-        let bound = self.bound(prepared.kernel, &options).ok();
-        let loops = bound.as_ref().map_or(&[][..], |bound| &bound.loops);
-        let facts = SummedFacts {
-            bounds: loops.iter().map(|l| l.bound).collect(),
-            totals: loops.iter().map(|l| l.total).collect(),
-            never: Vec::new(),
-        };
-        let sizes = launched(launch, context.warp_width);
-        let sums = LaunchSums {
-            warps: sizes.map(|(warps, _)| warps),
-            threads: sizes.map(|(_, threads)| threads),
-        };
-        let space = &flow.thread.space;
-        let known = (0..space.blocks.len()).filter_map(|block| {
-            let first = space.blocks.get(block).first;
-            let count = prediction.counts.get(&first)?;
-            Some(BlockSum {
-                block,
-                issues: count.issues,
-                lanes: count.lanes,
-            })
-        });
-        let lanes = context.live_lanes();
-        let summed = SummedCounts::new(&flow, &facts, sums, lanes, known.collect());
-        ranges(prepared, &flow, prediction, &summed)
-    }
+/// Returns the ranges of the counts that a prediction leaves open, by the count rows with what is predicted.
+///
+/// # Errors
+///
+/// The kernel is refused, or the predicted counts contradict the rows.
+pub fn count_intervals(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    prediction: &Prediction,
+) -> Result<CountIntervals, Diagnostic> {
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let context = session.launch(prepared.kernel, &options)?.context;
+    let flow = session.flow(prepared, &context, &options)?;
+    // Without bounds of loops, counts in them have no upper limit.
+    let bound = bound(session, prepared.kernel, &options).ok();
+    let loops = bound.as_ref().map_or(&[][..], |bound| &bound.loops);
+    let facts = SummedFacts {
+        bounds: loops.iter().map(|l| l.bound).collect(),
+        totals: loops.iter().map(|l| l.total).collect(),
+        never: Vec::new(),
+    };
+    let sizes = launched(launch, context.warp_width);
+    let sums = LaunchSums {
+        warps: sizes.map(|(warps, _)| warps),
+        threads: sizes.map(|(_, threads)| threads),
+    };
+    let space = &flow.thread.space;
+    let known = (0..space.blocks.len()).filter_map(|block| {
+        let first = space.blocks.get(block).first;
+        let count = prediction.counts.get(&first)?;
+        Some(BlockSum {
+            block,
+            issues: count.issues,
+            lanes: count.lanes,
+        })
+    });
+    let lanes = context.live_lanes();
+    let summed = SummedCounts::new(&flow, &facts, sums, lanes, known.collect());
+    ranges(prepared, &flow, prediction, &summed)
 }
 
 /// Computes the ranges.

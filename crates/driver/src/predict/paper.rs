@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::bound::profile::with_launch_values;
+use crate::predict::refuse_prediction;
 use warpbound_analyse::prediction::CountPredictor;
 use warpbound_base::Diagnostic;
 use warpbound_ir::OpIndex;
@@ -50,49 +52,47 @@ impl PaperPrediction {
     }
 }
 
-impl Session {
-    /// Computes the counts of a launch by the rule of the paper: blocks at the outgoing edges of branches on the thread
-    /// index are measured, all others run as often as the first thread executes them, times the warps or threads of the
-    /// launch. The rule claims this; it is no theorem, and not checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::predict`], or the kernel is refused.
-    pub fn predict_by_paper(
-        &self,
-        prepared: &Prepared<'_>,
-        launch: &LaunchFile,
-        options: &PredictOptions,
-    ) -> Result<PaperPrediction, Diagnostic> {
-        self.refuse_prediction(prepared)?;
-        let (blocks, indirect) = blocks_and_targets(&prepared.code);
-        let limits = options.limits(indirect);
-        let tainted = self.determinacy(prepared)?.tainted_blocks();
-        let (tally, _) = self.with_launch_values(prepared, launch, &limits, |values| {
-            CountPredictor::new(values, &blocks).predict_first_thread()
-        })?;
-        let sizes = crate::probes::launched(launch, prepared.code.lanes());
-        let count = |index: usize, first: OpIndex| {
-            if tainted.contains(&first) {
-                return RuleCount::Measured;
-            }
-            let stated = tally.blocks.get(index).zip(sizes);
-            let stated = stated.filter(|(block, _)| block.unknown_at.is_empty());
-            let stated = stated.and_then(|(block, (warps, threads))| {
-                let once = u64::try_from(block.issues).ok()?;
-                Some((once.checked_mul(warps)?, once.checked_mul(threads)?))
-            });
-            match stated {
-                Some((issues, lanes)) => RuleCount::Stated { issues, lanes },
-                None => RuleCount::Undecided,
-            }
-        };
-        let rows = (0..blocks.len()).map(|index| {
-            let first = blocks.get(index).first;
-            (first, count(index, first))
+/// Computes the counts of a launch by the rule of the paper: blocks at the outgoing edges of branches on the thread
+/// index are measured, all others run as often as the first thread executes them, times the warps or threads of the
+/// launch. The rule claims this; it is no theorem, and not checked.
+///
+/// # Errors
+///
+/// As [`Session::predict`], or the kernel is refused.
+pub fn predict_by_paper(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &PredictOptions,
+) -> Result<PaperPrediction, Diagnostic> {
+    refuse_prediction(session, prepared)?;
+    let (blocks, indirect) = blocks_and_targets(&prepared.code);
+    let limits = options.limits(indirect);
+    let tainted = session.determinacy(prepared)?.tainted_blocks();
+    let (tally, _) = with_launch_values(session, prepared, launch, &limits, |values| {
+        CountPredictor::new(values, &blocks).predict_first_thread()
+    })?;
+    let sizes = crate::probes::launched(launch, prepared.code.lanes());
+    let count = |index: usize, first: OpIndex| {
+        if tainted.contains(&first) {
+            return RuleCount::Measured;
+        }
+        let stated = tally.blocks.get(index).zip(sizes);
+        let stated = stated.filter(|(block, _)| block.unknown_at.is_empty());
+        let stated = stated.and_then(|(block, (warps, threads))| {
+            let once = u64::try_from(block.issues).ok()?;
+            Some((once.checked_mul(warps)?, once.checked_mul(threads)?))
         });
-        Ok(PaperPrediction {
-            blocks: rows.collect(),
-        })
-    }
+        match stated {
+            Some((issues, lanes)) => RuleCount::Stated { issues, lanes },
+            None => RuleCount::Undecided,
+        }
+    };
+    let rows = (0..blocks.len()).map(|index| {
+        let first = blocks.get(index).first;
+        (first, count(index, first))
+    });
+    Ok(PaperPrediction {
+        blocks: rows.collect(),
+    })
 }

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::predict::intervals::count_intervals;
+use crate::predict::paper::predict_by_paper;
+use crate::predict::predict;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
 use warpbound_analyse::launch_profile::NoProfileReason;
@@ -21,76 +24,74 @@ use super::{PredictOptions, PredictedCount, Prediction};
 use crate::metrics::space_of;
 use crate::{Prepared, Session};
 
-impl Session {
-    /// Reports the predicted counts of a kernel in a launch.
-    ///
-    /// # Errors
-    ///
-    /// See [`Session::predict`].
-    pub fn predict_report(
-        &self,
-        kernel: &Kernel,
-        launch: &LaunchFile,
-        options: &PredictOptions,
-    ) -> Result<PredictReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let prediction = self.predict(&prepared, launch, options)?;
-        // Without the graph of a thread, the reasons are addresses only.
-        let determinacy = self.determinacy(&prepared).ok();
-        let ranges = (options.ranges && !prediction.is_whole())
-            .then(|| self.count_intervals(&prepared, launch, &prediction));
-        let (ranges, no_ranges) = match ranges {
-            Some(Ok(ranges)) => (Some(ranges), None),
-            Some(Err(why)) => (None, Some(why.message)),
-            None => (None, None),
-        };
-        let paper = options
-            .by_paper
-            .then(|| self.predict_by_paper(&prepared, launch, options));
-        let writer = PredictionWriter {
-            prepared: &prepared,
-            prediction: &prediction,
-            determinacy: determinacy.as_ref(),
-            ranges: ranges.as_ref(),
-            paper: paper.transpose()?,
-        };
-        let blocks = writer.blocks();
-        let total = |part: &dyn Fn(&PredictedBlockReport) -> Option<u64>| -> Option<u64> {
-            let mut parts = blocks.iter().map(part);
-            parts.try_fold(0u64, |sum, part| sum.checked_add(part?))
-        };
-        let issued = total(&|block| block.issues?.checked_mul(block.instructions));
-        let lanes = total(&|block| block.lanes?.checked_mul(block.instructions));
-        let accesses = total(&|block| block.issues?.checked_mul(block.memory_instructions));
-        // Instructions with generic addresses count only where none is executed: their space is not predicted.
-        let accesses = accesses.filter(|_| !writer.executes_generic());
-        let share = |part: Option<u64>, all: Option<u64>, scale: f64| {
-            let (part, all) = (part?, all.filter(|&all| all > 0)?);
-            Some(part as f64 / (scale * all as f64))
-        };
-        Ok(PredictReport {
-            schema: PredictReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            grid: launch.grid,
-            block: launch.block,
-            contents: options.contents.name(),
-            buffers: prediction.buffers.clone(),
-            warps: prediction.warps,
-            executed: prediction.executed,
-            lost: writer.lost(),
-            reasons: writer.reasons(),
-            ranges: ranges.as_ref().map(|ranges| {
-                TotalRanges::new(ranges.issued, ranges.lanes, ranges.accesses, WARP_LANES)
-            }),
-            no_ranges,
-            issued: issued.filter(|_| prediction.is_whole()),
-            lanes: lanes.filter(|_| prediction.is_whole()),
-            activity_factor: share(lanes, issued, f64::from(WARP_LANES)),
-            memory_intensity: share(accesses, issued, 1.0),
-            blocks,
-        })
-    }
+/// Reports the predicted counts of a kernel in a launch.
+///
+/// # Errors
+///
+/// See [`Session::predict`].
+pub fn predict_report(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &LaunchFile,
+    options: &PredictOptions,
+) -> Result<PredictReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let prediction = predict(session, &prepared, launch, options)?;
+    // Without the graph of a thread, the reasons are addresses only.
+    let determinacy = session.determinacy(&prepared).ok();
+    let ranges = (options.ranges && !prediction.is_whole())
+        .then(|| count_intervals(session, &prepared, launch, &prediction));
+    let (ranges, no_ranges) = match ranges {
+        Some(Ok(ranges)) => (Some(ranges), None),
+        Some(Err(why)) => (None, Some(why.message)),
+        None => (None, None),
+    };
+    let paper = options
+        .by_paper
+        .then(|| predict_by_paper(session, &prepared, launch, options));
+    let writer = PredictionWriter {
+        prepared: &prepared,
+        prediction: &prediction,
+        determinacy: determinacy.as_ref(),
+        ranges: ranges.as_ref(),
+        paper: paper.transpose()?,
+    };
+    let blocks = writer.blocks();
+    let total = |part: &dyn Fn(&PredictedBlockReport) -> Option<u64>| -> Option<u64> {
+        let mut parts = blocks.iter().map(part);
+        parts.try_fold(0u64, |sum, part| sum.checked_add(part?))
+    };
+    let issued = total(&|block| block.issues?.checked_mul(block.instructions));
+    let lanes = total(&|block| block.lanes?.checked_mul(block.instructions));
+    let accesses = total(&|block| block.issues?.checked_mul(block.memory_instructions));
+    // Instructions with generic addresses count only where none is executed: their space is not predicted.
+    let accesses = accesses.filter(|_| !writer.executes_generic());
+    let share = |part: Option<u64>, all: Option<u64>, scale: f64| {
+        let (part, all) = (part?, all.filter(|&all| all > 0)?);
+        Some(part as f64 / (scale * all as f64))
+    };
+    Ok(PredictReport {
+        schema: PredictReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        grid: launch.grid,
+        block: launch.block,
+        contents: options.contents.name(),
+        buffers: prediction.buffers.clone(),
+        warps: prediction.warps,
+        executed: prediction.executed,
+        lost: writer.lost(),
+        reasons: writer.reasons(),
+        ranges: ranges.as_ref().map(|ranges| {
+            TotalRanges::new(ranges.issued, ranges.lanes, ranges.accesses, WARP_LANES)
+        }),
+        no_ranges,
+        issued: issued.filter(|_| prediction.is_whole()),
+        lanes: lanes.filter(|_| prediction.is_whole()),
+        activity_factor: share(lanes, issued, f64::from(WARP_LANES)),
+        memory_intensity: share(accesses, issued, 1.0),
+        blocks,
+    })
 }
 
 /// Writer of the parts of the report.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::predict::predict;
 use warpbound_analyse::blocks::Block;
 use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
 use warpbound_base::Diagnostic;
@@ -14,35 +15,33 @@ use warpbound_report::predict_tree::{StatementReport, TreeEdgeReport};
 use super::{PredictOptions, Prediction};
 use crate::{Prepared, Session};
 
-impl Session {
-    /// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
-    /// between them; with a launch, also how often these run.
-    ///
-    /// # Errors
-    ///
-    /// The kernel is refused; see also [`Session::predict`].
-    pub fn computation_tree(
-        &self,
-        kernel: &Kernel,
-        launch: Option<&LaunchFile>,
-        options: &PredictOptions,
-    ) -> Result<TreeReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let prediction = launch.map(|launch| self.predict(&prepared, launch, options));
-        let prediction = prediction.transpose()?;
-        let determinacy = self.determinacy(&prepared)?;
-        let (blocks, _) = super::blocks_and_targets(&prepared.code);
-        let all = (0..blocks.len()).map(|index| blocks.get(index));
-        let writer = TreeWriter {
-            prepared: &prepared,
-            prediction: prediction.as_ref(),
-            tainted: determinacy.tainted_blocks(),
-            blocks: all.map(|block| (block.first, block)).collect(),
-            numbers: determinacy.branches.keys().copied().collect(),
-            determinacy: &determinacy,
-        };
-        Ok(writer.report(kernel))
-    }
+/// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
+/// between them; with a launch, also how often these run.
+///
+/// # Errors
+///
+/// The kernel is refused; see also [`Session::predict`].
+pub fn computation_tree(
+    session: &Session,
+    kernel: &Kernel,
+    launch: Option<&LaunchFile>,
+    options: &PredictOptions,
+) -> Result<TreeReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
+    let prediction = prediction.transpose()?;
+    let determinacy = session.determinacy(&prepared)?;
+    let (blocks, _) = super::blocks_and_targets(&prepared.code);
+    let all = (0..blocks.len()).map(|index| blocks.get(index));
+    let writer = TreeWriter {
+        prepared: &prepared,
+        prediction: prediction.as_ref(),
+        tainted: determinacy.tainted_blocks(),
+        blocks: all.map(|block| (block.first, block)).collect(),
+        numbers: determinacy.branches.keys().copied().collect(),
+        determinacy: &determinacy,
+    };
+    Ok(writer.report(kernel))
 }
 
 struct TreeWriter<'a> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::probes::planned_kernel;
 use warpbound_analyse::LaunchContext;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::plan::certificate::verify_plan;
@@ -27,133 +28,129 @@ pub struct DecodedCounts {
     pub values: BTreeMap<WantedCount, u64>,
 }
 
-impl Session {
-    /// Reconstructs the counts of a launch from the counters of a plan.
-    ///
-    /// The numbers of warps and threads are those of the plan, or those of `launch`. The rows are those of the kernel, not
-    /// of the plan; the plan must prove its combinations from them.
-    ///
-    /// # Errors
-    ///
-    /// Plan or counters are of other code, a proof does not hold, the launch differs from that of the plan, or a
-    /// reconstructed value is no count.
-    pub fn decode_counters(
-        &self,
-        kernel: &Kernel,
-        plan: &ProbePlan,
-        counters: &ProbeCounters,
-        launch: Option<&LaunchFile>,
-    ) -> Result<DecodedCounts, Diagnostic> {
-        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        check_code(plan, kernel).map_err(fail)?;
-        counters.check(plan).map_err(fail)?;
-        let prepared = self.prepare(kernel)?;
-        let context = LaunchContext {
-            warp_width: plan.warp_width,
-            block: plan.block,
-            ..LaunchContext::default()
-        };
-        let planned = self.planned_kernel(&prepared, &context, &BoundOptions::default())?;
-        planned.verify(plan).map_err(fail)?;
-        let start = starts(plan, launch).map_err(fail)?;
-        planned.values(plan, &counters.values, start).map_err(fail)
-    }
+/// Reconstructs the counts of a launch from the counters of a plan.
+///
+/// The numbers of warps and threads are those of the plan, or those of `launch`. The rows are those of the kernel, not
+/// of the plan; the plan must prove its combinations from them.
+///
+/// # Errors
+///
+/// Plan or counters are of other code, a proof does not hold, the launch differs from that of the plan, or a
+/// reconstructed value is no count.
+pub fn decode_counters(
+    session: &Session,
+    kernel: &Kernel,
+    plan: &ProbePlan,
+    counters: &ProbeCounters,
+    launch: Option<&LaunchFile>,
+) -> Result<DecodedCounts, Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    check_code(plan, kernel).map_err(fail)?;
+    counters.check(plan).map_err(fail)?;
+    let prepared = session.prepare(kernel)?;
+    let context = LaunchContext {
+        warp_width: plan.warp_width,
+        block: plan.block,
+        ..LaunchContext::default()
+    };
+    let planned = planned_kernel(session, &prepared, &context, &BoundOptions::default())?;
+    planned.verify(plan).map_err(fail)?;
+    let start = starts(plan, launch).map_err(fail)?;
+    planned.values(plan, &counters.values, start).map_err(fail)
 }
 
-impl Session {
-    /// Reports the counts that follow from the counters of a plan, with the metrics where all counts of blocks do.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::decode_counters`].
-    pub fn decoded(
-        &self,
-        kernel: &Kernel,
-        plan: &ProbePlan,
-        counters: &ProbeCounters,
-        launch: Option<&LaunchFile>,
-    ) -> Result<DecodedReport, Diagnostic> {
-        if counters.are_paper_sums(plan) {
-            return self.decoded_paper_sums(kernel, plan, counters);
-        }
-        let decoded = self.decode_counters(kernel, plan, counters, launch)?;
-        let prepared = self.prepare(kernel)?;
-        let basis = MetricsBasis {
-            block_threads: plan
-                .block
-                .map(|block| block.iter().map(|&axis| u64::from(axis)).product()),
-            ..MetricsBasis::default()
-        };
-        // Their space is known when they run, and the counters do not show it.
-        let own = own_ops(kernel, &prepared.code);
-        let is_generic = own
-            .into_iter()
-            .any(|at| space_of(&prepared, at) == Some(MemorySpace::Generic));
-        let metrics = || metrics_with(&prepared, &decoded.blocks, plan.warp_width, &basis);
-        let values = decoded.values.iter().map(|(of, &value)| DecodedValue {
-            count: name_of(of),
-            block: match of {
-                WantedCount::Block(at, quantity) => Some((*at, *quantity)),
-                WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
-            },
-            source: match of {
-                WantedCount::Block(at, _) => prepared.source(CodeAddr(*at)),
-                WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
-            },
-            value,
-        });
-        Ok(DecodedReport {
-            schema: DecodedReport::SCHEMA,
-            kernel: kernel.demangled(),
-            code: plan.code.clone(),
-            counters: plan.counters(),
-            values: values.collect(),
-            metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
-            activity_factor: decoded.activity_factor(plan.warp_width),
-            memory_intensity: decoded.memory_intensity().filter(|_| !is_generic),
-            memory_intensity_unknown: (is_generic && decoded.memory_intensity().is_some())
-                .then_some("instructions with generic addresses may access global memory"),
-            only_blocks: None,
-        })
+/// Reports the counts that follow from the counters of a plan, with the metrics where all counts of blocks do.
+///
+/// # Errors
+///
+/// As [`Session::decode_counters`].
+pub fn decoded(
+    session: &Session,
+    kernel: &Kernel,
+    plan: &ProbePlan,
+    counters: &ProbeCounters,
+    launch: Option<&LaunchFile>,
+) -> Result<DecodedReport, Diagnostic> {
+    if counters.are_paper_sums(plan) {
+        return decoded_paper_sums(session, kernel, plan, counters);
     }
+    let decoded = decode_counters(session, kernel, plan, counters, launch)?;
+    let prepared = session.prepare(kernel)?;
+    let basis = MetricsBasis {
+        block_threads: plan
+            .block
+            .map(|block| block.iter().map(|&axis| u64::from(axis)).product()),
+        ..MetricsBasis::default()
+    };
+    // Their space is known when they run, and the counters do not show it.
+    let own = own_ops(kernel, &prepared.code);
+    let is_generic = own
+        .into_iter()
+        .any(|at| space_of(&prepared, at) == Some(MemorySpace::Generic));
+    let metrics = || metrics_with(&prepared, &decoded.blocks, plan.warp_width, &basis);
+    let values = decoded.values.iter().map(|(of, &value)| DecodedValue {
+        count: name_of(of),
+        block: match of {
+            WantedCount::Block(at, quantity) => Some((*at, *quantity)),
+            WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
+        },
+        source: match of {
+            WantedCount::Block(at, _) => prepared.source(CodeAddr(*at)),
+            WantedCount::Instructions(_) | WantedCount::GlobalAccesses(_) => None,
+        },
+        value,
+    });
+    Ok(DecodedReport {
+        schema: DecodedReport::SCHEMA,
+        kernel: kernel.demangled(),
+        code: plan.code.clone(),
+        counters: plan.counters(),
+        values: values.collect(),
+        metrics: (!decoded.blocks.blocks.is_empty()).then(metrics),
+        activity_factor: decoded.activity_factor(plan.warp_width),
+        memory_intensity: decoded.memory_intensity().filter(|_| !is_generic),
+        memory_intensity_unknown: (is_generic && decoded.memory_intensity().is_some())
+            .then_some("instructions with generic addresses may access global memory"),
+        only_blocks: None,
+    })
+}
 
-    /// Reports the paper's two sums: instructions of the blocks with probes times active lanes, and times lanes of a warp.
-    fn decoded_paper_sums(
-        &self,
-        kernel: &Kernel,
-        plan: &ProbePlan,
-        counters: &ProbeCounters,
-    ) -> Result<DecodedReport, Diagnostic> {
-        let fail = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        check_code(plan, kernel).map_err(fail)?;
-        counters.check_sums().map_err(fail)?;
-        let &[active, all] = counters.values.as_slice() else {
-            let message = format!("there are {} sums, not two", counters.values.len());
-            return Err(fail(Diagnostic::new(message)));
-        };
-        let value = |count: &str, value| DecodedValue {
-            count: count.to_owned(),
-            block: None,
-            source: None,
-            value,
-        };
-        let blocks = plan.probed_blocks();
-        Ok(DecodedReport {
-            schema: DecodedReport::SCHEMA,
-            kernel: kernel.demangled(),
-            code: plan.code.clone(),
-            counters: counters.values.len(),
-            values: vec![
-                value("instructions times active lanes", active),
-                value("instructions times lanes of a warp", all),
-            ],
-            metrics: None,
-            activity_factor: (all > 0).then(|| active as f64 / all as f64),
-            memory_intensity: None,
-            memory_intensity_unknown: None,
-            only_blocks: (blocks < plan.blocks).then_some([blocks, plan.blocks]),
-        })
-    }
+/// Reports the paper's two sums: instructions of the blocks with probes times active lanes, and times lanes of a warp.
+fn decoded_paper_sums(
+    session: &Session,
+    kernel: &Kernel,
+    plan: &ProbePlan,
+    counters: &ProbeCounters,
+) -> Result<DecodedReport, Diagnostic> {
+    let fail = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    check_code(plan, kernel).map_err(fail)?;
+    counters.check_sums().map_err(fail)?;
+    let &[active, all] = counters.values.as_slice() else {
+        let message = format!("there are {} sums, not two", counters.values.len());
+        return Err(fail(Diagnostic::new(message)));
+    };
+    let value = |count: &str, value| DecodedValue {
+        count: count.to_owned(),
+        block: None,
+        source: None,
+        value,
+    };
+    let blocks = plan.probed_blocks();
+    Ok(DecodedReport {
+        schema: DecodedReport::SCHEMA,
+        kernel: kernel.demangled(),
+        code: plan.code.clone(),
+        counters: counters.values.len(),
+        values: vec![
+            value("instructions times active lanes", active),
+            value("instructions times lanes of a warp", all),
+        ],
+        metrics: None,
+        activity_factor: (all > 0).then(|| active as f64 / all as f64),
+        memory_intensity: None,
+        memory_intensity_unknown: None,
+        only_blocks: (blocks < plan.blocks).then_some([blocks, plan.blocks]),
+    })
 }
 
 impl DecodedCounts {

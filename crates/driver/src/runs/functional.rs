@@ -63,96 +63,90 @@ impl Default for RunOptions {
     }
 }
 
-impl Session {
-    /// Executes all blocks of a grid to their end. `progress` receives the number of completed blocks after each one.
-    /// Unexpected buffer contents are part of the result, not an error.
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, the kernel faults, or the meaning of an instruction is unknown.
-    pub fn execute(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &RunOptions,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<FunctionalRun, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        if prepared.family() == Family::MiniSimt {
-            let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
-            let diagnostic = message.in_kernel(kernel.demangled());
-            return Err(self.locate(diagnostic.hint("omit --functional")));
-        }
-        check_limits(kernel, grid)?;
-        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        let (run, mut memory) = self.bind(&prepared, grid, options.order, most)?;
-        let code = &prepared.code;
-        let counts = match &prepared.program {
-            Program::Amd(program) if options.checks => {
-                launch_checked(code, program, &run, &mut memory)
-            }
-            _ => launch_parallel(code, &run, &mut memory, options.threads, progress),
-        };
-        let counts = counts
-            .map_err(|fault| self.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
-        let compared = compare_buffers(grid, &memory);
-        let statistics = InstructionStatistics::new(&prepared, &counts);
-        let report = FunctionalReport {
-            schema: FunctionalReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            grid: grid.grid,
-            block: grid.block,
-            issued: statistics.total(),
-            divergences: counts.divergences.iter().sum(),
-            checked_elements: compared.elements,
-            notes: notes::notes(&prepared, grid, &counts),
-            classes: statistics.classes(),
-            mnemonics: statistics.mnemonics(),
-            branches: statistics.branches(),
-            memory: statistics.memory(),
-            lines: statistics.lines(),
-        };
-        Ok(FunctionalRun {
-            report,
-            counts,
-            memory,
-            unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
-        })
+/// Executes all blocks of a grid to their end. `progress` receives the number of completed blocks after each one.
+/// Unexpected buffer contents are part of the result, not an error.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, the kernel faults, or the meaning of an instruction is unknown.
+pub fn execute(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<FunctionalRun, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    if prepared.family() == Family::MiniSimt {
+        let message = Diagnostic::new("mini-SIMT kernels have no untimed execution");
+        let diagnostic = message.in_kernel(kernel.demangled());
+        return Err(session.locate(diagnostic.hint("omit --functional")));
     }
+    check_limits(kernel, grid)?;
+    let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+    let (run, mut memory) = session.bind(&prepared, grid, options.order, most)?;
+    let code = &prepared.code;
+    let counts = match &prepared.program {
+        Program::Amd(program) if options.checks => launch_checked(code, program, &run, &mut memory),
+        _ => launch_parallel(code, &run, &mut memory, options.threads, progress),
+    };
+    let counts = counts
+        .map_err(|fault| session.locate(prepared.fault(&fault).in_kernel(kernel.demangled())))?;
+    let compared = compare_buffers(grid, &memory);
+    let statistics = InstructionStatistics::new(&prepared, &counts);
+    let report = FunctionalReport {
+        schema: FunctionalReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        grid: grid.grid,
+        block: grid.block,
+        issued: statistics.total(),
+        divergences: counts.divergences.iter().sum(),
+        checked_elements: compared.elements,
+        notes: notes::notes(&prepared, grid, &counts),
+        classes: statistics.classes(),
+        mnemonics: statistics.mnemonics(),
+        branches: statistics.branches(),
+        memory: statistics.memory(),
+        lines: statistics.lines(),
+    };
+    Ok(FunctionalRun {
+        report,
+        counts,
+        memory,
+        unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
+    })
 }
 
-impl Session {
-    /// Executes all blocks of a grid of a GPU kernel to their end; returns the counts and the memory at the end.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::execute`].
-    pub fn execute_to_end(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &RunOptions,
-    ) -> Result<(Counts, GlobalMemory), Diagnostic> {
-        check_limits(prepared.kernel, grid)?;
-        let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        let (run, mut memory) = self.bind(prepared, grid, options.order, most)?;
-        let counts = launch_parallel(
-            &prepared.code,
-            &run,
-            &mut memory,
-            options.threads,
-            &mut |_| (),
-        );
-        let counts = counts.map_err(|fault| {
-            self.locate(
-                prepared
-                    .fault(&fault)
-                    .in_kernel(prepared.kernel.demangled()),
-            )
-        })?;
-        Ok((counts, memory))
-    }
+/// Executes all blocks of a grid of a GPU kernel to their end; returns the counts and the memory at the end.
+///
+/// # Errors
+///
+/// As [`Session::execute`].
+pub fn execute_to_end(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &RunOptions,
+) -> Result<(Counts, GlobalMemory), Diagnostic> {
+    check_limits(prepared.kernel, grid)?;
+    let most = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+    let (run, mut memory) = session.bind(prepared, grid, options.order, most)?;
+    let counts = launch_parallel(
+        &prepared.code,
+        &run,
+        &mut memory,
+        options.threads,
+        &mut |_| (),
+    );
+    let counts = counts.map_err(|fault| {
+        session.locate(
+            prepared
+                .fault(&fault)
+                .in_kernel(prepared.kernel.demangled()),
+        )
+    })?;
+    Ok((counts, memory))
 }
 
 impl FunctionalRun {

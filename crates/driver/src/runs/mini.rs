@@ -16,93 +16,89 @@ use crate::prepared::Prepared;
 /// Default limit of the cycles of a run.
 const MAX_CYCLES: u64 = 100_000_000;
 
-impl Session {
-    /// Simulates a block to its end. `trace`, if given, receives a line for each cycle: `cycle label: instruction
-    /// lanes`, as in `abstract-cta-2014`, Figure 2.
-    ///
-    /// # Errors
-    ///
-    /// The kernel cannot be simulated, the launch does not suit it, the run ends in a fault, or the memory at the end
-    /// differs from the expected words.
-    pub fn run_mini(
-        &self,
-        kernel: &Kernel,
-        launch: &mini::LaunchFile,
-        machine: &mini::Machine,
-        max_cycles: Option<u64>,
-        trace: Option<&mut dyn FnMut(&str)>,
-    ) -> Result<RunReport, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let here = |diagnostic: Diagnostic| self.locate(diagnostic.in_kernel(kernel.demangled()));
-        let not_runnable =
-            |at: OpIndex, message: String| here(prepared.at_op(Diagnostic::new(message), at));
-        self.check_machine(&prepared).map_err(here)?;
-        let cells = prepared.launch_cells(launch)?;
-        let simulation = Simulation::new(&prepared.code, machine)
-            .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
-        let warps = simulation.warps(launch.threads);
-        check_machine_holds(warps, launch, machine)?;
-        let start = Start {
-            threads: launch.threads,
-            cells,
-            memory: launch.words(),
-        };
-        let limit = max_cycles.or(launch.max_cycles).unwrap_or(MAX_CYCLES);
-        let mut line = String::new();
-        let finished = match trace {
-            None => simulation.run(&start, limit, |_| ()),
-            Some(print) => simulation.run(&start, limit, |event| {
-                line.clear();
-                write_trace_line(&prepared, machine.warp_width, warps, event, &mut line);
-                print(&line);
-            }),
-        };
-        let finished = finished.map_err(|fault| {
-            let place = prepared.location(fault.at);
-            not_runnable(fault.at, format!("{place}: {fault}"))
-        })?;
-        let mut checked_words = 0;
-        for words in &launch.expect {
-            let found = finished.memory.iter().skip(words.at as usize);
-            for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
-                if found != expected {
-                    let (found, expected) = (*found as i32, *expected as i32);
-                    return Err(Diagnostic::new(format!(
-                        "the word at {at} is {found} at the end, not {expected}"
-                    ))
-                    .in_kernel(kernel.demangled())
-                    .in_file(launch.file.as_str()));
-                }
-                checked_words += 1;
+/// Simulates a block to its end. `trace`, if given, receives a line for each cycle: `cycle label: instruction
+/// lanes`, as in `abstract-cta-2014`, Figure 2.
+///
+/// # Errors
+///
+/// The kernel cannot be simulated, the launch does not suit it, the run ends in a fault, or the memory at the end
+/// differs from the expected words.
+pub fn run_mini(
+    session: &Session,
+    kernel: &Kernel,
+    launch: &mini::LaunchFile,
+    machine: &mini::Machine,
+    max_cycles: Option<u64>,
+    trace: Option<&mut dyn FnMut(&str)>,
+) -> Result<RunReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let here = |diagnostic: Diagnostic| session.locate(diagnostic.in_kernel(kernel.demangled()));
+    let not_runnable =
+        |at: OpIndex, message: String| here(prepared.at_op(Diagnostic::new(message), at));
+    check_machine(session, &prepared).map_err(here)?;
+    let cells = prepared.launch_cells(launch)?;
+    let simulation = Simulation::new(&prepared.code, machine)
+        .map_err(|unknown| not_runnable(unknown.at, unknown.to_string()))?;
+    let warps = simulation.warps(launch.threads);
+    check_machine_holds(warps, launch, machine)?;
+    let start = Start {
+        threads: launch.threads,
+        cells,
+        memory: launch.words(),
+    };
+    let limit = max_cycles.or(launch.max_cycles).unwrap_or(MAX_CYCLES);
+    let mut line = String::new();
+    let finished = match trace {
+        None => simulation.run(&start, limit, |_| ()),
+        Some(print) => simulation.run(&start, limit, |event| {
+            line.clear();
+            write_trace_line(&prepared, machine.warp_width, warps, event, &mut line);
+            print(&line);
+        }),
+    };
+    let finished = finished.map_err(|fault| {
+        let place = prepared.location(fault.at);
+        not_runnable(fault.at, format!("{place}: {fault}"))
+    })?;
+    let mut checked_words = 0;
+    for words in &launch.expect {
+        let found = finished.memory.iter().skip(words.at as usize);
+        for (at, (found, expected)) in (words.at..).zip(found.zip(&words.values)) {
+            if found != expected {
+                let (found, expected) = (*found as i32, *expected as i32);
+                return Err(Diagnostic::new(format!(
+                    "the word at {at} is {found} at the end, not {expected}"
+                ))
+                .in_kernel(kernel.demangled())
+                .in_file(launch.file.as_str()));
             }
+            checked_words += 1;
         }
-        Ok(RunReport {
-            schema: RunReport::SCHEMA,
-            file: self.file.clone(),
-            kernel: kernel.demangled(),
-            machine: machine.name.clone(),
-            threads: launch.threads,
-            warps,
-            warp_width: machine.warp_width,
-            cycles: finished.cycles.0.0,
-            issued: finished.issued,
-            stalled: finished.stalled,
-            checked_words,
-        })
     }
+    Ok(RunReport {
+        schema: RunReport::SCHEMA,
+        file: session.file.clone(),
+        kernel: kernel.demangled(),
+        machine: machine.name.clone(),
+        threads: launch.threads,
+        warps,
+        warp_width: machine.warp_width,
+        cycles: finished.cycles.0.0,
+        issued: finished.issued,
+        stalled: finished.stalled,
+        checked_words,
+    })
 }
 
-impl Session {
-    /// Checks that the code is mini-SIMT.
-    pub(crate) fn check_machine(&self, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
-        match prepared.family() {
-            Family::MiniSimt => Ok(()),
-            Family::Maxwell | Family::Gcn3 => Err(Diagnostic::new(format!(
-                "{} kernels do not run on machines for mini-SIMT",
-                self.image.isa()
-            ))
-            .hint("`warpbound run` has machines for them")),
-        }
+/// Checks that the code is mini-SIMT.
+pub(crate) fn check_machine(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+    match prepared.family() {
+        Family::MiniSimt => Ok(()),
+        Family::Maxwell | Family::Gcn3 => Err(Diagnostic::new(format!(
+            "{} kernels do not run on machines for mini-SIMT",
+            session.image.isa()
+        ))
+        .hint("`warpbound run` has machines for them")),
     }
 }
 

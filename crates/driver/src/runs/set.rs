@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use crate::runs::functional::execute;
+use crate::runs::timed::simulate;
 use warpbound_base::Diagnostic;
 use warpbound_launch::{
     GlobalMemory, LaunchFile, LaunchSet, Repetition, SetContents, SetLaunch, compare_buffers,
@@ -203,149 +205,150 @@ struct LaunchResult {
     splits: Option<u64>,
 }
 
-impl Session {
-    /// Executes a launch set without time. `progress` receives the number of completed launches after each one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Session::execute`]; or a repetition has not ended after its last round.
-    pub fn execute_set(
-        &self,
-        set: &LaunchSet,
-        options: &RunOptions,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<SetRun, Diagnostic> {
-        let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        self.run_launches(set, progress, &mut |kernel, file| {
-            let options = RunOptions {
-                max_instructions: Some(left),
-                ..*options
-            };
-            let run = self.execute(kernel, file, &options, &mut |_| {})?;
-            left = left.saturating_sub(run.report.issued.warp_instructions);
-            Ok(LaunchResult {
-                memory: run.memory,
-                issued: run.report.issued,
-                divergences: run.report.divergences,
-                notes: run.report.notes,
-                cycles: None,
-                splits: None,
-            })
-        })
-    }
-
-    /// Simulates a launch set with time: one launch after the other, each from the caches that it states. `progress`
-    /// receives the number of completed launches after each one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Session::simulate`]; or a repetition has not ended after its last round.
-    pub fn simulate_set(
-        &self,
-        set: &LaunchSet,
-        options: &TimedOptions,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<SetRun, Diagnostic> {
-        let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-        let mut run = self.run_launches(set, progress, &mut |kernel, file| {
-            let options = TimedOptions {
-                max_instructions: Some(left),
-                spread: false,
-                ..options.clone()
-            };
-            let hooks = RunHooks {
-                events: None,
-                timeline: None,
-                progress: &mut |_| {},
-            };
-            let run = self.simulate(kernel, file, &options, hooks)?;
-            left = left.saturating_sub(run.report.issued.warp_instructions);
-            let splitting = run.report.waves.and_then(|waves| waves.splitting);
-            Ok(LaunchResult {
-                memory: run.memory,
-                issued: run.report.issued,
-                divergences: run.report.divergences,
-                notes: run.report.notes,
-                splits: splitting.map(|splitting| splitting.taken),
-                cycles: Some(run.report.cycles),
-            })
-        })?;
-        let clock_khz = configuration(options)?[Parameter::Clock];
-        let totals = run.report.launches.iter();
-        let cycles = totals.filter_map(|launch| Some(launch.cycles?.total)).sum();
-        run.report.time = Some(SetTime {
-            machine: options.machine.name.clone(),
-            selection: options.selection.to_string(),
-            cycles,
-            clock_khz,
-            milliseconds: crate::listeners::tables::ratio(cycles, clock_khz),
-        });
-        Ok(run)
-    }
-
-    /// Executes the launches of a set with `execute`, and adds up their counts.
-    fn run_launches(
-        &self,
-        set: &LaunchSet,
-        progress: &mut dyn FnMut(u64),
-        execute: &mut dyn FnMut(&Kernel, &LaunchFile) -> Result<LaunchResult, Diagnostic>,
-    ) -> Result<SetRun, Diagnostic> {
-        let kernels = self.kernels_of_set(set)?;
-        let pairs = set.launches.iter().zip(&kernels);
-        let mut totals: Vec<LaunchTotals> = pairs
-            .map(|(launch, kernel)| no_totals(launch, kernel))
-            .collect();
-        let mut done = 0;
-        let mut run_launch = |number: usize, file: &LaunchFile| {
-            let (Some(kernel), Some(totals)) = (kernels.get(number), totals.get_mut(number)) else {
-                return Ok(None);
-            };
-            let result = execute(kernel, file)?;
-            add(totals, &result);
-            done += 1;
-            progress(done);
-            Ok(Some(result.memory))
+/// Executes a launch set without time. `progress` receives the number of completed launches after each one.
+///
+/// # Errors
+///
+/// Those of [`Session::execute`]; or a repetition has not ended after its last round.
+pub fn execute_set(
+    session: &Session,
+    set: &LaunchSet,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<SetRun, Diagnostic> {
+    let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+    run_launches(session, set, progress, &mut |kernel, file| {
+        let options = RunOptions {
+            max_instructions: Some(left),
+            ..*options
         };
-        let start = SetContents::of(set);
-        let end = run_set(set, start, StreamOrder::File, &mut run_launch)?;
-        if let Some(diagnostic) = end.unfinished {
-            return Err(diagnostic);
-        }
-        let memory = end.memory.unwrap_or_default();
-        let compared = compare_buffers(&set.objects, &memory);
-        let mut issued = IssueCounts::default();
-        for launch in &totals {
-            issued += launch.issued;
-        }
-        let report = LaunchSetReport {
-            schema: LaunchSetReport::SCHEMA,
-            terms: MachineTerms::of(self.family().unwrap_or_default()),
-            file: self.file.clone(),
-            set: set.file.clone(),
-            launches: totals,
-            repetitions: rounds(set, &end.rounds),
-            issued,
-            checked_elements: compared.elements,
-            time: None,
-        };
-        Ok(SetRun {
-            report,
-            memory,
-            unexpected: compared.mismatch,
+        let run = execute(session, kernel, file, &options, &mut |_| {})?;
+        left = left.saturating_sub(run.report.issued.warp_instructions);
+        Ok(LaunchResult {
+            memory: run.memory,
+            issued: run.report.issued,
+            divergences: run.report.divergences,
+            notes: run.report.notes,
+            cycles: None,
+            splits: None,
         })
-    }
+    })
+}
 
-    /// Returns the kernel of each launch of a set.
-    ///
-    /// # Errors
-    ///
-    /// The image has no such kernel, or a launch names none and there are several.
-    pub(crate) fn kernels_of_set(&self, set: &LaunchSet) -> Result<Vec<&Kernel>, Diagnostic> {
-        let launches = set.launches.iter();
-        launches
-            .map(|launch| self.only_kernel(launch.launch.kernel.as_deref()))
-            .collect()
+/// Simulates a launch set with time: one launch after the other, each from the caches that it states. `progress`
+/// receives the number of completed launches after each one.
+///
+/// # Errors
+///
+/// Those of [`Session::simulate`]; or a repetition has not ended after its last round.
+pub fn simulate_set(
+    session: &Session,
+    set: &LaunchSet,
+    options: &TimedOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<SetRun, Diagnostic> {
+    let mut left = options.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
+    let mut run = run_launches(session, set, progress, &mut |kernel, file| {
+        let options = TimedOptions {
+            max_instructions: Some(left),
+            spread: false,
+            ..options.clone()
+        };
+        let hooks = RunHooks {
+            events: None,
+            timeline: None,
+            progress: &mut |_| {},
+        };
+        let run = simulate(session, kernel, file, &options, hooks)?;
+        left = left.saturating_sub(run.report.issued.warp_instructions);
+        let splitting = run.report.waves.and_then(|waves| waves.splitting);
+        Ok(LaunchResult {
+            memory: run.memory,
+            issued: run.report.issued,
+            divergences: run.report.divergences,
+            notes: run.report.notes,
+            splits: splitting.map(|splitting| splitting.taken),
+            cycles: Some(run.report.cycles),
+        })
+    })?;
+    let clock_khz = configuration(options)?[Parameter::Clock];
+    let totals = run.report.launches.iter();
+    let cycles = totals.filter_map(|launch| Some(launch.cycles?.total)).sum();
+    run.report.time = Some(SetTime {
+        machine: options.machine.name.clone(),
+        selection: options.selection.to_string(),
+        cycles,
+        clock_khz,
+        milliseconds: crate::listeners::tables::ratio(cycles, clock_khz),
+    });
+    Ok(run)
+}
+
+/// Executes the launches of a set with `execute`, and adds up their counts.
+fn run_launches(
+    session: &Session,
+    set: &LaunchSet,
+    progress: &mut dyn FnMut(u64),
+    execute: &mut dyn FnMut(&Kernel, &LaunchFile) -> Result<LaunchResult, Diagnostic>,
+) -> Result<SetRun, Diagnostic> {
+    let kernels = kernels_of_set(session, set)?;
+    let pairs = set.launches.iter().zip(&kernels);
+    let mut totals: Vec<LaunchTotals> = pairs
+        .map(|(launch, kernel)| no_totals(launch, kernel))
+        .collect();
+    let mut done = 0;
+    let mut run_launch = |number: usize, file: &LaunchFile| {
+        let (Some(kernel), Some(totals)) = (kernels.get(number), totals.get_mut(number)) else {
+            return Ok(None);
+        };
+        let result = execute(kernel, file)?;
+        add(totals, &result);
+        done += 1;
+        progress(done);
+        Ok(Some(result.memory))
+    };
+    let start = SetContents::of(set);
+    let end = run_set(set, start, StreamOrder::File, &mut run_launch)?;
+    if let Some(diagnostic) = end.unfinished {
+        return Err(diagnostic);
     }
+    let memory = end.memory.unwrap_or_default();
+    let compared = compare_buffers(&set.objects, &memory);
+    let mut issued = IssueCounts::default();
+    for launch in &totals {
+        issued += launch.issued;
+    }
+    let report = LaunchSetReport {
+        schema: LaunchSetReport::SCHEMA,
+        terms: MachineTerms::of(session.family().unwrap_or_default()),
+        file: session.file.clone(),
+        set: set.file.clone(),
+        launches: totals,
+        repetitions: rounds(set, &end.rounds),
+        issued,
+        checked_elements: compared.elements,
+        time: None,
+    };
+    Ok(SetRun {
+        report,
+        memory,
+        unexpected: compared.mismatch,
+    })
+}
+
+/// Returns the kernel of each launch of a set.
+///
+/// # Errors
+///
+/// The image has no such kernel, or a launch names none and there are several.
+pub(crate) fn kernels_of_set<'a>(
+    session: &'a Session,
+    set: &LaunchSet,
+) -> Result<Vec<&'a Kernel>, Diagnostic> {
+    let launches = set.launches.iter();
+    launches
+        .map(|launch| session.only_kernel(launch.launch.kernel.as_deref()))
+        .collect()
 }
 
 /// Returns the rounds of the repetitions that have a name, or more than one round.

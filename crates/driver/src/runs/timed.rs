@@ -158,107 +158,105 @@ impl TimedRun {
     }
 }
 
-impl Session {
-    /// Simulates all blocks of a grid to their end, cycle by cycle. Unexpected buffer contents are part of the result,
-    /// not an error.
-    ///
-    /// # Errors
-    ///
-    /// The changed parameters are inconsistent, the launch does not suit the kernel or the machine, the kernel faults,
-    /// or the meaning of an instruction is unknown.
-    pub fn simulate(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &TimedOptions,
-        hooks: RunHooks<'_>,
-    ) -> Result<TimedRun, Diagnostic> {
-        let prepared = self.prepare(kernel)?;
-        let mut timed = TimedLaunch::new(self, &prepared, grid, options)?;
-        let RunHooks {
-            events,
-            timeline,
-            progress,
-        } = hooks;
-        let selection_search = timed.search_ends(progress)?;
-        let (launch, mut memory) = timed.start()?;
-        let names = InstrNames::of(&prepared);
-        let about = TraceMetadata {
-            file: &self.file,
-            kernel: &kernel.demangled(),
-            machine: &options.machine.name,
-            time: TraceMetadata::TIME,
-        };
-        let slots = timed.setup.warp_slots();
-        let events = events.map(|out| EventFile::new(out, &names));
-        let timeline =
-            timeline.map(|out| Timeline::new(out, &names, &about, timed.setup.terms(), slots));
-        let done = BlockProgress::new(&mut *progress);
-        let statistics = CycleStatistics::new(prepared.code.ops.len());
-        let mut listener = ((statistics, done), (events, timeline));
-        let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
-        let ((statistics, _), (events, timeline)) = listener;
-        // The expected contents are those of all warps.
-        let compared = match options.only {
-            None => compare_buffers(grid, &memory),
-            Some(_) => BufferComparison::default(),
-        };
-        let is_short = options.spread && timed.is_short(&finished);
-        let sensitivities = match options.sensitivities || is_short {
-            true => Some(timed.sensitivities(&finished, progress)),
-            false => None,
-        };
-        let occupancy = timed.occupancy(&timed.setup, &launch)?;
-        let report = TimedReport {
-            selection_search,
-            checked_elements: compared.elements,
-            spread: sensitivities.as_deref().map(Spread::of),
-            sensitivities: sensitivities.filter(|_| options.sensitivities),
-            ..timed.report(&finished, &statistics, &names, &occupancy)
-        };
-        Ok(TimedRun {
-            report,
-            memory,
-            unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
-            events: events.map_or(Ok(()), EventFile::finish),
-            timeline: timeline.map_or(Ok(()), Timeline::finish),
-        })
-    }
+/// Simulates all blocks of a grid to their end, cycle by cycle. Unexpected buffer contents are part of the result,
+/// not an error.
+///
+/// # Errors
+///
+/// The changed parameters are inconsistent, the launch does not suit the kernel or the machine, the kernel faults,
+/// or the meaning of an instruction is unknown.
+pub fn simulate(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+    hooks: RunHooks<'_>,
+) -> Result<TimedRun, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let mut timed = TimedLaunch::new(session, &prepared, grid, options)?;
+    let RunHooks {
+        events,
+        timeline,
+        progress,
+    } = hooks;
+    let selection_search = timed.search_ends(progress)?;
+    let (launch, mut memory) = timed.start()?;
+    let names = InstrNames::of(&prepared);
+    let about = TraceMetadata {
+        file: &session.file,
+        kernel: &kernel.demangled(),
+        machine: &options.machine.name,
+        time: TraceMetadata::TIME,
+    };
+    let slots = timed.setup.warp_slots();
+    let events = events.map(|out| EventFile::new(out, &names));
+    let timeline =
+        timeline.map(|out| Timeline::new(out, &names, &about, timed.setup.terms(), slots));
+    let done = BlockProgress::new(&mut *progress);
+    let statistics = CycleStatistics::new(prepared.code.ops.len());
+    let mut listener = ((statistics, done), (events, timeline));
+    let finished = timed.run(&timed.setup, &launch, &mut memory, &mut listener)?;
+    let ((statistics, _), (events, timeline)) = listener;
+    // The expected contents are those of all warps.
+    let compared = match options.only {
+        None => compare_buffers(grid, &memory),
+        Some(_) => BufferComparison::default(),
+    };
+    let is_short = options.spread && timed.is_short(&finished);
+    let sensitivities = match options.sensitivities || is_short {
+        true => Some(timed.sensitivities(&finished, progress)),
+        false => None,
+    };
+    let occupancy = timed.occupancy(&timed.setup, &launch)?;
+    let report = TimedReport {
+        selection_search,
+        checked_elements: compared.elements,
+        spread: sensitivities.as_deref().map(Spread::of),
+        sensitivities: sensitivities.filter(|_| options.sensitivities),
+        ..timed.report(&finished, &statistics, &names, &occupancy)
+    };
+    Ok(TimedRun {
+        report,
+        memory,
+        unexpected: compared.mismatch.map(|d| d.in_kernel(kernel.demangled())),
+        events: events.map_or(Ok(()), EventFile::finish),
+        timeline: timeline.map_or(Ok(()), Timeline::finish),
+    })
+}
 
-    /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener. For the slow and the fast end,
-    /// parameters without a slow end have their typical values; [`Session::simulate`] searches them.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`Session::simulate`].
-    pub fn simulate_with(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &TimedOptions,
-        listener: &mut impl EventListener,
-    ) -> Result<TimedResult, Diagnostic> {
-        let (result, _) = self.simulate_to_end(prepared, grid, options, listener)?;
-        Ok(result)
-    }
+/// Simulates all blocks of a grid to their end, cycle by cycle, with a listener. For the slow and the fast end,
+/// parameters without a slow end have their typical values; [`Session::simulate`] searches them.
+///
+/// # Errors
+///
+/// Errors of [`Session::simulate`].
+pub fn simulate_with(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+    listener: &mut impl EventListener,
+) -> Result<TimedResult, Diagnostic> {
+    let (result, _) = simulate_to_end(session, prepared, grid, options, listener)?;
+    Ok(result)
+}
 
-    /// As [`Session::simulate_with`]; returns the memory at the end as well.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`Session::simulate`].
-    pub fn simulate_to_end(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &TimedOptions,
-        listener: &mut impl EventListener,
-    ) -> Result<(TimedResult, GlobalMemory), Diagnostic> {
-        let timed = TimedLaunch::new(self, prepared, grid, options)?;
-        let (launch, mut memory) = timed.start()?;
-        let result = timed.run(&timed.setup, &launch, &mut memory, listener)?;
-        Ok((result, memory))
-    }
+/// As [`Session::simulate_with`]; returns the memory at the end as well.
+///
+/// # Errors
+///
+/// Errors of [`Session::simulate`].
+pub fn simulate_to_end(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+    listener: &mut impl EventListener,
+) -> Result<(TimedResult, GlobalMemory), Diagnostic> {
+    let timed = TimedLaunch::new(session, prepared, grid, options)?;
+    let (launch, mut memory) = timed.start()?;
+    let result = timed.run(&timed.setup, &launch, &mut memory, listener)?;
+    Ok((result, memory))
 }
 
 /// Timed simulation of a launch, run once or several times.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cycles::cycle_inputs;
 use warpbound_analyse::access::AccessClass;
 use warpbound_base::Diagnostic;
 use warpbound_bound::Effort;
@@ -260,7 +261,8 @@ impl<'a> Chain<'a> {
     ) -> Result<CycleInputs, Diagnostic> {
         let known = (numbers, caches);
         let (prepared, flow) = (self.prepared, self.flow);
-        self.session.cycle_inputs(
+        cycle_inputs(
+            self.session,
             prepared,
             flow,
             self.classes,

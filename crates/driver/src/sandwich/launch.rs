@@ -24,92 +24,90 @@ use crate::Session;
 use chain::{KnownVectors, LaunchChain};
 use runs::{LaunchRuns, WorstLaunch};
 
-impl Session {
-    /// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` as for
-    /// [`Session::sandwich`].
-    ///
-    /// # Errors
-    ///
-    /// The launch does not suit the kernel, no run comes to its end, or the time of the launch is not known.
-    pub fn launch_sandwich(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &SandwichOptions,
-        mut on_run: impl FnMut(u64, u64),
-    ) -> Result<SandwichReport, Diagnostic> {
-        self.launch_sandwich_with(kernel, grid, options, &mut on_run, |_| {})
-    }
+/// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` as for
+/// [`Session::sandwich`].
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, no run comes to its end, or the time of the launch is not known.
+pub fn launch_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    mut on_run: impl FnMut(u64, u64),
+) -> Result<SandwichReport, Diagnostic> {
+    launch_sandwich_with(session, kernel, grid, options, &mut on_run, |_| {})
+}
 
-    /// Makes the sandwich of a launch; the chain is changed before its numbers are computed: tests plant faults so.
-    fn launch_sandwich_with(
-        &self,
-        kernel: &Kernel,
-        grid: &LaunchFile,
-        options: &SandwichOptions,
-        on_run: &mut dyn FnMut(u64, u64),
-        change: impl FnOnce(&mut LaunchChain<'_>),
-    ) -> Result<SandwichReport, Diagnostic> {
-        let locate = |d: Diagnostic| self.locate(d.in_kernel(kernel.demangled()));
-        let prepared = self.prepare(kernel)?;
-        if let Program::Amd(_) = prepared.program {
-            let why = Diagnostic::new("sandwiches of launches are for NVIDIA's code");
-            return Err(locate(why.hint("state --scope warp for one wave")));
-        }
-        let subject = SandwichSubject::new(self, &prepared, grid, options)?;
-        let mut chain = LaunchChain {
-            session: self,
-            prepared: &prepared,
-            flow: &subject.claims.flow,
-            found: &subject.found,
-            launch: grid,
-            options: &options.cycles,
-            observed: None,
-        };
-        // The launch is refused before it is run.
-        let unknown = chain.claimed().map_err(locate)?.unknown_addresses();
-        let mut runs = LaunchRuns {
-            session: self,
-            prepared: &prepared,
-            claims: &subject.claims,
-            options,
-            count: 0,
-            failed: None,
-            violations: 0,
-            depends_on_time: false,
-        };
-        let worst = runs.worst(grid, on_run)?;
-        let mut report = self.empty_launch_sandwich(kernel, options, &worst);
-        chain.observe(subject.given, worst).map_err(locate)?;
-        change(&mut chain);
-        report.runs = runs.count;
-        report.unknown_addresses = unknown as u64;
-        let overhead = launch_overhead(&options.cycles.machine);
-        report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
-        report.accesses = chain.loose_accesses().map_err(locate)?;
-        runs.add_notes(&mut report.notes);
-        chain.fill(&mut report).map_err(locate)?;
-        Ok(report)
+/// Makes the sandwich of a launch; the chain is changed before its numbers are computed: tests plant faults so.
+fn launch_sandwich_with(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    on_run: &mut dyn FnMut(u64, u64),
+    change: impl FnOnce(&mut LaunchChain<'_>),
+) -> Result<SandwichReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let prepared = session.prepare(kernel)?;
+    if let Program::Amd(_) = prepared.program {
+        let why = Diagnostic::new("sandwiches of launches are for NVIDIA's code");
+        return Err(locate(why.hint("state --scope warp for one wave")));
     }
+    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let mut chain = LaunchChain {
+        session: session,
+        prepared: &prepared,
+        flow: &subject.claims.flow,
+        found: &subject.found,
+        launch: grid,
+        options: &options.cycles,
+        observed: None,
+    };
+    // The launch is refused before it is run.
+    let unknown = chain.claimed().map_err(locate)?.unknown_addresses();
+    let mut runs = LaunchRuns {
+        session: session,
+        prepared: &prepared,
+        claims: &subject.claims,
+        options,
+        count: 0,
+        failed: None,
+        violations: 0,
+        depends_on_time: false,
+    };
+    let worst = runs.worst(grid, on_run)?;
+    let mut report = empty_launch_sandwich(session, kernel, options, &worst);
+    chain.observe(subject.given, worst).map_err(locate)?;
+    change(&mut chain);
+    report.runs = runs.count;
+    report.unknown_addresses = unknown as u64;
+    let overhead = launch_overhead(&options.cycles.machine);
+    report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+    report.accesses = chain.loose_accesses().map_err(locate)?;
+    runs.add_notes(&mut report.notes);
+    chain.fill(&mut report).map_err(locate)?;
+    Ok(report)
+}
 
-    /// Returns the report of a sandwich without its chain.
-    fn empty_launch_sandwich(
-        &self,
-        kernel: &Kernel,
-        options: &SandwichOptions,
-        worst: &WorstLaunch,
-    ) -> SandwichReport {
-        SandwichReport {
-            scope: "grid",
-            worst_simulated: worst.cycles,
-            worst_run: worst.text().to_owned(),
-            ..SandwichReport::empty(
-                self.file.clone(),
-                kernel.demangled(),
-                options.cycles.machine.name.clone(),
-                options.cycles.caches.name(),
-            )
-        }
+/// Returns the report of a sandwich without its chain.
+fn empty_launch_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    options: &SandwichOptions,
+    worst: &WorstLaunch,
+) -> SandwichReport {
+    SandwichReport {
+        scope: "grid",
+        worst_simulated: worst.cycles,
+        worst_run: worst.text().to_owned(),
+        ..SandwichReport::empty(
+            session.file.clone(),
+            kernel.demangled(),
+            options.cycles.machine.name.clone(),
+            options.cycles.caches.name(),
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs of single warps of a launch, and the worst of them.
 
+use crate::runs::timed::{simulate, simulate_with};
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_load::Kernel;
@@ -10,7 +11,9 @@ use warpbound_simulate::timed::{EventListener, Silent, SingleWarp};
 use super::SandwichOptions;
 use super::contents::Contents;
 use super::observed::RunRecord;
-use crate::audit::{AuditObservations, Claims, HeaderMaximum, ServiceOrder};
+use crate::audit::{
+    AuditObservations, Claims, HeaderMaximum, ServiceOrder, monitor_single_warp, record_warp,
+};
 use crate::{CacheState, Prepared, RunHooks, Session, TimedOptions};
 
 /// Warp of a launch with contents and an order of divergent lanes.
@@ -269,7 +272,8 @@ impl Runs<'_> {
     /// Executes a situation without time; `None` if it does not come to its end.
     fn observe(&mut self, situation: &Situation) -> Result<Option<AuditObservations>, Diagnostic> {
         let how = (situation.order, self.options.max_instructions);
-        let run = self.session.monitor_single_warp(
+        let run = monitor_single_warp(
+            self.session,
             self.prepared,
             self.claims,
             &situation.launch,
@@ -323,19 +327,14 @@ impl Runs<'_> {
             ..self.timed(situation, conditions)
         };
         let launch = &situation.launch;
-        let run = self
-            .session
-            .simulate_with(self.prepared, launch, &timed, listener)?;
+        let run = simulate_with(self.session, self.prepared, launch, &timed, listener)?;
         Ok(run.cycles.0.0)
     }
 
     /// Replays a run; `None` if an instruction has no replay.
     fn replay(&self, situation: &Situation, conditions: &Conditions) -> Option<u64> {
         let timed = self.timed(situation, conditions);
-        let run = self
-            .session
-            .record_warp(self.prepared, &situation.launch, &timed)
-            .ok()?;
+        let run = record_warp(self.session, self.prepared, &situation.launch, &timed).ok()?;
         let is_timed = run.refusal().is_none();
         is_timed.then(|| run.replay(ServiceOrder::Requests).end)
     }
@@ -382,7 +381,7 @@ pub(super) fn slowest_numbers(
         timeline: None,
         progress: &mut |_| {},
     };
-    let run = session.simulate(kernel, launch, timed, hooks).ok()?;
+    let run = simulate(session, kernel, launch, timed, hooks).ok()?;
     let searched = run.report.selection_search;
     let searched = searched.map_or(Vec::new(), |search| search.numbers);
     let others = searched.iter().map(|number| number.others as u64);

@@ -30,39 +30,37 @@ pub(crate) struct ObservedLaunch {
     pub(crate) marked_by_mode: bool,
 }
 
-impl Session {
-    /// Simulates all blocks of a grid to their end, cycle by cycle, with a listener.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`Session::simulate`].
-    pub(crate) fn observe(
-        &self,
-        prepared: &Prepared<'_>,
-        grid: &LaunchFile,
-        options: &TimedOptions,
-        listener: &mut impl EventListener,
-    ) -> Result<ObservedLaunch, Diagnostic> {
-        let timed = TimedLaunch::new(self, prepared, grid, options)?;
-        let (launch, mut memory) = timed.start()?;
-        let occupancy = timed.occupancy(&timed.setup, &launch)?;
-        let finished = timed.run(&timed.setup, &launch, &mut memory, listener)?;
-        let (sites, marked_by_mode) = match &timed.setup {
-            TimedSetup::Warps { .. } => (BTreeSet::new(), false),
-            TimedSetup::Waves { setup, .. } => {
-                let splitting = &setup.splitting;
-                let sites = splitting.sites.keys().copied().collect();
-                (sites, splitting.marking == SplitMarking::Mode)
-            }
-        };
-        Ok(ObservedLaunch {
-            cycles: finished.cycles,
-            issued: finished.counts.issued(),
-            units: timed.setup.unit_count(),
-            resident: occupancy.blocks,
-            slots: timed.setup.warp_slots().base,
-            sites,
-            marked_by_mode,
-        })
-    }
+/// Simulates all blocks of a grid to their end, cycle by cycle, with a listener.
+///
+/// # Errors
+///
+/// Errors of [`Session::simulate`].
+pub(crate) fn observe(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    grid: &LaunchFile,
+    options: &TimedOptions,
+    listener: &mut impl EventListener,
+) -> Result<ObservedLaunch, Diagnostic> {
+    let timed = TimedLaunch::new(session, prepared, grid, options)?;
+    let (launch, mut memory) = timed.start()?;
+    let occupancy = timed.occupancy(&timed.setup, &launch)?;
+    let finished = timed.run(&timed.setup, &launch, &mut memory, listener)?;
+    let (sites, marked_by_mode) = match &timed.setup {
+        TimedSetup::Warps { .. } => (BTreeSet::new(), false),
+        TimedSetup::Waves { setup, .. } => {
+            let splitting = &setup.splitting;
+            let sites = splitting.sites.keys().copied().collect();
+            (sites, splitting.marking == SplitMarking::Mode)
+        }
+    };
+    Ok(ObservedLaunch {
+        cycles: finished.cycles,
+        issued: finished.counts.issued(),
+        units: timed.setup.unit_count(),
+        resident: occupancy.blocks,
+        slots: timed.setup.warp_slots().base,
+        sites,
+        marked_by_mode,
+    })
 }

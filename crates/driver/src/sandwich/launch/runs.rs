@@ -1,12 +1,13 @@
 //! Runs of a whole launch, and the worst of them.
 
+use crate::runs::timed::simulate_with;
 use warpbound_base::{Diagnostic, Named as _};
 use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
 use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy, Selection};
 use warpbound_simulate::timed::{EventListener, Silent};
 
 use super::record::{LaunchRecord, LaunchRecorder};
-use crate::audit::Claims;
+use crate::audit::{Claims, monitor};
 use crate::sandwich::SandwichOptions;
 use crate::sandwich::contents::Contents;
 use crate::sandwich::runs::{launch_overhead, raise_counts, refresh_intervals, slowest_numbers};
@@ -203,9 +204,14 @@ impl LaunchRuns<'_> {
             let launch = contents.of(grid);
             for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
                 let most = self.options.max_instructions;
-                let run = self
-                    .session
-                    .monitor(self.prepared, self.claims, &launch, order, most)?;
+                let run = monitor(
+                    self.session,
+                    self.prepared,
+                    self.claims,
+                    &launch,
+                    order,
+                    most,
+                )?;
                 let seen = run.observations;
                 self.violations += seen.violations.len();
                 raise_counts(loop_counts, &seen);
@@ -287,9 +293,7 @@ impl LaunchRuns<'_> {
         let situation = situations.get(conditions.situation).ok_or_else(nothing)?;
         let timed = self.timed(situation, conditions);
         let launch = &situation.launch;
-        let run = self
-            .session
-            .simulate_with(self.prepared, launch, &timed, listener)?;
+        let run = simulate_with(self.session, self.prepared, launch, &timed, listener)?;
         Ok((run.cycles.0.0, run.counts.issued()))
     }
 
