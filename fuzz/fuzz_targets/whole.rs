@@ -3,7 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CfgLevel, FactsExtent, FactsFile, Session};
+use warpbound_query::{BoundOptions, CfgLevel, Session};
+use warpbound_bounds::FactsExtent;
+use warpbound_bound::FactsFile;
 use warpbound_report::{BoundFormat, BoundWriter};
 
 const FILE: &str = "fuzzed.cubin";
@@ -19,7 +21,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;
-        let facts = session.facts_template(kernel, &options, FactsExtent::Accesses)?;
+        let facts = warpbound_bounds::facts_template(&session, kernel, &options, FactsExtent::Accesses)?;
         FactsFile::parse("own.facts", &facts).expect("what is written can be read");
         // A refused kernel has no graph, but a report.
         for level in [CfgLevel::Thread, CfgLevel::Warp] {
@@ -27,7 +29,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
                 let _ = (graph.text(), graph.dot(), graph.svg());
             }
         }
-        let report = session.bound(kernel, &options)?;
+        let report = warpbound_bounds::bound(&session, kernel, &options)?;
         for format in [BoundFormat::Text, BoundFormat::Json] {
             let mut writer = BoundWriter::new(Vec::new(), format, FILE);
             writer.kernel(&report).expect("memory");

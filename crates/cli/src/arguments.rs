@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, ValueEnum, value_parser};
-use warpbound_driver::{
-    AgreementDomain, CacheState, CfgLevel, Contents, DivergenceOrder, FactReading, FactsFile,
-    GroupDomain, ImageSelection, Isa, NumberRange, SchedulerClass, Shard, SplitOptions,
-    SplitPipelines, StackDomain, StatedParam, TimeScope, WarpModel,
+use warpbound_query::Isa;
+use warpbound_query::SplitPipelines;
+use warpbound_query::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
+use warpbound_query::{
+    CacheState, CfgLevel, Contents, FactReading, ImageSelection, NumberRange, Shard, SplitOptions,
+    StatedParam, TimeScope,
 };
+use warpbound_query::{FactsFile, SchedulerClass};
 use warpbound_report::{BoundFormat, ReportFormat};
 use warpbound_rows::RowFormat;
 

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use warpbound_audit::audit::AuditOptions;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::AuditOptions;
-use warpbound_driver::{BoundOptions, CycleQuery, LaunchSet, Library};
+use warpbound_bounds::observed_facts;
+use warpbound_query::LaunchSet;
+use warpbound_query::{BoundOptions, CycleQuery, Library};
 use warpbound_report::{AuditReport, to_json};
 use warpbound_rows::{AuditRecord, ResultTable, RowFormat};
 
@@ -80,11 +82,11 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<u8, CommandError> {
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, runs.runs);
-    let report = session.audit(kernel, &grid, &options, &runs, show);
+    let report = warpbound_audit::audit(&session, kernel, &grid, &options, &runs, show);
     progress.clear();
     let report = report?;
     if let Some(path) = write_facts {
-        let observed = session.observed_facts(kernel, &report)?;
+        let observed = observed_facts(&session, kernel, &report)?;
         print(Output::open(Some(path))?, &observed)?;
     }
     let text = match format {
@@ -125,7 +127,7 @@ fn audit_rows(
         };
         let session = launched_session(library, &arguments.input, name, &grid)?;
         let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
-        let report = session.audit(kernel, &grid, options, runs, |_| ())?;
+        let report = warpbound_audit::audit(&session, kernel, &grid, options, runs, |_| ())?;
         Ok(LaunchRow {
             cells: record(position, &grid.file, Ok(&report)),
             code: code(&report),
@@ -154,7 +156,7 @@ fn audit_set(
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done| progress.runs(done, done.max(runs.runs));
-    let report = session.audit_set(set, options, runs, show);
+    let report = warpbound_audit::audit_set(&session, set, options, runs, show);
     progress.clear();
     let report = report?;
     let text = match format {

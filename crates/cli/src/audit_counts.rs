@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CountsAuditOptions, Library};
+use warpbound_measure::{CountsAuditOptions, MeasuredCounts};
+use warpbound_query::{BoundOptions, Library};
 use warpbound_report::to_json;
 
 use crate::arguments::{AuditArguments, Format};
@@ -78,7 +79,7 @@ pub(crate) fn audit_counts(
         grid: sizes.map_or_else(|| size(grid), |(grid, _)| Some(grid)),
     };
     let out = Output::open(arguments.output.output.as_deref())?;
-    let report = session.audit_counts(kernel, &measured, &options)?;
+    let report = warpbound_measure::audit_counts(&session, kernel, &measured, &options)?;
     let text = match format {
         Format::Text => report.text(),
         Format::Json => to_json(&report),

@@ -1,9 +1,11 @@
 //! `warpbound bound`.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    AskedImages, BoundOptions, CycleQuery, FormulaSymbols, LaunchSet, Library, ProfiledLaunch,
-    SplitMarks, SplitOptions, Unusable,
+use warpbound_bounds::bounds;
+use warpbound_query::LaunchSet;
+use warpbound_query::{
+    AskedImages, BoundOptions, CycleQuery, FormulaSymbols, Library, ProfiledLaunch, SplitMarks,
+    SplitOptions, Unusable,
 };
 use warpbound_report::{BoundFolder, BoundWriter, KernelBound, LeftOutImages};
 use warpbound_rows::{BoundRecord, ResultTable, RowWriter};
@@ -299,7 +301,7 @@ pub(crate) fn bound(arguments: &BoundArguments) -> Result<u8, CommandError> {
         left_out: &left_out,
     };
     let done: Result<(), CommandError> =
-        library.bounds(asked, kernel, &options, (shard, jobs), each);
+        bounds(&library, asked, kernel, &options, (shard, jobs), each);
     progress.clear();
     done?;
     // A shard may be empty, but for the first one if there is a kernel at all.

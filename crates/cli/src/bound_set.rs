@@ -1,7 +1,8 @@
 //! `warpbound bound` with a launch set.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, LaunchSet, Library};
+use warpbound_query::LaunchSet;
+use warpbound_query::{BoundOptions, Library};
 use warpbound_report::to_json;
 
 use crate::arguments::{BoundArguments, Cost, PageFormat};
@@ -30,7 +31,7 @@ pub(crate) fn bound_set(
     let kernel = arguments.kernel.as_deref();
     let session = session_of_set(library, &arguments.input, kernel, set)?;
     let out = Output::open(arguments.output.output.as_deref())?;
-    let report = session.bound_set(set, options)?;
+    let report = warpbound_bounds::bound_set(&session, set, options)?;
     let text = match format {
         PageFormat::Json => to_json(&report),
         PageFormat::Text | PageFormat::Html => report.text(),

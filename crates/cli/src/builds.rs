@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use warpbound_base::Diagnostic;
-use warpbound_driver::builds::Build;
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleQuery, ImageSelection, Isa, Library, NumberRange,
-};
+use warpbound_builds::builds::Build;
+use warpbound_query::Isa;
+use warpbound_query::{BoundOptions, CacheState, CycleQuery, ImageSelection, Library, NumberRange};
 
 use crate::input;
 use crate::values::{loop_default, named, size};

@@ -48,7 +48,7 @@ pub(crate) fn cta(arguments: &CtaArguments) -> Result<u8, CommandError> {
     let session = library.only_session(&input.selection())?;
     let kernel = session.launched_kernel(launch.kernel.as_deref(), file.kernel.as_deref())?;
     let out = Output::open(output.output.as_deref())?;
-    let report = session.cta(kernel, &file, &machine, &options)?;
+    let report = warpbound_bounds::cta(&session, kernel, &file, &machine, &options)?;
     let text = match format {
         GraphFormat::Text => report.text(),
         GraphFormat::Json => to_json(&report),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
-use warpbound_driver::FactsFile;
-use warpbound_driver::builds::{Build, DiffOptions, diff as compare};
+use warpbound_builds::builds::{Build, DiffOptions, diff as compare};
+use warpbound_query::FactsFile;
 use warpbound_report::to_json;
 
 use crate::arguments::OutputArguments;
@@ -87,7 +87,7 @@ fn with_facts(
     arguments: &DiffArguments,
     build: &Build,
     facts: Option<&PathBuf>,
-) -> Result<warpbound_driver::BoundOptions, Diagnostic> {
+) -> Result<warpbound_query::BoundOptions, Diagnostic> {
     let mut options = arguments.build.options()?;
     if let Some(path) = facts {
         options.facts = FactsFile::parse(&path.display().to_string(), &input::text(path)?)?;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{ExtractedImage, Library, NamePattern};
+use warpbound_query::NamePattern;
+use warpbound_query::{ExtractedImage, Library};
 
 use crate::arguments::Input;
 use crate::output::Output;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use warpbound_base::Diagnostic;
-use warpbound_driver::builds::Build;
-use warpbound_driver::gate::{Budget, GateOptions, gate as check};
-use warpbound_driver::{BoundOptions, CycleQuery, FactsFile, ImageSelection, NumberRange};
+use warpbound_builds::builds::Build;
+use warpbound_builds::gate::{Budget, GateOptions, gate as check};
+use warpbound_query::FactsFile;
+use warpbound_query::{BoundOptions, CycleQuery, ImageSelection, NumberRange};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, OutputArguments};

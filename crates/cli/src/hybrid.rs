@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
 use warpbound_base::{Diagnostic, Family};
-use warpbound_driver::{
-    HybridOptions, Kernel, LaunchFile, Library, SchedulerPolicy, Selection, Session, SplitOptions,
-    StampPlan, StampTimes, TimedOptions,
-};
+use warpbound_measure::{HybridOptions, StampPlan, StampTimes, hybrid_of_stamps, hybrid_of_warps};
+use warpbound_query::Kernel;
+use warpbound_query::LaunchFile;
+use warpbound_query::{Library, Session, SplitOptions};
+use warpbound_query::{SchedulerPolicy, Selection};
 use warpbound_report::{HybridReport, WarpHybridReport, to_json};
+use warpbound_runs::TimedOptions;
 
 use crate::arguments::{FactsArguments, GraphFormat, Input, OutputArguments, SplitMerge};
 use crate::output::Output;
@@ -139,7 +141,7 @@ pub(crate) fn hybrid(arguments: &HybridArguments) -> Result<u8, CommandError> {
     let out = Output::open(output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
-    let report = session.hybrid(kernel, &launches, &options, show);
+    let report = warpbound_measure::hybrid(&session, kernel, &launches, &options, show);
     progress.clear();
     let report = report?;
     let text = match format {
@@ -173,7 +175,7 @@ fn of_warps(
     let out = Output::open(arguments.output.output.as_deref())?;
     let mut progress = Progress::new();
     let show = |done, all| progress.runs(done, all);
-    let report = session.hybrid_of_warps(kernel, launches, options, show);
+    let report = hybrid_of_warps(session, kernel, launches, options, show);
     progress.clear();
     let report = report?;
     write_estimate(arguments, session, out, &report)
@@ -218,7 +220,7 @@ fn of_stamps(
         ..HybridOptions::new(TimedOptions::new(machine))
     };
     let out = Output::open(arguments.output.output.as_deref())?;
-    let report = session.hybrid_of_stamps(kernel, (&plan, &times), launch, &options)?;
+    let report = hybrid_of_stamps(&session, kernel, (&plan, &times), launch, &options)?;
     write_estimate(arguments, &session, out, &report)
 }
 

@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
-use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
-use warpbound_driver::{
-    COUNTERS, CounterHome, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves,
-    Kernel, LaunchFile, Library, NamePattern, ProbeOptions, ProbeStyle, Session, rewritten,
+use warpbound_measure::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
+use warpbound_measure::{
+    COUNTERS, CounterKind, InstrumentOptions, InstrumentedKernel, InstrumentedWaves, ProbeOptions,
+    instrument_stamps, instrument_waves, probe_plan,
 };
+use warpbound_measure::{CounterHome, ProbeStyle};
+use warpbound_query::LaunchFile;
+use warpbound_query::{Kernel, NamePattern};
+use warpbound_query::{Library, Session, rewritten};
 use warpbound_report::to_json;
 
 use crate::arguments::Input;
@@ -152,7 +156,7 @@ pub(crate) fn instrument(arguments: &InstrumentArguments) -> Result<u8, CommandE
                 each: arguments.each || kernel.code_object.is_some(),
                 ..ProbeOptions::for_launch(launch.as_ref(), rule, metrics.collect())
             };
-            session.probe_plan(kernel, &options)?
+            probe_plan(&session, kernel, &options)?
         }
     };
     stages.end("analyse");
@@ -195,7 +199,7 @@ fn probed(
             return Err(Diagnostic::new(message).hint("leave out --probe").into());
         }
         Some(_) => {
-            let made = session.instrument_waves(contents, kernel, plan)?;
+            let made = instrument_waves(session, contents, kernel, plan)?;
             Made {
                 header: header::of_waves(plan, &made),
                 summary: waves_summary(plan, &made),
@@ -213,7 +217,7 @@ fn probed(
                 most_registers: arguments.registers,
                 ..InstrumentOptions::default()
             };
-            let made = session.instrument(contents, kernel, plan, &options)?;
+            let made = warpbound_measure::instrument(session, contents, kernel, plan, &options)?;
             Made {
                 header: header::of_warps(plan, &made, counters),
                 summary: summary(plan, &made),
@@ -233,7 +237,7 @@ fn write_stamped(
     contents: &[u8],
     kernel: &Kernel,
 ) -> Result<u8, CommandError> {
-    let (plan, made) = session.instrument_stamps(contents, kernel)?;
+    let (plan, made) = instrument_stamps(session, contents, kernel)?;
     let stem = arguments.output.with_extension("");
     let mut files = vec![
         (arguments.output.clone(), made.bytes.clone()),

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    BoundOptions, CodeKind, FactsExtent, Isa, Kernel, Library, Session, disassemble_words,
-};
+use warpbound_bounds::{FactsExtent, FactsUpdate, facts_template, updated_facts};
+use warpbound_query::{BoundOptions, CodeKind, Library, Session, disassemble_words};
+use warpbound_query::{Isa, Kernel};
 use warpbound_report::{KernelReport, LeftOutImages, ReportWriter};
 
 use crate::arguments::{
@@ -112,7 +112,7 @@ pub(crate) fn access(arguments: &AccessArguments) -> Result<u8, CommandError> {
     let library = input::library(&query.input.file)?;
     let options = flow_options(&library, launch, domains)?;
     report(&library, query, &options, |session, kernel| {
-        session.access(kernel, &options)
+        warpbound_bounds::access(session, kernel, &options)
     })
 }
 
@@ -185,20 +185,20 @@ pub(crate) fn facts(arguments: &TemplateArguments) -> Result<u8, CommandError> {
         let text = match &mut update {
             Some(update) => {
                 // Written once it is known that some facts are about these kernels.
-                updated.push_str(&session.updated_facts(kernel, update)?);
+                updated.push_str(&updated_facts(session, kernel, update)?);
                 return Ok(());
             }
-            None => session.facts_template(kernel, &options, extent)?,
+            None => facts_template(session, kernel, &options, extent)?,
         };
         if first {
-            out.write_all(Session::FACTS_HEAD.as_bytes())?;
+            out.write_all(warpbound_bounds::facts::FACTS_HEAD.as_bytes())?;
         }
         first = false;
         Ok(out.write_all(text.as_bytes())?)
     })?;
     if let Some(update) = update {
         updated.push_str(&update.finish()?);
-        out.write_all(Session::FACTS_HEAD.as_bytes())?;
+        out.write_all(warpbound_bounds::facts::FACTS_HEAD.as_bytes())?;
         out.write_all(updated.as_bytes())?;
     }
     for images in &left_out {

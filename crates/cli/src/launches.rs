@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, Library, StatedLaunches};
+use warpbound_query::{BoundOptions, Library, StatedLaunches};
 
 use crate::arguments::LaunchArguments;
 use crate::input;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use warpbound_driver::BoundOptions;
+use warpbound_query::BoundOptions;
 
 use crate::arguments::QueryArguments;
 use crate::{CommandError, input, kernels};

@@ -4,7 +4,8 @@ use std::io::Write as _;
 
 use clap::Args;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Library, NamePattern};
+use warpbound_query::Library;
+use warpbound_query::NamePattern;
 use warpbound_report::{FileReport, LeftOutImages, ListReport, ListedImage, to_json};
 
 use crate::arguments::{Format, Input, OutputArguments};

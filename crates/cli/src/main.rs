@@ -48,7 +48,9 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, FactsFile, LaunchFile, LaunchSet, Library, Session, input};
+use warpbound_query::FactsFile;
+use warpbound_query::{BoundOptions, Library, Session, input};
+use warpbound_query::{LaunchFile, LaunchSet};
 use warpbound_report::LeftOutImages;
 
 use arguments::{Arguments, DomainArguments, FactsArguments, Input, LaunchArguments};

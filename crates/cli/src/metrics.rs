@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, Library, RunOptions};
+use warpbound_measure::memory_divergence;
+use warpbound_query::LaunchFile;
+use warpbound_query::Library;
 use warpbound_report::metrics::{MetricsSet, RunMetrics};
 use warpbound_report::to_json;
+use warpbound_runs::RunOptions;
 
 use crate::arguments::{Format, Input, OutputArguments};
 use crate::output::Output;
@@ -87,12 +90,12 @@ fn measured(
     };
     let prepared = session.prepare(kernel)?;
     stages.end("parse");
-    let run = session.execute(kernel, grid, &options, &mut |_| ())?;
+    let run = warpbound_runs::execute(&session, kernel, grid, &options, &mut |_| ())?;
     let run = run.as_expected()?;
     stages.end("execute");
     let mut metrics = run.metrics(&prepared, grid)?;
     stages.end("analyse");
-    metrics.memory_divergence = session.memory_divergence(&prepared, grid, &options)?;
+    metrics.memory_divergence = memory_divergence(&session, &prepared, grid, &options)?;
     stages.end("execute");
     Ok(RunMetrics {
         launch: grid.file.clone(),

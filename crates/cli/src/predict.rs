@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use warpbound_base::{Deadline, Diagnostic};
-use warpbound_driver::{Contents, PredictOptions};
+use warpbound_measure::{PredictOptions, computation_tree, count_formula_report, predict_report};
+use warpbound_query::Contents;
 use warpbound_report::to_json;
 
 use crate::arguments::{Input, OutputArguments};
@@ -114,7 +115,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
     let out = Output::open(arguments.output.output.as_deref())?;
     stages.end("parse");
     if arguments.formula {
-        let report = session.count_formula_report(kernel, launch.as_ref(), &options)?;
+        let report = count_formula_report(&session, kernel, launch.as_ref(), &options)?;
         stages.end("analyse");
         let text = match arguments.format {
             PredictFormat::Json => to_json(&report),
@@ -128,7 +129,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         });
     }
     let Some(launch) = launch.as_ref().filter(|_| !arguments.tree) else {
-        let tree = session.computation_tree(kernel, launch.as_ref(), &options)?;
+        let tree = computation_tree(&session, kernel, launch.as_ref(), &options)?;
         let text = match arguments.format {
             PredictFormat::Text => tree.text(),
             PredictFormat::Json => to_json(&tree),
@@ -139,7 +140,7 @@ pub(crate) fn predict(arguments: &PredictArguments) -> Result<u8, CommandError> 
         stages.print();
         return Ok(0);
     };
-    let report = session.predict_report(kernel, launch, &options)?;
+    let report = predict_report(&session, kernel, launch, &options)?;
     stages.end("analyse");
     let text = match arguments.format {
         PredictFormat::Json => to_json(&report),

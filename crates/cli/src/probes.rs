@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use warpbound_base::Diagnostic;
-use warpbound_driver::probes::{ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks};
-use warpbound_driver::{BoundOptions, Contents, PredictOptions};
+use warpbound_measure::probes::{
+    ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbedBlocks,
+};
+use warpbound_measure::{PredictOptions, decoded, probe_plan};
+use warpbound_query::{BoundOptions, Contents};
 use warpbound_report::to_json;
 
 use crate::arguments::{Format, Input, LaunchArguments, OutputArguments, QueryArguments};
@@ -131,7 +134,7 @@ pub(crate) fn probes(arguments: &ProbesArguments) -> Result<u8, CommandError> {
         &arguments.query,
         &options.bound,
         |session, kernel| {
-            let plan = session.probe_plan(kernel, &options)?;
+            let plan = probe_plan(session, kernel, &options)?;
             if arguments.write.is_some() {
                 plans.borrow_mut().push(to_json(&plan));
             }
@@ -177,7 +180,7 @@ pub(crate) fn decode(arguments: &DecodeArguments) -> Result<u8, CommandError> {
     let images = crate::select(&library, &arguments.input)?;
     let (session, _) = library.only_kernel(&images, &plan.kernel)?;
     let kernel = session.launched_kernel(Some(&plan.kernel), None)?;
-    let report = session.decoded(kernel, &plan, &counters, launch.as_ref())?;
+    let report = decoded(&session, kernel, &plan, &counters, launch.as_ref())?;
     let text = match arguments.format {
         Format::Text => report.to_text(),
         Format::Json => to_json(&report),

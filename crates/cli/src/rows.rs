@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::Shard;
+use warpbound_query::Shard;
 use warpbound_rows::{ResultTable, RowFormat, RowWriter, TableCell};
 
 use crate::arguments::OutputArguments;

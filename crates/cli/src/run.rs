@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    Interlock, LaunchFile, Library, MeasuredCounts, Override, PathOrder, RunHooks, RunOptions,
-    RunProgress, SchedulerPolicy, Selection, Session, SingleWarp, SplitMarks, SplitOptions,
-    SplitPipelines, StartCaches, TimedOptions,
-};
+use warpbound_measure::MeasuredCounts;
+use warpbound_query::SplitPipelines;
+use warpbound_query::{LaunchFile, PathOrder, StartCaches};
+use warpbound_query::{Library, Session, SplitMarks, SplitOptions};
+use warpbound_query::{SchedulerPolicy, Selection};
 use warpbound_report::to_json;
+use warpbound_runs::{Interlock, SingleWarp, simulate};
+use warpbound_runs::{Override, RunHooks, RunOptions, RunProgress, TimedOptions};
 
 use crate::arguments::{
     Format, Input, OutputArguments, OutputFormat, PageFormat, ShardArguments, SplitMerge,
@@ -386,9 +388,15 @@ fn run_functional(
     let open_outputs = outputs(path, grid)?;
     let mut progress = Progress::new();
     let all = blocks(grid);
-    let run = session.execute(kernel, grid, &run_options(arguments), &mut |done| {
-        progress.blocks(done, all);
-    });
+    let run = warpbound_runs::execute(
+        &session,
+        kernel,
+        grid,
+        &run_options(arguments),
+        &mut |done| {
+            progress.blocks(done, all);
+        },
+    );
     progress.clear();
     let run = run?;
     write_outputs(open_outputs, run.outputs(grid))?;
@@ -438,7 +446,7 @@ fn run_timed(
             RunProgress::Runs { done, all } => progress.runs(done as u64, all as u64),
         },
     };
-    let run = session.simulate(kernel, grid, &options, hooks);
+    let run = simulate(&session, kernel, grid, &options, hooks);
     progress.clear();
     let run = run?;
     write_outputs(outputs, run.outputs(grid))?;
@@ -525,7 +533,7 @@ fn run_mini(
         }
     };
     let tracer: Option<&mut dyn FnMut(&str)> = if *trace { Some(&mut print) } else { None };
-    let done = session.run_mini(kernel, &launch, &machine, *max_cycles, tracer);
+    let done = warpbound_runs::run_mini(&session, kernel, &launch, &machine, *max_cycles, tracer);
     if let Some(error) = failure {
         return Err(error.into());
     }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Library, RunHooks, input};
+use warpbound_query::{Library, input};
 use warpbound_rows::{ResultTable, RowFormat, RunOutcome, RunRecord};
+use warpbound_runs::{RunHooks, simulate};
 
 use crate::input::Launches;
 use crate::rows::{self, LaunchRow};
@@ -53,7 +54,13 @@ pub(crate) fn run_rows(
         let kernel = session.launched_kernel(name, grid.kernel.as_deref())?;
         let cells = match arguments.functional {
             true => {
-                let run = session.execute(kernel, &grid, &run_options(arguments), &mut |_| ());
+                let run = warpbound_runs::execute(
+                    &session,
+                    kernel,
+                    &grid,
+                    &run_options(arguments),
+                    &mut |_| (),
+                );
                 let run = run?.as_expected()?;
                 record(position, &grid.file, RunOutcome::Functional(&run.report))
             }
@@ -64,7 +71,7 @@ pub(crate) fn run_rows(
                     progress: &mut |_| (),
                 };
                 let options = timed_options(arguments, &session)?;
-                let run = session.simulate(kernel, &grid, &options, hooks)?;
+                let run = simulate(&session, kernel, &grid, &options, hooks)?;
                 if let Some(why) = run.unexpected {
                     return Err(why.into());
                 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchSet, Library};
+use warpbound_query::LaunchSet;
+use warpbound_query::Library;
 use warpbound_report::to_json;
+use warpbound_runs::{execute_set, simulate_set};
 
 use crate::arguments::{Format, PageFormat};
 use crate::output::Output;
@@ -40,8 +42,13 @@ pub(crate) fn run_set(
         .fold(0, u64::saturating_add);
     let mut show = |done| progress.launches(done, all);
     let run = match arguments.functional {
-        true => session.execute_set(set, &run_options(arguments), &mut show),
-        false => session.simulate_set(set, &timed_options(arguments, &session)?, &mut show),
+        true => execute_set(&session, set, &run_options(arguments), &mut show),
+        false => simulate_set(
+            &session,
+            set,
+            &timed_options(arguments, &session)?,
+            &mut show,
+        ),
     };
     progress.clear();
     let run = run?;

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use warpbound_audit::{SandwichOptions, launch_sandwich, sandwiches_launches};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CacheState, CycleOptions, SandwichOptions, SingleWarp};
+use warpbound_bounds::CycleOptions;
+use warpbound_query::CacheState;
 use warpbound_report::{SandwichReport, to_json};
+use warpbound_runs::SingleWarp;
 
 use crate::arguments::{FactsArguments, Input, LaunchInput, OutputArguments, PageFormat};
 use crate::output::Output;
@@ -127,11 +130,11 @@ pub(crate) fn sandwich(arguments: &SandwichArguments) -> Result<u8, CommandError
     let show = |done, all| progress.runs(done, all);
     let is_launch = match scope {
         Some(scope) => *scope == SandwichScope::Grid,
-        None => warp.is_none() && session.sandwiches_launches(&grid),
+        None => warp.is_none() && sandwiches_launches(&session, &grid),
     };
     let report = match is_launch {
-        true => session.launch_sandwich(kernel, &grid, &options, show),
-        false => session.sandwich(kernel, &grid, &options, show),
+        true => launch_sandwich(&session, kernel, &grid, &options, show),
+        false => warpbound_audit::sandwich(&session, kernel, &grid, &options, show),
     };
     progress.clear();
     let report = report?;

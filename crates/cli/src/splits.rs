@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use warpbound_driver::{BoundOptions, SplitOptions, SplitsOptions, chosen_marks};
+use warpbound_measure::{SplitsOptions, chosen_marks};
+use warpbound_query::{BoundOptions, SplitOptions};
 
 use crate::arguments::{LaunchArguments, QueryArguments, SplitMerge};
 use crate::launches::launch_options;
@@ -50,7 +51,7 @@ pub(crate) fn splits(arguments: &SplitsArguments) -> Result<u8, CommandError> {
         &arguments.query,
         &options.bound,
         |session, kernel| {
-            let report = session.splits(kernel, &options)?;
+            let report = warpbound_measure::splits(session, kernel, &options)?;
             reports.borrow_mut().push(report.clone());
             Ok(report)
         },

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use warpbound_base::Named;
-use warpbound_driver::{FactsFile, NumberRange, Override, SingleWarp, StatedParam};
+use warpbound_query::FactsFile;
+use warpbound_query::{NumberRange, StatedParam};
+use warpbound_runs::Override;
+use warpbound_runs::SingleWarp;
 
 /// Returns a parser with the limits that facts files have.
 pub(crate) fn loop_default() -> RangedU64ValueParser {

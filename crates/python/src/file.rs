@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use warpbound_audit::audit;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    BoundOptions, Kernel, LaunchFile, Library, NamePattern, RunHooks, Session, Shard, input,
-};
+use warpbound_query::LaunchFile;
+use warpbound_query::{BoundOptions, Library, Session, Shard, input};
+use warpbound_query::{Kernel, NamePattern};
 use warpbound_report::{BoundFormat, BoundWriter, KernelReport, ListReport, ListedImage, to_json};
+use warpbound_runs::{RunHooks, execute, simulate};
 
 use crate::error::{DiagnosticParts, QueryError, parts};
 use crate::launch::NativeLaunch;
@@ -94,7 +96,7 @@ impl NativeFile {
         launch: Option<&Bound<'_, NativeLaunch>>,
     ) -> PyResult<Answer> {
         let launch = launch_of(launch);
-        Ok(py.detach(|| self.report(parse(options)?, launch, Session::access))?)
+        Ok(py.detach(|| self.report(parse(options)?, launch, warpbound_bounds::access))?)
     }
 
     /// Runs a launch; returns the report, and the buffers and variables at the end.
@@ -277,7 +279,7 @@ impl NativeFile {
     ) -> Result<(String, Vec<NamedArray>), QueryError> {
         let (session, name) = self.launched(&request.kernels, launch)?;
         let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
-        let array = |array: warpbound_driver::FinalArray<'_>| {
+        let array = |array: warpbound_query::FinalArray<'_>| {
             (
                 array.name.to_owned(),
                 array.is_variable,
@@ -285,7 +287,13 @@ impl NativeFile {
             )
         };
         if request.functional {
-            let run = session.execute(kernel, launch, &request.functional()?, &mut |_| ())?;
+            let run = execute(
+                &session,
+                kernel,
+                launch,
+                &request.functional()?,
+                &mut |_| (),
+            )?;
             let run = run.as_expected()?;
             let arrays = run.arrays(launch).map(array).collect();
             return Ok((to_json(&run.report), arrays));
@@ -295,7 +303,7 @@ impl NativeFile {
             timeline: None,
             progress: &mut |_| (),
         };
-        let run = session.simulate(kernel, launch, &request.timed(&session)?, hooks)?;
+        let run = simulate(&session, kernel, launch, &request.timed(&session)?, hooks)?;
         let arrays = run.arrays(launch).map(array).collect();
         match run.unexpected {
             Some(diagnostic) => Err(diagnostic.into()),
@@ -312,7 +320,7 @@ impl NativeFile {
         let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
         let options = request.facts.options(&self.library)?;
         let runs = request.options(&self.library)?;
-        let report = session.audit(kernel, launch, &options, &runs, |_| ())?;
+        let report = audit(&session, kernel, launch, &options, &runs, |_| ())?;
         Ok(to_json(&report))
     }
 

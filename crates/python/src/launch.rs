@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, input};
+use warpbound_query::LaunchFile;
+use warpbound_query::input;
 
 use crate::error::QueryError;
 

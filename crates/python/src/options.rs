@@ -5,13 +5,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use warpbound_audit::audit::AuditOptions;
 use warpbound_base::{Diagnostic, Named};
-use warpbound_driver::audit::AuditOptions;
-use warpbound_driver::{
-    BoundOptions, CycleQuery, FactsFile, FormulaSymbols, ImageSelection, Isa, LaunchFile, Library,
-    NumberRange, Override, ProfiledLaunch, RunOptions, SchedulerPolicy, Selection, Session,
-    StatedLaunches, StatedParam, TimedOptions, input,
+use warpbound_query::FactsFile;
+use warpbound_query::Isa;
+use warpbound_query::LaunchFile;
+use warpbound_query::{
+    BoundOptions, CycleQuery, FormulaSymbols, ImageSelection, Library, NumberRange, ProfiledLaunch,
+    Session, StatedLaunches, StatedParam, input,
 };
+use warpbound_query::{SchedulerPolicy, Selection};
+use warpbound_runs::{Override, RunOptions, TimedOptions};
 
 /// Parses the options of a query.
 ///

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use warpbound_audit::audit;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{AskedImages, LaunchFile, RunHooks, Shard, Unusable, input};
+use warpbound_bounds::bounds;
+use warpbound_query::LaunchFile;
+use warpbound_query::{AskedImages, Shard, Unusable, input};
 use warpbound_report::{KernelBound, LeftOutImages};
 use warpbound_rows::{
     AuditRecord, BoundRecord, ResultTable, RowFormat, RowWriter, RunOutcome, RunRecord, TableCell,
 };
+use warpbound_runs::{RunHooks, execute, simulate};
 
 use crate::error::{DiagnosticParts, QueryError, parts};
 use crate::file::{NativeFile, check_interrupt, kernel_name};
@@ -58,7 +62,7 @@ impl NativeFile {
             let launch = input::grid(&path)?;
             let (session, name) = self.launched(&request.kernels, &launch)?;
             let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
-            session.audit(kernel, &launch, &options, &runs, |_| ())
+            audit(&session, kernel, &launch, &options, &runs, |_| ())
         };
         let audit = audit().map_err(|why| why.to_string());
         let record = AuditRecord {
@@ -92,7 +96,13 @@ impl NativeFile {
             let (session, name) = self.launched(&request.kernels, &launch)?;
             let kernel = session.launched_kernel(name, launch.kernel.as_deref())?;
             if request.functional {
-                let run = session.execute(kernel, &launch, &request.functional()?, &mut |_| ())?;
+                let run = execute(
+                    &session,
+                    kernel,
+                    &launch,
+                    &request.functional()?,
+                    &mut |_| (),
+                )?;
                 return Ok(row(RunOutcome::Functional(&run.as_expected()?.report)));
             }
             let hooks = RunHooks {
@@ -100,7 +110,7 @@ impl NativeFile {
                 timeline: None,
                 progress: &mut |_| (),
             };
-            let run = session.simulate(kernel, &launch, &request.timed(&session)?, hooks)?;
+            let run = simulate(&session, kernel, &launch, &request.timed(&session)?, hooks)?;
             match run.unexpected {
                 Some(why) => Err(why),
                 None => Ok(row(RunOutcome::Timed(&run.report))),
@@ -130,7 +140,8 @@ impl NativeFile {
         let left_out = library.left_out(&query.selection()?, kernel);
         let mut is_empty = true;
         let mut problems = Vec::new();
-        library.bounds(
+        bounds(
+            library,
             AskedImages {
                 images: &images,
                 left_out: &left_out,

@@ -6,10 +6,10 @@ use warpbound_analyse::context::{ContextId, Contexts};
 use warpbound_analyse::indirect::IndirectTargets;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{LaunchContext, Refusal};
+use warpbound_audit::audit::{Claims, LoopCounter};
 use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::KernelFlow;
-use warpbound_driver::audit::{Claims, LoopCounter};
 use warpbound_ir::{Cell, Code, OpIndex};
+use warpbound_query::KernelFlow;
 use warpbound_simt::warp::WarpModel;
 use warpbound_simt::{Mask, NodeId, lanes_of};
 

@@ -16,8 +16,9 @@ mod words;
 use fastrand::Rng;
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::facts::FactsFile;
-use warpbound_driver::{Prepared, Session, TimedOptions};
 use warpbound_launch::LaunchFile;
+use warpbound_query::{Prepared, Session};
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::EventListener;
 
 use crate::execute::mix;
@@ -160,7 +161,7 @@ impl ControlWordProgram {
         listener: &mut impl EventListener,
     ) -> Result<u64, Diagnostic> {
         let prepared = self.prepared(session)?;
-        let run = session.simulate_with(&prepared, launch, options, listener)?;
+        let run = simulate_with(session, &prepared, launch, options, listener)?;
         Ok(run.cycles.0.0)
     }
 

@@ -3,9 +3,10 @@
 use fastrand::Rng;
 use warpbound_analyse::count_formulas::CountFormulas;
 use warpbound_base::{Deadline, Diagnostic};
-use warpbound_driver::{PredictOptions, Prepared, Session};
 use warpbound_ir::OpIndex;
 use warpbound_launch::{LaunchFile, ParamValue};
+use warpbound_measure::{PredictOptions, formula_totals, predict};
+use warpbound_query::{Prepared, Session};
 
 /// Most operations of the prediction of one launch; longer ones are not compared.
 const MOST_OPERATIONS: u64 = 400_000;
@@ -72,12 +73,12 @@ impl ComparedFormulas {
             deadline: Deadline::default(),
             ..PredictOptions::default()
         };
-        let prediction = session.predict(prepared, launch, &options)?;
+        let prediction = predict(session, prepared, launch, &options)?;
         if prediction.lost.is_some() {
             return Ok(());
         }
         self.launches += 1;
-        let totals = session.formula_totals(prepared, formulas, launch, blocks)?;
+        let totals = formula_totals(session, prepared, formulas, launch, blocks)?;
         for (block, totals) in blocks.iter().zip(totals) {
             let count = prediction.counts.get(block);
             let counts = count.and_then(|count| count.lanes.zip(count.issues));

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_audit::audit::{Claims, HeaderMaximum};
+use warpbound_audit::{claims, monitor_single_warp};
 use warpbound_base::{CodeAddr, Diagnostic};
 use warpbound_bound::{Effort, StatedCounts};
-use warpbound_driver::audit::{Claims, HeaderMaximum};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleBound, CycleInputs, CycleOptions, LoneWarp, PathOrder, Prepared,
-    Session, Silent, SplitOptions, StartCaches, StatedLaunches, TimedOptions,
-};
+use warpbound_bounds::{CycleBound, CycleInputs, CycleOptions, LoneWarp};
 use warpbound_launch::LaunchFile;
+use warpbound_launch::{PathOrder, StartCaches};
 use warpbound_machine::{GpuModel, Parameter, Selection};
+use warpbound_query::{BoundOptions, CacheState, Prepared, Session, SplitOptions, StatedLaunches};
+use warpbound_runs::{TimedOptions, simulate_with};
+use warpbound_simulate::timed::Silent;
 use warpbound_simulate::timed::SingleWarp;
 
 use crate::control_words::{ControlWordProgram, KERNEL};
@@ -172,7 +174,7 @@ impl<'a> CycleSubject<'a> {
         let kernel = self.session.launched_kernel(None, Some(self.kernel))?;
         let prepared = self.session.prepare(kernel)?;
         let options = self.bound_options();
-        let claims = self.session.claims(&prepared, &options)?;
+        let claims = claims(self.session, &prepared, &options)?;
         let knowledge = self.session.launch(
             kernel,
             &BoundOptions {
@@ -267,7 +269,8 @@ impl PreparedSubject<'_> {
 
     /// Returns the loop counts of a launch.
     fn counts(&self, launch: &LaunchFile, order: PathOrder) -> Result<LoopCounts, Diagnostic> {
-        let seen = self.subject.session.monitor_single_warp(
+        let seen = monitor_single_warp(
+            self.subject.session,
             self.prepared,
             &self.claims,
             launch,
@@ -301,10 +304,13 @@ impl PreparedSubject<'_> {
             splitting: self.subject.splitting.clone(),
             ..TimedOptions::new(machine.clone())
         };
-        let run =
-            self.subject
-                .session
-                .simulate_with(self.prepared, launch, &options, &mut Silent)?;
+        let run = simulate_with(
+            self.subject.session,
+            self.prepared,
+            launch,
+            &options,
+            &mut Silent,
+        )?;
         let selected = machine.select(setup.selection);
         let value = |parameter: Parameter| {
             let set = setup.set.iter().find(|(own, _)| *own == parameter);

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use warpbound_analyse::divergence::OpDivergence;
 use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_reconvergence};
 use warpbound_analyse::{Dependence, Divergence, LaunchContext};
-use warpbound_driver::KernelFlow;
 use warpbound_ir::{Code, OpIndex};
+use warpbound_query::KernelFlow;
 use warpbound_simt::lanes_of;
 
 use crate::execute::{NoLabels, RunSeed, Warp};

@@ -17,7 +17,7 @@ use warpbound_simt::activation_stack::{ActivationStack, StackEntry};
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{ControlTransfer, ExecutionModel, Mask, Tag, TransferError, lanes_of};
 
-pub use warpbound_driver::audit::Point;
+pub use warpbound_audit::audit::Point;
 
 /// Maximum number of pending stack entries of a run.
 const MAX_DEPTH: usize = 32;

@@ -9,15 +9,15 @@ use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::launch_profile::{
     ConstantWord, GlobalContents, LaunchExecutions, LaunchProfiler, LaunchValues,
 };
+use warpbound_analyse::launch_profile::{LaunchProfile, LaunchedWarp, NoProfile, WarpIssues};
 use warpbound_analyse::prediction::{CountPredictor, LaunchTally};
 use warpbound_base::Deadline;
-use warpbound_driver::{
-    LaunchProfile, LaunchedWarp, NoProfile, Prepared, ProfileOptions, Session, WarpIssues,
-};
+use warpbound_bounds::{ProfileOptions, with_launch_profiler};
 use warpbound_ir::OpIndex;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
+use warpbound_query::{Prepared, Session};
 use warpbound_simulate::functional::{ExecutionListener, Issue, launch_with_listener};
 
 /// Instructions that each warp of a run issues.
@@ -188,7 +188,7 @@ pub fn compare(
     options: &ProfileOptions,
     issued: &BTreeMap<LaunchedWarp, u64>,
 ) -> Result<Vec<ComparedWarp>, String> {
-    let compared = session.with_launch_profiler(prepared, launch, options, |profiler| {
+    let compared = with_launch_profiler(session, prepared, launch, options, |profiler| {
         let mut failed = None;
         let each = issued.iter().map(|(&warp, &issued)| {
             let profile = match failed {

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{Prepared, Session, TimedOptions};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{Parameter, Selection, SlowEnd};
+use warpbound_query::{Prepared, Session};
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::{Event, EventListener, HitLevel, Silent};
 
 /// Bandwidth, in bytes per 1000 cycles, at which transfers take no time.
@@ -69,7 +70,7 @@ pub fn compare_at_slow_end(
     to: Selection,
 ) -> Result<SlowEndRuns, Diagnostic> {
     let mut traffic = DataTraffic::default();
-    let first = session.simulate_with(prepared, launch, options, &mut traffic)?;
+    let first = simulate_with(session, prepared, launch, options, &mut traffic)?;
     let [reference, ends] = [options.selection, to].map(|pick| options.machine.select(pick));
     let mut compared = SlowEndRuns::default();
     // Cycles without contention, by the parameter at its slow end; computed on first use.
@@ -86,7 +87,7 @@ pub fn compare_at_slow_end(
                 set: set.to_vec(),
                 ..options.clone()
             };
-            let run = session.simulate_with(prepared, launch, &options, &mut Silent)?;
+            let run = simulate_with(session, prepared, launch, &options, &mut Silent)?;
             Ok::<u64, Diagnostic>(run.cycles.0.0)
         };
         let cycles = [first.cycles.0.0, with(&[(parameter, end)])?];

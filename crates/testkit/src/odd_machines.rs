@@ -3,14 +3,15 @@
 //! level of memory is the slower one, and no run shows it.
 
 use fastrand::Rng;
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_audit::claims;
 use warpbound_base::Diagnostic;
+use warpbound_bound::SchedulerClass;
 use warpbound_bound::{Effort, LaunchTerm, StatedCounts};
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchExtent, LaunchFile, LaunchTime, SchedulerClass,
-    Session, StatedLaunches, TimeScope,
-};
+use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchTime};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{Domain, GpuModel, Parameter, SchedulerPolicy, Selection, Unit};
+use warpbound_query::{BoundOptions, CacheState, Session, StatedLaunches, TimeScope};
 
 use crate::control_words::{
     ControlWordProgram, odd_program, row_program, segment_program, short_program,
@@ -313,7 +314,7 @@ impl Bounded<'_> {
             },
             ..BoundOptions::default()
         };
-        let claims = session.claims(&prepared, &options)?;
+        let claims = claims(session, &prepared, &options)?;
         let options = BoundOptions {
             block: None,
             ..options

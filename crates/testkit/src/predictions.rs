@@ -2,10 +2,11 @@
 
 use warpbound_analyse::blocks::Blocks;
 use warpbound_analyse::prediction::LaunchTally;
-use warpbound_driver::{Prediction, Prepared};
 use warpbound_ir::OpIndex;
 use warpbound_launch::{LaunchFile, PathOrder, bind};
 use warpbound_load::Image;
+use warpbound_measure::Prediction;
+use warpbound_query::Prepared;
 use warpbound_simulate::functional::{Counts, launch};
 
 use crate::launch_profiles::ProgramLaunch;

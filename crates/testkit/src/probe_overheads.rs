@@ -4,11 +4,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
-use warpbound_driver::{
-    CounterKind, GpuModel, InstrumentOptions, ProbeOptions, ProbeStyle, TimedOptions,
-};
 use warpbound_launch::StartCaches;
+use warpbound_machine::GpuModel;
+use warpbound_measure::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_measure::{CounterKind, InstrumentOptions, ProbeOptions, instrument, probe_plan};
+use warpbound_rewrite::probes::ProbeStyle;
+use warpbound_runs::TimedOptions;
 
 use crate::kernels::built::BuiltKernel;
 use crate::probes::{ProbedKernel, ProbedTime, plain_cycles};
@@ -122,16 +123,14 @@ impl OverheadRow {
                 each,
                 ..ProbeOptions::for_launch(planned, rule, vec![ProbeMetric::Activity])
             };
-            let plan = own.session.probe_plan(kernel, &plan_options)?;
+            let plan = probe_plan(&own.session, kernel, &plan_options)?;
             let options = InstrumentOptions {
                 style,
                 counters,
                 launch: planned.map(|launch| launch.clone().into()),
                 ..InstrumentOptions::default()
             };
-            let instrumented = own
-                .session
-                .instrument(&own.contents, kernel, &plan, &options);
+            let instrumented = instrument(&own.session, &own.contents, kernel, &plan, &options);
             let Ok(instrumented) = instrumented else {
                 continue;
             };

@@ -6,17 +6,17 @@
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_driver::probes::{ProbeCounters, ProbePlan, ProbeQuantity, WantedCount};
-use warpbound_driver::{
-    CounterKind, InstrumentedKernel, Prepared, RunOptions, Session, TimedOptions,
-};
 use warpbound_ir::{Cell, OpIndex};
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::{ControlWord, NewOperand, Opcode, WordBuilder};
 use warpbound_launch::{GlobalMemory, LaunchFile, compare_buffers};
 use warpbound_load::Kernel;
+use warpbound_measure::probes::{ProbeCounters, ProbePlan, ProbeQuantity, WantedCount};
+use warpbound_measure::{CounterKind, InstrumentedKernel, decode_counters};
+use warpbound_query::{Prepared, Session};
 use warpbound_rewrite::liveness::{Liveness, ProbeFault};
 use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
+use warpbound_runs::{RunOptions, TimedOptions, execute_to_end, simulate_to_end};
 use warpbound_simulate::functional::Counts;
 use warpbound_simulate::timed::Silent;
 
@@ -84,7 +84,7 @@ impl ProbedKernel<'_> {
         let mut run = ProbedRun::default();
         let (counts, memory) = match time {
             ProbedTime::Functional => {
-                session.execute_to_end(&prepared, &launch, &RunOptions::default())?
+                execute_to_end(&session, &prepared, &launch, &RunOptions::default())?
             }
             ProbedTime::Timed(options) => {
                 let Program::Nvidia(program) = &prepared.program else {
@@ -93,7 +93,7 @@ impl ProbedKernel<'_> {
                 let machine = options.machine.select(options.selection);
                 let mut rules = IssueRules::new(program, &machine);
                 let (result, memory) =
-                    session.simulate_to_end(&prepared, &launch, options, &mut rules)?;
+                    simulate_to_end(&session, &prepared, &launch, options, &mut rules)?;
                 run.violations = rules.all_violations();
                 run.cycles = result.cycles.0.0;
                 (result.counts, memory)
@@ -156,7 +156,7 @@ impl ProbedKernel<'_> {
             ..ProbeCounters::default()
         };
         let kernel = self.original.kernel;
-        let decoded = session.decode_counters(kernel, self.plan, &counters, Some(launch))?;
+        let decoded = decode_counters(session, kernel, self.plan, &counters, Some(launch))?;
         let both = [ProbeQuantity::Issues, ProbeQuantity::Lanes];
         let differ = both
             .into_iter()
@@ -282,7 +282,7 @@ pub fn plain_cycles(
     launch: &LaunchFile,
     options: &TimedOptions,
 ) -> Result<u64, Diagnostic> {
-    let (result, _) = session.simulate_to_end(prepared, launch, options, &mut Silent)?;
+    let (result, _) = simulate_to_end(session, prepared, launch, options, &mut Silent)?;
     Ok(result.cycles.0.0)
 }
 
@@ -356,7 +356,7 @@ pub fn overwrite_free_registers(
         max_instructions: Some(100_000_000),
         ..RunOptions::default()
     };
-    match session.execute_to_end(&prepared, launch, &options) {
+    match execute_to_end(&session, &prepared, launch, &options) {
         Ok((_, memory)) => Ok(compare_buffers(launch, &memory)
             .mismatch
             .map(|d| d.to_string())),

@@ -3,10 +3,11 @@
 
 use fastrand::Rng;
 use warpbound_base::{CodeAddr, Diagnostic};
-use warpbound_driver::{RunOptions, Session};
 use warpbound_isa::ControlWord;
 use warpbound_launch::LaunchFile;
+use warpbound_query::Session;
 use warpbound_rewrite::{CubinRewriter, EditedCode, Entry, NewInstr};
+use warpbound_runs::RunOptions;
 
 use crate::kernels::KernelReference;
 
@@ -123,7 +124,7 @@ pub fn difference(
     let options = RunOptions::default();
     let run = |session: &Session| {
         let kernel = session.launched_kernel(Some(kernel), launch.kernel.as_deref())?;
-        session.execute(kernel, launch, &options, &mut |_| ())
+        warpbound_runs::execute(session, kernel, launch, &options, &mut |_| ())
     };
     let expected = run(before)?;
     let found = match run(after) {

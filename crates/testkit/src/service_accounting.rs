@@ -6,16 +6,17 @@
 
 use std::collections::BTreeMap;
 
+use warpbound_audit::audit::LaunchTimeRuns;
 use warpbound_base::Diagnostic;
 use warpbound_bound::ExecutedServices;
-use warpbound_driver::audit::LaunchTimeRuns;
-use warpbound_driver::{
-    CacheState, LaunchFile, LaunchServices, Session, StartCaches, TimedOptions,
-};
+use warpbound_bounds::LaunchServices;
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::{ExecUnit, LatencyClass, SassProgram};
+use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::{MachineConfig, Parameter};
+use warpbound_query::{CacheState, Session};
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, Outcome, WarpPlace};
 
 use crate::short_launches::compare_launch;
@@ -426,7 +427,7 @@ pub fn compare_services(
         };
         let machine = options.machine.select(selection);
         let mut accounting = ServiceAccounting::new(program, &machine);
-        let run = session.simulate_with(&prepared, launch, &options, &mut accounting);
+        let run = simulate_with(session, &prepared, launch, &options, &mut accounting);
         // Where the order of warps decides what they execute, the bound is for other counts.
         if run.is_ok_and(|run| run.counts.issued() == issued) {
             audit.compare_run(&accounting.services(), &counted, warps.into());

@@ -2,12 +2,14 @@
 //! number is known, so that no range hides a term that is too small.
 
 use fastrand::Rng;
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_audit::{audit_launch_time, claims};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchCounts, LaunchFile, SchedulerClass, Session,
-};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::{CycleOptions, LaunchCounts};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_query::{BoundOptions, CacheState, Session};
 
 use crate::control_words::{row_program, segment_program, short_program};
 use crate::execute::mix;
@@ -90,8 +92,8 @@ pub fn compare_launch(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options)?;
-    session.audit_launch_time(&prepared, &claims, launch, runs)
+    let claims = claims(session, &prepared, &options)?;
+    audit_launch_time(session, &prepared, &claims, launch, runs)
 }
 
 /// Short program as a launch, with runs for which it is compared with its bound.

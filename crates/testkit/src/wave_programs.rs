@@ -8,8 +8,8 @@ mod words;
 
 use fastrand::Rng;
 use warpbound_base::CodeAddr;
-use warpbound_driver::Session;
 use warpbound_launch::LaunchFile;
+use warpbound_query::Session;
 
 use crate::execute::mix;
 use crate::kernels::TestLaunch;

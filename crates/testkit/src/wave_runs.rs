@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use warpbound_driver::{
-    GpuModel, Parameter, Prepared, SchedulerPolicy, Selection, Session, SingleWarp, SplitMarks,
-    SplitOptions, SplitPipelines, TimedOptions,
-};
+use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+
+use warpbound_query::{Prepared, Session, SplitMarks, SplitOptions};
+
+use warpbound_simulate::timed::{SingleWarp, SplitPipelines};
+
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::EventListener;
 
 use crate::cycle_accounting::CycleAccounting;
@@ -125,8 +128,7 @@ fn with_rules(
     let machine = configuration(options);
     let mut rules = WaveIssueRules::new(program, &machine, rule_setup(prepared, options));
     let mut both = (&mut rules, other);
-    let done = session
-        .simulate_with(prepared, launch, options, &mut both)
+    let done = simulate_with(session, prepared, launch, options, &mut both)
         .map_err(|diagnostic| diagnostic.to_string())?;
     let mut violations = rules.all_violations();
     if done.counts.issued() != rules.issues {

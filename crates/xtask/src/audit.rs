@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_driver::Session;
+use warpbound_query::Session;
 use warpbound_testkit::exec_mask::waves::{WaveFindings, audit_waves};
 use warpbound_testkit::odd_machines::compare_odd_launch;
 use warpbound_testkit::random::{WarpCampaign, campaign};

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder, variation};
+use warpbound_audit::{audit_lone_warps, claims};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder, variation};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, Selection, Session, SplitMarks, SplitOptions,
-    SplitPipelines, StartCaches,
-};
+use warpbound_bounds::CycleOptions;
 use warpbound_launch::LaunchFile;
+use warpbound_launch::StartCaches;
+use warpbound_query::SplitPipelines;
+use warpbound_query::{BoundOptions, CacheState, Session, SplitMarks, SplitOptions};
+use warpbound_query::{GpuModel, Selection};
 
 use crate::audit_grids;
 use crate::repository::Repository;
@@ -251,7 +253,7 @@ fn audit(
         block: Some(grid.block),
         ..BoundOptions::default()
     };
-    let claims = match session.claims(&prepared, &options) {
+    let claims = match claims(&session, &prepared, &options) {
         Ok(claims) => claims,
         Err(why) => return Ok(Audited::Refused(why.message)),
     };
@@ -269,9 +271,8 @@ fn audit(
             orders: vec![order],
             ..runs.clone()
         };
-        let of_content = session
-            .audit_lone_warps(&prepared, &claims, &launch, &runs)
-            .map_err(to_error)?;
+        let of_content =
+            audit_lone_warps(&session, &prepared, &claims, &launch, &runs).map_err(to_error)?;
         if let Some(why) = of_content.refused {
             return Ok(Audited::Refused(why));
         }

@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder, variation};
+use warpbound_audit::{audit_launch_time, claims};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder, variation};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, GpuModel, LaunchCounts, Parameter, SchedulerClass,
-    SchedulerPolicy, Selection, Session,
-};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::{CycleOptions, LaunchCounts};
 use warpbound_launch::LaunchFile;
+use warpbound_query::{BoundOptions, CacheState, Session};
+use warpbound_query::{GpuModel, Parameter, SchedulerPolicy, Selection};
 use warpbound_testkit::short_launches::pinned_machine;
 
 use crate::audit_cycles::{MACHINES, WAVE_MACHINES, launches};
@@ -346,12 +347,12 @@ fn audit(repository: &Repository, task: &Task<'_>, extent: Extent) -> anyhow::Re
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = match session.claims(&prepared, &options) {
+    let claims = match claims(&session, &prepared, &options) {
         Ok(claims) => claims,
         Err(why) => return Ok(AuditedGrid::refused(task.key(), &why.message)),
     };
     let runs = drawn_runs(task, extent, order);
-    let found = session.audit_launch_time(&prepared, &claims, &launch, &runs);
+    let found = audit_launch_time(&session, &prepared, &claims, &launch, &runs);
     let found = match found {
         Ok(found) => found,
         // A shape that is drawn may not suit the kernel.

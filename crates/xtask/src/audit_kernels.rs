@@ -6,12 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_bound::StatedCounts;
-use warpbound_driver::audit::{
+use warpbound_audit::audit::{
     AuditObservations, BrokenStatement, Claims, DerivedClaims, HeaderMaximum, ObservedAccess,
     PathOrder, StatedFacts,
 };
-use warpbound_driver::{BoundOptions, Session};
+use warpbound_audit::{claims, derived_for_launch, monitor};
+use warpbound_bound::StatedCounts;
+use warpbound_bounds::access_classes;
+use warpbound_query::{BoundOptions, Session};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 use crate::repository::{Repository, files_with_extension};
@@ -417,15 +419,22 @@ fn audit(
                     block: Some(launch.block),
                     ..BoundOptions::default()
                 };
-                entry.insert(session.claims(&prepared, &options)?)
+                entry.insert(claims(&session, &prepared, &options)?)
             }
         };
         let order = match number % 2 {
             0 => PathOrder::TakenFirst,
             _ => PathOrder::FallThroughFirst,
         };
-        claims.accesses = session.access_classes(&prepared, &claims.flow, &launch)?;
-        let watched = session.monitor(&prepared, claims, &launch, order, MOST_INSTRUCTIONS)?;
+        claims.accesses = access_classes(&session, &prepared, &claims.flow, &launch)?;
+        let watched = monitor(
+            &session,
+            &prepared,
+            claims,
+            &launch,
+            order,
+            MOST_INSTRUCTIONS,
+        )?;
         let seen = watched.observations;
         row.runs += 1;
         row.warps += seen.ended_warps;
@@ -440,10 +449,14 @@ fn audit(
             row.faulted += 1;
             row.problem(number, fault);
         }
-        let for_launch = session.derived_for_launch(&prepared, &claims.flow, &launch)?;
+        let for_launch = derived_for_launch(&session, &prepared, &claims.flow, &launch)?;
         let for_all = match &derived_for_all {
             Some(known) => known,
-            None => derived_for_all.insert(session.derived_for_all(&prepared, &claims.flow)?),
+            None => derived_for_all.insert(warpbound_audit::derived_for_all(
+                &session,
+                &prepared,
+                &claims.flow,
+            )?),
         };
         row.compare_loops(number, &seen, has_ended, [&for_launch, for_all]);
         for (site, most) in seen.max_per_entry.iter().enumerate() {

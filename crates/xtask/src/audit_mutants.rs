@@ -11,14 +11,13 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::{DerivedClaims, PathOrder};
+use warpbound_audit::{claims, derived_for_all, derived_for_launch, monitor_with_profile};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{DerivedClaims, PathOrder};
-use warpbound_driver::{
-    BoundOptions, Contents, KernelFlow, Prepared, ProfileOptions, Session, StatedLaunches,
-    indirect_targets, stated_loops,
-};
+use warpbound_bounds::{ProfileOptions, access_classes, bound, indirect_targets, stated_loops};
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
+use warpbound_query::{BoundOptions, Contents, KernelFlow, Prepared, Session, StatedLaunches};
 
 use crate::audit_cycles::launches;
 use crate::repository::{Repository, files_with_extension};
@@ -213,7 +212,7 @@ impl Subject {
             if !prepared.kernel.joined.is_empty() {
                 return Err(Diagnostic::new("its code is in several sections"));
             }
-            let claims = session.claims(prepared, &of_block(&launch))?;
+            let claims = claims(session, prepared, &of_block(&launch))?;
             let space = &claims.flow.thread.space;
             let mut in_loops = vec![false; prepared.code.ops.len()];
             for site in &claims.flow.loops.loops {
@@ -307,10 +306,10 @@ impl Subject {
         prepared: &Prepared<'_>,
         found: &mut Tally,
     ) -> Result<(), Diagnostic> {
-        let mut claims = session.claims(prepared, &of_block(&self.launch))?;
-        claims.accesses = session.access_classes(prepared, &claims.flow, &self.launch)?;
-        let for_launch = session.derived_for_launch(prepared, &claims.flow, &self.launch)?;
-        let for_all = session.derived_for_all(prepared, &claims.flow)?;
+        let mut claims = claims(session, prepared, &of_block(&self.launch))?;
+        claims.accesses = access_classes(session, prepared, &claims.flow, &self.launch)?;
+        let for_launch = derived_for_launch(session, prepared, &claims.flow, &self.launch)?;
+        let for_all = derived_for_all(session, prepared, &claims.flow)?;
         let options = BoundOptions {
             launches: StatedLaunches {
                 file: Some(self.launch.as_one().into()),
@@ -318,7 +317,7 @@ impl Subject {
             },
             ..of_block(&self.launch)
         };
-        let bound = session.bound(prepared.kernel, &options);
+        let bound = bound(session, prepared.kernel, &options);
         let bound = bound.map(|bound| bound.verdict.bound());
         let mut random = fastrand::Rng::with_seed(number);
         let order = match random.bool() {
@@ -332,7 +331,7 @@ impl Subject {
         let profile = profile_options(&claims.flow, &for_launch, contents);
         let limits = (order, MOST_INSTRUCTIONS);
         let (run, profiled) =
-            session.monitor_with_profile(prepared, &claims, &self.launch, limits, &profile)?;
+            monitor_with_profile(session, prepared, &claims, &self.launch, limits, &profile)?;
         let seen = run.observations;
         let mut problem = |text: String| {
             found

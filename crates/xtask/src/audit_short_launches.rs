@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use warpbound_audit::audit::LaunchTimeAudit;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::LaunchTimeAudit;
 
 use crate::audit_cycles::quantiles;
 

@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::{LaunchTimeRuns, PathOrder};
+use warpbound_audit::{audit_launch_time, claims};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LaunchTimeRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, CycleQuery, GpuModel, LaunchCounts, NumberRange,
-    SchedulerClass, SchedulerPolicy, Selection, Session, StatedLaunches, StatedParam, TimeScope,
-};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::{CycleOptions, LaunchCounts, bound};
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_load::Kernel;
+use warpbound_query::{
+    BoundOptions, CacheState, CycleQuery, NumberRange, Session, StatedLaunches, StatedParam,
+    TimeScope,
+};
+use warpbound_query::{GpuModel, SchedulerPolicy, Selection};
 
 use crate::audit_cycles::launches;
 use crate::repository::{Repository, files_with_extension};
@@ -224,7 +228,7 @@ fn audit(task: &Task<'_>, extent: &Extent) -> anyhow::Result<Compared> {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).map_err(to_error)?;
+    let claims = claims(&session, &prepared, &options).map_err(to_error)?;
     let mut random = fastrand::Rng::with_seed(task.seed);
     for nth in 0..extent.sizes {
         let size = match nth {
@@ -252,7 +256,7 @@ fn audit(task: &Task<'_>, extent: &Extent) -> anyhow::Result<Compared> {
             schedulers: SchedulerClass::WorkConserving,
             searches: false,
         };
-        let found = session.audit_launch_time(&prepared, &claims, &launch, &runs);
+        let found = audit_launch_time(&session, &prepared, &claims, &launch, &runs);
         let found = found.map_err(to_error)?;
         let Some((worst, how)) = found.worst else {
             compared.skipped += 1;
@@ -284,7 +288,7 @@ fn bound_of(
         }),
         ..BoundOptions::default()
     };
-    let report = session.bound(kernel, &options);
+    let report = bound(session, kernel, &options);
     let report = report.map_err(|why| anyhow::anyhow!("{}", why.message))?;
     let cycles = report.cycles.context("no bound in cycles")?;
     let Some(bound) = cycles.bound else {

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FileSource, ImageSelection, Kernel, Library, Session};
+use warpbound_load::{FileSource, Kernel};
+use warpbound_query::{ImageSelection, Library, Session};
 
 /// Calls `work` for each kernel of the selected images, in the order of the files. Returns the diagnostics of the
 /// images and kernels that cannot be read.

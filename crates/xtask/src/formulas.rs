@@ -9,7 +9,9 @@ use anyhow::{Context, bail};
 use warpbound_base::Instructions;
 use warpbound_bound::StatedCounts;
 use warpbound_bound::formula::{Formula, FormulaEffort, find_formula};
-use warpbound_driver::{BoundOptions, ImageSelection, Isa, Kernel, KernelFlow, Session};
+use warpbound_bounds::bound::symbolic_program;
+use warpbound_load::{Isa, Kernel};
+use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session};
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
@@ -122,7 +124,7 @@ impl Comparison {
         };
         let cost = |node| Instructions(flow.thread.space.block(node).instructions.into());
         let start = Instant::now();
-        let program = flow.symbolic_program(&facts, stated, cost)?;
+        let program = symbolic_program(&flow, &facts, stated, cost)?;
         let formula = find_formula::<Instructions>(&program, FormulaEffort::default());
         let time = start.elapsed().as_millis();
         match formula {

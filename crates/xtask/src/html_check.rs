@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{BoundOptions, CycleQuery, Session};
+use warpbound_bounds::bound;
+use warpbound_query::{BoundOptions, CycleQuery, Session};
 use warpbound_report::{BoundFolder, BoundFormat, BoundWriter, KernelBound};
 
 use crate::repository::Repository;
@@ -194,7 +195,7 @@ fn bounds(file: &Path) -> anyhow::Result<Vec<KernelBound>> {
         ..BoundOptions::default()
     };
     let kernels = session.kernels(None).map_err(anyhow::Error::msg)?;
-    let bound = |kernel| session.bound(kernel, &options).map_err(anyhow::Error::msg);
+    let bound = |kernel| bound(&session, kernel, &options).map_err(anyhow::Error::msg);
     kernels.into_iter().map(bound).collect()
 }
 

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use warpbound_driver::{FileSource, Library};
+use warpbound_load::FileSource;
+
+use warpbound_query::Library;
 
 use crate::cubin::{code_sections, cubins_below, read};
 use crate::nvdisasm::Nvdisasm;

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, bail};
-use warpbound_driver::audit::{AuditObservations, Claims, DerivedClaims, PathOrder};
-use warpbound_driver::{
-    BoundOptions, ImageSelection, Kernel, LaunchFile, LoopVerdict, NumberRange, Prepared, Session,
-    StatedLaunches, StatedParam, WhyUnknown,
-};
+use warpbound_audit::audit::{AuditObservations, Claims, DerivedClaims, PathOrder};
+use warpbound_audit::{claims, derived_for, derived_for_all, derived_for_launch, monitor};
+use warpbound_launch::LaunchFile;
 use warpbound_launch::ParamValue;
+use warpbound_load::Kernel;
+use warpbound_query::{
+    BoundOptions, ImageSelection, NumberRange, Prepared, Session, StatedLaunches, StatedParam,
+};
+use warpbound_query::{LoopVerdict, WhyUnknown};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 use crate::each_kernel::each_kernel;
@@ -107,7 +110,7 @@ impl LoopSurvey {
         self.kernels += 1;
         let name = format!("{} {}", session.name(), kernel.demangled());
         let prepared = session.prepare(kernel)?;
-        let claims = match session.claims(&prepared, &BoundOptions::default()) {
+        let claims = match claims(session, &prepared, &BoundOptions::default()) {
             Ok(claims) => claims,
             Err(why) => {
                 self.refused.push(why.to_string());
@@ -117,8 +120,8 @@ impl LoopSurvey {
         if claims.flow.loops.sites.is_empty() {
             return Ok(());
         }
-        let derived = session.derived_for_all(&prepared, &claims.flow)?;
-        let ranges = session.derived_for(&prepared, &claims.flow, small_ranges(kernel));
+        let derived = derived_for_all(session, &prepared, &claims.flow)?;
+        let ranges = derived_for(session, &prepared, &claims.flow, small_ranges(kernel));
         let ranges = ranges.ok();
         let launches: Vec<LaunchFile> = match reference {
             Some(reference) => (0..LAUNCHES).map(reference.launch).collect(),
@@ -126,7 +129,7 @@ impl LoopSurvey {
         };
         let with_launches: Result<Vec<DerivedClaims>, _> = launches
             .iter()
-            .map(|launch| session.derived_for_launch(&prepared, &claims.flow, launch))
+            .map(|launch| derived_for_launch(session, &prepared, &claims.flow, launch))
             .collect();
         let with_launches = with_launches?;
         let varying = match runs {
@@ -322,12 +325,12 @@ fn varying_counts(
             block: Some(launch.block),
             ..BoundOptions::default()
         };
-        let claims = session.claims(prepared, &options)?;
+        let claims = warpbound_audit::claims(session, prepared, &options)?;
         let mut first: Option<Vec<u64>> = None;
         for number in 0..=CONTENTS {
             let with = with_contents(launch, number);
             let order = PathOrder::TakenFirst;
-            let run = session.monitor(prepared, &claims, &with, order, MOST_INSTRUCTIONS)?;
+            let run = monitor(session, prepared, &claims, &with, order, MOST_INSTRUCTIONS)?;
             if run.fault.is_some() {
                 continue;
             }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{ImageSelection, Isa, Kernel, Session};
+use warpbound_load::{Isa, Kernel};
+use warpbound_query::{ImageSelection, Session};
 use warpbound_testkit::instructions::census::{document, is_executable};
 
 use crate::each_kernel::each_kernel;

@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{GpuModel, Selection, Session, StartCaches, TimedOptions};
 use warpbound_launch::LaunchFile;
+use warpbound_launch::StartCaches;
+use warpbound_query::Session;
+use warpbound_query::{GpuModel, Selection};
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 
 use crate::repository::Repository;

@@ -3,8 +3,9 @@
 mod slowdowns;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{RunOptions, Session};
+use warpbound_query::Session;
 use warpbound_report::metrics::{MetricsSet, RunMetrics};
+use warpbound_runs::{RunOptions, execute};
 use warpbound_testkit::kernels;
 
 use crate::repository::Repository;
@@ -190,7 +191,13 @@ fn measured(repository: &Repository, wanted: &PaperKernel) -> anyhow::Result<Run
     let launch = (reference.launch)(*number);
     let metrics = || {
         let found = session.launched_kernel(Some(*kernel), None)?;
-        let run = session.execute(found, &launch, &RunOptions::default(), &mut |_| ())?;
+        let run = execute(
+            &session,
+            found,
+            &launch,
+            &RunOptions::default(),
+            &mut |_| (),
+        )?;
         let prepared = session.prepare(found)?;
         run.as_expected()?.metrics(&prepared, &launch)
     };

@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use warpbound_base::{CodeAddr, Deadline, Diagnostic};
-use warpbound_driver::probes::system::holds_in_every_run;
-use warpbound_driver::probes::{
+use warpbound_launch::LaunchFile;
+use warpbound_launch::PathOrder;
+use warpbound_load::Kernel;
+use warpbound_measure::probes::system::holds_in_every_run;
+use warpbound_measure::probes::{
     ProbeCounters, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks,
 };
-use warpbound_driver::{BoundOptions, Contents, Kernel, LaunchFile, PredictOptions, Session};
-use warpbound_launch::PathOrder;
+use warpbound_measure::{PredictOptions, decode_counters, probe_plan, probe_system};
+use warpbound_query::{BoundOptions, Contents, Session};
 use warpbound_testkit::probe_plans::{BlockPlan, blocks_of, random_plans, run_counts};
 
 use crate::repository::Repository;
@@ -176,7 +179,7 @@ impl PlanTotal {
                 rule,
                 ..ProbeOptions::default()
             };
-            match session.probe_plan(kernel, &options) {
+            match probe_plan(session, kernel, &options) {
                 Ok(plan) => rules.push(plan),
                 Err(why) => {
                     *self.refused.entry(why.message).or_default() += 1;
@@ -201,7 +204,7 @@ impl PlanTotal {
         if plan.blocks > 16 {
             return;
         }
-        if let Ok(system) = session.probe_system(kernel, &BoundOptions::default()) {
+        if let Ok(system) = probe_system(session, kernel, &BoundOptions::default()) {
             let chosen = BlockPlan::new(&system);
             for quantity in [0, 1] {
                 let (ours, best) = (
@@ -233,7 +236,7 @@ impl PlanTotal {
                 if self.leaves_out(session, kernel) {
                     continue;
                 }
-                let system = session.probe_system(kernel, &BoundOptions::default());
+                let system = probe_system(session, kernel, &BoundOptions::default());
                 plans.extend(system.map(|system| (kernel.name.clone(), BlockPlan::new(&system))));
             }
         }
@@ -305,12 +308,13 @@ impl PlanTotal {
         if self.leaves_out(&session, kernel) {
             return Ok(());
         }
-        let general = session.probe_plan(kernel, &ProbeOptions::default());
+        let general = probe_plan(&session, kernel, &ProbeOptions::default());
         let Ok(general) = general else {
             return Ok(());
         };
-        let planned = [Contents::Any, Contents::AsGiven]
-            .map(|contents| session.probe_plan(kernel, &PlanTotal::options_of(&launch, contents)));
+        let planned = [Contents::Any, Contents::AsGiven].map(|contents| {
+            probe_plan(&session, kernel, &PlanTotal::options_of(&launch, contents))
+        });
         let [any, given] = planned;
         let plans = [general, any?, given?];
         let [general, probed, of_given] =
@@ -370,11 +374,11 @@ impl PlanTotal {
         launch: &LaunchFile,
         count: &dyn Fn(u32, ProbeQuantity) -> u64,
     ) {
-        match session.decode_counters(kernel, plan, counters, Some(launch)) {
+        match decode_counters(session, kernel, plan, counters, Some(launch)) {
             Err(why) => self.differences.push(format!("{name}: {why}")),
             Ok(decoded) => {
                 for (of, value) in decoded.values {
-                    let warpbound_driver::probes::WantedCount::Block(at, quantity) = of else {
+                    let warpbound_measure::probes::WantedCount::Block(at, quantity) = of else {
                         continue;
                     };
                     self.compared += 1;

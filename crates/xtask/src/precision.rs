@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{
-    AgreementDomain, BoundOptions, FactReading, GroupDomain, ImageSelection, Kernel, StackDomain,
-    WarpModel,
-};
+use warpbound_bounds::bound;
+use warpbound_load::Kernel;
+use warpbound_query::{AgreementDomain, GroupDomain, StackDomain, WarpModel};
+use warpbound_query::{BoundOptions, FactReading, ImageSelection};
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};
@@ -67,7 +67,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> anyhow::Resu
         }
         for (reading, (compared, greater)) in READINGS.into_iter().zip(&mut found) {
             let bounds = bounds(
-                |options| Ok(session.bound(kernel, options)?.verdict.bound()),
+                |options| Ok(bound(session, kernel, options)?.verdict.bound()),
                 reading,
             )?;
             let (pairs, above) = compare(kernel, reading, &bounds);

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::variation;
 use warpbound_base::{Deadline, Diagnostic, Named};
-use warpbound_driver::audit::variation;
-use warpbound_driver::{Contents, PredictOptions, Prediction, Session};
 use warpbound_launch::{LaunchFile, ParamValue, PathOrder};
+use warpbound_measure::{PredictOptions, Prediction, predict};
+use warpbound_query::{Contents, Session};
 use warpbound_testkit::predictions::{block_starts, compare, counts_of_blocks, counts_of_run};
 
 use crate::repository::Repository;
@@ -190,8 +191,8 @@ fn check(
     } else {
         let orders = [PathOrder::TakenFirst, PathOrder::FallThroughFirst];
         runs.extend(orders.map(|order| (launch.clone(), order)));
-        let any = session.predict(&prepared, &launch, &limits(Contents::Any))?;
-        let given = session.predict(&prepared, &launch, &limits(Contents::AsGiven))?;
+        let any = predict(&session, &prepared, &launch, &limits(Contents::Any))?;
+        let given = predict(&session, &prepared, &launch, &limits(Contents::AsGiven))?;
         row.blocks = any.counts.len() as u64;
         row.known = [&any, &given].map(known_blocks);
         row.lost = any.lost.map(|(_, why)| format!("{:?}", why.reason));
@@ -206,7 +207,7 @@ fn check(
         let Ok(counts) = counts else { continue };
         row.runs += 1;
         let start = Instant::now();
-        let given = session.predict(&prepared, &run, &limits(Contents::AsGiven))?;
+        let given = predict(&session, &prepared, &run, &limits(Contents::AsGiven))?;
         let (numbers, of_blocks) = (numbers(&run), counts_of_blocks(&blocks, &counts));
         let found = known.iter().position(|equal| equal.numbers == numbers);
         let equal = match found {
@@ -214,7 +215,7 @@ fn check(
             None => {
                 known.push(EqualNumbers {
                     numbers,
-                    prediction: session.predict(&prepared, &run, &limits(Contents::Any))?,
+                    prediction: predict(&session, &prepared, &run, &limits(Contents::Any))?,
                     counts: of_blocks.clone(),
                 });
                 &known[known.len() - 1]
@@ -382,7 +383,7 @@ fn speed(repository: &Repository) -> anyhow::Result<()> {
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
     let prepared = session.prepare(kernel)?;
     let start = Instant::now();
-    let prediction = session.predict(&prepared, &launch, &PredictOptions::default())?;
+    let prediction = predict(&session, &prepared, &launch, &PredictOptions::default())?;
     let predicting = start.elapsed();
     let start = Instant::now();
     let order = PathOrder::TakenFirst;

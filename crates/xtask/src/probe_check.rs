@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, bail};
-use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
-use warpbound_driver::{
-    CounterKind, InstrumentOptions, InstrumentedKernel, ProbeStyle, TimedOptions,
-};
+use warpbound_measure::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_measure::{CounterKind, InstrumentOptions, InstrumentedKernel, instrument, plan_for};
+use warpbound_rewrite::probes::ProbeStyle;
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::kernels::built::BuiltKernel;
 use warpbound_testkit::probe_overheads::overhead_machine;
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime};
@@ -149,7 +149,7 @@ impl Total {
     }
 
     fn count(&mut self, instrumented: &InstrumentedKernel) {
-        use warpbound_driver::CounterHome;
+        use warpbound_rewrite::probes::CounterHome;
         self.counters += instrumented.counters as u64;
         let in_memory = instrumented
             .homes
@@ -189,13 +189,9 @@ fn check_kernel(
                 ..InstrumentOptions::default()
             };
             let planned = knows_launch.then_some(&launch);
-            let made = own
-                .session
-                .plan_for(kernel, planned, rule, vec![metric])
-                .and_then(|plan| {
-                    let made = own
-                        .session
-                        .instrument(&own.contents, kernel, &plan, &options)?;
+            let made =
+                plan_for(&own.session, kernel, planned, rule, vec![metric]).and_then(|plan| {
+                    let made = instrument(&own.session, &own.contents, kernel, &plan, &options)?;
                     Ok((plan, made))
                 });
             let (plan, instrumented) = match made {

@@ -1,7 +1,7 @@
 //! `probe-overhead`: simulated cycles of instrumented kernels.
 
 use anyhow::{Context, bail};
-use warpbound_driver::TimedOptions;
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::kernels::built::BuiltKernel;
 use warpbound_testkit::probe_overheads::{
     OverheadRow, overhead_machine, overhead_percentiles, overhead_rows, overhead_table,

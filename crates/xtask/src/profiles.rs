@@ -5,12 +5,12 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use warpbound_audit::{claims, monitor};
 use warpbound_base::{Deadline, Diagnostic, Named};
-use warpbound_driver::{
-    BoundOptions, Contents, NoProfileReason, ProfileOptions, Session, indirect_targets,
-    stated_loops,
-};
+use warpbound_bounds::NoProfileReason;
+use warpbound_bounds::{ProfileOptions, indirect_targets, stated_loops};
 use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_query::{BoundOptions, Contents, Session};
 use warpbound_testkit::launch_profiles::{compare, issued_by_warp};
 
 use crate::repository::Repository;
@@ -110,7 +110,7 @@ fn profile_row(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &block)?;
+    let claims = claims(&session, &prepared, &block)?;
     let mut row = LaunchRow {
         worst: 0,
         bound: Ok((0, true)),
@@ -122,7 +122,14 @@ fn profile_row(
         let issued = issued.map_err(|why| anyhow::anyhow!(why))?;
         let mut loops = Vec::new();
         if observed {
-            let run = session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS)?;
+            let run = monitor(
+                &session,
+                &prepared,
+                &claims,
+                &launch,
+                order,
+                MOST_INSTRUCTIONS,
+            )?;
             let seen = run.observations.max_per_entry.into_iter();
             let bounds: Vec<Option<u64>> = seen
                 .map(|most| Some(most.map_or(0, |most| most.count)))

@@ -7,10 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::audit::{RecordedRun, ReplayDifference, ServiceOrder};
+use warpbound_audit::record_warp;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{RecordedRun, ReplayDifference, ServiceOrder};
-use warpbound_driver::{GpuModel, Prepared, Selection, Session, SingleWarp, TimedOptions};
 use warpbound_launch::LaunchFile;
+use warpbound_query::{GpuModel, Selection};
+use warpbound_query::{Prepared, Session};
+use warpbound_runs::SingleWarp;
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::control_words;
 
 use crate::audit_cycles::{MACHINES, chosen_warps, launches};
@@ -244,7 +248,7 @@ impl ReplayTotal {
         timed: &TimedOptions,
         what: &str,
     ) {
-        let run = match session.record_warp(prepared, grid, timed) {
+        let run = match record_warp(session, prepared, grid, timed) {
             Ok(run) => run,
             Err(why) => {
                 *self.left_out.entry(why.message).or_default() += 1;

@@ -6,7 +6,9 @@ mod sample;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{GpuModel, RunHooks, Session, TimedOptions, rewritten};
+use warpbound_query::GpuModel;
+use warpbound_query::{Session, rewritten};
+use warpbound_runs::{RunHooks, TimedOptions, simulate};
 use warpbound_testkit::kernels;
 use warpbound_testkit::rewriting::{built_file, difference, with_nops};
 
@@ -148,6 +150,6 @@ fn with_time(
         progress: &mut |_| (),
     };
     let kernel = session.launched_kernel(Some(kernel), launch.kernel.as_deref())?;
-    let run = session.simulate(kernel, launch, &options, hooks)?;
+    let run = simulate(session, kernel, launch, &options, hooks)?;
     Ok(run.unexpected.map(|diagnostic| diagnostic.to_string()))
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use warpbound_audit::{SandwichOptions, launch_sandwich, sandwiches_launches};
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    CacheState, CycleOptions, GpuModel, LaunchFile, Parameter, SandwichOptions, Session,
-    StartCaches,
-};
+use warpbound_bounds::CycleOptions;
+use warpbound_launch::{LaunchFile, StartCaches};
+use warpbound_query::{CacheState, Session};
+use warpbound_query::{GpuModel, Parameter};
 use warpbound_report::sandwich::SandwichReport;
 
 mod grids;
@@ -218,11 +219,11 @@ fn sandwich(
     let kernel = session.launched_kernel(None, grid.kernel.as_deref());
     let kernel = kernel.map_err(to_error)?;
     let report = match is_of_grids {
-        true if !session.sandwiches_launches(grid) => {
+        true if !sandwiches_launches(&session, grid) => {
             return Ok(Some(Err("a launch of one warp".to_owned())));
         }
-        true => session.launch_sandwich(kernel, grid, options, |_, _| {}),
-        false => session.sandwich(kernel, grid, options, |_, _| {}),
+        true => launch_sandwich(&session, kernel, grid, options, |_, _| {}),
+        false => warpbound_audit::sandwich(&session, kernel, grid, options, |_, _| {}),
     };
     Ok(Some(report.map_err(|why| why.message)))
 }

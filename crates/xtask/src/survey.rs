@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{
-    BoundOptions, ImageSelection, Isa, Kernel, KernelFlow, LoopVerdict, Session,
-};
+use warpbound_audit::derived_for_all;
+use warpbound_bounds::bound;
+use warpbound_load::{Isa, Kernel};
+use warpbound_query::LoopVerdict;
+use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Session};
 use warpbound_testkit::targets::compare;
 
 use self::growth::Growth;
@@ -149,7 +151,7 @@ impl Survey {
         let build =
             || KernelFlow::analyse(&prepared.code, &launch, &options.model, &options.limits());
         let (cfg_time, flow) = timed(turns, build);
-        let (bound_time, report) = timed(turns, || session.bound(kernel, options));
+        let (bound_time, report) = timed(turns, || bound(session, kernel, options));
         let report = match report {
             Ok(report) => report,
             Err(why) => {
@@ -182,7 +184,7 @@ impl Survey {
             self.others.entry(kind).or_default().push(name.clone());
         }
         if let Ok(flow) = flow {
-            let (time, derived) = timed(turns, || session.derived_for_all(&prepared, &flow));
+            let (time, derived) = timed(turns, || derived_for_all(session, &prepared, &flow));
             self.derivation.push((time, size, name.clone()));
             if let Ok(derived) = derived {
                 self.count_loops(derived.verdicts());

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use warpbound_driver::{
-    AgreementDomain, BoundOptions, GroupDomain, ImageSelection, Isa, KernelFlow, LaunchContext,
-    Prepared, StackDomain, WarpModel,
-};
+use warpbound_load::Isa;
+use warpbound_query::LaunchContext;
+use warpbound_query::{AgreementDomain, GroupDomain, StackDomain, WarpModel};
+use warpbound_query::{BoundOptions, ImageSelection, KernelFlow, Prepared};
 
 use crate::each_kernel::each_kernel;
 use crate::repository::{Repository, files_with_extension};

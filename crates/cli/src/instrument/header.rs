@@ -1,7 +1,7 @@
 //! Headers for host programs: reset and read the counters of an instrumented kernel.
 
-use warpbound_driver::probes::ProbePlan;
-use warpbound_driver::{COUNTERS, CounterKind, InstrumentedKernel, InstrumentedWaves};
+use warpbound_measure::probes::ProbePlan;
+use warpbound_measure::{COUNTERS, CounterKind, InstrumentedKernel, InstrumentedWaves};
 
 /// Returns the names of the counters, as string literals of C.
 fn names(plan: &ProbePlan, counters: usize) -> Vec<String> {

@@ -5,7 +5,8 @@ use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{BoundOptions, CfgLevel, FactsExtent, Session};
+use warpbound_bounds::{FactsExtent, bound, facts_template};
+use warpbound_query::{BoundOptions, CfgLevel, Session};
 use warpbound_report::{BoundFormat, BoundWriter};
 
 use crate::support::built;
@@ -37,7 +38,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
         ..BoundOptions::default()
     };
     for kernel in kernels {
-        let report = session.bound(kernel, &options)?;
+        let report = bound(&session, kernel, &options)?;
         assert_eq!(
             report.verdict.bound().is_none(),
             report.verdict.reason().is_some()
@@ -48,7 +49,7 @@ fn ask(bytes: &[u8]) -> Result<(), Diagnostic> {
             let text = writer.finish().expect("memory");
             assert!(!text.is_empty());
         }
-        session.facts_template(kernel, &options, FactsExtent::Accesses)?;
+        facts_template(&session, kernel, &options, FactsExtent::Accesses)?;
         let listing = session.disassemble(kernel)?;
         let mut text = listing.columns();
         session.disassemble_plain(kernel, &mut text)?;

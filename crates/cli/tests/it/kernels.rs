@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-use warpbound_driver::{
-    AgreementDomain, BoundOptions, DivergenceOrder, FactReading, GroupDomain, Session, StackDomain,
-    WarpModel,
-};
+use warpbound_bounds::bound;
+use warpbound_query::{AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel};
+
+use warpbound_query::{BoundOptions, FactReading, Session};
 use warpbound_report::KernelBound;
 use warpbound_report::bound::BoundVerdict;
 
@@ -46,7 +46,7 @@ fn full() -> WarpModel {
 fn bounds(file: &str, options: &BoundOptions) -> Vec<KernelBound> {
     let session = Session::open(file, &built(file)).expect(file);
     let kernels = session.kernels(None).expect(file);
-    let bound = |kernel| session.bound(kernel, options).expect(file);
+    let bound = |kernel| bound(&session, kernel, options).expect(file);
     kernels.into_iter().map(bound).collect()
 }
 

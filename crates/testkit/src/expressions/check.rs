@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{FunctionalRun, RunOptions, Session};
+use warpbound_query::Session;
+use warpbound_runs::{FunctionalRun, RunOptions};
 
 use super::generate::{Batch, Expression, SplitMix, VARIABLES};
 use super::value::Type;
@@ -60,9 +61,14 @@ pub fn run(batch: &Batch, cubin: &[u8], threads: usize) -> Result<CheckOutcome, 
         .finish();
     let session = Session::open("expressions", cubin)?;
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-    let done = session
-        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
-        .and_then(FunctionalRun::as_expected)?;
+    let done = warpbound_runs::execute(
+        &session,
+        kernel,
+        &launch,
+        &RunOptions::default(),
+        &mut |_| (),
+    )
+    .and_then(FunctionalRun::as_expected)?;
     let buffers = done.memory.buffers();
     let out = buffers.get(Type::ALL.len()).map(|b| b.bytes.as_slice());
     let (words, _) = out.unwrap_or_default().as_chunks::<8>();

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::Session;
 use warpbound_load::Kernel;
+use warpbound_query::Session;
 
 use super::KernelReference;
 

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use smallvec::{SmallVec, smallvec};
+use warpbound_analyse::launch_profile::StatedLoop;
 use warpbound_base::CodeAddr;
-use warpbound_driver::StatedLoop;
 use warpbound_ir::{
     Address, BarrierArrival, BinaryOp, Cell, Code, ControlEffect, ControlTarget, ExecCondition,
     Expr, Meaning, Op, OpIndex, OpScope, ShuffleMode, ValueDependence, VoteMode, Width,

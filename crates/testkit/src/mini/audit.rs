@@ -12,14 +12,15 @@ use warpbound_analyse::program_space::ContextBlock;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
 use warpbound_bound::block::WarpWork;
-use warpbound_driver::block::{BlockLaunch, HeaderBound, NoBlockBound};
-use warpbound_driver::{DivergenceOrder, KernelFlow};
+use warpbound_bounds::block::{BlockLaunch, HeaderBound, NoBlockBound};
 use warpbound_ir::{Cell, Code, ControlEffect, OpIndex, lift};
 use warpbound_isa::{Program, mini};
 use warpbound_load::Image;
 use warpbound_machine::mini::Machine;
+use warpbound_query::KernelFlow;
 use warpbound_simt::frame_stack::Frame;
 use warpbound_simt::groups::ACTIVE;
+use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simt::{EntryId, EntrySite, Mask, NodeId, Tag};
 use warpbound_simulate::mini::{CycleEvent, FaultKind, FinishedRun, Simulation, Start};
 
@@ -531,7 +532,7 @@ fn check_deadlock(kind: &FaultKind, findings: &mut BlockFindings) {
 /// whole.
 fn check_bounds(
     finished: &FinishedRun,
-    bound: &Result<warpbound_driver::block::BlockResult, NoBlockBound>,
+    bound: &Result<warpbound_bounds::block::BlockResult, NoBlockBound>,
     whole: &Result<Vec<(WarpWork, u64)>, NoBlockBound>,
     issued: &[Vec<(u32, Mask)>],
     findings: &mut BlockFindings,

@@ -9,13 +9,18 @@ use warpbound_analyse::access::{
     MemoryUnits,
 };
 use warpbound_analyse::addresses::LaneAddresses;
+use warpbound_audit::claims;
 use warpbound_base::{Diagnostic, Family};
-use warpbound_driver::access_counts::count_access;
-use warpbound_driver::{BoundOptions, LaunchFile, RunOptions, Session, TimedOptions};
+use warpbound_bounds::access_classes;
 use warpbound_ir::OpIndex;
 use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::LaunchFile;
 use warpbound_load::Image;
 use warpbound_machine::{GpuModel, Parameter};
+use warpbound_measure::memory_divergence;
+use warpbound_query::{BoundOptions, Session};
+use warpbound_runs::access_counts::count_access;
+use warpbound_runs::{RunOptions, TimedOptions, simulate_with};
 use warpbound_simt::{Mask, lowest_lanes};
 use warpbound_simulate::functional::{
     AccessKind, ExecutionListener, Issue, MemoryAccess, launch_with_listener,
@@ -662,8 +667,7 @@ fn memory_divergence_is_that_of_timed_runs() {
             .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
             .expect("the kernel is there");
         let prepared = session.prepare(kernel).expect("it lifts");
-        let found = session
-            .memory_divergence(&prepared, &launch, &RunOptions::default())
+        let found = memory_divergence(&session, &prepared, &launch, &RunOptions::default())
             .expect("it runs")
             .expect("it is code of NVIDIA");
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
@@ -719,7 +723,7 @@ fn counted_twice(reference: &KernelReference, number: u64) -> (Sums, Sums) {
         set: vec![(Parameter::L1Merge, 0)],
         ..TimedOptions::new(GpuModel::built_in("gtx1080").expect("it comes with the tool"))
     };
-    let run = session.simulate_with(&prepared, &launch, &options, &mut timed);
+    let run = simulate_with(&session, &prepared, &launch, &options, &mut timed);
     run.expect("it runs");
     (counted.sums, timed.0)
 }
@@ -768,8 +772,8 @@ fn class_of_rows(width: u32) -> AccessPattern {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
-    let classes = session.access_classes(&prepared, &claims.flow, &launch);
+    let claims = claims(&session, &prepared, &options).expect("it is followed");
+    let classes = access_classes(&session, &prepared, &claims.flow, &launch);
     let classes = classes.expect("it suits the kernel");
     let (_, class) = classes.first_key_value().expect("it loads");
     class.pattern

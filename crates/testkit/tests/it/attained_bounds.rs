@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use warpbound_audit::audit::{HeaderMaximum, PathOrder};
+use warpbound_audit::{claims, monitor};
 use warpbound_bound::StatedCounts;
-use warpbound_driver::audit::{HeaderMaximum, PathOrder};
-use warpbound_driver::{BoundOptions, Session};
 use warpbound_launch::LaunchFile;
+use warpbound_query::{BoundOptions, Session};
 use warpbound_testkit::kernels::TestLaunch;
 
 /// Number of iterations of the outer loop of `loop_repush_break`.
@@ -47,16 +48,16 @@ fn issued_and_bound(file: &str) -> (u64, u128) {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
-    let watched = session
-        .monitor(
-            &prepared,
-            &claims,
-            &launch,
-            PathOrder::TakenFirst,
-            1_000_000,
-        )
-        .expect("the launch suits the kernel");
+    let claims = claims(&session, &prepared, &options).expect("it is followed");
+    let watched = monitor(
+        &session,
+        &prepared,
+        &claims,
+        &launch,
+        PathOrder::TakenFirst,
+        1_000_000,
+    )
+    .expect("the launch suits the kernel");
     assert_eq!(watched.fault, None);
     let seen = watched.observations;
     assert!(seen.violations.is_empty(), "{:?}", seen.violations);

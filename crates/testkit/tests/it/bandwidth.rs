@@ -11,9 +11,10 @@ use std::thread;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{RunHooks, Session, TimedOptions};
 use warpbound_launch::{LaunchFile, ParamValue};
 use warpbound_machine::{GpuModel, Parameter, Selection};
+use warpbound_query::Session;
+use warpbound_runs::{RunHooks, TimedOptions};
 
 /// Maximum median deviation of the rates without a tolerance of their own, which no machine parameter is set to meet.
 const MEDIAN: f64 = 0.12;
@@ -170,7 +171,7 @@ fn cycles(session: &Session, launch: &LaunchFile, machine: &str, set: &[(Paramet
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.simulate(kernel, launch, &options, hooks);
+    let run = warpbound_runs::simulate(session, kernel, launch, &options, hooks);
     run.expect("it runs").report.cycles
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpbound_driver::{BoundOptions, Session};
+use warpbound_query::{BoundOptions, Session};
 
 /// Kinds of the conditional branches of a kernel, in order of address.
 fn kinds(file: &str, kernel: &str) -> Vec<&'static str> {

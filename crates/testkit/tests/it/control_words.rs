@@ -6,10 +6,13 @@ mod census;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use warpbound_driver::{BoundOptions, Prepared, TimedOptions};
+use warpbound_bounds::bound;
+use warpbound_query::{BoundOptions, Prepared};
+
 use warpbound_isa::nvidia::{ControlWord, SassProgram};
 use warpbound_isa::{Program, TargetStyle};
 use warpbound_machine::{GpuModel, Parameter, Selection};
+use warpbound_runs::TimedOptions;
 use warpbound_simulate::timed::{Event, EventListener, Silent};
 use warpbound_testkit::control_words::{ControlWordProgram, program};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
@@ -305,9 +308,7 @@ fn instruction_bounds_hold_under_the_facts() {
             derive: false,
             ..BoundOptions::default()
         };
-        let report = session
-            .bound(prepared.kernel, &bounds)
-            .expect("facts of this code");
+        let report = bound(&session, prepared.kernel, &bounds).expect("facts of this code");
         let Some(bound) = report.verdict.bound() else {
             panic!("seed {seed}: {:?}", report.verdict.reason());
         };

@@ -6,8 +6,9 @@ mod fixtures;
 mod machines;
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{CacheState, CycleInputs, SplitOptions};
+use warpbound_bounds::CycleInputs;
 use warpbound_machine::GpuModel;
+use warpbound_query::{CacheState, SplitOptions};
 use warpbound_testkit::control_words::{ControlWordProgram, KERNEL, program};
 use warpbound_testkit::cycle_bounds::{
     ComparedCycles, CycleSubject, RunSetup, compare_program, machines, starts,

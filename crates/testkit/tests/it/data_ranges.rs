@@ -1,9 +1,11 @@
 //! Stated ranges of the numbers in buffers: loops and loads of kernels of `kernels/plain`, in runs with any contents of the
 //! ranges.
 
-use warpbound_driver::audit::{Claim, PathOrder, variation};
-use warpbound_driver::{BoundOptions, LaunchFile, Session};
+use warpbound_audit::audit::{Claim, PathOrder, variation};
+use warpbound_audit::{claims, derived_for_launch, monitor, ranged_loads};
+use warpbound_launch::LaunchFile;
 use warpbound_launch::{DataRange, ParamValue};
+use warpbound_query::{BoundOptions, Session};
 
 use super::stored_kernels::{folder, stored};
 
@@ -38,10 +40,10 @@ fn contradicted(session: &Session, claimed: &LaunchFile, given: &LaunchFile) -> 
         block: Some(given.block),
         ..BoundOptions::default()
     };
-    let mut claims = session.claims(&prepared, &options).expect("it is followed");
-    let loaded = session.ranged_loads(&prepared, &claims.flow, claimed);
+    let mut claims = claims(session, &prepared, &options).expect("it is followed");
+    let loaded = ranged_loads(session, &prepared, &claims.flow, claimed);
     claims.loaded = loaded.expect("the launch suits the kernel");
-    let derived = session.derived_for_launch(&prepared, &claims.flow, claimed);
+    let derived = derived_for_launch(session, &prepared, &claims.flow, claimed);
     let derived = derived.expect("the launch suits the kernel");
     let mut found = Contradicted::default();
     for number in 0..derived.verdicts().len() {
@@ -55,9 +57,15 @@ fn contradicted(session: &Session, claimed: &LaunchFile, given: &LaunchFile) -> 
             0 => given.clone(),
             _ => variation(given, seed).launch,
         };
-        let seen = session
-            .monitor(&prepared, &claims, &run, PathOrder::TakenFirst, 1_000_000)
-            .expect("the launch suits the kernel");
+        let seen = monitor(
+            session,
+            &prepared,
+            &claims,
+            &run,
+            PathOrder::TakenFirst,
+            1_000_000,
+        )
+        .expect("the launch suits the kernel");
         let of_data = |claim: Claim| usize::from(claim == Claim::Data);
         let violations = seen.observations.violations.keys();
         found.loads += violations.map(|own| of_data(own.claim)).sum::<usize>();
@@ -109,11 +117,8 @@ fn a_load_from_one_of_two_buffers_has_no_range() {
         .launched_kernel(None, launch.kernel.as_deref())
         .expect("it has it");
     let prepared = session.prepare(kernel).expect("it decodes");
-    let claims = session
-        .claims(&prepared, &BoundOptions::default())
-        .expect("it is followed");
-    let loaded = session
-        .ranged_loads(&prepared, &claims.flow, &launch)
+    let claims = claims(&session, &prepared, &BoundOptions::default()).expect("it is followed");
+    let loaded = ranged_loads(&session, &prepared, &claims.flow, &launch)
         .expect("the launch suits the kernel");
     let buffers: Vec<&str> = loaded.values().map(|load| load.buffer.as_str()).collect();
     assert_eq!(buffers, ["flags"]);

@@ -4,11 +4,11 @@ use smallvec::SmallVec;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Dependence, LaunchContext};
 use warpbound_base::CodeAddr;
-use warpbound_driver::KernelFlow;
 use warpbound_ir::{
     Cell, Code, ControlEffect, ControlTarget, ExecCondition, Op, OpIndex, OpScope, ValueDependence,
 };
 use warpbound_isa::instr::{MemorySpace, StackToken};
+use warpbound_query::KernelFlow;
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::divergence::DivergenceClaims;
 use warpbound_testkit::execute::{RunSeed, mix};

@@ -9,8 +9,6 @@ use std::path::Path;
 
 use warpbound_analyse::blocks::Blocks;
 use warpbound_base::CodeAddr;
-use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
-use warpbound_driver::{COUNTERS, GpuModel, ProbeCounters, Session, TimedOptions};
 use warpbound_ir::{Code, lift};
 use warpbound_isa::amd::{Encoding, GcnModifiers, GcnOpcode, GcnProgram, GcnValue, GcnView};
 use warpbound_isa::{Program, RegisterKind};
@@ -18,8 +16,13 @@ use warpbound_launch::{
     GlobalMemory, LOADED_FILE, LaunchFile, PathOrder, compare_buffers, output_files,
 };
 use warpbound_load::{Image, Kernel};
+use warpbound_machine::GpuModel;
+use warpbound_measure::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_measure::{COUNTERS, ProbeCounters, decode_counters, instrument_waves, plan_for};
+use warpbound_query::Session;
 use warpbound_rewrite::gcn::{CodeObjectRewriter, NewGcnInstr, ScalarProbes};
 use warpbound_rewrite::probes::{Increment, ProbedQuantity};
+use warpbound_runs::{TimedOptions, simulate_to_end};
 use warpbound_simulate::functional::{Counts, launch};
 use warpbound_simulate::timed::Silent;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -139,7 +142,7 @@ fn timed(file: &[u8], reference: &KernelReference, launch: &LaunchFile) -> (u64,
         .expect("it decodes");
     let machine = GpuModel::built_in("gem5-apu").expect("it comes with the tool");
     let options = TimedOptions::new(machine);
-    let done = session.simulate_to_end(&prepared, launch, &options, &mut Silent);
+    let done = simulate_to_end(&session, &prepared, launch, &options, &mut Silent);
     let (result, memory) = done.expect("it runs");
     (result.cycles.0.0, memory)
 }
@@ -287,13 +290,13 @@ fn decoded_counts_of_plans_are_those_of_the_run() {
         for number in 0..3 {
             let launch = (reference.launch)(number);
             let metrics = vec![ProbeMetric::Counts];
-            let plan = session.plan_for(kernel, None, ProbedBlocks::Plan, metrics);
+            let plan = plan_for(&session, kernel, None, ProbedBlocks::Plan, metrics);
             let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
-            let made = session.instrument_waves(&file, kernel, &plan);
+            let made = instrument_waves(&session, &file, kernel, &plan);
             let made = made.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
             let ran = run(&made.bytes, &reference, number).expect("the same results");
             let counters = made.counters(&ran.memory).expect("counters");
-            let decoded = session.decode_counters(kernel, &plan, &counters, Some(&launch));
+            let decoded = decode_counters(&session, kernel, &plan, &counters, Some(&launch));
             let decoded = decoded.unwrap_or_else(|error| panic!("{}: {error}", reference.kernel));
             let code = lifted(kernel);
             for (first, count) in &decoded.blocks.blocks {
@@ -345,9 +348,15 @@ fn counters_of_launch_files_are_decoded() {
             (ProbedBlocks::All, 0),
         ] {
             let launch = (reference.launch)(number);
-            let plan = session.plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts]);
+            let plan = plan_for(
+                &session,
+                kernel,
+                Some(&launch),
+                rule,
+                vec![ProbeMetric::Counts],
+            );
             let plan = plan.unwrap_or_else(|error| panic!("{title}: {error}"));
-            let made = session.instrument_waves(&file, kernel, &plan);
+            let made = instrument_waves(&session, &file, kernel, &plan);
             let made = made.unwrap_or_else(|error| panic!("{title}: {error}"));
             let original = run(&file, &reference, number).expect("it runs");
             let probed = made.launch(&launch, Some("counters.npy".to_owned()));
@@ -357,7 +366,7 @@ fn counters_of_launch_files_are_decoded() {
             assert!(compare_buffers(&probed, &memory).mismatch.is_none());
             for memory in [&functional.memory, &memory] {
                 let counters = output_counters(&probed, memory);
-                let decoded = session.decode_counters(kernel, &plan, &counters, Some(&launch));
+                let decoded = decode_counters(&session, kernel, &plan, &counters, Some(&launch));
                 let decoded = decoded.unwrap_or_else(|error| panic!("{title}: {error}"));
                 for (first, count) in &decoded.blocks.blocks {
                     let at = first.index();
@@ -384,8 +393,8 @@ fn variables_of_code_objects() {
     let kernel = session.launched_kernel(Some(reference.kernel), None);
     let kernel = kernel.expect("the kernel");
     let metrics = vec![ProbeMetric::Counts];
-    let plan = session.plan_for(kernel, None, ProbedBlocks::All, metrics);
-    let made = session.instrument_waves(&file, kernel, &plan.expect("a plan"));
+    let plan = plan_for(&session, kernel, None, ProbedBlocks::All, metrics);
+    let made = instrument_waves(&session, &file, kernel, &plan.expect("a plan"));
     let made = made.expect("it is rewritten");
     let image = Image::parse(&made.bytes).expect("it loads");
     let [variable] = image.variables() else {

@@ -1,8 +1,9 @@
 //! Host programs of Klashtorny's table, without time.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{RunOptions, Session};
 use warpbound_launch::{GlobalMemory, LaunchFile};
+use warpbound_query::Session;
+use warpbound_runs::RunOptions;
 use warpbound_testkit::kernels::{HOST_PROGRAMS, HostProgram};
 
 fn session(program: &HostProgram) -> Session {
@@ -14,7 +15,8 @@ fn session(program: &HostProgram) -> Session {
 
 fn execute(session: &Session, launch: &LaunchFile) -> Result<GlobalMemory, Diagnostic> {
     let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-    let run = session.execute(kernel, launch, &RunOptions::default(), &mut |_| {})?;
+    let run =
+        warpbound_runs::execute(session, kernel, launch, &RunOptions::default(), &mut |_| {})?;
     Ok(run.memory)
 }
 
@@ -58,9 +60,14 @@ fn a_wrong_result_is_an_error() {
     let session = session(program);
     let run = program.run(0, &mut |launch| {
         let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-        let mut memory = session
-            .execute(kernel, launch, &RunOptions::default(), &mut |_| {})?
-            .memory;
+        let mut memory = warpbound_runs::execute(
+            &session,
+            kernel,
+            launch,
+            &RunOptions::default(),
+            &mut |_| {},
+        )?
+        .memory;
         let mut buffers = memory.buffers().iter();
         let scores = buffers.find(|buffer| buffer.name == "scores");
         let scores = scores.expect("it is a parameter").address;

@@ -19,8 +19,8 @@ use warpbound_analyse::missed_reconvergence::{MissedReconvergence, find_missed_r
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::{Divergence, LaunchContext, LaunchRanges, Refusal};
 use warpbound_base::Named;
-use warpbound_driver::KernelFlow;
 use warpbound_ir::{Cell, Code, ControlEffect, Op, OpIndex, text};
+use warpbound_query::KernelFlow;
 use warpbound_simt::warp::{
     AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, Via, WarpModel,
 };

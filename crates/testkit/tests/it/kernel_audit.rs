@@ -5,14 +5,17 @@ use std::fs;
 
 use warpbound_analyse::access::AccessCounts;
 use warpbound_analyse::loop_bounds::DerivedBound;
-use warpbound_bound::{Never, StatedCounts};
-use warpbound_driver::audit::{
+use warpbound_audit::audit::{
     AuditObservations, BrokenStatement, Claim, Claims, DerivedPart, HeaderMaximum, PathOrder,
     StatedFacts,
 };
-use warpbound_driver::{BoundOptions, Kernel, Session};
+use warpbound_audit::{claims, derived_for_all, derived_for_launch, monitor};
+use warpbound_bound::{Never, StatedCounts};
+use warpbound_bounds::access_classes;
 use warpbound_ir::{Cell, Op, OpIndex, ValueDependence};
 use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_query::{BoundOptions, Session};
 use warpbound_simt::Tag;
 use warpbound_simt::warp::Via;
 use warpbound_testkit::kernels::{self, TestLaunch};
@@ -40,11 +43,12 @@ fn watch(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let mut claims = session.claims(&prepared, &options).expect("it is followed");
-    let accesses = session.access_classes(&prepared, &claims.flow, launch);
+    let mut claims = claims(&session, &prepared, &options).expect("it is followed");
+    let accesses = access_classes(&session, &prepared, &claims.flow, launch);
     claims.accesses = accesses.expect("the launch suits the kernel");
     plant(&mut claims);
-    let watched = session.monitor(
+    let watched = monitor(
+        &session,
         &prepared,
         &claims,
         launch,
@@ -247,8 +251,9 @@ fn thread_indices_claimed_to_agree() {
         block: Some([32, 8, 1]),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &other).expect("it is followed");
-    let watched = session.monitor(
+    let claims = claims(&session, &prepared, &other).expect("it is followed");
+    let watched = monitor(
+        &session,
         &prepared,
         &claims,
         &launch,
@@ -321,16 +326,23 @@ fn accesses_classified_for_another_block() {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let mut claims = session.claims(&prepared, &options).expect("it is followed");
+    let mut claims = claims(&session, &prepared, &options).expect("it is followed");
     let other = LaunchFile {
         block: [32, 4, 1],
         ..launch.clone()
     };
     let order = PathOrder::TakenFirst;
     for (claimed, is_found) in [(&launch, false), (&other, true)] {
-        let accesses = session.access_classes(&prepared, &claims.flow, claimed);
+        let accesses = access_classes(&session, &prepared, &claims.flow, claimed);
         claims.accesses = accesses.expect("the launch suits the kernel");
-        let watched = session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let watched = monitor(
+            &session,
+            &prepared,
+            &claims,
+            &launch,
+            order,
+            MOST_INSTRUCTIONS,
+        );
         let seen = watched.expect("the launch suits the kernel").observations;
         let mut kinds = seen.violations.keys().map(|violation| violation.claim);
         assert_eq!(kinds.any(|claim| claim == Claim::Access), is_found);
@@ -433,8 +445,9 @@ fn broken_derivations(
     let prepared = session.prepare(kernel.expect("it has it"));
     let prepared = prepared.expect("it decodes");
     let options = BoundOptions::default();
-    let claims = session.claims(&prepared, &options).expect("it is followed");
-    let run = session.monitor(
+    let claims = claims(&session, &prepared, &options).expect("it is followed");
+    let run = monitor(
+        &session,
         &prepared,
         &claims,
         &launch,
@@ -442,12 +455,10 @@ fn broken_derivations(
         MOST_INSTRUCTIONS,
     );
     let run = run.expect("the launch suits the kernel");
-    let mut for_launch = session
-        .derived_for_launch(&prepared, &claims.flow, &launch)
+    let mut for_launch = derived_for_launch(&session, &prepared, &claims.flow, &launch)
         .expect("the launch suits the kernel");
-    let mut for_all = session
-        .derived_for_all(&prepared, &claims.flow)
-        .expect("the kernel can be launched");
+    let mut for_all =
+        derived_for_all(&session, &prepared, &claims.flow).expect("the kernel can be launched");
     let bounds = (0..for_launch.verdicts().len()).filter(|&site| for_launch.bound(site).is_some());
     let bounds = bounds.count();
     for_launch.change(&change);
@@ -507,9 +518,18 @@ fn executed_code_stated_as_never_executed() {
         ..BoundOptions::default()
     };
     let happened = |never: &[Never]| {
-        let claims = session.claims(&prepared, &options).expect("it is followed");
+        let claims = claims(&session, &prepared, &options).expect("it is followed");
         let claims = claims.with_never(never);
-        let run = |order| session.monitor(&prepared, &claims, &launch, order, MOST_INSTRUCTIONS);
+        let run = |order| {
+            monitor(
+                &session,
+                &prepared,
+                &claims,
+                &launch,
+                order,
+                MOST_INSTRUCTIONS,
+            )
+        };
         let seen = run(PathOrder::TakenFirst)
             .expect("the launch suits the kernel")
             .observations;
@@ -520,7 +540,7 @@ fn executed_code_stated_as_never_executed() {
         });
         numbers.collect::<Vec<usize>>()
     };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let claims = claims(&session, &prepared, &options).expect("it is followed");
     let thread = &claims.flow.thread;
     let addr = |op| prepared.code.get(op).expect("an instruction").addr;
     let steps: Vec<Never> = thread

@@ -2,9 +2,10 @@
 
 use std::num::NonZero;
 
-use warpbound_driver::audit::PathOrder;
-use warpbound_driver::{FunctionalRun, RunOptions, Session};
+use warpbound_audit::audit::PathOrder;
 use warpbound_launch::LaunchFile;
+use warpbound_query::Session;
+use warpbound_runs::{FunctionalRun, RunOptions, execute};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 /// Build by the older compiler.
@@ -32,7 +33,7 @@ fn run(
 ) -> Result<FunctionalRun, String> {
     session
         .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
-        .and_then(|kernel| session.execute(kernel, launch, options, &mut |_| ()))
+        .and_then(|kernel| execute(session, kernel, launch, options, &mut |_| ()))
         .map_err(|diagnostic| diagnostic.to_string())
 }
 

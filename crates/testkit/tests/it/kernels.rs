@@ -1,7 +1,9 @@
 //! Functional runs of every kernel with a reference, compared with the reference.
 
-use warpbound_driver::{FunctionalRun, RunOptions, Session};
+use warpbound_runs::{FunctionalRun, RunOptions, execute};
+
 use warpbound_launch::GlobalMemory;
+use warpbound_query::Session;
 use warpbound_testkit::kernels::{self, KernelReference};
 
 /// Builds of kernels: for one chip of each encoding and family, and by an older compiler.
@@ -45,9 +47,14 @@ fn problems(reference: &KernelReference) -> Vec<String> {
             let done = session
                 .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
                 .and_then(|kernel| {
-                    session
-                        .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
-                        .and_then(FunctionalRun::as_expected)
+                    execute(
+                        session,
+                        kernel,
+                        &launch,
+                        &RunOptions::default(),
+                        &mut |_| (),
+                    )
+                    .and_then(FunctionalRun::as_expected)
                 });
             let run = match done {
                 Ok(run) => run,

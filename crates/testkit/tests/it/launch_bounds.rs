@@ -3,10 +3,13 @@
 
 use std::fs;
 
+use warpbound_audit::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{ExceededLaunch, LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{CacheState, CycleOptions, LaunchFile, SchedulerClass, Session};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::CycleOptions;
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_query::{CacheState, Session};
 use warpbound_testkit::control_words::{ControlWordProgram, fixtures, program};
 use warpbound_testkit::kernels;
 use warpbound_testkit::short_launches::{compare_launch, compare_short_program};

@@ -4,16 +4,16 @@
 use std::path::Path;
 
 use warpbound_analyse::launch_profile::ValueOrigin;
+use warpbound_analyse::launch_profile::{NoProfileReason, WarpIssues};
+use warpbound_audit::audit::{HeaderMaximum, ProfiledWarps, WarpId, WorstWarp};
+use warpbound_audit::{claims, monitor, monitor_with_profile};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{HeaderMaximum, ProfiledWarps, WarpId, WorstWarp};
-use warpbound_driver::{
-    BoundOptions, Contents, NoProfileReason, ProfileOptions, Session, WarpIssues, indirect_targets,
-    stated_loops,
-};
+use warpbound_bounds::{ProfileOptions, indirect_targets, launch_profile, stated_loops};
 use warpbound_ir::float::{FloatOp, Flush, Format, Rounding};
 use warpbound_ir::{ControlEffect, Expr, Meaning, Op, VoteMode, WordHalf};
 use warpbound_isa::SpecialReg;
 use warpbound_launch::{LaunchFile, ParamValue, PathOrder};
+use warpbound_query::{BoundOptions, Contents, Session};
 use warpbound_testkit::launch_profiles::programs::ProfiledProgram;
 use warpbound_testkit::launch_profiles::{ComparedWarp, ProgramLaunch, compare, issued_by_warp};
 
@@ -395,9 +395,9 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
             block: Some(launch.block),
             ..BoundOptions::default()
         };
-        let claims = session.claims(&prepared, &options).expect("claims");
+        let claims = claims(&session, &prepared, &options).expect("claims");
         let how = (PathOrder::TakenFirst, MOST_INSTRUCTIONS);
-        let seen = session.monitor(&prepared, &claims, &launch, how.0, how.1);
+        let seen = monitor(&session, &prepared, &claims, &launch, how.0, how.1);
         let seen = seen.expect("a run").observations;
         for planted in [false, true] {
             let bound = |most: &Option<HeaderMaximum>| match planted {
@@ -410,7 +410,7 @@ fn planted_loop_bounds_of_one_contradict_an_audited_warp() {
                 indirect: indirect_targets(&claims.flow),
                 ..ProfileOptions::default()
             };
-            let run = session.monitor_with_profile(&prepared, &claims, &launch, how, &options);
+            let run = monitor_with_profile(&session, &prepared, &claims, &launch, how, &options);
             let (_, warps) = run.expect("a run");
             if planted {
                 found += u32::from(warps.wrong.is_some());
@@ -562,8 +562,7 @@ fn profiles_without_decisions_of_memory_are_exact() {
                 .prepare(kernel.expect("it has it"))
                 .expect("it decodes");
             let options = ProfileOptions::default();
-            let (profile, _) = session
-                .launch_profile(&prepared, &file, &options)
+            let (profile, _) = launch_profile(&session, &prepared, &file, &options)
                 .expect("the launch suits the kernel");
             let bound = profile.bound();
             assert!(

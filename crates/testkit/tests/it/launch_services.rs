@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use warpbound_driver::audit::{LaunchTimeRuns, PathOrder};
-use warpbound_driver::{CacheState, CycleOptions, SchedulerClass, Session};
+use warpbound_audit::audit::{LaunchTimeRuns, PathOrder};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::CycleOptions;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_query::{CacheState, Session};
 use warpbound_testkit::control_words::fixtures;
 use warpbound_testkit::kernels;
 use warpbound_testkit::service_accounting::compare_services;

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use warpbound_audit::audit::AuditOptions;
+use warpbound_audit::audit_set;
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::AuditOptions;
-use warpbound_driver::{
-    BoundOptions, GpuModel, RunOptions, Session, StreamOrder, TimedOptions, run_set,
-};
 use warpbound_launch::{
     GlobalMemory, LaunchBuffer, LaunchFile, LaunchSet, SetContents, compare_buffers,
 };
+use warpbound_machine::GpuModel;
+use warpbound_query::{BoundOptions, Session};
+use warpbound_runs::{RunOptions, StreamOrder, TimedOptions, execute_set, run_set, simulate_set};
 
 fn folder(name: &str) -> String {
     format!("{}/../../kernels/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -56,7 +57,7 @@ fn expected<'a>(set: &'a LaunchSet, name: &str) -> &'a [u8] {
 }
 
 fn rounds(session: &Session, set: &LaunchSet) -> u64 {
-    let run = session.execute_set(set, &RunOptions::default(), &mut |_| ());
+    let run = execute_set(session, set, &RunOptions::default(), &mut |_| ());
     let run = run.expect("it ends");
     assert_eq!(run.unexpected, None);
     run.report.repetitions[0].rounds
@@ -131,7 +132,7 @@ fn gaussian_expects_the_elimination() {
 fn unexpected(name: &str, change: impl FnOnce(&mut LaunchSet)) -> Result<(), String> {
     let (session, mut set) = committed(name);
     change(&mut set);
-    let run = session.execute_set(&set, &RunOptions::default(), &mut |_| ());
+    let run = execute_set(&session, &set, &RunOptions::default(), &mut |_| ());
     let run = run.map_err(|diagnostic| diagnostic.to_string())?;
     match run.unexpected {
         Some(diagnostic) => Err(diagnostic.to_string()),
@@ -173,9 +174,9 @@ fn execute(
     let mut one = |number: usize, launch: &LaunchFile| {
         launches.push(number);
         let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
-        let mut memory = session
-            .execute(kernel, launch, &RunOptions::default(), &mut |_| ())?
-            .memory;
+        let mut memory =
+            warpbound_runs::execute(session, kernel, launch, &RunOptions::default(), &mut |_| ())?
+                .memory;
         left(number, launch, &mut memory);
         Ok(Some(memory))
     };
@@ -213,10 +214,10 @@ fn buffers_that_are_not_carried_over_are_found() {
 fn runs_with_time_have_the_same_results_and_counts() {
     for name in ["bfs", "gaussian"] {
         let (session, set) = committed(name);
-        let functional = session.execute_set(&set, &RunOptions::default(), &mut |_| ());
+        let functional = execute_set(&session, &set, &RunOptions::default(), &mut |_| ());
         let functional = functional.expect("it ends");
         let options = TimedOptions::new(GpuModel::built_in("gtx1080").expect("it is built in"));
-        let timed = session.simulate_set(&set, &options, &mut |_| ());
+        let timed = simulate_set(&session, &set, &options, &mut |_| ());
         let timed = timed.expect("it ends");
         assert_eq!(timed.unexpected, None);
         assert_eq!(timed.memory, functional.memory);
@@ -247,9 +248,7 @@ fn audits_compare_every_launch_with_one_bound_of_its_kernel() {
         runs: 4,
         ..AuditOptions::default()
     };
-    let report = session
-        .audit_set(&set, &options, &runs, |_| ())
-        .expect("it is audited");
+    let report = audit_set(&session, &set, &options, &runs, |_| ()).expect("it is audited");
     assert_eq!((report.violations, report.runs), (0, 4));
     assert_eq!(report.kernels.len(), 2);
     assert!(report.checked_elements > 300 && report.unexpected.is_none());
@@ -262,14 +261,14 @@ fn audits_compare_every_launch_with_one_bound_of_its_kernel() {
         assert!(launch.worst_simulated.map(u128::from) <= launch.bound);
         all += launch.warp_instructions;
     }
-    let once = session.execute_set(&set, &RunOptions::default(), &mut |_| ());
+    let once = execute_set(&session, &set, &RunOptions::default(), &mut |_| ());
     assert!(all >= once.expect("it ends").report.issued.warp_instructions);
     // A node has 4 edges at the most, so 3 is a wrong fact, which not the first launch shows.
     let options = BoundOptions {
         loop_default: Some(3),
         ..options
     };
-    let report = session.audit_set(&set, &options, &AuditOptions::default(), |_| ());
+    let report = audit_set(&session, &set, &options, &AuditOptions::default(), |_| ());
     let report = report.expect("it is audited");
     assert_eq!(report.violations, 1, "{}", report.text());
     let finding = &report.kernels[0].findings[0];
@@ -307,7 +306,7 @@ fn streams_are_executed_in_two_orders() {
     assert_eq!(order(StreamOrder::Reversed), [1, 0]);
     let audit = |set: &LaunchSet| {
         let none = BoundOptions::default();
-        let report = session.audit_set(set, &none, &AuditOptions::default(), |_| ());
+        let report = audit_set(&session, set, &none, &AuditOptions::default(), |_| ());
         report.expect("it is audited")
     };
     let report = audit(&set);
@@ -365,12 +364,13 @@ fn variables_are_carried_over() {
     };
     // The kernel counts two odd numbers, each twice.
     let named = "[[variable]]\nname = \"counter\"\ntype = \"u32\"\nvalues = [10]\nexpect = [22]\n";
-    let run = session.execute_set(&set(named), &RunOptions::default(), &mut |_| ());
+    let run = execute_set(&session, &set(named), &RunOptions::default(), &mut |_| ());
     assert_eq!(run.expect("it ends").unexpected, None);
-    let run = session.execute_set(&set(""), &RunOptions::default(), &mut |_| ());
+    let run = execute_set(&session, &set(""), &RunOptions::default(), &mut |_| ());
     let memory = run.expect("it ends").memory;
     let counter = memory.buffers().iter().find(|b| b.name.contains("counter"));
-    let start = session.execute_set(
+    let start = execute_set(
+        &session,
         &set("").clone_with_rounds(1),
         &RunOptions::default(),
         &mut |_| (),

@@ -1,11 +1,13 @@
 //! Measured counts: those of runs satisfy all rows and facts, changed ones do not.
 
-use warpbound_driver::measured_counts::CountsAuditReport;
-use warpbound_driver::{
-    BoundOptions, CountsAuditOptions, FactsFile, MeasuredCounts, RunOptions, Session,
-};
+use warpbound_bound::FactsFile;
+use warpbound_bounds::bound;
 use warpbound_launch::LaunchFile;
 use warpbound_load::Kernel;
+use warpbound_measure::measured_counts::CountsAuditReport;
+use warpbound_measure::{CountsAuditOptions, MeasuredCounts, audit_counts};
+use warpbound_query::{BoundOptions, Session};
+use warpbound_runs::{RunOptions, execute};
 use warpbound_testkit::kernels::{self, KernelReference};
 
 /// Number of launches of each kernel.
@@ -33,9 +35,8 @@ fn counted<'a>(
         .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
         .expect("the kernel is there");
     let prepared = session.prepare(kernel).expect("it lifts");
-    let run = session
-        .execute(kernel, launch, &RunOptions::default(), &mut |_| ())
-        .expect("it runs");
+    let run =
+        execute(session, kernel, launch, &RunOptions::default(), &mut |_| ()).expect("it runs");
     (kernel, MeasuredCounts::of_run(&prepared, &run.counts))
 }
 
@@ -56,7 +57,7 @@ fn audit(
     options: &CountsAuditOptions,
 ) -> Result<CountsAuditReport, String> {
     let measured = MeasuredCounts::parse("counts.csv", text).map_err(|d| d.to_string())?;
-    let report = session.audit_counts(kernel, &measured, options);
+    let report = audit_counts(session, kernel, &measured, options);
     report.map_err(|d| d.to_string())
 }
 
@@ -171,9 +172,7 @@ fn a_loop_that_iterates_more_often_than_stated_is_named() {
     let session = session(reference.source);
     let launch = (reference.launch)(0);
     let (kernel, text) = counted(&session, &reference, &launch);
-    let bound = session
-        .bound(kernel, &BoundOptions::default())
-        .expect("a report");
+    let bound = bound(&session, kernel, &BoundOptions::default()).expect("a report");
     let lines = bound.loops.iter();
     let lines = lines.map(|l| format!("{{ id = \"{}\", at = \"{}\", bound = 1 }},", l.id, l.at));
     let facts = format!(

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_driver::block_counts::BlockCounts;
-use warpbound_driver::metrics::{MetricsReport, metrics};
-use warpbound_driver::{Prepared, RunOptions, Session};
 use warpbound_ir::{Meaning, Op, OpIndex};
 use warpbound_isa::instr::MemorySpace;
+use warpbound_query::{Prepared, Session};
+use warpbound_runs::block_counts::BlockCounts;
+use warpbound_runs::metrics::{MetricsReport, metrics};
+use warpbound_runs::{RunOptions, execute};
 use warpbound_simulate::functional::Counts;
 use warpbound_testkit::kernels::{self, KernelReference};
 
@@ -36,9 +37,14 @@ fn each_run(
                 .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
                 .expect("the kernel is there");
             let prepared = session.prepare(kernel).expect("it lifts");
-            let run = session
-                .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
-                .expect("it runs");
+            let run = execute(
+                &session,
+                kernel,
+                &launch,
+                &RunOptions::default(),
+                &mut |_| (),
+            )
+            .expect("it runs");
             let name = format!("{} launch {number}", reference.kernel);
             check(&name, &prepared, &run.counts);
         }

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use warpbound_base::Diagnostic;
-use warpbound_driver::{RunHooks, Session, TimedOptions};
 use warpbound_launch::{ElementType, LaunchFile, NpyArray, ParamValue};
 use warpbound_machine::GpuModel;
+use warpbound_query::Session;
+use warpbound_runs::{RunHooks, TimedOptions, simulate};
 
 /// Contents of `published.toml`.
 #[derive(Deserialize)]
@@ -117,7 +118,7 @@ fn measure(
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.simulate(kernel, launch, &options, hooks)?;
+    let run = simulate(&session, kernel, launch, &options, hooks)?;
     let bytes = run.memory.buffers().first().map(|buffer| &buffer.bytes);
     let (words, _) = bytes.expect("the cycles").as_chunks::<4>();
     Ok(words.iter().copied().map(u32::from_le_bytes).collect())

@@ -5,10 +5,12 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use warpbound_driver::{BoundOptions, Session, mini};
+use warpbound_bounds::cta;
 use warpbound_ir::lift;
 use warpbound_isa::{self as isa, Program};
 use warpbound_load::Image;
+use warpbound_query::{BoundOptions, Session, mini};
+use warpbound_runs::run_mini;
 
 const PROGRAMS: [&str; 4] = [
     include_str!("../../../../kernels/msimt/triangle_sum.msimt"),
@@ -78,9 +80,9 @@ fn use_program(text: &str) {
                 .any(|known| known.trim() == name)
         };
         launch.constants.retain(|name, _| declared(name));
-        let ran = session.run_mini(kernel, &launch, &machine, None, None);
+        let ran = run_mini(&session, kernel, &launch, &machine, None, None);
         let _ = ran.inspect_err(assert_line).map(|report| report.text());
-        let bounded = session.cta(kernel, &launch, &machine, &options);
+        let bounded = cta(&session, kernel, &launch, &machine, &options);
         let _ = bounded
             .inspect_err(assert_line)
             .map(|report| (report.text(), report.dot(), report.svg()));

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use warpbound_driver::{Session, mini};
 use warpbound_machine::mini::{AfterBarrier, Policy};
+use warpbound_query::{Session, mini};
+use warpbound_runs::run_mini;
 use warpbound_simt::warp::DivergenceOrder;
 use warpbound_simulate::mini::{Simulation, Start};
 use warpbound_testkit::execute::mix;
@@ -369,7 +370,14 @@ fn examples_have_the_same_trace() {
             );
         };
         // A failing launch also has a trace.
-        let _ = session.run_mini(kernel, &launch, &machine, None, Some(&mut compare));
+        let _ = run_mini(
+            &session,
+            kernel,
+            &launch,
+            &machine,
+            None,
+            Some(&mut compare),
+        );
         let last = lines.next().expect("a line for each launch");
         let name = path.file_name().expect("a name").to_string_lossy();
         assert!(last.starts_with(&format!("{name}: ")), "{last}");

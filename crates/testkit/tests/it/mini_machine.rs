@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use warpbound_driver::{Session, mini};
+use warpbound_query::{Session, mini};
+use warpbound_runs::run_mini;
 
 /// Returns the cycles of TriangleSum with 4 and with 16 threads, on the paper's machine with one line replaced.
 fn cycles(line: &str, other: &str) -> [u64; 2] {
@@ -19,7 +20,7 @@ fn cycles(line: &str, other: &str) -> [u64; 2] {
         let kernel = session
             .launched_kernel(None, launch.kernel.as_deref())
             .expect("one kernel");
-        let report = session.run_mini(kernel, &launch, &machine, None, None);
+        let report = run_mini(&session, kernel, &launch, &machine, None, None);
         report.expect("a run").cycles
     })
 }

@@ -1,9 +1,13 @@
 //! Monotonicity of timed runs of a single warp, which is never faster when a machine parameter moves to its slow end
 //! (all launches: `cargo xtask monotone`).
 
-use warpbound_driver::{Session, StartCaches, TimedOptions};
+use warpbound_query::Session;
+
+use warpbound_launch::StartCaches;
+
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Selection};
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::kernels;
 use warpbound_testkit::monotone::{SlowEndRuns, compare_at_slow_end, is_single_warp};
 

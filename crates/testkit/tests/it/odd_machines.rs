@@ -3,10 +3,13 @@
 
 use std::fs;
 
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
 use warpbound_base::Diagnostic;
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{CacheState, CycleOptions, LaunchFile, SchedulerClass, Session};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::CycleOptions;
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter as P, SchedulerPolicy, Selection};
+use warpbound_query::{CacheState, Session};
 use warpbound_testkit::control_words::{
     ControlWordProgram, barriers_in_lines, lines_before_a_loop, parts_of_constant_lines,
     shuffles_without_scoreboards, stores_of_ended_blocks,

@@ -1,9 +1,13 @@
 //! Outcomes of timed runs: they state the same numbers as the events of the same run.
 
-use warpbound_driver::{Session, SingleWarp, TimedOptions};
+use warpbound_query::Session;
+
+use warpbound_simulate::timed::SingleWarp;
+
 use warpbound_ir::OpIndex;
 use warpbound_launch::StartCaches;
 use warpbound_machine::{Parameter, Selection};
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::{
     AccessKind, Event, EventListener, FetchLevel, HitLevel, Interlock, Outcome, TranslationLevel,
     WarpPlace,
@@ -341,8 +345,8 @@ fn outcomes_state_what_events_state() {
         for options in configurations(&session) {
             let mut silent = (FromEvents::default(), Unrequested::default());
             let mut both = (FromOutcomes::default(), Some(FromEvents::default()));
-            let alone = session.simulate_with(&prepared, &launch, &options, &mut silent);
-            let found = session.simulate_with(&prepared, &launch, &options, &mut (&mut both));
+            let alone = simulate_with(&session, &prepared, &launch, &options, &mut silent);
+            let found = simulate_with(&session, &prepared, &launch, &options, &mut (&mut both));
             let name = reference.kernel;
             let cycles = |run: &Result<warpbound_simulate::timed::TimedResult, _>| {
                 run.as_ref()

@@ -6,8 +6,8 @@ use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::loops::Loops;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_analyse::values::{AbstractValue, Values};
-use warpbound_driver::{KernelFlow, Session};
 use warpbound_ir::{Code, ControlEffect, Expr, Meaning, Op};
+use warpbound_query::{KernelFlow, Session};
 use warpbound_simt::warp::{CellSet, WarpModel};
 use warpbound_testkit::random::WarpCampaign;
 use warpbound_testkit::targets::compare;
@@ -23,7 +23,7 @@ fn cubins() -> Vec<PathBuf> {
     paths
 }
 
-fn for_each_kernel(mut work: impl FnMut(&str, &warpbound_driver::Prepared<'_>)) {
+fn for_each_kernel(mut work: impl FnMut(&str, &warpbound_query::Prepared<'_>)) {
     for path in cubins() {
         let file = path
             .file_name()

@@ -5,8 +5,8 @@ use std::fs;
 
 use warpbound_analyse::LaunchContext;
 use warpbound_analyse::thread_cfg::Limits;
-use warpbound_driver::{BoundOptions, Session};
 use warpbound_ir::{BinaryOp, Code, Expr, Meaning};
+use warpbound_query::{BoundOptions, Session};
 use warpbound_simt::counts::RowFamily;
 use warpbound_simt::warp::WarpModel;
 use warpbound_testkit::audit::Analysed;
@@ -192,7 +192,7 @@ fn bound(file: &str, kernel: &str, block: Option<[u32; 3]>) -> Option<u128> {
         loop_default: Some(10),
         ..BoundOptions::default()
     };
-    let report = session.bound(kernel, &options).expect("it suits");
+    let report = warpbound_bounds::bound(&session, kernel, &options).expect("it suits");
     report.verdict.bound()
 }
 

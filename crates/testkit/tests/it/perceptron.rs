@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use warpbound_driver::{FunctionalRun, RunOptions, Session};
+use warpbound_runs::{FunctionalRun, RunOptions, execute};
+
+use warpbound_query::Session;
 use warpbound_testkit::kernels::{DenseLayer, Float};
 use warpbound_testkit::perceptron::{Digits, Network, class_of};
 
@@ -42,9 +44,14 @@ fn outputs<F: Float>(session: &Session, network: &Network, images: &[Vec<f32>]) 
         let kernel = session
             .launched_kernel(None, launch.kernel.as_deref())
             .expect("it is there");
-        let run = session
-            .execute(kernel, &launch, &RunOptions::default(), &mut |_| ())
-            .and_then(FunctionalRun::as_expected);
+        let run = execute(
+            session,
+            kernel,
+            &launch,
+            &RunOptions::default(),
+            &mut |_| (),
+        )
+        .and_then(FunctionalRun::as_expected);
         let run = run.map_err(|diagnostic| diagnostic.to_string());
         let run = run.expect("it computes the result of the layer's reference");
         let found = run.memory.buffers().last().expect("there are four");

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use warpbound_driver::BoundOptions;
-use warpbound_driver::audit::{PathOrder, variation};
+use warpbound_audit::audit::{PathOrder, variation};
+use warpbound_audit::{claims, derived_for_launch, monitor, ranged_loads};
+use warpbound_bounds::access_classes;
 use warpbound_launch::compare_buffers;
+use warpbound_query::BoundOptions;
 
 use super::stored_kernels::{folder, stored};
 
@@ -31,21 +33,27 @@ fn contradictions(name: &str, image: &Path) -> Vec<String> {
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let mut claims = session.claims(&prepared, &options).expect("it is followed");
-    let accesses = session.access_classes(&prepared, &claims.flow, &launch);
+    let mut claims = claims(&session, &prepared, &options).expect("it is followed");
+    let accesses = access_classes(&session, &prepared, &claims.flow, &launch);
     claims.accesses = accesses.expect("the launch suits the kernel");
-    let loaded = session.ranged_loads(&prepared, &claims.flow, &launch);
+    let loaded = ranged_loads(&session, &prepared, &claims.flow, &launch);
     claims.loaded = loaded.expect("the launch suits the kernel");
-    let derived = session.derived_for_launch(&prepared, &claims.flow, &launch);
+    let derived = derived_for_launch(&session, &prepared, &claims.flow, &launch);
     let derived = derived.expect("the launch suits the kernel");
     let mut found = Vec::new();
     for (number, launch) in [launch.clone(), variation(&launch, 1).launch]
         .iter()
         .enumerate()
     {
-        let run = session
-            .monitor(&prepared, &claims, launch, PathOrder::TakenFirst, 1_000_000)
-            .expect("the launch suits the kernel");
+        let run = monitor(
+            &session,
+            &prepared,
+            &claims,
+            launch,
+            PathOrder::TakenFirst,
+            1_000_000,
+        )
+        .expect("the launch suits the kernel");
         let seen = &run.observations;
         found.extend(seen.violations.keys().map(|own| format!("{name}: {own}")));
         let broken = derived.violated(seen, &derived, run.fault.is_none());

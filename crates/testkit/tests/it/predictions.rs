@@ -1,11 +1,12 @@
 //! Predicted counts are those of functional runs: random programs, the repository's kernels, and planted faults.
 
-use warpbound_driver::audit::variation;
-use warpbound_driver::predict::paper::RuleCount;
-use warpbound_driver::{Contents, PredictOptions, Prediction, Prepared, Session};
+use warpbound_audit::audit::variation;
 use warpbound_ir::{ControlEffect, Expr, Meaning, Op, OpIndex};
 use warpbound_isa::SpecialReg;
 use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_measure::predict::paper::RuleCount;
+use warpbound_measure::{PredictOptions, Prediction, count_intervals, predict, predict_by_paper};
+use warpbound_query::{Contents, Prepared, Session};
 use warpbound_simulate::functional::Counts;
 use warpbound_testkit::launch_profiles::ProgramLaunch;
 use warpbound_testkit::launch_profiles::programs::ProfiledProgram;
@@ -149,7 +150,7 @@ fn compare_launch(
                 contents,
                 ..PredictOptions::default()
             };
-            let prediction = session.predict(&prepared, &run, &options);
+            let prediction = predict(&session, &prepared, &run, &options);
             let prediction = prediction.expect("the launch suits the kernel");
             let mut compared = compare(&prediction, &counts);
             for wrong in &mut compared.wrong {
@@ -185,7 +186,7 @@ fn with_runs(
     let kernel = session.launched_kernel(None, launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has it"));
     let prepared = prepared.expect("it decodes");
-    let prediction = session.predict(&prepared, launch, &PredictOptions::default());
+    let prediction = predict(&session, &prepared, launch, &PredictOptions::default());
     let prediction = prediction.expect("the launch suits the kernel");
     let runs = ORDERS.iter().filter_map(|&order| {
         counts_of_run(cubin, &prepared, launch, order, MOST_INSTRUCTIONS).ok()
@@ -219,7 +220,7 @@ fn ranges_have_the_counts_of_all_runs() {
             continue;
         }
         with_runs(&launched, |session, prepared, prediction, runs| {
-            let found = session.count_intervals(prepared, &launched.1, prediction);
+            let found = count_intervals(session, prepared, &launched.1, prediction);
             let found = found.unwrap_or_else(|why| panic!("{}: {why}", launched.0));
             for (&first, limits) in &found.blocks {
                 for counts in runs {
@@ -255,11 +256,8 @@ fn planted_counts_contradict_the_rows_of_ranges() {
                 let count = changed.counts.get_mut(&first).expect("it is there");
                 count.issues = Some(issues * 40);
                 planted += 1;
-                found += u32::from(
-                    session
-                        .count_intervals(prepared, &launched.1, &changed)
-                        .is_err(),
-                );
+                found +=
+                    u32::from(count_intervals(session, prepared, &launched.1, &changed).is_err());
             }
         });
     }
@@ -273,7 +271,7 @@ fn rule_of_the_paper_is_wrong_somewhere() {
     for launched in committed_launches(".0.toml") {
         with_runs(&launched, |session, prepared, prediction, runs| {
             let options = PredictOptions::default();
-            let Ok(paper) = session.predict_by_paper(prepared, &launched.1, &options) else {
+            let Ok(paper) = predict_by_paper(session, prepared, &launched.1, &options) else {
                 return;
             };
             ours += paper.wrong(prediction).count();

@@ -5,13 +5,15 @@ use std::path::Path;
 
 use fastrand::Rng;
 use warpbound_base::Diagnostic;
-use warpbound_driver::block_counts::{BlockCount, BlockCounts};
-use warpbound_driver::probes::system::holds_in_every_run;
-use warpbound_driver::probes::{
+use warpbound_launch::LaunchFile;
+use warpbound_launch::PathOrder;
+use warpbound_measure::probes::system::holds_in_every_run;
+use warpbound_measure::probes::{
     ProbeCounters, ProbeMetric, ProbeOptions, ProbePlan, ProbeQuantity, ProbedBlocks, WantedCount,
 };
-use warpbound_driver::{BoundOptions, LaunchFile, Session};
-use warpbound_launch::PathOrder;
+use warpbound_measure::{decode_counters, plan_for, probe_plan, probe_system};
+use warpbound_query::{BoundOptions, Session};
+use warpbound_runs::block_counts::{BlockCount, BlockCounts};
 use warpbound_simt::counts::{CountRow, RowFamily};
 use warpbound_testkit::probe_plans::{BlockPlan, random_plans, run_counts};
 
@@ -41,9 +43,7 @@ fn counted(contents: &[u8], session: &Session, launch: &LaunchFile) -> BlockCoun
     let order = PathOrder::TakenFirst;
     let counts =
         run_counts(contents, &prepared, launch, order, 50_000_000).expect("a kernel of ours");
-    let plan = session
-        .probe_system(kernel, &BoundOptions::default())
-        .expect("a kernel of ours");
+    let plan = probe_system(session, kernel, &BoundOptions::default()).expect("a kernel of ours");
     BlockCounts {
         blocks: plan
             .blocks
@@ -132,7 +132,7 @@ fn decoded_counts_are_those_of_the_run() {
                 rule,
                 ..ProbeOptions::default()
             };
-            let plan = session.probe_plan(kernel, &options).unwrap();
+            let plan = probe_plan(&session, kernel, &options).unwrap();
             let text = serde_json::to_string(&plan).unwrap();
             let read = ProbePlan::from_json(&text).unwrap();
             assert_eq!(read, plan);
@@ -140,9 +140,8 @@ fn decoded_counts_are_those_of_the_run() {
                 values: values(&session, &read, &launch, &counts),
                 ..ProbeCounters::default()
             };
-            let decoded = session
-                .decode_counters(kernel, &read, &counters, Some(&launch))
-                .unwrap();
+            let decoded =
+                decode_counters(&session, kernel, &read, &counters, Some(&launch)).unwrap();
             assert_eq!(decoded.blocks, counts, "{build} {rule:?}");
             compared += counts.blocks.len();
         }
@@ -167,7 +166,7 @@ fn sums_need_fewer_probes() {
             metrics,
             ..ProbeOptions::default()
         };
-        session.probe_plan(kernel, &options).unwrap()
+        probe_plan(&session, kernel, &options).unwrap()
     };
     let all = plan_for(vec![ProbeMetric::Counts]);
     let plan = plan_for(vec![ProbeMetric::Memory]);
@@ -176,12 +175,8 @@ fn sums_need_fewer_probes() {
         values: values(&session, &plan, &launch, &counts),
         ..ProbeCounters::default()
     };
-    let decoded = session
-        .decode_counters(kernel, &plan, &counters, None)
-        .unwrap();
-    let system = session
-        .probe_system(kernel, &BoundOptions::default())
-        .unwrap();
+    let decoded = decode_counters(&session, kernel, &plan, &counters, None).unwrap();
+    let system = probe_system(&session, kernel, &BoundOptions::default()).unwrap();
     let blocks = system.blocks.iter();
     let issued = blocks.map(|(first, forms)| forms.instructions * counts.blocks[first].issues);
     let wanted = WantedCount::Instructions(ProbeQuantity::Issues);
@@ -196,13 +191,13 @@ fn sums_with_other_factors_are_refused() {
     let launch = launch_file("lud_diagonal.lud_diagonal.0");
     let kernel = session.launched_kernel(None, None).unwrap();
     let metrics = vec![ProbeMetric::Activity];
-    let plan = session.plan_for(kernel, Some(&launch), ProbedBlocks::Plan, metrics);
+    let plan = plan_for(&session, kernel, Some(&launch), ProbedBlocks::Plan, metrics);
     let plan = plan.unwrap();
     assert_eq!(plan.sums.len(), 2);
     assert!(plan.probes.len() > 2);
     let decode = |plan: &ProbePlan, text: &str, launch: Option<&LaunchFile>| {
         let counters = ProbeCounters::from_csv(text)?;
-        session.decode_counters(kernel, plan, &counters, launch)
+        decode_counters(&session, kernel, plan, &counters, launch)
     };
     let csv = ProbeCounters::to_csv(&plan, &[0, 0]);
     decode(&plan, &csv, Some(&launch)).unwrap();
@@ -254,15 +249,13 @@ fn plans_and_counters_of_other_code_are_refused() {
     let kernel = session
         .launched_kernel(None, launch.kernel.as_deref())
         .unwrap();
-    let plan = session
-        .probe_plan(kernel, &ProbeOptions::default())
-        .unwrap();
+    let plan = probe_plan(&session, kernel, &ProbeOptions::default()).unwrap();
     // More executions than the warps of the launch can make.
     let many = vec![1 << 40; plan.probes.len()];
     let csv = ProbeCounters::to_csv(&plan, &many);
     let counters = ProbeCounters::from_csv(&csv).unwrap();
     let refused = |plan: &ProbePlan, counters: &ProbeCounters| {
-        let decoded = session.decode_counters(kernel, plan, counters, Some(&launch));
+        let decoded = decode_counters(&session, kernel, plan, counters, Some(&launch));
         decoded.unwrap_err().to_string()
     };
     assert!(refused(&plan, &counters).contains("contradict each other"));
@@ -323,9 +316,7 @@ fn forged_certificates_are_refused() {
     let mut rng = Rng::with_seed(3);
     let mut forged = 0;
     for kernel in session.kernels(None).unwrap() {
-        let system = session
-            .probe_system(kernel, &BoundOptions::default())
-            .unwrap();
+        let system = probe_system(&session, kernel, &BoundOptions::default()).unwrap();
         let plan = BlockPlan::new(&system);
         for _ in 0..300 {
             if let Some(is_refused) = plan.forged(&mut rng) {

@@ -1,15 +1,16 @@
 //! Probes in machine code: their counters are the counts of the same run, and the kernel computes the same.
 
 use warpbound_base::Family;
-use warpbound_driver::probes::{ProbeMetric, ProbedBlocks};
-use warpbound_driver::{
-    CounterKind, GpuModel, InstrumentOptions, InstrumentedKernel, Parameter, ProbeFault,
-    ProbeStyle, Session, TimedOptions,
-};
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::Opcode;
 use warpbound_launch::StartCaches;
+use warpbound_machine::{GpuModel, Parameter};
+use warpbound_measure::probes::{ProbeMetric, ProbedBlocks};
+use warpbound_measure::{CounterKind, InstrumentOptions, InstrumentedKernel, instrument, plan_for};
+use warpbound_query::Session;
 use warpbound_rewrite::CubinRewriter;
+use warpbound_rewrite::probes::{ProbeFault, ProbeStyle};
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::probes::{ProbedKernel, ProbedRun, ProbedTime, overwrite_free_registers};
 
@@ -61,7 +62,13 @@ fn problems(
     let kernel = found[0];
     let original = session.prepare(kernel).expect("it decodes");
     let launch = (reference.launch)(number);
-    let plan = session.plan_for(kernel, Some(&launch), rule, vec![ProbeMetric::Counts]);
+    let plan = plan_for(
+        &session,
+        kernel,
+        Some(&launch),
+        rule,
+        vec![ProbeMetric::Counts],
+    );
     let plan = plan.expect("a plan");
     let options = InstrumentOptions {
         style,
@@ -69,9 +76,8 @@ fn problems(
         fault,
         ..InstrumentOptions::default()
     };
-    let instrumented = session
-        .instrument(&contents, kernel, &plan, &options)
-        .expect("it can be rewritten");
+    let instrumented =
+        instrument(&session, &contents, kernel, &plan, &options).expect("it can be rewritten");
     let probed = ProbedKernel {
         original: &original,
         plan: &plan,
@@ -107,7 +113,7 @@ fn wrong_sums(
     let original = session.prepare(kernel).expect("it decodes");
     let launch = (reference.launch)(number);
     let known = knows_launch.then_some(&launch);
-    let plan = session.plan_for(kernel, known, rule, vec![ProbeMetric::Activity]);
+    let plan = plan_for(&session, kernel, known, rule, vec![ProbeMetric::Activity]);
     let plan = plan.expect("a plan");
     let options = InstrumentOptions {
         style,
@@ -115,9 +121,8 @@ fn wrong_sums(
         fault,
         ..InstrumentOptions::default()
     };
-    let instrumented = session
-        .instrument(&contents, kernel, &plan, &options)
-        .expect("it can be rewritten");
+    let instrumented =
+        instrument(&session, &contents, kernel, &plan, &options).expect("it can be rewritten");
     let probed = ProbedKernel {
         original: &original,
         plan: &plan,
@@ -271,12 +276,11 @@ fn a_probe_in_a_pair_of_dual_issue_is_found() {
         let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
         let original = session.prepare(kernel).expect("it decodes");
         let counts = vec![ProbeMetric::Counts];
-        let plan = session.plan_for(kernel, None, ProbedBlocks::All, counts);
+        let plan = plan_for(&session, kernel, None, ProbedBlocks::All, counts);
         let plan = plan.expect("a plan");
         let options = InstrumentOptions::default();
-        let mut instrumented = session
-            .instrument(&contents, kernel, &plan, &options)
-            .expect("it can be rewritten");
+        let mut instrumented =
+            instrument(&session, &contents, kernel, &plan, &options).expect("it can be rewritten");
         let probed = |instrumented: &InstrumentedKernel| {
             let probed = ProbedKernel {
                 original: &original,
@@ -320,15 +324,20 @@ fn linted(source: &str, style: ProbeStyle, fault: Option<ProbeFault>) -> usize {
     let session = Session::open(source, &contents).expect("it loads");
     let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
     let counts = vec![ProbeMetric::Counts];
-    let plan = session.plan_for(kernel, None, ProbedBlocks::All, counts);
+    let plan = plan_for(&session, kernel, None, ProbedBlocks::All, counts);
     let options = InstrumentOptions {
         style,
         fault,
         ..InstrumentOptions::default()
     };
-    let instrumented = session
-        .instrument(&contents, kernel, &plan.expect("a plan"), &options)
-        .expect("it can be rewritten");
+    let instrumented = instrument(
+        &session,
+        &contents,
+        kernel,
+        &plan.expect("a plan"),
+        &options,
+    )
+    .expect("it can be rewritten");
     let session = Session::open(source, &instrumented.bytes).expect("it loads");
     let kernel = session.kernels(Some(reference.kernel)).expect("kernels")[0];
     session.lint(kernel).expect("it is checked").findings.len()

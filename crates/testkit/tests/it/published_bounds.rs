@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleQuery, RunHooks, Selection, Session, SingleWarp, StartCaches,
-    StatedLaunches, TimedOptions,
-};
+use warpbound_query::{BoundOptions, CacheState, CycleQuery, Session, StatedLaunches};
+
+use warpbound_runs::{RunHooks, TimedOptions, simulate};
+
+use warpbound_machine::Selection;
+
+use warpbound_simulate::timed::SingleWarp;
+
 use warpbound_launch::LaunchFile;
+use warpbound_launch::StartCaches;
 use warpbound_machine::{GpuModel, Parameter};
 
 /// Side, and cycles of the block on a Jetson TX2 (`pastis-2022`, V, Figure 10).
@@ -45,7 +50,7 @@ fn bound(session: &Session, launch: &LaunchFile, caches: CacheState) -> (u64, u6
         }),
         ..BoundOptions::default()
     };
-    let report = session.bound(kernel.expect("its kernel"), &options);
+    let report = warpbound_bounds::bound(session, kernel.expect("its kernel"), &options);
     let cycles = report.expect("a report").cycles.expect("it is asked for");
     let overhead = cycles
         .terms
@@ -84,9 +89,7 @@ fn worst_run(session: &Session, launch: &LaunchFile, caches: StartCaches) -> u64
                 timeline: None,
                 progress: &mut |_| (),
             };
-            let run = session
-                .simulate(kernel, launch, &options, hooks)
-                .expect("it runs");
+            let run = simulate(session, kernel, launch, &options, hooks).expect("it runs");
             worst = worst.max(run.report.cycles - overhead);
         }
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use warpbound_driver::{RunHooks, Session, TimedOptions, TimedRun};
+use warpbound_runs::{RunHooks, TimedOptions, TimedRun, simulate, simulate_with};
+
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::{GpuModel, Provenance};
+use warpbound_query::Session;
 use warpbound_simulate::timed::{AccessKind, Event, EventListener};
 use warpbound_testkit::kernels;
 
@@ -38,7 +40,7 @@ fn matrix_product(side: u32) -> TimedRun {
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.simulate(kernel, &grid, &options, hooks);
+    let run = simulate(&session, kernel, &grid, &options, hooks);
     let run = run.expect("it runs");
     assert!(run.unexpected.is_none(), "{:?}", run.unexpected);
     run
@@ -128,14 +130,14 @@ fn durations_of_shared_memory() {
             program,
             cycles: shortest,
         };
-        session
-            .simulate_with(
-                &prepared,
-                &launch,
-                &TimedOptions::new(machine),
-                &mut listener,
-            )
-            .expect("it runs");
+        simulate_with(
+            &session,
+            &prepared,
+            &launch,
+            &TimedOptions::new(machine),
+            &mut listener,
+        )
+        .expect("it runs");
         shortest = listener.cycles;
     }
     let published = BTreeMap::from([(4, 22 + 1), (8, 22 + 8), (16, 22 + 16)]);

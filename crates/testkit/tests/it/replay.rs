@@ -5,10 +5,11 @@
 
 use std::sync::OnceLock;
 
+use warpbound_audit::audit::{RecordedRun, ServiceOrder};
+use warpbound_audit::record_warp;
 use warpbound_cycles::{AccessDirection, MachineNumbers, RecordedTrace};
-use warpbound_driver::TimedOptions;
-use warpbound_driver::audit::{RecordedRun, ServiceOrder};
 use warpbound_machine::{GpuModel, Parameter, Selection};
+use warpbound_runs::TimedOptions;
 use warpbound_simulate::timed::LOCAL_BASE;
 use warpbound_testkit::control_words::program;
 use warpbound_timing::{Completion, Distance, InstrFacts};
@@ -31,7 +32,7 @@ fn record(seed: u64, sm: u8, options: &TimedOptions) -> RecordedRun {
     let session = program.session(sm);
     let prepared = program.prepared(&session).expect("it is valid");
     let launch = program.launch(seed);
-    let run = session.record_warp(&prepared, &launch, options);
+    let run = record_warp(&session, &prepared, &launch, options);
     run.expect("it has no faults")
 }
 

@@ -2,9 +2,9 @@
 //! are found.
 
 use warpbound_base::CodeAddr;
-use warpbound_driver::{Session, rewritten};
 use warpbound_isa::ControlWord;
 use warpbound_load::AddressHalf;
+use warpbound_query::{Session, rewritten};
 use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::rewriting::{built_file, difference, with_nops};

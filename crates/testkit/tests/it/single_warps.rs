@@ -1,11 +1,15 @@
 //! Runs of a single warp of a launch.
 
-use warpbound_driver::{Session, SingleWarp, TimedOptions};
+use warpbound_query::Session;
+
+use warpbound_simulate::timed::SingleWarp;
+
 use warpbound_ir::OpIndex;
 use warpbound_isa::Program;
 use warpbound_isa::nvidia::WARP_LANES;
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{Parameter, Selection};
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simt::Mask;
 use warpbound_simulate::timed::{AccessKind, Event, EventListener, WarpPlace};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
@@ -107,7 +111,13 @@ fn run(
         .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
         .expect("it has the kernel");
     let prepared = session.prepare(kernel).expect("it decodes");
-    let finished = session.simulate_with(&prepared, launch, &options(session, only), listener);
+    let finished = simulate_with(
+        session,
+        &prepared,
+        launch,
+        &options(session, only),
+        listener,
+    );
     finished
         .map(|end| end.cycles.0.0)
         .map_err(|d| d.to_string())

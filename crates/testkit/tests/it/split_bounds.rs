@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use warpbound_driver::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleInputs, CycleOptions, LaunchFile, Session, SplitMarks,
-    SplitOptions, SplitPipelines,
-};
+use warpbound_audit::audit::{LoneWarpAudit, LoneWarpRuns, PathOrder};
+use warpbound_audit::{audit_lone_warps, claims};
+use warpbound_bounds::{CycleInputs, CycleOptions};
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Selection};
+use warpbound_query::{BoundOptions, CacheState, Session, SplitMarks, SplitOptions};
+use warpbound_simulate::timed::SplitPipelines;
 use warpbound_testkit::cycle_bounds::{ComparedCycles, CycleSubject, RunSetup, starts};
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::wave_programs::{KERNEL, WaveProgram};
@@ -61,7 +62,7 @@ fn audit(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let claims = claims(session, &prepared, &options).expect("it is followed");
     let runs = LoneWarpRuns {
         cycles: CycleOptions {
             counts: Default::default(),
@@ -76,7 +77,7 @@ fn audit(
         orders: vec![PathOrder::TakenFirst, PathOrder::FallThroughFirst],
         max_instructions: LoneWarpRuns::MAX_INSTRUCTIONS,
     };
-    let found = session.audit_lone_warps(&prepared, &claims, launch, &runs);
+    let found = audit_lone_warps(session, &prepared, &claims, launch, &runs);
     found.expect("the launch suits the kernel")
 }
 

@@ -7,10 +7,11 @@ use fastrand::Rng;
 use warpbound_analyse::branch_sites::BranchSite;
 use warpbound_analyse::split_sites::{FoundSite, ObstacleReason, SiteVerdict};
 use warpbound_base::Named;
-use warpbound_driver::{PathOrder, Session};
 use warpbound_ir::OpIndex;
+use warpbound_launch::PathOrder;
 use warpbound_launch::{GlobalMemory, Launch, LaunchFile, compare_buffers};
 use warpbound_load::Image;
+use warpbound_query::Session;
 use warpbound_simulate::functional::{NoListener, UntimedSplits, launch_split};
 use warpbound_testkit::kernels::{self, KernelReference};
 

@@ -6,14 +6,18 @@ use std::collections::BTreeMap;
 use warpbound_analyse::ThreadCfg;
 use warpbound_analyse::thread_cfg::Limits;
 use warpbound_base::CodeAddr;
-use warpbound_driver::{
-    HybridOptions, Kernel, RunHooks, Session, SingleWarp, StampPlan, StampTimes, StartCaches,
-    TimedOptions,
-};
 use warpbound_isa::nvidia::SassProgram;
 use warpbound_isa::{ControlWord, Program};
+use warpbound_launch::StartCaches;
 use warpbound_launch::{LaunchFile, compare_buffers};
+use warpbound_load::Kernel;
+use warpbound_measure::{
+    HybridOptions, StampPlan, StampTimes, hybrid_of_stamps, instrument_stamps,
+};
+use warpbound_query::Session;
 use warpbound_rewrite::{CubinRewriter, Entry, NewInstr};
+use warpbound_runs::{RunHooks, TimedOptions, simulate, simulate_to_end};
+use warpbound_simulate::timed::SingleWarp;
 use warpbound_simulate::timed::{Event, EventListener};
 use warpbound_testkit::kernels;
 
@@ -93,7 +97,7 @@ fn alone(file: &str, contents: &[u8], kernel: &str, launch: &LaunchFile) -> Opti
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.simulate(kernel, launch, &options, hooks).ok()?;
+    let run = simulate(&session, kernel, launch, &options, hooks).ok()?;
     Some((run.report.cycles, run.report.issued.warp_instructions))
 }
 
@@ -176,7 +180,7 @@ fn stamped_run(
     kernel: &Kernel,
     launch: &LaunchFile,
 ) -> Option<StampedRun> {
-    let (plan, made) = session.instrument_stamps(contents, kernel).ok()?;
+    let (plan, made) = instrument_stamps(session, contents, kernel).ok()?;
     let stamped = Session::open("stamped", &made.bytes).expect("it loads");
     let kernel = stamped
         .launched_kernel(Some(&kernel.name), None)
@@ -195,7 +199,7 @@ fn stamped_run(
         ..TimedOptions::new(stamped.own_gpu_model().expect("a machine"))
     };
     let launch = made.launch(launch, None);
-    let run = stamped.simulate_to_end(&prepared, &launch, &options, &mut reads);
+    let run = simulate_to_end(&stamped, &prepared, &launch, &options, &mut reads);
     let (result, memory) = run.ok()?;
     let compared = compare_buffers(&launch, &memory);
     assert!(compared.mismatch.is_none(), "{:?}", compared.mismatch);
@@ -240,7 +244,13 @@ fn estimates_from_stamps_cover_their_runs() {
         let model = session.own_gpu_model().expect("a machine");
         let options = HybridOptions::new(TimedOptions::new(model));
         let estimate = |times: &StampTimes| {
-            session.hybrid_of_stamps(kernel, (&run.plan, times), Some(&launch), &options)
+            hybrid_of_stamps(
+                &session,
+                kernel,
+                (&run.plan, times),
+                Some(&launch),
+                &options,
+            )
         };
         let report = estimate(&run.times).expect("the steps are those of the graph");
         let Some(cycles) = report.estimate else {
@@ -277,9 +287,7 @@ fn times_of_other_stamps_are_refused() {
     let session = Session::open("transpose", &contents).expect("it loads");
     let kernel = session.launched_kernel(Some("transpose"), None);
     let kernel = kernel.expect("the kernel is there");
-    let (plan, made) = session
-        .instrument_stamps(&contents, kernel)
-        .expect("it can be rewritten");
+    let (plan, made) = instrument_stamps(&session, &contents, kernel).expect("it can be rewritten");
     let mut words = vec![0; made.counters + 1];
     assert!(StampTimes::of_words(&words, &plan).is_err());
     words[0] = plan.digest();
@@ -292,7 +300,7 @@ fn times_of_other_stamps_are_refused() {
         code: "0".to_owned(),
         ..plan
     };
-    let refused = session.hybrid_of_stamps(kernel, (&other, &times), None, &options);
+    let refused = hybrid_of_stamps(&session, kernel, (&other, &times), None, &options);
     let message = refused.expect_err("it is other code").to_string();
     assert!(message.contains("stamps are for code"), "{message}");
 }
@@ -310,7 +318,7 @@ fn stated_cycles_of_stamps_are_a_least() {
         let Ok(kernel) = session.launched_kernel(Some(reference.kernel), None) else {
             continue;
         };
-        let Ok((plan, made)) = session.instrument_stamps(&contents, kernel) else {
+        let Ok((plan, made)) = instrument_stamps(&session, &contents, kernel) else {
             continue;
         };
         let launch = (reference.launch)(0);

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, Session};
+use warpbound_launch::LaunchFile;
+use warpbound_query::Session;
 
 /// A folder of `kernels`.
 pub(crate) fn folder(name: &str) -> PathBuf {

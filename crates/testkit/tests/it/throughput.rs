@@ -2,9 +2,10 @@
 //! Instructions".
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{RunHooks, Session, TimedOptions};
 use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter};
+use warpbound_query::Session;
+use warpbound_runs::{RunHooks, TimedOptions, simulate};
 
 /// Kernel of `microbenchmarks.cu`, type of its values, instructions of a link of its chain, and the guide's results per
 /// cycle by machine: `jetson-tx2`, `gtx1080`, `p100`.
@@ -54,7 +55,7 @@ fn cycles(machine: &str, chip: &str, kernel: &str, element: &str, blocks: u64) -
         timeline: None,
         progress: &mut |_| (),
     };
-    let run = session.simulate(kernel, &grid, &options, hooks);
+    let run = simulate(&session, kernel, &grid, &options, hooks);
     run.expect("it runs").report.cycles
 }
 

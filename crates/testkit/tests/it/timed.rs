@@ -1,9 +1,11 @@
 //! Timed runs: results equal the references, the issue rules hold, and runs repeat exactly.
 
-use warpbound_driver::{Prepared, RunHooks, Session, TimedOptions, TimedRun};
+use warpbound_query::{Prepared, Session};
+
 use warpbound_isa::Program;
 use warpbound_launch::{LaunchFile, StartCaches};
 use warpbound_machine::{GpuModel, SchedulerPolicy, Selection, Unit};
+use warpbound_runs::{RunHooks, TimedOptions, TimedRun, simulate, simulate_with};
 use warpbound_simulate::timed::{Event, EventListener, Interlock, Stall};
 use warpbound_testkit::issue_rules::IssueRules;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -45,7 +47,7 @@ fn run(
     };
     session
         .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
-        .and_then(|kernel| session.simulate(kernel, launch, options, hooks))
+        .and_then(|kernel| simulate(session, kernel, launch, options, hooks))
         .map_err(|diagnostic| diagnostic.to_string())
 }
 
@@ -128,10 +130,7 @@ fn runs_obey_the_issue_rules() {
             options.interlock = Interlock::ControlWords;
             let machine_config = options.machine.select(options.selection);
             let mut rules = IssueRules::new(program, &machine_config);
-            if session
-                .simulate_with(&prepared, &launch, &options, &mut rules)
-                .is_err()
-            {
+            if simulate_with(&session, &prepared, &launch, &options, &mut rules).is_err() {
                 continue;
             }
             issues += rules.issues;
@@ -190,9 +189,7 @@ fn planted_early_issues_are_reported() {
             rules: IssueRules::new(program, &machine_config),
             reason,
         };
-        session
-            .simulate_with(&prepared, &launch, &options, &mut early_issue)
-            .expect("it runs");
+        simulate_with(&session, &prepared, &launch, &options, &mut early_issue).expect("it runs");
         let problems = early_issue.rules.all_violations();
         let named = problems.iter().any(|problem| problem.contains(rule));
         assert!(named, "{rule}: {problems:?}");
@@ -242,7 +239,7 @@ fn unused_parameters_change_nothing() {
         };
         let machine_config = options.machine.select(pick);
         let mut silent = warpbound_simulate::timed::Silent;
-        let Ok(first) = session.simulate_with(&prepared, &launch, &options, &mut silent) else {
+        let Ok(first) = simulate_with(&session, &prepared, &launch, &options, &mut silent) else {
             continue;
         };
         for parameter in options.machine.parameters() {
@@ -260,8 +257,7 @@ fn unused_parameters_change_nothing() {
                 continue;
             }
             options.set.push((parameter, other));
-            let again = session
-                .simulate_with(&prepared, &launch, &options, &mut silent)
+            let again = simulate_with(&session, &prepared, &launch, &options, &mut silent)
                 .expect("it runs");
             let name = parameter.name();
             assert_eq!(first.cycles, again.cycles, "{}: {name}", reference.kernel);

@@ -1,6 +1,10 @@
 //! Cycle accounting of timed runs of the repository's kernels: every cycle of every warp is accounted for.
 
-use warpbound_driver::{Parameter, SchedulerPolicy, Session, TimedOptions};
+use warpbound_machine::{Parameter, SchedulerPolicy};
+
+use warpbound_query::Session;
+
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::Interlock;
 use warpbound_testkit::cycle_accounting::CycleAccounting;
 use warpbound_testkit::kernels;
@@ -44,7 +48,7 @@ fn cycles_of_warps_add_up() {
         };
         let mut accounting = CycleAccounting::new();
         let name = &reference.kernel;
-        match session.simulate_with(&prepared, &launch, &options, &mut accounting) {
+        match simulate_with(&session, &prepared, &launch, &options, &mut accounting) {
             Err(diagnostic) => problems.push(diagnostic.to_string()),
             Ok(finished) => match accounting.finish() {
                 Ok(issued) => assert_eq!(issued, finished.counts.issued(), "{name}"),

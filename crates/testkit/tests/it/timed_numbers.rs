@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 
 use warpbound_base::Family;
-use warpbound_driver::{SchedulerPolicy, Session, TimedOptions};
 use warpbound_ir::{Cell, Code};
 use warpbound_isa::{Program, nvidia};
 use warpbound_launch::LaunchFile;
+use warpbound_machine::SchedulerPolicy;
 use warpbound_machine::{GpuModel, Parameter, Selection, SlowEnd, Unit};
+use warpbound_query::Session;
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::{Event, EventListener, Interlock, Silent, Stall};
 use warpbound_testkit::cycle_accounting::CycleAccounting;
 use warpbound_testkit::kernels::{self, KernelReference};
@@ -41,7 +43,13 @@ fn run(
 ) -> u64 {
     let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
-    let run = session.simulate_with(&prepared.expect("it decodes"), launch, options, listener);
+    let run = simulate_with(
+        session,
+        &prepared.expect("it decodes"),
+        launch,
+        options,
+        listener,
+    );
     run.expect("it runs").cycles.0.0
 }
 
@@ -252,7 +260,7 @@ fn scoreboards_keep_the_latencies() {
             written: HashMap::new(),
             least,
         };
-        let run = session.simulate_with(&prepared, &launch, &options, &mut distances);
+        let run = simulate_with(&session, &prepared, &launch, &options, &mut distances);
         run.expect("it runs");
         least = distances.least;
     }
@@ -300,7 +308,7 @@ fn arrivals_without_waiting_open_barriers() {
         opened: Vec::new(),
     };
     let options = options("jetson-tx2");
-    let run = session.simulate_with(&prepared, &launch, &options, &mut openers);
+    let run = simulate_with(&session, &prepared, &launch, &options, &mut openers);
     run.expect("it runs");
     let passes = |at: &&usize| {
         let view = program.view(&program.instrs[**at]);
@@ -321,7 +329,13 @@ fn kernels_without_barriers_use_no_parameter_of_barriers() {
     let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
-    let run = session.simulate_with(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    let run = simulate_with(
+        &session,
+        &prepared,
+        &launch,
+        &options("jetson-tx2"),
+        &mut Silent,
+    );
     let run = run.expect("it runs");
     for parameter in [Parameter::BarrierLatency, Parameter::BarrierThreads] {
         assert!(
@@ -343,7 +357,13 @@ fn surfaces_use_the_number_of_units() {
     let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let prepared = session.prepare(kernel.expect("it has the kernel"));
     let prepared = prepared.expect("it decodes");
-    let run = session.simulate_with(&prepared, &launch, &options("jetson-tx2"), &mut Silent);
+    let run = simulate_with(
+        &session,
+        &prepared,
+        &launch,
+        &options("jetson-tx2"),
+        &mut Silent,
+    );
     assert!(
         run.expect("it runs")
             .used_parameters

@@ -3,8 +3,11 @@
 use warpbound_analyse::access::AccessPattern;
 use warpbound_analyse::launch_ranges::WordRange;
 use warpbound_analyse::loop_bounds::LoopVerdict;
-use warpbound_driver::audit::{Claims, PathOrder};
-use warpbound_driver::{BoundOptions, LaunchFile, Session};
+use warpbound_audit::audit::{Claims, PathOrder};
+use warpbound_audit::{claims, monitor};
+use warpbound_bounds::access_classes;
+use warpbound_launch::LaunchFile;
+use warpbound_query::{BoundOptions, Session};
 
 use super::counted_loops::{bound_of, code_of, compare, ranges_of};
 use super::stored_kernels::{folder, stored};
@@ -149,21 +152,21 @@ fn accesses(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let mut claims = session.claims(&prepared, &options).expect("it is followed");
-    let classes = session.access_classes(&prepared, &claims.flow, &launch);
+    let mut claims = claims(&session, &prepared, &options).expect("it is followed");
+    let classes = access_classes(&session, &prepared, &claims.flow, &launch);
     claims.accesses = classes.expect("the launch suits the kernel");
     let patterns = claims.accesses.values().map(|class| class.pattern);
     let patterns = patterns.collect();
     plant(&mut claims);
-    let seen = session
-        .monitor(
-            &prepared,
-            &claims,
-            &launch,
-            PathOrder::TakenFirst,
-            1_000_000,
-        )
-        .expect("the launch suits the kernel");
+    let seen = monitor(
+        &session,
+        &prepared,
+        &claims,
+        &launch,
+        PathOrder::TakenFirst,
+        1_000_000,
+    )
+    .expect("the launch suits the kernel");
     assert_eq!(seen.fault, None);
     (patterns, seen.observations.violations.len())
 }

@@ -1,6 +1,13 @@
 //! Estimates from observed times of the parts of warps: no warp of the same runs takes longer.
 
-use warpbound_driver::{BoundOptions, FactsFile, HybridOptions, Session, TimedOptions};
+use warpbound_bounds::bound;
+use warpbound_query::{BoundOptions, Session};
+
+use warpbound_bound::FactsFile;
+
+use warpbound_measure::{HybridOptions, hybrid_of_warps};
+
+use warpbound_runs::TimedOptions;
 use warpbound_testkit::kernels;
 
 /// Launch of each kernel whose warps are timed.
@@ -31,7 +38,7 @@ fn no_warp_takes_longer_than_the_estimate_from_its_run() {
             .launched_kernel(Some(reference.kernel), launch.kernel.as_deref())
             .expect("the kernel is there");
         let options = options(&session, FactsFile::default());
-        let report = session.hybrid_of_warps(kernel, &[launch], &options, |_, _| ());
+        let report = hybrid_of_warps(&session, kernel, &[launch], &options, |_, _| ());
         let report = report.unwrap_or_else(|why| panic!("{}: {why}", reference.kernel));
         assert!(!report.is_exceeded(), "{}", report.text());
         assert!(
@@ -55,9 +62,7 @@ fn planted_small_loop_bounds_are_exceeded() {
     let launch = (reference.launch)(LAUNCH);
     let kernel = session.launched_kernel(Some(reference.kernel), launch.kernel.as_deref());
     let kernel = kernel.expect("the kernel is there");
-    let bound = session
-        .bound(kernel, &BoundOptions::default())
-        .expect("a report");
+    let bound = bound(&session, kernel, &BoundOptions::default()).expect("a report");
     let lines = bound.loops.iter();
     let lines = lines.map(|l| format!("{{ id = \"{}\", at = \"{}\", bound = 3 }},", l.id, l.at));
     let facts = format!(
@@ -68,7 +73,7 @@ fn planted_small_loop_bounds_are_exceeded() {
     );
     let facts = FactsFile::parse("facts", &facts).expect("a facts file");
     let options = options(&session, facts);
-    let report = session.hybrid_of_warps(kernel, &[launch], &options, |_, _| ());
+    let report = hybrid_of_warps(&session, kernel, &[launch], &options, |_, _| ());
     // A bound that is smaller than what every launch reaches is refused before it is used.
     if let Ok(report) = report {
         assert!(report.is_exceeded(), "{}", report.text());

@@ -1,6 +1,8 @@
 //! Bounds in cycles of waves: random programs, and programs in which a rule that is left out makes the bound too small.
 
-use warpbound_driver::{CacheState, CycleInputs, SplitOptions};
+use warpbound_query::{CacheState, SplitOptions};
+
+use warpbound_bounds::CycleInputs;
 use warpbound_isa::amd::GcnClass;
 use warpbound_machine::GpuModel;
 use warpbound_testkit::cycle_bounds::{

@@ -3,11 +3,13 @@
 
 use std::fs;
 
-use warpbound_driver::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, LaunchFile, SchedulerClass, Session, SplitOptions,
-};
+use warpbound_audit::audit::{LaunchTimeAudit, LaunchTimeRuns, PathOrder};
+use warpbound_audit::{audit_launch_time, claims};
+use warpbound_bound::SchedulerClass;
+use warpbound_bounds::CycleOptions;
+use warpbound_launch::LaunchFile;
 use warpbound_machine::{GpuModel, Parameter, SchedulerPolicy, Selection};
+use warpbound_query::{BoundOptions, CacheState, Session, SplitOptions};
 use warpbound_testkit::kernels;
 use warpbound_testkit::wave_programs::{WaveProgram, wave_program};
 
@@ -79,7 +81,7 @@ fn audit_with(
         block: Some(launch.block),
         ..BoundOptions::default()
     };
-    let claims = session.claims(&prepared, &options).expect("it is followed");
+    let claims = claims(session, &prepared, &options).expect("it is followed");
     let runs = LaunchTimeRuns {
         cycles: CycleOptions {
             counts: Default::default(),
@@ -93,7 +95,7 @@ fn audit_with(
         schedulers: SchedulerClass::WorkConserving,
         searches: false,
     };
-    let found = session.audit_launch_time(&prepared, &claims, launch, &runs);
+    let found = audit_launch_time(session, &prepared, &claims, launch, &runs);
     found.expect("the launch suits the kernel")
 }
 

@@ -1,10 +1,14 @@
 //! Timed runs of waves: their events obey the issue rules, every cycle is accounted for, and each rule finds a fault.
 
-use warpbound_driver::{
-    GpuModel, Parameter, Prepared, Session, SplitMarks, SplitOptions, SplitPipelines, TimedOptions,
-};
+use warpbound_machine::{GpuModel, Parameter};
+
+use warpbound_query::{Prepared, Session, SplitMarks, SplitOptions};
+
+use warpbound_simulate::timed::SplitPipelines;
+
 use warpbound_isa::Program;
 use warpbound_launch::LaunchFile;
+use warpbound_runs::{TimedOptions, simulate_with};
 use warpbound_simulate::timed::{Event, EventListener, Stall};
 use warpbound_testkit::kernels::{self, KernelReference};
 use warpbound_testkit::wave_issue_rules::{WaveIssueRules, WaveRuleSetup};
@@ -69,14 +73,14 @@ impl Recorded {
         let session = wave_runs::open(&reference);
         let mut recorder = Recorder::default();
         let launch: LaunchFile = (reference.launch)(0);
-        session
-            .simulate_with(
-                &prepare(&session, &reference),
-                &launch,
-                &options,
-                &mut recorder,
-            )
-            .expect("it runs");
+        simulate_with(
+            &session,
+            &prepare(&session, &reference),
+            &launch,
+            &options,
+            &mut recorder,
+        )
+        .expect("it runs");
         Recorded {
             session,
             reference,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use warpbound_driver::audit::LaunchTimeAudit;
+use warpbound_audit::audit::LaunchTimeAudit;
 
 use crate::audit_cycles::quantiles;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use warpbound_driver::{CodeKind, ImageSelection, Library};
 use warpbound_isa::nvidia::Arch;
 use warpbound_load::Bytes;
+use warpbound_query::{CodeKind, ImageSelection, Library};
 
 use crate::cubin::{self, cubins_below};
 use crate::nvdisasm::{Nvdisasm, listed_instruction};

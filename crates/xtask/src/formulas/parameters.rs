@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use warpbound_base::Instructions;
 use warpbound_bound::formula::ParameterFormula;
-use warpbound_driver::{
-    BoundOptions, FormulaSymbols, Kernel, NumberRange, Session, StatedLaunches, StatedParam,
+use warpbound_bounds::{bound, formula};
+use warpbound_load::Kernel;
+use warpbound_query::{
+    BoundOptions, FormulaSymbols, NumberRange, Session, StatedLaunches, StatedParam,
 };
 
 /// Numbers of all kernels.
@@ -51,7 +53,7 @@ impl ParameterComparison {
             )),
             ..BoundOptions::default()
         };
-        let formula = match session.formula(kernel, &options)? {
+        let formula = match formula(session, kernel, &options)? {
             Ok(formula) => formula,
             Err(why) => {
                 println!("{name}: no formula in parameters because {}", why.message);
@@ -76,7 +78,7 @@ impl ParameterComparison {
                 self.outside += 1;
                 continue;
             };
-            let Some(bound) = session.bound(kernel, &options)?.verdict.bound() else {
+            let Some(bound) = bound(session, kernel, &options)?.verdict.bound() else {
                 continue;
             };
             let at = at.limit().0;

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use warpbound_driver::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
-use warpbound_driver::{
-    CounterKind, InstrumentOptions, InstrumentedKernel, ProbeStyle, RunOptions, Session,
-};
 use warpbound_launch::LaunchFile;
+use warpbound_measure::probes::{ProbeMetric, ProbePlan, ProbedBlocks};
+use warpbound_measure::{CounterKind, InstrumentOptions, InstrumentedKernel, instrument, plan_for};
+use warpbound_query::Session;
 use warpbound_report::bar_chart::{BarArrangement, BarPanel, BarUnit, bar_charts};
+use warpbound_rewrite::probes::ProbeStyle;
+use warpbound_runs::{RunOptions, execute_to_end};
 use warpbound_testkit::kernels::built::BuiltKernel;
 use warpbound_testkit::probe_overheads::overhead_machine;
 use warpbound_testkit::probes::{ProbedKernel, ProbedTime, plain_cycles};
@@ -92,14 +93,14 @@ fn instrumented(
 ) -> anyhow::Result<(ProbePlan, InstrumentedKernel)> {
     let kernel = session.launched_kernel(Some(subject.own.reference.kernel), None)?;
     let metrics = vec![ProbeMetric::Activity];
-    let plan = session.plan_for(kernel, Some(&subject.launch), rule, metrics)?;
+    let plan = plan_for(session, kernel, Some(&subject.launch), rule, metrics)?;
     let options = InstrumentOptions {
         style,
         counters,
         launch: Some(subject.launch.clone().into()),
         ..InstrumentOptions::default()
     };
-    let made = session.instrument(&subject.own.contents, kernel, &plan, &options)?;
+    let made = instrument(session, &subject.own.contents, kernel, &plan, &options)?;
     Ok((plan, made))
 }
 
@@ -191,11 +192,11 @@ fn stage_times(
         let prepared = session.prepare(kernel)?;
         end(&mut all[0]);
         let metrics = vec![ProbeMetric::Activity];
-        let plan = session.plan_for(kernel, Some(&subject.launch), rule, metrics)?;
+        let plan = plan_for(&session, kernel, Some(&subject.launch), rule, metrics)?;
         end(&mut all[1]);
         if plan.probes.is_empty() {
             all[2].push(Duration::ZERO);
-            session.execute_to_end(&prepared, &subject.launch, &RunOptions::default())?;
+            execute_to_end(&session, &prepared, &subject.launch, &RunOptions::default())?;
             end(&mut all[3]);
             continue;
         }
@@ -205,13 +206,13 @@ fn stage_times(
             launch: Some(subject.launch.clone().into()),
             ..InstrumentOptions::default()
         };
-        let made = session.instrument(&subject.own.contents, kernel, &plan, &options)?;
+        let made = instrument(&session, &subject.own.contents, kernel, &plan, &options)?;
         end(&mut all[2]);
         let session = Session::open("instrumented", &made.bytes)?;
         let kernel = session.launched_kernel(Some(subject.own.reference.kernel), None)?;
         let prepared = session.prepare(kernel)?;
         let launch = made.launch(&subject.launch, None);
-        session.execute_to_end(&prepared, &launch, &RunOptions::default())?;
+        execute_to_end(&session, &prepared, &launch, &RunOptions::default())?;
         end(&mut all[3]);
     }
     Ok(all.map(|times| times.into_iter().min().unwrap_or_default()))

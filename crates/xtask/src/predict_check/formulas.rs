@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use warpbound_driver::Session;
+use warpbound_measure::formula_inputs;
+use warpbound_query::Session;
 use warpbound_testkit::count_formulas::ComparedFormulas;
 
 use super::CommittedLaunch;
@@ -78,7 +79,7 @@ impl FormulaTotal {
         let kernel = session.launched_kernel(None, launch.kernel.as_deref())?;
         let prepared = session.prepare(kernel)?;
         self.kernels += 1;
-        let inputs = match session.formula_inputs(&prepared, None) {
+        let inputs = match formula_inputs(&session, &prepared, None) {
             Ok(inputs) => inputs,
             Err(why) => {
                 println!("{name}: {why}");

@@ -1,6 +1,6 @@
 //! X8: batches of groups by the formula of the thesis and by the corrected one.
 
-use warpbound_driver::Parameter;
+use warpbound_query::Parameter;
 use warpbound_testkit::kernels::TestLaunch;
 
 use super::estimates::{EstimateCase, measure};

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use warpbound_driver::{BoundOptions, Session, SplitsOptions};
+use warpbound_query::{BoundOptions, Session};
+
+use warpbound_measure::{SplitsOptions, splits};
 use warpbound_report::splits::{ChoiceReport, SplitsReport};
 
 use super::{Bench, ExperimentOutcome};
@@ -74,7 +76,7 @@ impl KernelChoices {
             return;
         };
         for kernel in kernels {
-            if let Ok(report) = session.splits(kernel, options) {
+            if let Ok(report) = splits(session, kernel, options) {
                 self.add(file, &report);
             }
         }

@@ -1,6 +1,10 @@
 //! Runs of the hybrid analysis: observed and computed times of a kernel.
 
-use warpbound_driver::{HybridOptions, LaunchFile, Session};
+use warpbound_measure::HybridOptions;
+
+use warpbound_launch::LaunchFile;
+
+use warpbound_query::Session;
 use warpbound_report::hybrid::SplitEstimate;
 
 use super::Bench;
@@ -64,8 +68,7 @@ fn estimate(session: &Session, case: &EstimateCase) -> Measured {
     let kernel = session
         .launched_kernel(None, kernel)
         .map_err(|d| d.message)?;
-    let report = session
-        .hybrid(kernel, &case.launches, &options, |_, _| {})
+    let report = warpbound_measure::hybrid(session, kernel, &case.launches, &options, |_, _| {})
         .map_err(|d| d.message)?;
     let found = report.splits.first().ok_or("no estimate")?;
     let mut numbers = numbers_of(found);

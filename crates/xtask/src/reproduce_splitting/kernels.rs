@@ -1,7 +1,8 @@
 //! X3: nine kernels of the programs, hybrid times beside observed ones.
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{LaunchFile, RunOptions};
+use warpbound_launch::LaunchFile;
+use warpbound_runs::{RunOptions, execute};
 use warpbound_testkit::kernels::HOST_PROGRAMS;
 
 use super::chart::{Chart, ChartSeries};
@@ -44,7 +45,7 @@ fn launches(
     let mut found: Vec<LaunchFile> = Vec::new();
     let run = program.run(input, &mut |launch| {
         let of = session.launched_kernel(None, launch.kernel.as_deref())?;
-        let run = session.execute(of, launch, &RunOptions::default(), &mut |_| {})?;
+        let run = execute(&session, of, launch, &RunOptions::default(), &mut |_| {})?;
         if launch.kernel.as_deref() == Some(kernel) {
             found.push(launch.clone());
         }

@@ -1,6 +1,6 @@
 //! X2 and X4: the programs of the table with 1 to 3 reserve slots against no splitting, without merging and with it.
 
-use warpbound_driver::Session;
+use warpbound_query::Session;
 use warpbound_testkit::kernels::{HOST_PROGRAMS, HostProgram};
 
 use super::chart::{Chart, ChartSeries};

@@ -3,11 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use warpbound_base::Diagnostic;
-use warpbound_driver::{
-    GpuModel, LaunchFile, Parameter, RunHooks, Selection, Session, SplitMarks, SplitOptions,
-    SplitPipelines, TimedOptions,
-};
 use warpbound_launch::GlobalMemory;
+use warpbound_launch::LaunchFile;
+use warpbound_query::SplitPipelines;
+use warpbound_query::{GpuModel, Parameter, Selection};
+use warpbound_query::{Session, SplitMarks, SplitOptions};
+use warpbound_runs::{RunHooks, TimedOptions};
 use warpbound_testkit::kernels::HostProgram;
 
 use super::measurements::{Measured, Numbers};
@@ -153,7 +154,7 @@ fn simulate(
         timeline: None,
         progress: &mut |_| {},
     };
-    let run = session.simulate(kernel, launch, options, hooks)?;
+    let run = warpbound_runs::simulate(session, kernel, launch, options, hooks)?;
     let mut add = |name: &str, value: u64| *numbers.entry(name.to_owned()).or_default() += value;
     add("cycles", run.report.cycles);
     add("instructions", run.report.issued.warp_instructions);

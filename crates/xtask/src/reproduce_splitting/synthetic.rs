@@ -1,7 +1,9 @@
 //! X1 and X6: kernels whose branches are conditions on the lane. Six nested levels of branches, and a short branch before a
 //! long loop that reads memory.
 
-use warpbound_driver::{GpuModel, LaunchFile, Parameter, Selection};
+use warpbound_query::{GpuModel, Parameter, Selection};
+
+use warpbound_launch::LaunchFile;
 use warpbound_testkit::kernels::TestLaunch;
 
 use super::chart::{Chart, ChartSeries};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fastrand::Rng;
-use warpbound_driver::rewritten;
 use warpbound_load::{EntryKind, FileSource, Image, ImageDirectory, Isa};
+use warpbound_query::rewritten;
 use warpbound_testkit::rewriting::with_nops_in;
 
 use super::Options;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use warpbound_driver::{GpuModel, Parameter};
 use warpbound_launch::LaunchFile;
+use warpbound_query::{GpuModel, Parameter};
 use warpbound_report::sandwich::SandwichReport;
 
 use super::PROGRESS_INTERVAL;

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use warpbound_base::{Deadline, Diagnostic};
 use warpbound_bound::{Effort, StatedCounts};
-use warpbound_driver::{
-    BoundOptions, CacheState, CycleOptions, FileSource, GpuModel, ImageSelection, Kernel,
-    KernelFlow, Library, LoneWarp, Prepared, Session,
+use warpbound_bounds::{CycleOptions, LoneWarp};
+use warpbound_load::{FileSource, Kernel};
+use warpbound_query::GpuModel;
+use warpbound_query::{
+    BoundOptions, CacheState, ImageSelection, KernelFlow, Library, Prepared, Session,
 };
 
 use super::{print_some, print_times};
@@ -146,7 +148,7 @@ fn bound(
     options: &BoundOptions,
     cycles: &CycleOptions,
 ) -> Result<Surveyed, Diagnostic> {
-    let in_instructions = session.bound(kernel, options)?;
+    let in_instructions = warpbound_bounds::bound(session, kernel, options)?;
     if in_instructions.verdict.bound().is_none() {
         return Err(Diagnostic::new("no bound in instructions"));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use warpbound_driver::KernelFlow;
+use warpbound_query::KernelFlow;
 
 /// Times and sizes of one kernel.
 struct Point {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use warpbound_driver::StatedLoop;
+use warpbound_analyse::launch_profile::StatedLoop;
 use warpbound_ir::{
     Address, BinaryOp, Cell, ControlEffect, ControlTarget, ExecCondition, Expr, Meaning, OpIndex,
     VoteMode,

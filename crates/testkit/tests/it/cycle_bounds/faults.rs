@@ -1,6 +1,8 @@
 //! Faults planted in what a bound is computed from: each makes some run of a fixture exceed its bound.
 
-use warpbound_driver::{CacheState, CycleInputs};
+use warpbound_query::CacheState;
+
+use warpbound_bounds::CycleInputs;
 use warpbound_testkit::control_words::fixtures;
 
 use super::compare_states;

@@ -1,6 +1,6 @@
 //! Programs in which a bound is easily too small, on machines on which it is.
 
-use warpbound_driver::CacheState;
+use warpbound_query::CacheState;
 use warpbound_testkit::control_words::fixtures;
 
 use super::{compare, machines};

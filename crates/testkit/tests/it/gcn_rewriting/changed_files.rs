@@ -1,6 +1,7 @@
 //! Files that are changed by hand: what must be refused, and what the parts around the code must become.
 
 use super::*;
+use warpbound_measure::{instrument_waves, plan_for};
 
 /// Number of up to eight bytes in a file.
 fn number(file: &[u8], at: u64, bytes: usize) -> u64 {
@@ -142,10 +143,10 @@ fn registers_of_probes_are_stated() {
         let kernel = session.launched_kernel(Some(reference.kernel), None);
         let kernel = kernel.expect("the kernel");
         let metrics = vec![ProbeMetric::Counts];
-        let plan = session.plan_for(kernel, None, ProbedBlocks::All, metrics);
+        let plan = plan_for(&session, kernel, None, ProbedBlocks::All, metrics);
         // Kernels with indirect jumps have none.
         let Ok(plan) = plan else { continue };
-        let made = session.instrument_waves(&file, kernel, &plan);
+        let made = instrument_waves(&session, &file, kernel, &plan);
         let made = made.expect("it is rewritten");
         // What probes name beyond the original's: its own operands may stand for registers that it does not use.
         let before = named_registers(&file, reference.kernel);

@@ -1,0 +1,270 @@
+//! Whole launches: runs with time, compared with the bound of the launch in cycles.
+//!
+//! The launch is executed without time, which shows how often its threads run each loop. The bound for these loop counts
+//! is compared with runs with time, for several selections of the machine's numbers, all policies of the schedulers of
+//! the class that the bound is for, and each state of the caches.
+
+use crate::audit::monitor;
+use warpbound_base::{Diagnostic, Named as _};
+use warpbound_bound::{Effort, LaunchTerm, SchedulerClass};
+use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
+use warpbound_machine::{Parameter, SchedulerPolicy, Selection};
+use warpbound_runs::{runs::timed::simulate, runs::timed::simulate_with};
+use warpbound_simulate::timed::Silent;
+
+use super::Claims;
+use super::cycles::{loop_counts, set_text, states};
+use warpbound_bounds::{CycleOptions, LaunchExtent, LaunchServices, LaunchTime};
+use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
+use warpbound_query::prepared::Prepared;
+use warpbound_query::{BoundOptions, Session, StatedLaunches, TimeScope};
+use warpbound_runs::{RunHooks, TimedOptions};
+
+/// Runs of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchTimeRuns {
+    /// Machine, and the state of the caches that the bound is for.
+    pub cycles: CycleOptions,
+    /// Selections of the machine's numbers, each with the policy of its schedulers.
+    pub runs: Vec<(Selection, SchedulerPolicy)>,
+    /// Lanes that continue first after a divergent branch.
+    pub order: PathOrder,
+    /// Limit of the warp instructions of a run.
+    pub max_instructions: u64,
+    /// Schedulers that the bound is for.
+    pub schedulers: SchedulerClass,
+    /// Whether the slowest values of numbers without a slow end are searched, for the slow selection.
+    pub searches: bool,
+}
+
+/// Comparison of the runs of a launch with its bound.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchTimeAudit {
+    /// Reason why the launch has no bound.
+    pub refused: Option<String>,
+    /// Runs that were compared.
+    pub runs: u64,
+    /// Runs that fault, or execute other instructions than without time.
+    pub skipped: u64,
+    /// Bound of the launch, without the overhead of the launch.
+    pub bound: u64,
+    /// Terms of the bound.
+    pub terms: Vec<(&'static str, u64)>,
+    /// Estimate of the launch by abstract CTA simulation, without its overhead, where that applies.
+    pub estimate: Option<u64>,
+    /// Warp instructions of the run without time, whose loop counts the bound is for; `None` if it faults.
+    pub issued: Option<u64>,
+    /// Services that the bound counts, if there is one.
+    pub services: Option<LaunchServices>,
+    /// Chain of warps, as in reports.
+    pub shape: String,
+    /// Accesses of which nothing is known but that they access memory.
+    pub unknown_addresses: usize,
+    /// Schedulers that the bound is for.
+    pub schedulers: SchedulerClass,
+    /// Longest run without the overhead of the launch, and its selection.
+    pub worst: Option<(u64, String)>,
+    /// Runs that exceed the bound.
+    pub exceeded: Vec<ExceededLaunch>,
+}
+
+/// Run of a launch that exceeds its bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExceededLaunch {
+    /// Selection, policy, caches and numbers as text.
+    pub text: String,
+}
+
+impl LaunchTimeAudit {
+    /// Estimate divided by the cycles of the longest run, both without the overhead of the launch.
+    pub fn estimate_ratio(&self) -> Option<f64> {
+        let (worst, _) = self.worst.as_ref()?;
+        (*worst > 0).then_some(self.estimate? as f64 / *worst as f64)
+    }
+
+    /// Bound divided by the cycles of the longest run, both without the overhead of the launch.
+    pub fn ratio(&self) -> Option<f64> {
+        let (worst, _) = self.worst.as_ref()?;
+        (*worst > 0).then(|| self.bound as f64 / *worst as f64)
+    }
+}
+
+/// Runs a launch with time and compares it with its bound.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn audit_launch_time(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    runs: &LaunchTimeRuns,
+) -> Result<LaunchTimeAudit, Diagnostic> {
+    let (mut found, limit) = bounded_launch(session, prepared, claims, launch, runs)?;
+    let Some(limit) = limit else {
+        return Ok(found);
+    };
+    for &caches in states(runs.cycles.caches) {
+        let slow = match runs.searches {
+            true => slowest_numbers(session, prepared, launch, (runs, caches)),
+            false => Vec::new(),
+        };
+        for &(selection, policy) in &runs.runs {
+            let options = TimedOptions {
+                selection,
+                set: match selection {
+                    Selection::Slow => slow.clone(),
+                    _ => Vec::new(),
+                },
+                order: runs.order,
+                caches: Some(caches),
+                scheduler: Some(policy),
+                max_instructions: Some(runs.max_instructions),
+                ..TimedOptions::new(runs.cycles.machine.clone())
+            };
+            let run = simulate_with(session, prepared, launch, &options, &mut Silent);
+            let is_same = |issued| found.issued.is_none_or(|expected| expected == issued);
+            match run.ok().filter(|run| is_same(run.counts.issued())) {
+                Some(run) => found.compare(&options, run.cycles.0.0, limit),
+                None => found.skipped += 1,
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Bounds a launch for the loop counts of a run without time; with the limit of its cycles, if it has one.
+fn bounded_launch(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    launch: &LaunchFile,
+    runs: &LaunchTimeRuns,
+) -> Result<(LaunchTimeAudit, Option<u64>), Diagnostic> {
+    let refused = |why: Diagnostic| {
+        let refused = LaunchTimeAudit {
+            refused: Some(why.message),
+            ..LaunchTimeAudit::default()
+        };
+        (refused, None)
+    };
+    let options = BoundOptions {
+        launches: StatedLaunches {
+            file: Some(launch.as_one().into()),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let of_launch = (&options, &runs.cycles);
+    let flow = (prepared, &claims.flow);
+    let extent = LaunchExtent {
+        scope: TimeScope::Grid,
+        schedulers: runs.schedulers,
+    };
+    let time = match LaunchTime::new(session, flow, &knowledge, of_launch, extent) {
+        Ok(time) => time,
+        Err(why) => return Ok(refused(why)),
+    };
+    let (order, most) = (runs.order, runs.max_instructions);
+    let seen = monitor(session, prepared, claims, launch, order, most)?;
+    // Code that reads clocks has no run without time; its loops have the bounds that are derived.
+    let known = match seen.fault {
+        None => {
+            let (bounds, totals) = loop_counts(&seen);
+            FlowFacts {
+                bounds,
+                totals,
+                never: Vec::new(),
+            }
+        }
+        Some(_) => flow_facts(session, prepared, &knowledge, &options, &claims.flow)?,
+    };
+    let found = match time.bound(known.stated(), Effort::default()) {
+        Ok(found) => found,
+        Err(why) => return Ok(refused(why)),
+    };
+    let bound = found.bound;
+    let estimate = time
+        .cta_estimate((prepared, &claims.flow), runs.cycles.caches, known.stated())
+        .map(|estimate| {
+            estimate
+                .cycles
+                .saturating_sub(bound.term(LaunchTerm::Launch))
+        })
+        .ok();
+    let limit = bound.upper_bound().limit().0;
+    let terms = LaunchTerm::ALL
+        .iter()
+        .map(|&term| (term.name(), bound.term(term)));
+    let audit = LaunchTimeAudit {
+        bound: limit - bound.term(LaunchTerm::Launch),
+        terms: terms.collect(),
+        estimate,
+        issued: seen.fault.is_none().then_some(seen.observations.issued),
+        services: Some(found.services),
+        shape: format!("{:?} {:?}", time.shape(), time.chain()),
+        unknown_addresses: time.unknown_addresses(),
+        schedulers: runs.schedulers,
+        ..LaunchTimeAudit::default()
+    };
+    Ok((audit, Some(limit)))
+}
+
+/// Searches the slowest values of the numbers without a slow end, one after the other; none if the launch fails.
+fn slowest_numbers(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    (runs, caches): (&LaunchTimeRuns, StartCaches),
+) -> Vec<(Parameter, u64)> {
+    let options = TimedOptions {
+        selection: Selection::Slow,
+        order: runs.order,
+        caches: Some(caches),
+        max_instructions: Some(runs.max_instructions),
+        ..TimedOptions::new(runs.cycles.machine.clone())
+    };
+    let hooks = RunHooks {
+        events: None,
+        timeline: None,
+        progress: &mut |_| {},
+    };
+    let run = simulate(session, prepared.kernel, launch, &options, hooks);
+    let search = run.ok().and_then(|run| run.report.selection_search);
+    let numbers = search.map_or(Vec::new(), |search| search.numbers);
+    let known = numbers.iter().filter_map(|number| {
+        let parameter = Parameter::named(&number.name).ok()?;
+        Some((parameter, number.value))
+    });
+    known.collect()
+}
+
+impl LaunchTimeAudit {
+    /// Compares the cycles of a run with the bound, with and without the overhead of the launch.
+    fn compare(&mut self, options: &TimedOptions, cycles: u64, limit: u64) {
+        self.runs += 1;
+        let machine = options.machine.select(options.selection);
+        let net = cycles.saturating_sub(machine[Parameter::LaunchKernel]);
+        let policy = options
+            .scheduler
+            .map_or(String::new(), |policy| policy.to_string());
+        let run = format!(
+            "{}{}, {policy}, {} caches",
+            options.selection,
+            set_text(&options.set),
+            options.caches.map_or("", |caches| caches.name())
+        );
+        if cycles > limit || net > self.bound {
+            let text = format!(
+                "{run}: {cycles} cycles, at most {limit}; without the launch overhead {net}, at most {}",
+                self.bound
+            );
+            self.exceeded.push(ExceededLaunch { text });
+        }
+        if self.worst.as_ref().is_none_or(|(worst, _)| net > *worst) {
+            self.worst = Some((net, run));
+        }
+    }
+}

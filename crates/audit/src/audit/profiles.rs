@@ -1,0 +1,133 @@
+//! Warps of a run compared with the profile of its launch.
+
+use warpbound_analyse::launch_profile::{LaunchProfiler, LaunchedWarp, NoProfile, WarpIssues};
+use warpbound_base::Diagnostic;
+use warpbound_bounds::bound::profile::with_launch_profiler;
+use warpbound_launch::{LaunchFile, PathOrder};
+use warpbound_report::audit::Finding;
+use warpbound_runs::runs::functional::fault_diagnostic;
+use warpbound_simulate::functional::launch_monitored;
+
+use super::{Audit, ClaimMonitor, Claims, MonitoredRun, StatedFacts, WorstWarp, warp_text};
+use warpbound_bounds::{ProfileOptions, indirect_targets, stated_loops};
+use warpbound_query::{BoundOptions, FactReading, KernelFlow, Prepared, Session};
+
+/// Ended warps of a run compared with their profiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ProfiledWarps {
+    /// Warps that were compared.
+    pub compared: u64,
+    /// First warp that its profile does not hold for, and the profile.
+    pub wrong: Option<(WorstWarp, WarpIssues)>,
+}
+
+impl ProfiledWarps {
+    /// Compares an ended warp with its profile: it may issue no more, and as many if the profile is exact.
+    pub fn add(&mut self, ended: WorstWarp, profile: WarpIssues) {
+        self.compared += 1;
+        let holds = match profile.exact {
+            true => ended.issued == profile.issues,
+            false => ended.issued <= profile.issues,
+        };
+        if !holds {
+            self.wrong.get_or_insert((ended, profile));
+        }
+    }
+}
+
+/// Executes a launch like [`Session::monitor`], and compares each warp that ends with its profile. After a warp without
+/// a profile no further ones are compared, as the launch has none.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn monitor_with_profile(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    claims: &Claims<'_>,
+    grid: &LaunchFile,
+    (order, max_instructions): (PathOrder, u64),
+    options: &ProfileOptions,
+) -> Result<(MonitoredRun, ProfiledWarps), Diagnostic> {
+    let compute = |profiler: &mut LaunchProfiler<'_>| {
+        let (run, mut memory) = session.bind(prepared, grid, order, max_instructions)?;
+        let mut compared = ProfiledWarps::default();
+        let mut failed: Option<NoProfile> = None;
+        let mut on_end = |ended: WorstWarp| {
+            if failed.is_some() {
+                return;
+            }
+            let warp = LaunchedWarp {
+                block: ended.warp.block,
+                warp: ended.warp.warp,
+            };
+            match profiler.profile(warp) {
+                Ok(profile) => compared.add(ended, profile),
+                Err(why) => failed = Some(why),
+            }
+        };
+        let mut monitor = ClaimMonitor::new(claims).on_end(&mut on_end);
+        let done = launch_monitored(&prepared.code, &run, &mut memory, &mut monitor);
+        let run = MonitoredRun {
+            observations: monitor.finish(),
+            fault: done.err().map(|fault| fault_diagnostic(prepared, &fault)),
+            memory,
+        };
+        Ok((run, compared))
+    };
+    let (result, _) = with_launch_profiler(session, prepared, grid, options, compute)?;
+    result
+}
+
+/// Returns the options of the profile of the given launch, which is the one of `bound --launch`.
+pub fn audited_profile(
+    flow: &KernelFlow,
+    stated: &StatedFacts,
+    options: &BoundOptions,
+) -> ProfileOptions {
+    let loops = match options.reading {
+        FactReading::Simt => stated_loops(flow, &stated.loops),
+        // Those facts are about loops of the warp.
+        FactReading::Paper => Vec::new(),
+    };
+    ProfileOptions {
+        deadline: options.limits().deadline,
+        indirect: indirect_targets(flow),
+        loops,
+        ..ProfileOptions::default()
+    }
+}
+
+impl Audit<'_> {
+    /// Adds the comparison of the warps of a run with their profiles. Those hold under the facts, like the bound.
+    pub(super) fn add_profiled(
+        &mut self,
+        run: u64,
+        monitored: &MonitoredRun,
+        warps: ProfiledWarps,
+    ) {
+        self.report.profiled += warps.compared;
+        let Some((ended, profile)) = warps.wrong else {
+            return;
+        };
+        if !profile.exact && !self.stated.violated(&monitored.observations).is_empty() {
+            return;
+        }
+        let most = if profile.exact { "exactly" } else { "at most" };
+        let message = format!(
+            "{} issued {} instructions, its profile says {most} {}",
+            warp_text(ended.warp),
+            ended.issued,
+            profile.issues
+        );
+        self.findings
+            .entry((1, 1, String::new()))
+            .or_insert(Finding {
+                claim: "profile",
+                run,
+                at: None,
+                source: None,
+                message,
+            });
+    }
+}

@@ -1,0 +1,291 @@
+//! Sandwich: the worst simulated run of a warp that runs alone, or of a whole launch, its bound, and what the gap between
+//! them consists of.
+//!
+//! The bound is computed again with more and more of its claims replaced by what the worst run did. Each of these
+//! numbers is computed by the code of the bound, so none may be larger than the one before it, and all are at least the
+//! cycles of the worst run: a chain that inverts shows an error.
+
+mod chain;
+mod contents;
+mod launch;
+mod loose_accesses;
+mod observed;
+mod runs;
+
+#[cfg(test)]
+mod tests;
+
+pub use launch::launch_sandwich;
+use warpbound_analyse::Refusal;
+use warpbound_analyse::access::AccessPattern;
+use warpbound_base::{Diagnostic, Family, Named as _};
+use warpbound_bound::FactsFile;
+use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_report::sandwich::{ChainValue, GapShare, SandwichReport};
+use warpbound_simulate::timed::SingleWarp;
+
+use crate::{audit::Claims, audit::claims_of_flow};
+use warpbound_bounds::CycleOptions;
+use warpbound_bounds::access::TimedFindings;
+use warpbound_bounds::{bound::FlowFacts, bound::flow_facts};
+use warpbound_query::{BoundOptions, KernelFlow, Prepared, Session, StatedLaunches};
+
+use chain::{Chain, Replaced};
+use runs::{Runs, WorstRun};
+
+/// Extent of a sandwich.
+#[derive(Clone, Debug)]
+pub struct SandwichOptions {
+    /// Machine and caches.
+    pub cycles: CycleOptions,
+    /// Flow facts of the user.
+    pub facts: FactsFile,
+    /// Bound of loops without a fact.
+    pub loop_default: Option<u64>,
+    /// Random selections of the parameters of the machine.
+    pub seeds: u64,
+    /// Contents of the buffers: the given ones, and random ones.
+    pub contents: u64,
+    /// The only warp that runs; `None` for several of the launch, one at a time.
+    pub warp: Option<SingleWarp>,
+    /// Most warps that are chosen without `warp`.
+    pub most_warps: u64,
+    /// Most runs of a whole launch.
+    pub most_runs: u64,
+    /// Limit of the warp instructions of a run.
+    pub max_instructions: u64,
+}
+
+impl SandwichOptions {
+    /// Returns the default extent.
+    pub fn new(cycles: CycleOptions) -> SandwichOptions {
+        SandwichOptions {
+            cycles,
+            facts: FactsFile::default(),
+            loop_default: None,
+            seeds: 4,
+            contents: 2,
+            warp: None,
+            most_warps: 16,
+            most_runs: 64,
+            max_instructions: 2_000_000,
+        }
+    }
+}
+
+/// Simulates single warps of a launch, and compares the worst run with the bound of a warp that runs alone. `on_run`
+/// receives the number of completed runs and of all.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, no run comes to its end, or the time of the kernel is not known.
+pub fn sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    on_run: impl FnMut(u64, u64),
+) -> Result<SandwichReport, Diagnostic> {
+    sandwich_with(session, kernel, grid, options, on_run, |_| {})
+}
+
+/// Whether a sandwich is by default that of the whole launch: one of several warps, of code whose launches have
+/// sandwiches.
+pub fn sandwiches_launches(session: &Session, grid: &LaunchFile) -> bool {
+    let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
+    let warps = threads.div_ceil(Family::Maxwell.lanes().into());
+    let blocks = grid.grid.iter().map(|&n| u64::from(n));
+    let is_covered = session.family() == Some(Family::Maxwell);
+    is_covered && blocks.fold(warps, u64::saturating_mul) > 1
+}
+
+/// Makes a sandwich whose chain is changed before its numbers are computed: tests plant faults so.
+fn sandwich_with(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    mut on_run: impl FnMut(u64, u64),
+    change: impl FnOnce(&mut Chain<'_>),
+) -> Result<SandwichReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let prepared = session.prepare(kernel)?;
+    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let (claims, found) = (&subject.claims, &subject.found);
+    let mut runs = Runs {
+        session: session,
+        kernel,
+        prepared: &prepared,
+        claims,
+        options,
+        count: 0,
+        failed: None,
+    };
+    // The kernel is refused before it is run.
+    let mut chain = Chain::new(
+        session,
+        &prepared,
+        &claims.flow,
+        found,
+        grid,
+        &options.cycles,
+    )?;
+    let worst = runs.worst(grid, &mut on_run)?;
+    chain.observe(subject.given.clone(), &worst);
+    change(&mut chain);
+    let mut report = empty_sandwich(session, kernel, options, &worst);
+    report.runs = runs.count;
+    let patterns = found.classes.values().map(|class| class.pattern);
+    let unknown = patterns.filter(|pattern| matches!(pattern, AccessPattern::Unknown(_)));
+    report.unknown_addresses = unknown.count() as u64;
+    let overhead = runs::launch_overhead(&options.cycles.machine);
+    report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+    report.accesses = chain.loose_accesses().map_err(locate)?;
+    runs.add_notes(&worst, &mut report.notes);
+    chain.fill(&mut report).map_err(locate)?;
+    Ok(report)
+}
+
+/// Returns the report of a sandwich without its chain.
+fn empty_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    options: &SandwichOptions,
+    worst: &WorstRun,
+) -> SandwichReport {
+    SandwichReport {
+        worst_simulated: worst.cycles,
+        worst_run: worst.text(),
+        ..SandwichReport::empty(
+            session.file.clone(),
+            kernel.demangled(),
+            options.cycles.machine.name.clone(),
+            options.cycles.caches.name(),
+        )
+    }
+}
+
+/// Kernel and launch, with what the bound and its runs are about.
+struct SandwichSubject<'a> {
+    claims: Claims<'a>,
+    found: TimedFindings,
+    given: FlowFacts,
+}
+
+impl<'a> SandwichSubject<'a> {
+    /// Analyses a kernel for a launch.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, or the kernel is refused.
+    fn new(
+        session: &Session,
+        prepared: &'a Prepared<'a>,
+        grid: &LaunchFile,
+        options: &SandwichOptions,
+    ) -> Result<SandwichSubject<'a>, Diagnostic> {
+        let bound_options = BoundOptions {
+            block: Some(grid.block),
+            launches: StatedLaunches {
+                file: Some(grid.as_one().into()),
+                ..StatedLaunches::default()
+            },
+            facts: options.facts.clone(),
+            loop_default: options.loop_default,
+            ..BoundOptions::default()
+        };
+        let kernel = prepared.kernel;
+        warpbound_launch::check_limits(kernel, grid)?;
+        let knowledge = session.launch(kernel, &bound_options)?;
+        let limits = bound_options.limits();
+        let (code, model) = (&prepared.code, &bound_options.model);
+        let flow = KernelFlow::analyse(code, &knowledge.context, model, &limits);
+        let flow =
+            flow.map_err(|refusal: Refusal| session.refusal_diagnostic(prepared, refusal))?;
+        let given = flow_facts(session, prepared, &knowledge, &bound_options, &flow)?;
+        let mut claims = claims_of_flow(prepared, &bound_options, knowledge.context, flow);
+        let found = TimedFindings::find(
+            session,
+            prepared,
+            &claims.flow,
+            &knowledge,
+            &bound_options,
+            options.cycles.counts,
+        )?;
+        claims.accesses.clone_from(&found.classes);
+        Ok(SandwichSubject {
+            found,
+            claims,
+            given,
+        })
+    }
+}
+
+impl Chain<'_> {
+    /// Computes the chain from the bound to the worst run, and the parts of the gap.
+    fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
+        let names = SandwichReport::CHAIN;
+        let mut vectors = None;
+        let own = self.value(Replaced::default(), &mut vectors);
+        let has_bound = own.is_ok();
+        let mut first = Replaced::default();
+        match own {
+            Ok(bound) => report.bound = bound,
+            Err(why) => {
+                first.loops = true;
+                report.bound = self.value(first, &mut vectors)?;
+                report.notes.push(format!(
+                    "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
+                    why.message
+                ));
+            }
+        }
+        let mut before = report.bound;
+        let mut replaced = first;
+        report.chain.push(ChainValue {
+            name: if has_bound { names[0] } else { names[1] },
+            value: before,
+        });
+        for name in names {
+            let mut alone = first;
+            if !replaced.replace(name) || !alone.replace(name) {
+                continue;
+            }
+            if replaced.path && !self.has_path() {
+                report.notes.push(format!(
+                    "the chain ends before \"{name}\": the steps of the worst run are not known, as its path depends on time"
+                ));
+                break;
+            }
+            let value = self.value(replaced, &mut vectors)?;
+            let alone = self.value(alone, &mut None)?;
+            report.add(name, value, &mut before, Some(alone));
+        }
+        match self.replayed() {
+            Some(exact) if self.has_path() => report.add("replay", exact, &mut before, None),
+            _ => report.notes.push("the worst run has no replay".to_owned()),
+        }
+        let simulated = report.worst_simulated;
+        report.add("worst simulated", simulated, &mut before, None);
+        Ok(())
+    }
+}
+
+/// Extends a chain.
+trait AddToChain {
+    /// Adds a value after `before`, and its parts of the gap. `alone` is the bound with this claim alone replaced.
+    fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>);
+}
+
+impl AddToChain for SandwichReport {
+    fn add(&mut self, name: &'static str, value: u64, before: &mut u64, alone: Option<u64>) {
+        self.chain.push(ChainValue { name, value });
+        self.shares.push(GapShare {
+            name,
+            telescoped: i128::from(*before) - i128::from(value),
+            alone: alone.map(|alone| i128::from(self.bound) - i128::from(alone)),
+        });
+        *before = value;
+    }
+}

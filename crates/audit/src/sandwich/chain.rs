@@ -1,0 +1,409 @@
+//! Bound with claims replaced by observations of the worst run.
+//!
+//! The numbers here are no bounds: they hold for one run. None of them becomes an `UpperBound` that leaves this module.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::access::AccessClass;
+use warpbound_base::Diagnostic;
+use warpbound_bound::Effort;
+use warpbound_bounds::cycles::cycle_inputs;
+use warpbound_cycles::{KernelTime, MachineNumbers, NodeVectors, PathTime};
+use warpbound_ir::OpIndex;
+use warpbound_launch::LaunchFile;
+use warpbound_machine::MachineConfig;
+use warpbound_report::sandwich::LooseAccess;
+use warpbound_simt::NodeId;
+use warpbound_simt::counts::CountSystem;
+
+use super::loose_accesses::{SeenNumbers, loose_accesses};
+use super::observed::{MemoryPath, RunRecord, SeenAccess};
+use super::runs::WorstRun;
+use crate::audit::ObservedAccess;
+use warpbound_bounds::access::TimedFindings;
+use warpbound_bounds::bound::FlowFacts;
+use warpbound_bounds::cycles::launch_rows::counts_of_launch;
+use warpbound_bounds::{CycleInputs, CycleOptions};
+use warpbound_bounds::{cycles::bound::bound_with_vectors, cycles::bound::delays};
+use warpbound_query::{CacheState, KernelFlow, Prepared, Session};
+
+/// Most improvements of the vectors for one path.
+const MOST_ROUNDS: usize = 8;
+
+/// Claims that are replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Replaced {
+    pub(super) loops: bool,
+    pub(super) path: bool,
+    pub(super) addresses: bool,
+    pub(super) hits: bool,
+    pub(super) numbers: bool,
+}
+
+impl Replaced {
+    /// Replaces all claims.
+    pub(super) fn all() -> Replaced {
+        Replaced {
+            loops: true,
+            path: true,
+            addresses: true,
+            hits: true,
+            numbers: true,
+        }
+    }
+
+    /// Replaces the claim that an element of the chain is named after; returns whether it changes something.
+    pub(super) fn replace(&mut self, name: &str) -> bool {
+        let claim = match name {
+            "loops" => &mut self.loops,
+            "paths" => &mut self.path,
+            "addresses" => &mut self.addresses,
+            "hits and misses" => &mut self.hits,
+            "machine numbers" => &mut self.numbers,
+            _ => return false,
+        };
+        !std::mem::replace(claim, true)
+    }
+}
+
+/// Bound of a kernel and launch, with what the worst run did.
+pub(super) struct Chain<'a> {
+    session: &'a Session,
+    prepared: &'a Prepared<'a>,
+    flow: &'a KernelFlow,
+    classes: &'a BTreeMap<OpIndex, AccessClass>,
+    counts: CountSystem,
+    launch: &'a LaunchFile,
+    caches: CacheState,
+    numbers: MachineNumbers,
+    pub(super) observed: Option<Observed>,
+}
+
+/// Facts, and their observed counterparts.
+pub(super) struct Observed {
+    given: FlowFacts,
+    pub(super) seen: FlowFacts,
+    /// Number of times that each step was taken; `None` if it is not known.
+    pub(super) steps: Option<BTreeMap<(NodeId, Option<NodeId>), u64>>,
+    pub(super) accesses: BTreeMap<OpIndex, ObservedAccess>,
+    pub(super) record: RunRecord,
+    caches: CacheState,
+    config: MachineConfig,
+    replayed: Option<u64>,
+}
+
+impl<'a> Chain<'a> {
+    /// Prepares the chain.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the time of the kernel is not known.
+    pub(super) fn new(
+        session: &'a Session,
+        prepared: &'a Prepared<'a>,
+        flow: &'a KernelFlow,
+        found: &'a TimedFindings,
+        launch: &'a LaunchFile,
+        options: &CycleOptions,
+    ) -> Result<Chain<'a>, Diagnostic> {
+        let chain = Chain {
+            session,
+            prepared,
+            flow,
+            classes: &found.classes,
+            counts: counts_of_launch(flow, found.of_warp()),
+            launch,
+            caches: options.caches,
+            numbers: MachineNumbers::of_ranges(&options.machine)?,
+            observed: None,
+        };
+        chain.inputs(&chain.numbers, chain.caches)?;
+        Ok(chain)
+    }
+
+    /// Enters the observations of the worst run.
+    pub(super) fn observe(&mut self, given: FlowFacts, worst: &WorstRun) {
+        let [bounds, totals] = worst.loop_counts.clone();
+        let seen = FlowFacts {
+            bounds,
+            totals,
+            never: given.never.clone(),
+        };
+        let steps = worst.seen.steps.clone();
+        let is_same = self.issues(&steps).as_ref() == Some(&worst.record.issued);
+        self.observed = Some(Observed {
+            given,
+            seen,
+            steps: is_same.then_some(steps),
+            accesses: worst.seen.accesses.clone(),
+            record: worst.record.clone(),
+            caches: worst.caches(),
+            config: worst.config.clone(),
+            replayed: worst.replayed,
+        });
+    }
+
+    /// Whether the path of the worst run is known.
+    pub(super) fn has_path(&self) -> bool {
+        self.observed
+            .as_ref()
+            .is_some_and(|seen| seen.steps.is_some())
+    }
+
+    /// Returns the issues of each instruction on a path.
+    fn issues(&self, steps: &BTreeMap<(NodeId, Option<NodeId>), u64>) -> Option<Vec<u64>> {
+        let mut issued = vec![0; self.prepared.code.ops.len()];
+        let space = &self.flow.thread.space;
+        for ((from, _), count) in steps {
+            let block = space.block(*from);
+            for of_op in issued.get_mut(block.first.index()..=block.last.index())? {
+                *of_op += count;
+            }
+        }
+        Some(issued)
+    }
+
+    /// Computes the bound in which claims are replaced by observations. The cost of a path is also computed with
+    /// `vectors`, those of the element before, which are replaced by those of this number.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(super) fn value(
+        &self,
+        replaced: Replaced,
+        vectors: &mut Option<NodeVectors>,
+    ) -> Result<u64, Diagnostic> {
+        let unknown = || Diagnostic::new("nothing is observed");
+        let observed = self.observed.as_ref().ok_or_else(unknown)?;
+        let numbers = match replaced.numbers {
+            true => MachineNumbers::of_config(&observed.config)?,
+            false => self.numbers.clone(),
+        };
+        let caches = match replaced.hits {
+            true => observed.caches,
+            false => self.caches,
+        };
+        let mut inputs = self.inputs(&numbers, caches)?;
+        if replaced.addresses {
+            observed.replace_addresses(&mut inputs);
+        }
+        if replaced.hits {
+            observed.replace_hits(&mut inputs);
+        }
+        let facts = match replaced.loops {
+            true => &observed.seen,
+            false => &observed.given,
+        };
+        let before = vectors.take();
+        let mut best: Option<PathValue> = None;
+        let mut keep = |value: PathValue| {
+            if best.as_ref().is_none_or(|best| value.cycles < best.cycles) {
+                best = Some(value);
+            }
+        };
+        let mut limit = |inputs: &CycleInputs| -> Result<(), Diagnostic> {
+            if replaced.path {
+                keep(observed.path_value(inputs, &numbers, before.as_ref())?);
+                return Ok(());
+            }
+            let (bound, vectors) = bound_with_vectors(
+                &self.counts,
+                inputs,
+                &numbers,
+                facts.stated(),
+                Effort::default(),
+            )?;
+            keep(PathValue {
+                cycles: bound.bound.upper_bound().limit().0,
+                vectors,
+            });
+            Ok(())
+        };
+        // As `LoneWarp::bound` does.
+        limit(&inputs)?;
+        if let Some(inputs) = inputs.with_counted_sectors() {
+            limit(&inputs)?;
+        }
+        let best = best.ok_or_else(unknown)?;
+        *vectors = Some(best.vectors);
+        Ok(best.cycles)
+    }
+
+    /// Returns the accesses for which the bound counts more sectors or conflicts than the worst run had.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the time of the kernel is not known.
+    pub(super) fn loose_accesses(&self) -> Result<Vec<LooseAccess>, Diagnostic> {
+        let claimed = self.inputs(&self.numbers, self.caches)?.accesses;
+        let observed = self.observed.iter();
+        let seen = observed.flat_map(|observed| &observed.accesses);
+        let seen = seen.map(|(&at, seen)| {
+            let numbers = SeenNumbers {
+                executions: seen.executions,
+                sectors: seen.most.sectors,
+                conflicts: seen.most.conflicts.max(seen.most.byte_conflicts),
+            };
+            (at, numbers)
+        });
+        Ok(loose_accesses(self.prepared, &claimed, &seen.collect()))
+    }
+
+    /// Returns the time of the worst run's replay, if it has one.
+    pub(super) fn replayed(&self) -> Option<u64> {
+        self.observed.as_ref()?.replayed
+    }
+
+    fn inputs(
+        &self,
+        numbers: &MachineNumbers,
+        caches: CacheState,
+    ) -> Result<CycleInputs, Diagnostic> {
+        let known = (numbers, caches);
+        let (prepared, flow) = (self.prepared, self.flow);
+        cycle_inputs(
+            self.session,
+            prepared,
+            flow,
+            self.classes,
+            known,
+            (Some(self.launch), None),
+        )
+    }
+}
+
+impl Observed {
+    /// Replaces the limits of accesses by the most of all executions; spaces that no execution accesses are dropped.
+    fn replace_addresses(&self, inputs: &mut CycleInputs) {
+        for (at, limits) in &mut inputs.accesses {
+            let seen = self
+                .accesses
+                .get(at)
+                .map(|seen| seen.most)
+                .unwrap_or_default();
+            limits.spaces.retain(|limit| {
+                let path = MemoryPath::of(limit.space);
+                self.record.accesses.contains_key(&(*at, path))
+            });
+            for limit in &mut limits.spaces {
+                limit.requests = limit.requests.min(seen.requests);
+                limit.lines = limit.lines.min(seen.transactions);
+                limit.sectors = limit.sectors.min(seen.sectors);
+                limit.conflicts = limit.conflicts.min(seen.conflicts);
+            }
+        }
+    }
+
+    /// Replaces what may miss by what missed.
+    fn replace_hits(&self, inputs: &mut CycleInputs) {
+        for (at, limits) in &mut inputs.accesses {
+            for limit in &mut limits.spaces {
+                let path = MemoryPath::of(limit.space);
+                let seen = self.record.accesses.get(&(*at, path));
+                let seen = seen.copied().unwrap_or_default();
+                limit.may_hit_l1 &= seen.hits_l1;
+                limit.may_miss &= seen.l2_misses > 0;
+                limit.may_evict &= seen.reaches_dram;
+                limit.may_walk &= seen.tlb_misses > 0;
+            }
+        }
+        let sum = |path, count: fn(&SeenAccess) -> u64| -> u64 {
+            let all = self.record.accesses.iter();
+            all.filter(|((_, own), _)| *own == path)
+                .map(|(_, seen)| count(seen))
+                .sum()
+        };
+        let paths = [MemoryPath::Global, MemoryPath::Local];
+        for (translations, path) in inputs.translations.iter_mut().zip(paths) {
+            let misses = sum(path, |seen| seen.tlb_misses);
+            translations.walks = translations.walks.min(misses);
+            translations.first_level = translations.first_level.min(misses - translations.walks);
+        }
+        let missing = sum(MemoryPath::Global, |seen| seen.l2_misses);
+        inputs.sectors = Some(
+            inputs
+                .sectors
+                .map_or(missing, |sectors| sectors.min(missing)),
+        );
+        let lines_may_miss = self.caches == CacheState::Cold || self.record.lines_from_dram;
+        inputs.lines_may_miss &= lines_may_miss;
+        inputs.constants_may_miss &= lines_may_miss;
+        let mut spaces = inputs.accesses.values().flat_map(|limits| &limits.spaces);
+        let reached = spaces.any(|limit| limit.may_miss || limit.may_evict);
+        inputs.reaches_dram &= inputs.lines_may_miss || inputs.constants_may_miss || reached;
+    }
+
+    /// Returns the cost of the path of the run.
+    fn path_value(
+        &self,
+        inputs: &CycleInputs,
+        numbers: &MachineNumbers,
+        known: Option<&NodeVectors>,
+    ) -> Result<PathValue, Diagnostic> {
+        let unknown =
+            || Diagnostic::new("the path of the worst run is not one of the warp-level graph");
+        let mut steps = self.steps.clone().ok_or_else(unknown)?;
+        // Steps between the same nodes cost the same.
+        let counts = inputs.steps.iter().map(|step| {
+            let to = step.to.map(|to| NodeId(to as u32));
+            u128::from(steps.remove(&(NodeId(step.from as u32), to)).unwrap_or(0))
+        });
+        let counts: Vec<u128> = counts.collect();
+        if !steps.is_empty() {
+            return Err(unknown());
+        }
+        let kernel = inputs.kernel();
+        let mut time = KernelTime::new(&kernel, numbers);
+        for _ in 0..MOST_ROUNDS {
+            if !time.improve(&counts) {
+                break;
+            }
+        }
+        let own = path_cost(inputs, &time.costs(), &counts).ok_or_else(unknown)?;
+        let (mut least, mut vectors) = (own, time.vectors());
+        if let Some(known) = known {
+            time.use_vectors(known);
+            let other = path_cost(inputs, &time.costs(), &counts);
+            if let Some(other) = other.filter(|other| *other < least) {
+                (least, vectors) = (other, known.clone());
+            }
+        }
+        let all = delays(inputs, numbers)?.add_to(least);
+        let cycles = all.and_then(|cycles| u64::try_from(cycles).ok());
+        let too_many = || Diagnostic::new("the cycles of the path have more than 64 bits");
+        Ok(PathValue {
+            cycles: cycles.ok_or_else(too_many)?,
+            vectors,
+        })
+    }
+}
+
+/// Cost of a path, with the vectors that it was computed with.
+struct PathValue {
+    cycles: u64,
+    vectors: NodeVectors,
+}
+
+/// Returns the cost of a path on which each step is taken a number of times; `None` if some step is never taken.
+fn path_cost(inputs: &CycleInputs, costs: &PathTime, counts: &[u128]) -> Option<u128> {
+    let mut cycles = u128::from(costs.start.cycles);
+    for (cost, &count) in costs
+        .steps
+        .iter()
+        .zip(counts)
+        .filter(|(_, count)| **count > 0)
+    {
+        cycles += u128::from(cost.as_ref()?.cycles) * count;
+    }
+    let executions = |node: usize| {
+        let own = inputs.steps.iter().zip(counts);
+        own.filter(|(step, _)| step.from == node)
+            .map(|(_, count)| count)
+            .sum()
+    };
+    for once in &costs.once {
+        cycles += u128::from(once.cycles) * once.times(executions);
+    }
+    Some(cycles)
+}

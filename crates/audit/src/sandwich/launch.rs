@@ -1,0 +1,196 @@
+//! Sandwich of a whole launch: its worst simulated run, its bound, and what the gap between them consists of.
+
+mod chain;
+mod composition;
+mod paths;
+mod record;
+mod runs;
+
+#[cfg(test)]
+mod tests;
+
+use warpbound_base::{Diagnostic, Named as _};
+use warpbound_bound::LaunchTerm;
+use warpbound_isa::Program;
+use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_report::sandwich::{ChainValue, CompositionPart, ResourceShare, SandwichReport};
+
+use super::chain::Replaced;
+use super::runs::launch_overhead;
+use super::{AddToChain, SandwichOptions, SandwichSubject};
+use warpbound_query::Session;
+
+use chain::{KnownVectors, LaunchChain};
+use runs::{LaunchRuns, WorstLaunch};
+
+/// Simulates a whole launch, and compares the worst run with the bound of the launch. `on_run` as for
+/// [`Session::sandwich`].
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, no run comes to its end, or the time of the launch is not known.
+pub fn launch_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    mut on_run: impl FnMut(u64, u64),
+) -> Result<SandwichReport, Diagnostic> {
+    launch_sandwich_with(session, kernel, grid, options, &mut on_run, |_| {})
+}
+
+/// Makes the sandwich of a launch; the chain is changed before its numbers are computed: tests plant faults so.
+fn launch_sandwich_with(
+    session: &Session,
+    kernel: &Kernel,
+    grid: &LaunchFile,
+    options: &SandwichOptions,
+    on_run: &mut dyn FnMut(u64, u64),
+    change: impl FnOnce(&mut LaunchChain<'_>),
+) -> Result<SandwichReport, Diagnostic> {
+    let locate = |d: Diagnostic| session.locate(d.in_kernel(kernel.demangled()));
+    let prepared = session.prepare(kernel)?;
+    if let Program::Amd(_) = prepared.program {
+        let why = Diagnostic::new("sandwiches of launches are for NVIDIA's code");
+        return Err(locate(why.hint("state --scope warp for one wave")));
+    }
+    let subject = SandwichSubject::new(session, &prepared, grid, options)?;
+    let mut chain = LaunchChain {
+        session: session,
+        prepared: &prepared,
+        flow: &subject.claims.flow,
+        found: &subject.found,
+        launch: grid,
+        options: &options.cycles,
+        observed: None,
+    };
+    // The launch is refused before it is run.
+    let unknown = chain.claimed().map_err(locate)?.unknown_addresses();
+    let mut runs = LaunchRuns {
+        session: session,
+        prepared: &prepared,
+        claims: &subject.claims,
+        options,
+        count: 0,
+        failed: None,
+        violations: 0,
+        depends_on_time: false,
+    };
+    let worst = runs.worst(grid, on_run)?;
+    let mut report = empty_launch_sandwich(session, kernel, options, &worst);
+    chain.observe(subject.given, worst).map_err(locate)?;
+    change(&mut chain);
+    report.runs = runs.count;
+    report.unknown_addresses = unknown as u64;
+    let overhead = launch_overhead(&options.cycles.machine);
+    report.launch_overhead = overhead.iter().map(|(_, cycles)| cycles).sum();
+    report.accesses = chain.loose_accesses().map_err(locate)?;
+    runs.add_notes(&mut report.notes);
+    chain.fill(&mut report).map_err(locate)?;
+    Ok(report)
+}
+
+/// Returns the report of a sandwich without its chain.
+fn empty_launch_sandwich(
+    session: &Session,
+    kernel: &Kernel,
+    options: &SandwichOptions,
+    worst: &WorstLaunch,
+) -> SandwichReport {
+    SandwichReport {
+        scope: "grid",
+        worst_simulated: worst.cycles,
+        worst_run: worst.text().to_owned(),
+        ..SandwichReport::empty(
+            session.file.clone(),
+            kernel.demangled(),
+            options.cycles.machine.name.clone(),
+            options.cycles.caches.name(),
+        )
+    }
+}
+
+impl LaunchChain<'_> {
+    /// Computes the chain from the bound to the worst run, and the parts of the gap.
+    fn fill(&self, report: &mut SandwichReport) -> Result<(), Diagnostic> {
+        let names = SandwichReport::LAUNCH_CHAIN;
+        let mut vectors = KnownVectors::default();
+        let own = self.value(Replaced::default(), &mut vectors);
+        let has_bound = own.is_ok();
+        let mut first = Replaced::default();
+        let has_counts = self.observation()?.seen.is_some();
+        match own {
+            Ok(bound) => report.bound = bound,
+            Err(why) if !has_counts => return Err(why),
+            Err(why) => {
+                first.loops = true;
+                report.bound = self.value(first, &mut vectors)?;
+                report.notes.push(format!(
+                    "without observations there is no bound ({}): the chain begins with the loop counts of the runs",
+                    why.message
+                ));
+            }
+        }
+        if !has_counts {
+            report.notes.push(
+                "loop counts are those of the facts: they depend on time, or a run without time did not come to its end"
+                    .to_owned(),
+            );
+        }
+        let mut before = report.bound;
+        let mut replaced = first;
+        report.chain.push(ChainValue {
+            name: if has_bound { names[0] } else { names[1] },
+            value: before,
+        });
+        let paths = self.observation()?.paths().err();
+        let loops_alone = Replaced {
+            loops: true,
+            ..Replaced::default()
+        };
+        for name in names {
+            let mut alone = first;
+            if !replaced.replace(name) || !alone.replace(name) {
+                continue;
+            }
+            if let Some(why) = paths.as_ref().filter(|_| replaced.path) {
+                report
+                    .notes
+                    .push(format!("the chain ends before \"{name}\": {}", why.message));
+                break;
+            }
+            let mut value = self.value(replaced, &mut vectors)?;
+            if replaced == loops_alone {
+                // The bound for the stated facts holds for counts below them as well; its vectors may suit them better.
+                value = value.min(before);
+            }
+            let alone = self.value(alone, &mut KnownVectors::default())?;
+            report.add(name, value, &mut before, Some(alone));
+        }
+        if paths.is_none() {
+            let composed = self.composition(&vectors)?;
+            let value = composed.all.cycles().0.0;
+            report.add("composition", value, &mut before, None);
+            report.composition = LaunchTerm::ALL
+                .iter()
+                .map(|&term| CompositionPart {
+                    name: term.name(),
+                    cycles: composed.all.term(term),
+                })
+                .collect();
+            report.resources = composed
+                .without
+                .iter()
+                .map(|(resource, without)| ResourceShare {
+                    name: resource.name(),
+                    without: without.cycles().0.0,
+                    cycles: i128::from(value) - i128::from(without.cycles().0.0),
+                })
+                .collect();
+        }
+        let simulated = report.worst_simulated;
+        report.add("worst simulated", simulated, &mut before, None);
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! Runs of a whole launch, and the worst of them.
+
+use warpbound_base::{Diagnostic, Named as _};
+use warpbound_launch::{LaunchFile, PathOrder, StartCaches};
+use warpbound_machine::{MachineConfig, Parameter, SchedulerPolicy, Selection};
+use warpbound_runs::runs::timed::simulate_with;
+use warpbound_simulate::timed::{EventListener, Silent};
+
+use super::record::{LaunchRecord, LaunchRecorder};
+use crate::sandwich::SandwichOptions;
+use crate::sandwich::contents::Contents;
+use crate::{audit::Claims, audit::monitor};
+use crate::{
+    sandwich::runs::launch_overhead, sandwich::runs::raise_counts,
+    sandwich::runs::refresh_intervals, sandwich::runs::slowest_numbers,
+};
+use warpbound_query::{CacheState, Prepared, Session};
+use warpbound_runs::TimedOptions;
+
+/// Policies of schedulers that issue whenever a warp is ready.
+const POLICIES: [SchedulerPolicy; 7] = [
+    SchedulerPolicy::Gto,
+    SchedulerPolicy::Lrr,
+    SchedulerPolicy::Oldest,
+    SchedulerPolicy::Youngest,
+    SchedulerPolicy::ContendedUnit,
+    SchedulerPolicy::Random(1),
+    SchedulerPolicy::Random(2),
+];
+
+/// Intervals between refreshes of DRAM that are tried.
+const MOST_INTERVALS: u64 = 12;
+
+/// Most header executions that any run had, per entry and in all, by loop.
+type MostCounts = [Vec<Option<u64>>; 2];
+
+/// Contents of the buffers and an order of divergent lanes.
+struct Situation {
+    contents: Contents,
+    launch: LaunchFile,
+    order: PathOrder,
+    /// Warp instructions of a run without time; `None` if it did not come to its end.
+    issued: Option<u64>,
+}
+
+/// Values of the machine's parameters, caches and schedulers of a run.
+#[derive(Clone)]
+struct Conditions {
+    situation: usize,
+    selection: Selection,
+    set: Vec<(Parameter, u64)>,
+    caches: StartCaches,
+    policy: SchedulerPolicy,
+}
+
+/// Worst run of a launch.
+pub(super) struct WorstLaunch {
+    text: String,
+    caches: StartCaches,
+    /// Cycles, the launch overhead at its slow end included.
+    pub(super) cycles: u64,
+    /// Values of the parameters.
+    pub(super) config: MachineConfig,
+    pub(super) record: LaunchRecord,
+    /// Most header executions that any run had, per entry and in all, by loop; `None` if they depend on time.
+    pub(super) loop_counts: Option<MostCounts>,
+}
+
+impl WorstLaunch {
+    /// Conditions of the run as a phrase.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Initial contents of the L2 cache.
+    pub(super) fn caches(&self) -> CacheState {
+        match self.caches {
+            StartCaches::Cold => CacheState::Cold,
+            StartCaches::Warm => CacheState::Warm,
+        }
+    }
+}
+
+/// Simulated runs of a launch.
+pub(super) struct LaunchRuns<'a> {
+    pub(super) session: &'a Session,
+    pub(super) prepared: &'a Prepared<'a>,
+    pub(super) claims: &'a Claims<'a>,
+    pub(super) options: &'a SandwichOptions,
+    /// Completed runs.
+    pub(super) count: u64,
+    /// Reason of the first run that did not come to its end.
+    pub(super) failed: Option<Diagnostic>,
+    /// Claims of the analyses that runs violate.
+    pub(super) violations: usize,
+    /// Whether a run with time executes other instructions than one without.
+    pub(super) depends_on_time: bool,
+}
+
+impl LaunchRuns<'_> {
+    /// Simulates the runs, records the worst one and returns it.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel, or no run comes to its end.
+    pub(super) fn worst(
+        &mut self,
+        grid: &LaunchFile,
+        on_run: &mut dyn FnMut(u64, u64),
+    ) -> Result<WorstLaunch, Diagnostic> {
+        let first: Vec<Contents> = Contents::first(self.options.contents).collect();
+        let mut loop_counts = [Vec::new(), Vec::new()];
+        let mut situations = self.situations(grid, &first, &mut loop_counts)?;
+        let conditions = self.conditions(situations.len());
+        let mut worst: Option<(u64, Conditions)> = None;
+        for (number, each) in conditions.iter().enumerate() {
+            if let Some(cycles) = self.cycles(&situations, each)
+                && worst.as_ref().is_none_or(|(most, _)| cycles > *most)
+            {
+                worst = Some((cycles, each.clone()));
+            }
+            on_run(number as u64 + 1, conditions.len() as u64);
+        }
+        let Some((mut cycles, mut conditions)) = worst else {
+            let nothing = || Diagnostic::new("no run of the launch comes to its end");
+            return Err(self.failed.take().unwrap_or_else(nothing));
+        };
+        if let Some((searched, found)) = self.search(&situations, &conditions)
+            && searched > cycles
+        {
+            (cycles, conditions) = (searched, found);
+        }
+        let with_first = situations.len();
+        let extremes = Contents::extremes(grid);
+        situations.extend(self.situations(grid, &extremes, &mut loop_counts)?);
+        for situation in with_first..situations.len() {
+            let own = Conditions {
+                situation,
+                ..conditions.clone()
+            };
+            if let Some(found) = self.cycles(&situations, &own)
+                && found > cycles
+            {
+                (cycles, conditions) = (found, own);
+            }
+        }
+        for interval in refresh_intervals(&self.options.cycles.machine, MOST_INTERVALS) {
+            let mut own = conditions.clone();
+            own.set.push((Parameter::DramRefreshInterval, interval));
+            if let Some(found) = self.cycles(&situations, &own)
+                && found > cycles
+            {
+                (cycles, conditions) = (found, own);
+            }
+        }
+        let mut recorder = LaunchRecorder::default();
+        let (recorded, _) = self.run(&situations, &conditions, &mut recorder)?;
+        debug_assert_eq!(recorded, cycles, "runs are deterministic");
+        let has_counts = !self.depends_on_time && situations.iter().all(|own| own.issued.is_some());
+        Ok(WorstLaunch {
+            text: self.text(&situations, &conditions),
+            caches: conditions.caches,
+            cycles,
+            config: self.config(&conditions),
+            record: recorder.finish(),
+            loop_counts: has_counts.then_some(loop_counts),
+        })
+    }
+
+    /// Adds what the result depends on to the notes of a report.
+    pub(super) fn add_notes(&self, notes: &mut Vec<String>) {
+        let SandwichOptions {
+            seeds, contents, ..
+        } = self.options;
+        notes.push(format!(
+            "runs: at most {} of the combinations of parameters slow, typical, lo, hi and {seeds} random selections, {} policies of \
+             schedulers, {contents} contents of the buffers and both orders of divergent lanes; for the slow end of the slowest of \
+             these, parameters without a slow end are searched, then extreme floating-point numbers and intervals between refreshes of DRAM",
+            self.options.most_runs,
+            POLICIES.len()
+        ));
+        notes.push(
+            "launch.kernel and launch.end are at their slow ends in all runs; schedulers issue whenever a warp is ready".to_owned(),
+        );
+        if self.violations > 0 {
+            notes.push(format!(
+                "error: runs violate {} claims of the analyses (see `warpbound audit`)",
+                self.violations
+            ));
+        }
+        if let Some(why) = &self.failed {
+            notes.push(format!(
+                "some runs did not come to their end: {}",
+                why.message
+            ));
+        }
+    }
+
+    /// Returns the launch with these contents in both orders, and raises the loop counts to those of runs without time.
+    fn situations(
+        &mut self,
+        grid: &LaunchFile,
+        all_contents: &[Contents],
+        loop_counts: &mut MostCounts,
+    ) -> Result<Vec<Situation>, Diagnostic> {
+        let mut situations = Vec::new();
+        for &contents in all_contents {
+            let launch = contents.of(grid);
+            for order in [PathOrder::TakenFirst, PathOrder::FallThroughFirst] {
+                let most = self.options.max_instructions;
+                let run = monitor(
+                    self.session,
+                    self.prepared,
+                    self.claims,
+                    &launch,
+                    order,
+                    most,
+                )?;
+                let seen = run.observations;
+                self.violations += seen.violations.len();
+                raise_counts(loop_counts, &seen);
+                situations.push(Situation {
+                    contents,
+                    launch: launch.clone(),
+                    order,
+                    issued: run.fault.is_none().then_some(seen.issued),
+                });
+            }
+        }
+        Ok(situations)
+    }
+
+    /// Returns combinations of all that runs may differ in: the slow end and given contents first, others spread evenly over
+    /// the rest.
+    fn conditions(&self, situations: usize) -> Vec<Conditions> {
+        let named = [
+            Selection::Slow,
+            Selection::Typical,
+            Selection::Most,
+            Selection::Least,
+        ];
+        let seeds = (1..=self.options.seeds).map(Selection::Seed);
+        let selections: Vec<Selection> = named.into_iter().chain(seeds).collect();
+        let caches: &[StartCaches] = match self.options.cycles.caches {
+            CacheState::Any => &[StartCaches::Cold, StartCaches::Warm],
+            CacheState::Warm => &[StartCaches::Warm],
+            CacheState::Cold => &[StartCaches::Cold],
+        };
+        // With the same launch overhead in all runs, the worst run is that of the slowest blocks.
+        let overhead = launch_overhead(&self.options.cycles.machine);
+        let mut all = Vec::new();
+        for &selection in &selections {
+            for situation in 0..situations {
+                for &caches in caches {
+                    all.extend(POLICIES.map(|policy| Conditions {
+                        situation,
+                        selection,
+                        set: overhead.to_vec(),
+                        caches,
+                        policy,
+                    }));
+                }
+            }
+        }
+        let most = usize::try_from(self.options.most_runs.max(1)).unwrap_or(usize::MAX);
+        if all.len() <= most {
+            return all;
+        }
+        // Half of them at the slow end, where most of the worst runs are.
+        let first = (all.len() / selections.len()).max(1);
+        let (slow, rest) = all.split_at(first.min(all.len()));
+        let of_slow = spread(slow, most.div_ceil(2));
+        let of_rest = spread(rest, most - of_slow.len());
+        [of_slow, of_rest].concat()
+    }
+
+    fn timed(&self, situation: &Situation, conditions: &Conditions) -> TimedOptions {
+        TimedOptions {
+            selection: conditions.selection,
+            set: conditions.set.clone(),
+            caches: Some(conditions.caches),
+            scheduler: Some(conditions.policy),
+            order: situation.order,
+            max_instructions: Some(self.options.max_instructions),
+            ..TimedOptions::new(self.options.cycles.machine.clone())
+        }
+    }
+
+    /// Simulates a run; returns its cycles, and its warp instructions.
+    fn run(
+        &self,
+        situations: &[Situation],
+        conditions: &Conditions,
+        listener: &mut impl EventListener,
+    ) -> Result<(u64, u64), Diagnostic> {
+        let nothing = || Diagnostic::new("there are no contents");
+        let situation = situations.get(conditions.situation).ok_or_else(nothing)?;
+        let timed = self.timed(situation, conditions);
+        let launch = &situation.launch;
+        let run = simulate_with(self.session, self.prepared, launch, &timed, listener)?;
+        Ok((run.cycles.0.0, run.counts.issued()))
+    }
+
+    /// Simulates a run and returns its cycles; `None` if it does not come to its end.
+    fn cycles(&mut self, situations: &[Situation], conditions: &Conditions) -> Option<u64> {
+        match self.run(situations, conditions, &mut Silent) {
+            Ok((cycles, issued)) => {
+                self.count += 1;
+                let situation = situations.get(conditions.situation);
+                let expected = situation.and_then(|situation| situation.issued);
+                self.depends_on_time |= expected.is_some_and(|expected| expected != issued);
+                Some(cycles)
+            }
+            Err(why) => {
+                self.failed.get_or_insert(why);
+                None
+            }
+        }
+    }
+
+    /// Searches the slow end of the parameters without one; returns the cycles and the conditions.
+    fn search(
+        &mut self,
+        situations: &[Situation],
+        worst: &Conditions,
+    ) -> Option<(u64, Conditions)> {
+        let mut conditions = Conditions {
+            selection: Selection::Slow,
+            set: launch_overhead(&self.options.cycles.machine).to_vec(),
+            ..worst.clone()
+        };
+        let situation = situations.get(conditions.situation)?;
+        let timed = self.timed(situation, &conditions);
+        let kernel = self.prepared.kernel;
+        let found = slowest_numbers(self.session, kernel, &situation.launch, &timed)?;
+        self.count += found.runs;
+        conditions.set.extend(found.numbers);
+        Some((found.cycles, conditions))
+    }
+
+    /// Returns the values of the parameters under conditions.
+    fn config(&self, conditions: &Conditions) -> MachineConfig {
+        let selected = self.options.cycles.machine.select(conditions.selection);
+        let set = conditions.set.iter();
+        set.fold(selected, |config, &(parameter, value)| {
+            config.with(parameter, value)
+        })
+    }
+
+    /// Conditions as a phrase.
+    fn text(&self, situations: &[Situation], conditions: &Conditions) -> String {
+        let situation = situations.get(conditions.situation);
+        let contents = situation.map_or(Contents::Given, |situation| situation.contents);
+        let order = situation.map_or("", |situation| situation.order.name());
+        format!(
+            "{contents}, {order} order, parameters {}, {} caches, scheduler {}",
+            conditions.selection,
+            conditions.caches.name(),
+            conditions.policy
+        )
+    }
+}
+
+/// Returns at most `most` of a list, spread evenly over it, the first among them.
+fn spread<T: Clone>(all: &[T], most: usize) -> Vec<T> {
+    let count = all.len().min(most);
+    let places = (0..count).map(|n| n * all.len() / count.max(1));
+    places.filter_map(|place| all.get(place).cloned()).collect()
+}

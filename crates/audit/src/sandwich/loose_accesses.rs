@@ -1,0 +1,64 @@
+//! Accesses for which a bound counts more sectors or conflicts than the worst run had.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use warpbound_cycles::AccessLimits;
+use warpbound_ir::OpIndex;
+use warpbound_report::sandwich::LooseAccess;
+
+use warpbound_query::prepared::Prepared;
+
+/// Most accesses that a report names.
+const MAX_SHOWN: usize = 8;
+
+/// Numbers that a run has seen of an access.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SeenNumbers {
+    /// Executions by warps.
+    pub(super) executions: u64,
+    /// Most sectors of an execution.
+    pub(super) sectors: u32,
+    /// Most bank conflicts of an execution.
+    pub(super) conflicts: u32,
+}
+
+/// Returns the accesses for which the bound counts more in each execution than the run had, sorted by the difference over
+/// all executions, greatest first.
+pub(super) fn loose_accesses(
+    prepared: &Prepared<'_>,
+    claimed: &BTreeMap<OpIndex, AccessLimits>,
+    seen: &BTreeMap<OpIndex, SeenNumbers>,
+) -> Vec<LooseAccess> {
+    let mut loose: Vec<(u64, LooseAccess)> = Vec::new();
+    for (&at, limits) in claimed {
+        // Accesses that the run did not execute belong to the element "paths".
+        let Some(seen) = seen.get(&at) else {
+            continue;
+        };
+        let spaces = &limits.spaces;
+        let sectors = spaces.iter().map(|space| space.sectors).max().unwrap_or(0);
+        let conflicts = spaces
+            .iter()
+            .map(|space| space.conflicts)
+            .max()
+            .unwrap_or(0);
+        let more = sectors.saturating_sub(seen.sectors) + conflicts.saturating_sub(seen.conflicts);
+        if more == 0 {
+            continue;
+        }
+        let access = LooseAccess {
+            at: prepared.location(at),
+            source: prepared.source(prepared.addr(at)),
+            executions: seen.executions,
+            sectors,
+            sectors_seen: seen.sectors,
+            conflicts,
+            conflicts_seen: seen.conflicts,
+        };
+        loose.push((seen.executions.saturating_mul(more.into()), access));
+    }
+    loose.sort_by_key(|(more, _)| Reverse(*more));
+    let first = loose.into_iter().take(MAX_SHOWN);
+    first.map(|(_, access)| access).collect()
+}

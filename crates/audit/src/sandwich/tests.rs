@@ -1,0 +1,87 @@
+//! Chains of real kernels do not invert, and those of wrong observations do.
+#![allow(clippy::expect_used, reason = "tests")]
+
+use warpbound_launch::LaunchFile;
+use warpbound_machine::GpuModel;
+use warpbound_report::sandwich::SandwichReport;
+
+use super::SandwichOptions;
+use super::chain::{Chain, Observed};
+use warpbound_bounds::CycleOptions;
+use warpbound_query::{CacheState, Session};
+
+/// Integer matrix product of 8x8 elements, whose loop has 8 iterations.
+fn matmul(caches: CacheState, change: impl FnOnce(&mut Observed)) -> SandwichReport {
+    let read = |path: &str| std::fs::read(format!("../../kernels/{path}")).expect(path);
+    let session = Session::open("matmul", &read("built/matmul_int.sm_61.cubin")).expect("a cubin");
+    let text = String::from_utf8(read("cuda/matmul_int.8x8.toml")).expect("text");
+    let files = |file: &str| Ok(read(&format!("cuda/{file}")));
+    let grid = LaunchFile::parse("8x8", &text, &files).expect("a launch");
+    let kernel = session
+        .launched_kernel(Some("matmul_int"), None)
+        .expect("a kernel");
+    let machine = GpuModel::built_in("gtx1080").expect("a machine");
+    let options = SandwichOptions {
+        seeds: 1,
+        contents: 1,
+        ..SandwichOptions::new(CycleOptions {
+            counts: Default::default(),
+            machine,
+            caches,
+            splitting: Default::default(),
+        })
+    };
+    let plant = |chain: &mut Chain<'_>| change(chain.observed.as_mut().expect("observations"));
+    let report = session.sandwich_with(kernel, &grid, &options, |_, _| {}, plant);
+    report.expect("a sandwich")
+}
+
+#[test]
+fn no_chain_inverts() {
+    for caches in [CacheState::Any, CacheState::Warm, CacheState::Cold] {
+        let report = matmul(caches, |_| {});
+        assert_eq!(report.inversion(), None, "{}", report.text());
+        let errors = report.notes.iter().filter(|note| note.starts_with("error"));
+        assert_eq!(errors.count(), 0, "{}", report.text());
+        let gap: i128 = report.shares.iter().map(|share| share.telescoped).sum();
+        assert_eq!(
+            gap,
+            i128::from(report.bound) - i128::from(report.worst_simulated)
+        );
+    }
+}
+
+#[test]
+fn steps_that_are_not_counted_invert_the_chain() {
+    let report = matmul(CacheState::Warm, |observed| {
+        for count in observed.steps.iter_mut().flatten().map(|(_, count)| count) {
+            *count /= 2;
+        }
+    });
+    assert_eq!(report.inversion(), Some("replay"), "{}", report.text());
+}
+
+#[test]
+fn misses_that_are_not_seen_invert_the_chain() {
+    let report = matmul(CacheState::Cold, |observed| {
+        for seen in observed.record.accesses.values_mut() {
+            *seen = Default::default();
+        }
+    });
+    assert_eq!(report.inversion(), Some("replay"), "{}", report.text());
+}
+
+#[test]
+fn loop_counts_above_the_bound_invert_the_chain() {
+    let report = matmul(CacheState::Warm, |observed| {
+        for count in observed
+            .seen
+            .bounds
+            .iter_mut()
+            .chain(&mut observed.seen.totals)
+        {
+            *count = count.map(|count| count + 8);
+        }
+    });
+    assert_eq!(report.inversion(), Some("loops"), "{}", report.text());
+}

@@ -1,0 +1,634 @@
+//! Report of memory accesses: the class of each, and the reason for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use warpbound_analyse::LaunchContext;
+use warpbound_analyse::access::{
+    AccessClass, AccessClassifier, AccessCounts, AccessMode, AccessPattern, AccessShape,
+    MemoryUnits, StatedAccess,
+};
+use warpbound_analyse::addresses::{self, LaneAddresses};
+use warpbound_analyse::guarded_lanes::executing_threads;
+use warpbound_analyse::launch_profile::{
+    LaunchExecutions, LaunchProfiler, LaunchRecord, NoProfile, ValueOrigin,
+};
+use warpbound_base::{CodeAddr, Diagnostic, Named as _};
+use warpbound_ir::{Op, OpIndex};
+use warpbound_isa::instr::{MemoryEffect, MemorySpace};
+use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_report::access::{AccessClassReport, AccessNumbers, AccessReport, ReportedAccess};
+use warpbound_report::bound::BoundAssumption;
+
+use crate::cycles::LaunchCounts;
+use crate::facts::accesses::stated_accesses;
+use crate::{
+    bound::lanes_assumption, bound::launch_assumptions, bound::reason_text,
+    bound::warp_graph_assumptions,
+};
+use crate::{
+    bound::profile::ProfileOptions, bound::profile::indirect_targets,
+    bound::profile::with_launch_values,
+};
+use warpbound_query::prepared::Prepared;
+use warpbound_query::{
+    BoundOptions, Contents, KernelFlow, LaunchKnowledge, Session, StatedLaunches,
+};
+
+/// Accesses of a kernel: addresses and classes, by operation.
+pub(crate) struct AccessFindings {
+    /// Addresses of the lanes.
+    pub(crate) addresses: BTreeMap<OpIndex, LaneAddresses>,
+    /// Classes of the operations that access memory at an address.
+    pub(crate) classes: BTreeMap<OpIndex, AccessClass>,
+    /// Operations that access misaligned addresses.
+    pub(crate) misaligned: Vec<OpIndex>,
+    /// Why the addresses of a stated launch were not followed one by one, if they were to be.
+    not_executed: Option<NoProfile>,
+}
+
+/// Knowledge about the accesses and executions of a kernel for bounds in cycles.
+#[derive(Clone, Debug, Default)]
+pub struct TimedFindings {
+    /// Classes of the operations that access memory at an address.
+    pub classes: BTreeMap<OpIndex, AccessClass>,
+    /// Ranges of addresses that accesses of a stated launch to global memory touch, where they are known.
+    pub(crate) extents: BTreeMap<OpIndex, Range<u64>>,
+    /// Executions of the first operation of each block of the code in a stated launch, if its warps can be executed.
+    pub(crate) executions: Option<LaunchExecutions>,
+    /// Names of the buffers whose contents this rests on.
+    pub(crate) read: Vec<String>,
+    /// Reason why the warps of a stated launch were not executed, if they were to be.
+    pub(crate) not_executed: Option<String>,
+}
+
+impl TimedFindings {
+    /// Finds what bounds in cycles rest on besides the flow; with one stated launch, by execution of its warps as far as it
+    /// fixes their values.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub fn find(
+        session: &Session,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchKnowledge,
+        options: &BoundOptions,
+        counts: LaunchCounts,
+    ) -> Result<TimedFindings, Diagnostic> {
+        let Some(units) = MemoryUnits::of(prepared.family()) else {
+            return Ok(TimedFindings::default());
+        };
+        let stated = stated_accesses(prepared, &options.facts)?;
+        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let Some(file) = options.launches.only_file().filter(|_| !units.keeps_masks) else {
+            found.state(&stated, units);
+            return Ok(TimedFindings {
+                classes: found.classes,
+                ..TimedFindings::default()
+            });
+        };
+        let contents = options.profiled_launch.as_ref();
+        let contents = contents.map_or(Contents::Any, |launch| launch.contents);
+        let nodes = flow.thread.space.ids();
+        let counted: BTreeSet<OpIndex> =
+            nodes.map(|id| flow.thread.space.block(id).first).collect();
+        let (record, read) =
+            record_launch(session, prepared, flow, file, contents, units, &counted)?;
+        let rests_on_contents = record
+            .as_ref()
+            .is_ok_and(|record| record.decided.has(ValueOrigin::CONTENTS));
+        let extents = match &record {
+            Ok(record) => record.extents.clone(),
+            Err(_) => BTreeMap::new(),
+        };
+        let executions = found
+            .follow(record)
+            .filter(|_| counts == LaunchCounts::Executed);
+        found.state(&stated, units);
+        Ok(TimedFindings {
+            classes: found.classes,
+            extents,
+            executions,
+            read: if rests_on_contents { read } else { Vec::new() },
+            not_executed: found
+                .not_executed
+                .map(|why| why_not_executed(prepared, why)),
+        })
+    }
+
+    /// Executions by one warp, if they are known.
+    pub fn of_warp(&self) -> Option<&BTreeMap<OpIndex, u64>> {
+        self.executions
+            .as_ref()
+            .map(|executions| &executions.of_warp)
+    }
+}
+
+/// Returns the reason why the warps of a launch were not executed, with its place in the code.
+fn why_not_executed(prepared: &Prepared<'_>, why: NoProfile) -> String {
+    let place = prepared.location(why.at);
+    format!("{}, at {place}", reason_text(why.reason))
+}
+
+/// Executes the warps of a launch for the addresses of its accesses, and counts executions of some operations; with the names
+/// of the buffers whose contents may have decided.
+fn record_launch(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    file: &LaunchFile,
+    contents: Contents,
+    units: MemoryUnits,
+    counted: &BTreeSet<OpIndex>,
+) -> Result<(Result<LaunchRecord, NoProfile>, Vec<String>), Diagnostic> {
+    let options = ProfileOptions {
+        contents,
+        steps: MAX_STEPS,
+        deadline: flow.thread.deadline,
+        indirect: indirect_targets(flow),
+        ..ProfileOptions::default()
+    };
+    with_launch_values(session, prepared, file, &options, |values| {
+        LaunchProfiler::record(values, units, counted.iter().copied())
+    })
+}
+
+/// Finds the accesses by which some thread of a launch certainly leaves the buffers of global memory, as far as the warps
+/// can be followed in few steps; none of GCN3 code, whose waves are not followed.
+pub(crate) fn accesses_outside_buffers(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    file: &LaunchFile,
+) -> Result<BTreeSet<OpIndex>, Diagnostic> {
+    let units = MemoryUnits::of(prepared.family()).filter(|units| !units.keeps_masks);
+    let Some(units) = units else {
+        return Ok(BTreeSet::new());
+    };
+    let options = ProfileOptions {
+        steps: STEPS_FOR_FAULTS,
+        deadline: flow.thread.deadline,
+        indirect: indirect_targets(flow),
+        ..ProfileOptions::default()
+    };
+    let (outside, _) = with_launch_values(session, prepared, file, &options, |values| {
+        LaunchProfiler::find_outside(values, units)
+    })?;
+    Ok(outside)
+}
+
+impl AccessFindings {
+    /// Finds the addresses of all accesses and classifies them, for machines with these units.
+    pub(crate) fn find(
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchKnowledge,
+        units: MemoryUnits,
+    ) -> AccessFindings {
+        let code = &prepared.code;
+        let LaunchKnowledge { context, ranges } = launch;
+        let addresses = addresses::find(code, &flow.thread, &flow.warp, ranges, context);
+        let is_access = |op: &Op| AccessShape::of(op, &units).is_some();
+        let executing = match units.keeps_masks {
+            // Waves pass operations whose lanes are switched off by masks, not by guards.
+            true => BTreeMap::new(),
+            false => executing_threads(code, &flow.thread, context, is_access),
+        };
+        let classifier = AccessClassifier::new(context, units, &prepared.known_counts);
+        let classes = classifier.classify_all(&code.ops, &addresses, &executing);
+        let misaligned = classifier.misaligned(&code.ops, &addresses, &executing);
+        AccessFindings {
+            addresses,
+            classes,
+            misaligned,
+            not_executed: None,
+        }
+    }
+
+    /// As [`AccessFindings::find`]; with one stated launch, its warps are executed for the addresses that follow from it.
+    /// An access keeps its class if memory decides one of its addresses.
+    ///
+    /// # Errors
+    ///
+    /// The launch does not suit the kernel.
+    pub(crate) fn find_in_launch(
+        session: &Session,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchKnowledge,
+        file: Option<&LaunchFile>,
+        units: MemoryUnits,
+    ) -> Result<AccessFindings, Diagnostic> {
+        let mut found = AccessFindings::find(prepared, flow, launch, units);
+        let is_open = found.classes.values().any(|class| !class.is_exact);
+        let Some(file) = file.filter(|_| is_open && !units.keeps_masks) else {
+            return Ok(found);
+        };
+        let (contents, counted) = (Contents::Any, BTreeSet::new());
+        let (record, _) = record_launch(session, prepared, flow, file, contents, units, &counted)?;
+        found.follow(record);
+        Ok(found)
+    }
+
+    /// Limits the classes to what a user states of the accesses.
+    fn state(&mut self, stated: &BTreeMap<OpIndex, StatedAccess>, units: MemoryUnits) {
+        for (at, stated) in stated {
+            if let Some(class) = self.classes.get_mut(at) {
+                class.state(&units, stated);
+            }
+        }
+    }
+
+    /// Limits the classes to what the execution of a launch shows; returns the executions that it has counted.
+    fn follow(&mut self, record: Result<LaunchRecord, NoProfile>) -> Option<LaunchExecutions> {
+        match record {
+            Ok(record) => {
+                for (at, counts) in record.accesses {
+                    if let Some(class) = self.classes.get_mut(&at) {
+                        class.limit_to(counts);
+                    }
+                }
+                Some(record.executions)
+            }
+            // Without a profile of some warp nothing is known of all executions.
+            Err(why) => {
+                self.not_executed = Some(why);
+                None
+            }
+        }
+    }
+}
+
+/// Most warp instructions of a launch that are executed for the addresses of its accesses.
+const MAX_STEPS: u64 = 10_000_000;
+
+/// Most warp instructions of a launch that are executed for accesses outside its buffers: they add nothing to a bound, so
+/// they may not take long.
+const STEPS_FOR_FAULTS: u64 = 1_000_000;
+
+/// Returns the classes of the accesses of a kernel in one launch; none of mini-SIMT programs.
+///
+/// # Errors
+///
+/// The launch does not suit the kernel.
+pub fn access_classes(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    launch: &LaunchFile,
+) -> Result<BTreeMap<OpIndex, AccessClass>, Diagnostic> {
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        return Ok(BTreeMap::new());
+    };
+    let options = BoundOptions {
+        block: Some(launch.block),
+        launches: StatedLaunches {
+            file: Some(Arc::new(launch.as_one())),
+            ..StatedLaunches::default()
+        },
+        ..BoundOptions::default()
+    };
+    let knowledge = session.launch(prepared.kernel, &options)?;
+    let file = Some(launch);
+    let found = AccessFindings::find_in_launch(session, prepared, flow, &knowledge, file, units)?;
+    Ok(found.classes)
+}
+
+/// Reports the memory accesses of a kernel and the most transactions that each can cause.
+///
+/// # Errors
+///
+/// The kernel is refused, or is no GPU kernel.
+pub fn access(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<AccessReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let Some(units) = MemoryUnits::of(prepared.family()) else {
+        let isa = session.image.isa();
+        let message = Diagnostic::new(format!(
+            "classes of accesses are those of the memory of GPUs, the code is {isa}"
+        ));
+        return Err(session.locate(message.in_kernel(kernel.demangled())));
+    };
+    let knowledge = session.launch(kernel, options)?;
+    let flow = session.flow(&prepared, &knowledge.context, options)?;
+    access_report(session, &prepared, &flow, &knowledge, options, units)
+}
+
+/// Returns the accesses of a kernel whose control flow is known, for machines with these units.
+///
+/// # Errors
+///
+/// The stated launch does not suit the kernel.
+pub fn access_report(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    units: MemoryUnits,
+) -> Result<AccessReport, Diagnostic> {
+    let file = options.launches.only_file();
+    let found = AccessFindings::find_in_launch(session, prepared, flow, knowledge, file, units)?;
+    Ok(report(prepared, flow, &found, knowledge, options, units))
+}
+
+fn report(
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    found: &AccessFindings,
+    knowledge: &LaunchKnowledge,
+    options: &BoundOptions,
+    units: MemoryUnits,
+) -> AccessReport {
+    let launch = &knowledge.context;
+    let builder = ReportBuilder {
+        prepared,
+        launch,
+        found,
+        units: &units,
+    };
+    let ops = (0..prepared.code.ops.len() as u32).map(OpIndex);
+    let external = flow.external_names();
+    let note =
+        |name: &String| format!("accesses of {name}, which is outside the file, are not listed");
+    let not_executed = found.not_executed.map(|why| {
+        format!(
+            "the addresses of the launch were not followed one by one: {}",
+            why_not_executed(prepared, why)
+        )
+    });
+    AccessReport {
+        schema: AccessReport::SCHEMA,
+        kernel: prepared.kernel.demangled(),
+        block: launch.block,
+        accesses: ops.filter_map(|at| builder.access(at)).collect(),
+        notes: external.iter().map(note).chain(not_executed).collect(),
+        family: prepared.family(),
+        assumptions: assumptions(flow, found, launch, options, &units),
+    }
+}
+
+/// Lists the assumptions of the numbers (SOUNDNESS 2).
+fn assumptions(
+    flow: &KernelFlow,
+    found: &AccessFindings,
+    launch: &LaunchContext,
+    options: &BoundOptions,
+    units: &MemoryUnits,
+) -> Vec<BoundAssumption> {
+    let mut all = vec![lanes_assumption(launch)];
+    if options.states_launch() {
+        all.extend(launch_assumptions(options));
+    }
+    let mut classes = found.classes.values();
+    if classes.any(|class| class.pattern == AccessPattern::Listed) {
+        all.push(BoundAssumption {
+            id: "addresses",
+            text: "buffers are at the addresses at which runs of this program place them"
+                .to_owned(),
+        });
+    }
+    all.extend(memory_assumptions(units));
+    all.extend(warp_graph_assumptions(&flow.warp.used));
+    all
+}
+
+/// Lists what access classes presume of the machine and of addresses.
+pub(crate) fn memory_assumptions(units: &MemoryUnits) -> impl Iterator<Item = BoundAssumption> {
+    let own = match units.keeps_masks {
+        false => [
+            (
+                "memory-units",
+                "lines have 128 bytes, sectors 32; requests are of 8, 4 or 2 threads, pools of 32, 16 or 8; there are 32 \
+                 banks of 32 bits",
+            ),
+            (
+                "aligned",
+                "addresses are multiples of the size of the access: others end the run",
+            ),
+        ],
+        true => [
+            (
+                "memory-units",
+                "lines have 64 bytes; requests are of 64, 32, 21 or 16 lanes; LDS has 32 banks, whose conflicts are \
+                 resolved for 32 lanes at a time",
+            ),
+            (
+                "aligned",
+                "words are aligned, and accesses to LDS to their size: others end the run",
+            ),
+        ],
+    };
+    own.into_iter().map(|(id, text)| BoundAssumption {
+        id,
+        text: text.to_owned(),
+    })
+}
+
+/// Builder of the report.
+struct ReportBuilder<'a> {
+    prepared: &'a Prepared<'a>,
+    launch: &'a LaunchContext,
+    found: &'a AccessFindings,
+    units: &'a MemoryUnits,
+}
+
+impl ReportBuilder<'_> {
+    /// Returns the report of an operation; `None` if it accesses no memory.
+    fn access(&self, at: OpIndex) -> Option<ReportedAccess> {
+        let effect = self.prepared.program.access(at.index());
+        let class = self.found.classes.get(&at);
+        let shape = match (class, effect) {
+            (Some(class), _) => class.shape,
+            (None, Some((effect, bytes))) => AccessShape::plain(effect.space, bytes),
+            (None, None) => return None,
+        };
+        let addr = self.prepared.addr(at);
+        let report = class.map_or(AccessClassReport::NotCounted, |class| self.class(class));
+        Some(ReportedAccess {
+            address: self.prepared.location(at),
+            instruction: self.prepared.program.text(at.index()).unwrap_or_default(),
+            source: self.prepared.source(addr),
+            function: self.prepared.function(addr),
+            space: shape.space.name(),
+            kind: effect.map_or("load", |(effect, _)| kind(effect)),
+            bytes: class.map(|class| class.shape.bytes),
+            class: report,
+            numbers: class.map_or(AccessNumbers::default(), |class| {
+                report_numbers(self.units, shape.space, class.worst())
+            }),
+            exact: class.is_some_and(|class| class.is_exact),
+            reason: match class {
+                Some(class) => self.reason(at, class),
+                None => not_counted(shape.space).to_owned(),
+            },
+        })
+    }
+
+    /// Returns the class for reports.
+    fn class(&self, class: &AccessClass) -> AccessClassReport {
+        match class.pattern {
+            AccessPattern::Uniform => AccessClassReport::Uniform,
+            AccessPattern::Coalesced => AccessClassReport::Coalesced,
+            AccessPattern::Strided(stride) => AccessClassReport::Strided { stride },
+            AccessPattern::Affine(coefficients) => AccessClassReport::Affine { coefficients },
+            AccessPattern::Array(array_bytes) => AccessClassReport::Array { array_bytes },
+            AccessPattern::Near(warp) => AccessClassReport::Near {
+                clusters: warp.clusters,
+                distance_bytes: (warp.distance < u64::MAX).then_some(warp.distance),
+            },
+            AccessPattern::Listed => AccessClassReport::Listed,
+            AccessPattern::Stated => AccessClassReport::Stated,
+            AccessPattern::Unknown(load) => AccessClassReport::Unknown {
+                decided_by: load.map(|load| self.prepared.location_of(load)),
+            },
+        }
+    }
+
+    /// Explains a class in a clause.
+    fn reason(&self, at: OpIndex, class: &AccessClass) -> String {
+        let mut parts = Vec::new();
+        match class.pattern {
+            AccessPattern::Uniform => parts.push("all threads access one address".to_owned()),
+            AccessPattern::Coalesced => {
+                parts.push("consecutive threads access consecutive elements".to_owned());
+            }
+            AccessPattern::Strided(stride) => parts.push(format!(
+                "addresses of consecutive threads differ by {stride} bytes"
+            )),
+            AccessPattern::Affine(coefficients) => parts.push(self.sum_text(coefficients)),
+            AccessPattern::Array(bytes) => {
+                parts.push(format!("all addresses lie within {bytes} bytes"));
+            }
+            AccessPattern::Near(warp) => parts.push(match (warp.clusters, warp.distance) {
+                (_, u64::MAX) => "addresses of lanes beside each other are close".to_owned(),
+                (1, distance) => format!("all addresses lie at most {distance} bytes apart"),
+                (clusters, distance) => format!(
+                    "addresses form at most {clusters} clusters, each with addresses at most {distance} bytes apart"
+                ),
+            }),
+            AccessPattern::Listed => {
+                return "all addresses follow from the launch, which was executed".to_owned();
+            }
+            AccessPattern::Stated => {
+                return "the facts file states numbers of the access".to_owned();
+            }
+            AccessPattern::Unknown(Some(load)) => {
+                parts.push(format!(
+                    "unknown because of the load at {}",
+                    self.load(load)
+                ));
+            }
+            AccessPattern::Unknown(None) => {
+                parts.push("nothing is known of the addresses".to_owned());
+            }
+        }
+        if let Some(LaneAddresses::Affine {
+            modulus,
+            residue,
+            wraps,
+            ..
+        }) = self.found.addresses.get(&at)
+            && class.shape.space != MemorySpace::Constant
+            && class.pattern != AccessPattern::Uniform
+        {
+            parts.push(match (modulus, residue) {
+                (0 | 1, _) => "nothing is known of the base".to_owned(),
+                (modulus, 0) => format!("the base is a multiple of {modulus}"),
+                (modulus, residue) => format!("the base is {residue} modulo {modulus}"),
+            });
+            if *wraps {
+                parts.push("the index may exceed 32 bits in some of the lanes".to_owned());
+            }
+        }
+        let all = self.launch.live_lanes();
+        match class.shape.mode {
+            AccessMode::Scalar => parts.push("the wave as a whole reads one address".to_owned()),
+            AccessMode::Buffer => {
+                parts.push("the descriptor of a buffer decides the addresses".to_owned());
+            }
+            AccessMode::Plain | AccessMode::Atomic => {}
+        }
+        let is_of_lanes = class.shape.mode != AccessMode::Scalar;
+        if is_of_lanes && u64::from(class.lanes) < all {
+            let warp = match self.units.keeps_masks {
+                true => "wave",
+                false => "warp",
+            };
+            parts.push(format!(
+                "{} of {all} threads of a {warp} take part",
+                class.lanes
+            ));
+        }
+        if class.needs_block {
+            parts.push("for blocks of any shape (--block X,Y,Z gives less)".to_owned());
+        }
+        parts.join("; ")
+    }
+
+    /// Returns the address of a load with its source line.
+    fn load(&self, load: CodeAddr) -> String {
+        let at = self.prepared.location_of(load);
+        match self.prepared.source(load) {
+            Some(source) => format!("{at} ({source})"),
+            None => at,
+        }
+    }
+
+    /// Formats a linear function of the thread index.
+    fn sum_text(&self, coefficients: [i64; 3]) -> String {
+        let axes = ["x", "y", "z"].into_iter().zip(coefficients);
+        let parts: Vec<String> = axes
+            .filter(|&(_, coefficient)| coefficient != 0)
+            .map(|(axis, coefficient)| format!("{coefficient} bytes for each threadIdx.{axis}"))
+            .collect();
+        let sum = format!("addresses grow by {}", parts.join(", "));
+        match self.launch.block {
+            Some([x, y, z]) => format!("{sum}, in blocks of {x} x {y} x {z}"),
+            None => sum,
+        }
+    }
+}
+
+/// Returns the numbers of an access that its memory space has.
+pub fn report_numbers(
+    units: &MemoryUnits,
+    space: MemorySpace,
+    counts: AccessCounts,
+) -> AccessNumbers {
+    let has_lines = !matches!(space, MemorySpace::Shared | MemorySpace::Constant);
+    let has_banks = matches!(space, MemorySpace::Shared | MemorySpace::Generic);
+    AccessNumbers {
+        requests: Some(counts.requests),
+        transactions: Some(counts.transactions),
+        sectors: has_lines.then_some(counts.sectors),
+        lines: has_lines.then_some(counts.lines),
+        conflicts: has_banks.then_some(counts.conflicts),
+        byte_conflicts: (has_banks && units.keeps_masks).then_some(counts.byte_conflicts),
+    }
+}
+
+/// Returns the reason why accesses to a memory space have no numbers.
+fn not_counted(space: MemorySpace) -> &'static str {
+    match space {
+        MemorySpace::Texture => "the layout of texels is not known",
+        MemorySpace::Surface => "the layout of surfaces is not known",
+        _ => "the instruction has no meaning here",
+    }
+}
+
+/// Returns the name of a kind of access.
+fn kind(effect: MemoryEffect) -> &'static str {
+    match (effect.loads, effect.stores) {
+        (true, true) => "atomic",
+        (false, true) => "store",
+        _ => "load",
+    }
+}

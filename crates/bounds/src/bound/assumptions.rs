@@ -1,0 +1,269 @@
+//! Assumptions of a bound (SOUNDNESS 2), each listed where an analysis or the user relied on it.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::access::MemoryUnits;
+use warpbound_analyse::agreement::UsedAssumptions;
+use warpbound_analyse::indirect::IndirectTargets;
+use warpbound_ir::{ControlEffect, Op, OpIndex};
+use warpbound_isa::instr::StackToken;
+use warpbound_launch::{DataRange, LaunchFile};
+use warpbound_load::Kernel;
+use warpbound_report::bound::{BoundAssumption, ExternalCall, LoopReport, Origin};
+use warpbound_simt::warp::DivergenceOrder;
+
+use super::BoundQuery;
+use crate::{access::AccessFindings, access::accesses_outside_buffers};
+use warpbound_analyse::LaunchContext;
+use warpbound_query::{BoundOptions, FactReading};
+
+impl BoundQuery<'_> {
+    /// Lists the assumptions of the bound: the execution, the user's statements, the model, and the code.
+    pub(super) fn assumptions(
+        &self,
+        loops: &[LoopReport],
+        never: &[String],
+        calls: &[ExternalCall],
+    ) -> Vec<BoundAssumption> {
+        let mut all = vec![
+            assumption("undisturbed", self.undisturbed_text()),
+            lanes_assumption(self.launch),
+        ];
+        self.add_stated_assumptions(loops, never, &mut all);
+        self.add_model_assumptions(&mut all);
+        self.add_code_assumptions(calls, &mut all);
+        all.extend(stack_assumption(self.prepared.kernel, self.options));
+        self.add_segment_assumptions(loops, &mut all);
+        all
+    }
+
+    /// States that nothing interrupts the run, and names accesses of the launch at which a run may end in a fault.
+    fn undisturbed_text(&self) -> String {
+        let mut text =
+            "no trap, fault, debugger or preemption makes the warp issue more instructions"
+                .to_owned();
+        let [misaligned, outside] = self.faults_of_launch();
+        if !misaligned.is_empty() {
+            text += &format!(
+                ". In this launch, a thread whose address is misaligned faults if it executes the access at {}",
+                misaligned.join(", ")
+            );
+        }
+        if !outside.is_empty() {
+            text += &format!(
+                ". In this launch, a thread leaves all buffers, where runs of this tool place them, by the access at {}",
+                outside.join(", ")
+            );
+        }
+        if !misaligned.is_empty() || !outside.is_empty() {
+            text += "; the bound says nothing of runs that fault";
+        }
+        text
+    }
+
+    /// Places of accesses of the launch with misaligned addresses, and of those that leave all buffers.
+    fn faults_of_launch(&self) -> [Vec<String>; 2] {
+        let units = MemoryUnits::of(self.prepared.family());
+        let Some(units) = units.filter(|_| self.options.launches.file.is_some()) else {
+            return Default::default();
+        };
+        let found = AccessFindings::find(self.prepared, self.flow, self.knowledge, units);
+        let file = self.options.launches.only_file();
+        let outside = file.map(|file| {
+            accesses_outside_buffers(self.session, self.prepared, self.flow, file)
+                .unwrap_or_default()
+        });
+        let outside = outside.unwrap_or_default().into_iter().collect();
+        [found.misaligned, outside].map(|all: Vec<OpIndex>| {
+            let places = all.into_iter().map(|at| self.prepared.location(at));
+            places.collect()
+        })
+    }
+
+    /// Adds the assumptions about memory and registers that code objects use where cubins have constant banks and a stack
+    /// of the hardware.
+    fn add_segment_assumptions(&self, loops: &[LoopReport], all: &mut Vec<BoundAssumption>) {
+        let code = &self.prepared.code;
+        let derives = loops
+            .iter()
+            .any(|l| l.uses(Origin::Derived) || l.uses(Origin::Launch));
+        if derives && !code.entry_values.is_empty() {
+            let text =
+                "the kernel's arguments and the dispatch packet are not written while it runs";
+            all.push(assumption("constant-segments", text));
+        }
+        // A return of the hardware's stack reads no register.
+        let returns =
+            |op: &Op| op.control == ControlEffect::Pop(StackToken::Ret) && !op.reads.is_empty();
+        let space = &self.flow.thread.space;
+        let nodes = space
+            .ids()
+            .filter(|&node| self.flow.thread.is_reached(node));
+        let mut ends = nodes.filter_map(|node| code.get(space.block(node).last));
+        if ends.any(returns) {
+            let text = "functions return to the instruction after their call, with the kernel's floating-point modes";
+            all.push(assumption("calling-convention", text));
+        }
+    }
+
+    /// Adds the statements of the user that the bound depends on.
+    fn add_stated_assumptions(
+        &self,
+        loops: &[LoopReport],
+        never: &[String],
+        all: &mut Vec<BoundAssumption>,
+    ) {
+        let origin = |origin| loops.iter().any(|l| l.uses(origin));
+        if origin(Origin::Launch) {
+            all.extend(launch_assumptions(self.options));
+        }
+        let signed = self.facts.and_then(|facts| facts.signed_off_by.as_ref());
+        let signed = signed.map_or(String::new(), |name| format!("; signed off by {name}"));
+        if origin(Origin::Facts) {
+            let text = format!("the bounds of the facts file hold for every input{signed}");
+            all.push(assumption("loop-facts", text));
+        }
+        if !never.is_empty() {
+            let steps = never.join(", ");
+            let text = format!("no thread executes {steps}, for any input{signed}");
+            all.push(assumption("never", text));
+        }
+        if let (true, Some(default)) = (origin(Origin::LoopDefault), self.options.loop_default) {
+            let text = format!(
+                "loops without a fact run their header at most {default} times per entry and thread"
+            );
+            all.push(assumption("loop-default", text));
+        }
+        if self.options.reading == FactReading::Paper {
+            all.push(assumption(
+                "paper-flow",
+                "loop bounds are bounds of the warp-level loops, including lanes that iterate separately",
+            ));
+        }
+    }
+
+    /// Adds the properties of the hardware that the analyses of the warp have used.
+    fn add_model_assumptions(&self, all: &mut Vec<BoundAssumption>) {
+        let first = match self.options.model.order {
+            // The analysis follows both orders, so nothing is assumed.
+            DivergenceOrder::Any => None,
+            DivergenceOrder::TakenFirst => Some(("taken-first", "take it")),
+            DivergenceOrder::FallThroughFirst => Some(("fall-through-first", "do not take it")),
+        };
+        if let Some((id, lanes)) = first.filter(|_| !self.flow.warp.divergent.is_empty()) {
+            let text = format!("after a divergent branch the lanes that {lanes} run first");
+            all.push(assumption(id, text));
+        }
+        all.extend(warp_graph_assumptions(&self.flow.warp.used));
+    }
+
+    /// Adds the assumptions about indirect calls and about functions outside the file.
+    fn add_code_assumptions(&self, calls: &[ExternalCall], all: &mut Vec<BoundAssumption>) {
+        for (op, targets) in &self.flow.thread.indirect {
+            if let IndirectTargets::Code { ops, assumed: true } = targets {
+                let names: Vec<String> = ops
+                    .iter()
+                    .map(|&op| self.prepared.function_name_at(self.prepared.addr(op)))
+                    .collect();
+                let text = format!(
+                    "the indirect call at {} reaches only functions whose addresses are in the constants: {}",
+                    self.prepared.location(*op),
+                    names.join(", ")
+                );
+                all.push(assumption("call-table", text));
+            }
+        }
+        let calls: BTreeMap<&str, Option<u64>> = calls
+            .iter()
+            .map(|call| (call.name.as_str(), call.instructions))
+            .collect();
+        for (name, instructions) in calls {
+            let text = format!(
+                "each call of {name} issues at most {} instructions and returns with all its lanes",
+                instructions.unwrap_or(0)
+            );
+            all.push(assumption("external-call", text));
+        }
+    }
+}
+
+/// States the stack of a kernel whose file does not know its size.
+fn stack_assumption(kernel: &Kernel, options: &BoundOptions) -> Option<BoundAssumption> {
+    let file = options.launches.file.as_ref();
+    let text = match file.and_then(|file| warpbound_launch::assumed_stack(kernel, file)) {
+        Some(bytes) => format!(
+            "each thread has {bytes} bytes of stack, which suffice: the file does not know how much code that recurses needs"
+        ),
+        None if kernel.has_unknown_stack && file.is_none() => {
+            "the stack of each thread suffices: the file does not know how much code that recurses needs".to_owned()
+        }
+        None => return None,
+    };
+    Some(assumption("stack-size", text))
+}
+
+fn assumption(id: &'static str, text: impl Into<String>) -> BoundAssumption {
+    let text = text.into();
+    BoundAssumption { id, text }
+}
+
+/// States the threads of blocks, or of warps.
+pub fn lanes_assumption(launch: &LaunchContext) -> BoundAssumption {
+    let text = match launch.block {
+        Some([x, y, z]) => format!("blocks have {x} x {y} x {z} threads"),
+        None => format!("a warp has at most {} threads", launch.live_lanes()),
+    };
+    assumption("lanes", text)
+}
+
+/// Lists what the user states about launches.
+pub fn launch_assumptions(options: &BoundOptions) -> Vec<BoundAssumption> {
+    let text = format!("all launches have {}", options.launch_text());
+    let mut all = vec![assumption("launch-range", text)];
+    let file = options.launches.file.as_ref();
+    if file.is_some_and(|file| file.has_addresses()) {
+        let text = "the launch's buffers begin at multiples of 256 bytes";
+        all.push(assumption("buffers-aligned", text));
+    }
+    let ranges = file.map_or(String::new(), |file| data_ranges_text(file));
+    if !ranges.is_empty() {
+        let text = format!(
+            "what the kernel loads at an address that is a parameter and an offset is in the range of its buffer: {ranges}"
+        );
+        all.push(assumption("data-ranges", text));
+    }
+    all
+}
+
+/// Lists the ranges that a launch file states of the numbers in buffers.
+fn data_ranges_text(file: &LaunchFile) -> String {
+    let ranges = file.buffers().filter_map(|(name, buffer)| {
+        let DataRange { least, most } = buffer.range?;
+        Some(format!("{name} {least} to {most}"))
+    });
+    ranges.collect::<Vec<_>>().join(", ")
+}
+
+/// Lists the properties of the hardware that the warp-level graph rests on.
+pub fn warp_graph_assumptions(used: &UsedAssumptions) -> impl Iterator<Item = BoundAssumption> {
+    [
+        (
+            used.stable_global,
+            "stable-global",
+            "lanes that load one address of global memory with one instruction get the same word",
+        ),
+        (
+            used.virtual_id,
+            "virtual-id",
+            "all bits of SR_VIRTID are the same in the lanes of a warp",
+        ),
+        (
+            used.condition_code,
+            "condition-code",
+            "only instructions whose disassembly names the condition code read or write it",
+        ),
+    ]
+    .into_iter()
+    .filter(|(is_used, ..)| *is_used)
+    .map(|(_, id, text)| assumption(id, text))
+}

@@ -1,0 +1,122 @@
+//! Bound in cycles as a part of the report of a kernel.
+
+use warpbound_base::{Diagnostic, Family};
+use warpbound_bound::{Effort, StatedCounts};
+use warpbound_report::CycleBoundReport;
+
+use super::profile_report::contents_assumption;
+use super::{BoundQuery, past_time_limit};
+use crate::LoneWarp;
+use crate::{cycles::CycleOptions, cycles::LaunchExtent, cycles::LaunchTime};
+use crate::{
+    cycles::bound::CycleBound, cycles::bound::report, cycles::bound::report_without_machine,
+};
+use crate::{cycles::launch_report::BoundedLaunch, cycles::launch_report::launch_report};
+use warpbound_query::TimeScope;
+
+impl BoundQuery<'_> {
+    /// Computes the bound in cycles, if one is asked for.
+    pub(super) fn cycles(&self, stated: StatedCounts<'_>) -> Option<CycleBoundReport> {
+        let query = self.options.cycles.as_ref()?;
+        let options = match CycleOptions::of(query, self.session) {
+            Ok(options) => options,
+            Err(why) => return Some(report_without_machine(query.caches, &why)),
+        };
+        let scope = query.scope.unwrap_or_else(|| self.default_scope());
+        if scope != TimeScope::Warp {
+            let schedulers = query.schedulers;
+            let extent = LaunchExtent { scope, schedulers };
+            let bound = self.launch_bound(&options, extent, stated);
+            let (prepared, bound_options) = (self.prepared, self.options);
+            let machine = (self.session, &options, extent);
+            return Some(launch_report(prepared, machine, bound_options, bound));
+        }
+        let found = self.cycle_bound(&options, stated);
+        let mut assumptions = options.assumptions(self.session, self.prepared, self.options);
+        let read = found.as_ref().map_or(&[][..], |(_, read)| read);
+        assumptions.extend(contents_assumption(read));
+        let bound = found.as_ref().map(|(bound, _)| bound);
+        Some(report(self.prepared, &options, bound, assumptions))
+    }
+
+    /// Part of the launch whose cycles are bounded if none is stated.
+    fn default_scope(&self) -> TimeScope {
+        let is_for_launches = self.prepared.family() == Family::Maxwell;
+        match self.options.launches.shaped_file() {
+            Some(_) if is_for_launches => TimeScope::Grid,
+            _ => TimeScope::Warp,
+        }
+    }
+
+    /// Computes the bound in cycles, with the names of the buffers whose contents it rests on; the error is the reason why there
+    /// is none.
+    fn cycle_bound(
+        &self,
+        options: &CycleOptions,
+        stated: StatedCounts<'_>,
+    ) -> Result<(CycleBound, Vec<String>), Diagnostic> {
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        let lone = LoneWarp::new(
+            self.session,
+            (self.prepared, self.flow),
+            self.knowledge,
+            (self.options, options),
+        )?;
+        let bound = lone.bound(stated, effort);
+        let bound = bound.map_err(|why| self.no_bound(why, lone.not_executed.as_deref()))?;
+        Ok((bound, lone.read))
+    }
+
+    /// Returns the reason why there is no bound; with the reason why the launch was not executed, which might have given one.
+    fn no_bound(&self, why: Diagnostic, not_executed: Option<&str>) -> Diagnostic {
+        match not_executed {
+            _ if self.deadline.is_past() => past_time_limit(self.options),
+            Some(reason) if why.hint.is_none() => {
+                why.hint(format!("the launch was not executed: {reason}"))
+            }
+            _ => why,
+        }
+    }
+
+    /// Computes the bound of the launch in cycles; the error is the reason why there is none.
+    fn launch_bound(
+        &self,
+        options: &CycleOptions,
+        extent: LaunchExtent,
+        stated: StatedCounts<'_>,
+    ) -> Result<BoundedLaunch, Diagnostic> {
+        let effort = Effort {
+            deadline: self.deadline,
+            ..Effort::default()
+        };
+        let time = LaunchTime::new(
+            self.session,
+            (self.prepared, self.flow),
+            self.knowledge,
+            (self.options, options),
+            extent,
+        )?;
+        let bound = time.bound(stated, effort);
+        let bound = bound.map_err(|why| self.no_bound(why, time.not_executed()))?;
+        let of_kernel = (self.prepared, self.flow);
+        let estimate = match time.is_of_warps() {
+            true => {
+                let estimate = time.cta_estimate(of_kernel, options.caches, stated);
+                let limit = bound.bound.upper_bound().limit().0;
+                Some(estimate.and_then(|estimate| estimate.within(limit)))
+            }
+            false => None,
+        };
+        Ok(BoundedLaunch {
+            cycles: bound,
+            estimate,
+            shape: *time.shape(),
+            chain: time.chain(),
+            read: time.read().to_vec(),
+            not_executed: time.not_executed().map(str::to_owned),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Divergence in the report of a bound, and what makes the warp-level graph coarser.
+
+use std::collections::BTreeSet;
+
+use warpbound_base::CodeAddr;
+use warpbound_report::bound::{CodePlace, PathEdge};
+use warpbound_simt::NodeId;
+
+use super::BoundQuery;
+use crate::facts::shared_header_note;
+use warpbound_query::KernelFlow;
+use warpbound_query::graph::calls;
+
+impl BoundQuery<'_> {
+    /// Returns the sources of overestimation in the control flow.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let space = &self.flow.thread.space;
+        let merged: BTreeSet<String> = space
+            .shared_calls
+            .values()
+            .filter(|call| !call.recursive)
+            .map(|call| {
+                self.prepared
+                    .function_name_at(self.prepared.addr(call.callee))
+            })
+            .collect();
+        if !merged.is_empty() {
+            let names: Vec<String> = merged.into_iter().collect();
+            notes.push(format!(
+                "too many calling contexts: calls of {} share one, which makes the bound coarser",
+                names.join(", ")
+            ));
+        }
+        let loops = self.names.iter().zip(&self.flow.loops.sites);
+        let shared = loops.filter_map(|(name, site)| shared_header_note(self.prepared, name, site));
+        notes.extend(shared);
+        let scattered: BTreeSet<CodeAddr> = self
+            .flow
+            .warp
+            .divergent_calls
+            .iter()
+            .map(|&id| self.last_addr(id))
+            .collect();
+        if !scattered.is_empty() {
+            let locations = scattered.into_iter();
+            let locations: Vec<String> =
+                locations.map(|at| self.prepared.location_of(at)).collect();
+            notes.push(format!(
+                "the lanes of a warp may call up to {} different functions at {}",
+                self.launch.live_lanes(),
+                locations.join(", ")
+            ));
+        }
+        notes
+    }
+
+    /// Returns the branches at which lanes may diverge, in order of address.
+    pub(super) fn divergent_branches(&self) -> Vec<CodePlace> {
+        let branches: BTreeSet<(CodeAddr, Vec<String>)> = self
+            .flow
+            .warp
+            .divergent
+            .iter()
+            .map(|&id| (self.last_addr(id), calls(self.prepared, self.flow, id)))
+            .collect();
+        branches
+            .into_iter()
+            .map(|(at, calls)| CodePlace {
+                at: self.prepared.location_of(at),
+                source: self.prepared.source(at),
+                calls,
+            })
+            .collect()
+    }
+
+    /// Returns the edges over which a warp resumes lanes that diverged, in order of address.
+    pub(super) fn divergence_edges(&self) -> Vec<PathEdge> {
+        let KernelFlow { thread, warp, .. } = self.flow;
+        let space = &thread.space;
+        let edges: BTreeSet<(CodeAddr, CodeAddr)> = warp
+            .divergence_edges(thread)
+            .filter_map(|(from, step)| {
+                let to = self.prepared.addr(space.block(step.to?).first);
+                Some((self.last_addr(from), to))
+            })
+            .collect();
+        edges
+            .into_iter()
+            .map(|(from, to)| PathEdge {
+                from: self.prepared.location_of(from),
+                to: self.prepared.location_of(to),
+            })
+            .collect()
+    }
+
+    /// Returns the address of the last instruction of a node.
+    fn last_addr(&self, id: NodeId) -> CodeAddr {
+        self.prepared.addr(self.flow.thread.space.block(id).last)
+    }
+}

@@ -1,0 +1,303 @@
+//! Formula of a bound: the integer program with loop counts as symbols, and the counts in terms of the launch.
+
+use warpbound_analyse::LaunchRanges;
+use warpbound_analyse::loop_bounds::CountFormula;
+use warpbound_base::{Deadline, Diagnostic, Instructions};
+use warpbound_bound::formula::{
+    CountExpression, FormulaEffort, FormulaSum, LoopSymbol, ParameterFormula, Polynomial,
+    SymbolicProgram, find_formula,
+};
+use warpbound_bound::{Ipet, StatedCounts};
+use warpbound_load::Kernel;
+use warpbound_report::formula::{BoundFormula, FormulaPart, FormulaPolynomial, FormulaTerm};
+use warpbound_simt::NodeId;
+
+use super::BoundQuery;
+use super::flow_facts::LoopFacts;
+use warpbound_query::{
+    BoundOptions, FormulaSymbols, KernelFlow, NumberRange, Prepared, Session, StatedParam,
+};
+
+/// Greatest values of parameters that stay open, in the order in which they are tried.
+const OPEN_RANGES: [i64; 3] = [1 << 30, 1 << 20, 1 << 14];
+
+/// Returns the integer program in which the bounds of some loops are symbols: symbol `s` is the bound of fact
+/// `facts[s]` (one per element of `Loops::sites`), header executions per entry and thread. `stated` has the bounds
+/// of the other loops; a node costs `cost(node)`.
+///
+/// # Errors
+///
+/// A number is too large for the program.
+pub fn symbolic_program(
+    flow: &KernelFlow,
+    facts: &[usize],
+    stated: StatedCounts<'_>,
+    cost: impl Fn(NodeId) -> Instructions,
+) -> Result<SymbolicProgram, Diagnostic> {
+    SymbolicProgram::read_off(facts.len(), |values| {
+        let mut bounds = stated.bounds.to_vec();
+        for (&fact, &value) in facts.iter().zip(values) {
+            if let Some(bound) = bounds.get_mut(fact) {
+                *bound = Some(value);
+            }
+        }
+        let stated = StatedCounts {
+            bounds: &bounds,
+            ..stated
+        };
+        let ipet = Ipet::with_facts(&flow.counts, &cost, stated);
+        let ipet = ipet.map_err(|_| Diagnostic::new("a number is too large to compute with"))?;
+        Ok(ipet.model().clone())
+    })
+}
+
+/// Computes the formula of the bound of a kernel; the inner error is the reason why there is none.
+///
+/// # Errors
+///
+/// See [`Session::bound`].
+pub fn formula(
+    session: &Session,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<Result<ParameterFormula<Instructions>, Diagnostic>, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let launch = session.launch(kernel, options)?;
+    let limits = options.limits();
+    let flow = KernelFlow::analyse(&prepared.code, &launch.context, &options.model, &limits);
+    let symbols = options.formula.as_ref().unwrap_or(&FormulaSymbols::Loops);
+    Ok(match flow {
+        Ok(flow) => formula_of_flow(session, &prepared, options, symbols, limits.deadline, &flow),
+        Err(refusal) => Err(Diagnostic::new(refusal.reason.to_string())),
+    })
+}
+
+/// Returns the formula or the reason why there is none, if one is asked for.
+pub(super) fn formula_report(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    options: &BoundOptions,
+    deadline: Deadline,
+    flow: &KernelFlow,
+) -> (Option<BoundFormula>, Option<String>) {
+    let Some(symbols) = &options.formula else {
+        return (None, None);
+    };
+    match formula_of_flow(session, prepared, options, symbols, deadline, flow) {
+        Ok(formula) => (Some(reported_formula(&formula)), None),
+        Err(why) => (None, Some(why.message)),
+    }
+}
+
+/// Computes the formula from the control flow of a kernel.
+fn formula_of_flow(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    options: &BoundOptions,
+    symbols: &FormulaSymbols,
+    deadline: Deadline,
+    flow: &KernelFlow,
+) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+    // Counts that hold for large numbers are preferred; with smaller ones fewer sums can wrap around.
+    let mut reason = None;
+    for most in OPEN_RANGES {
+        let options = with_open(options, symbols.parameters(), most);
+        let launch = session.launch(prepared.kernel, &options)?;
+        let query = BoundQuery::new(session, prepared, &launch, &options, deadline, flow);
+        match query.formula(symbols) {
+            Ok(formula) => return Ok(formula),
+            Err(why) => {
+                reason.get_or_insert(why);
+            }
+        }
+        if symbols.parameters().is_empty() || deadline.is_past() {
+            break;
+        }
+    }
+    Err(reason.unwrap_or_else(|| Diagnostic::new("nothing was tried")))
+}
+
+/// Returns the options for a formula in these parameters and sizes: those that the user does not state may be any
+/// number up to `most`, also where a launch file has a value.
+fn with_open(options: &BoundOptions, names: &[String], most: i64) -> BoundOptions {
+    let mut options = options.clone();
+    let launches = &mut options.launches;
+    // Those of CUDA C++ Programming Guide, compute capabilities: no narrower, as sizes that are not named are open too.
+    let size = |limit| NumberRange {
+        least: 1,
+        most: limit,
+    };
+    for name in names {
+        let in_file = launches.file.is_some() || options.block.is_some();
+        if name.starts_with("blockDim.") {
+            if launches.block.is_none() && !in_file {
+                launches.block = Some([1024, 1024, 64].map(size));
+            }
+        } else if name.starts_with("gridDim.") {
+            if launches.grid.is_none() && !in_file {
+                let limits = [i32::MAX.into(), u16::MAX.into(), u16::MAX.into()];
+                launches.grid = Some(limits.map(size));
+            }
+        } else if launches.params.iter().all(|param| param.name != *name) {
+            launches.params.push(StatedParam {
+                name: name.clone(),
+                range: NumberRange {
+                    least: 0,
+                    most: most.into(),
+                },
+            });
+        }
+    }
+    options
+}
+
+impl BoundQuery<'_> {
+    /// Computes the formula.
+    fn formula(
+        &self,
+        symbols: &FormulaSymbols,
+    ) -> Result<ParameterFormula<Instructions>, Diagnostic> {
+        let (facts, excluded) = (self.loop_facts()?, self.excluded()?);
+        let external = self.external_calls()?;
+        if let Some(refusal) = external.refusal() {
+            return Err(refusal);
+        }
+        for name in symbols.parameters() {
+            if !self.ranges.words.values().any(|word| word.name == *name) {
+                let message = format!("the launch of the kernel has no number named {name}");
+                return Err(Diagnostic::new(message));
+            }
+        }
+        let (mut symbolic, mut loops) = (Vec::new(), Vec::new());
+        for fact in 0..self.names.len() {
+            if let Some(symbol) = self.loop_symbol(fact, symbols, &facts)? {
+                symbolic.push(fact);
+                loops.push(symbol);
+            }
+        }
+        let (bounds, totals) = (facts.bounds(), facts.totals());
+        let stated = StatedCounts {
+            bounds: &bounds,
+            totals: &totals,
+            never: &excluded,
+        };
+        let cost = |node| Instructions(self.cost(node, &external).into());
+        let program = symbolic_program(self.flow, &symbolic, stated, cost)?;
+        let effort = FormulaEffort {
+            deadline: self.deadline,
+            ..FormulaEffort::default()
+        };
+        // Derived numbers, too, rest on the ranges of the parameters.
+        let mut valid = Vec::new();
+        for (parameter, name) in symbols.parameters().iter().enumerate() {
+            let words = self.ranges.words.values().filter(|word| word.name == *name);
+            let ranges = words.filter_map(|word| word.range);
+            valid.extend(ranges.map(|range| (parameter, range.least, range.most)));
+        }
+        Ok(ParameterFormula {
+            valid,
+            formula: find_formula(&program, effort)?,
+            loops,
+            parameters: symbols.parameters().to_vec(),
+        })
+    }
+
+    /// Returns the symbol of a loop; `None` for a loop whose bound is a number.
+    ///
+    /// # Errors
+    ///
+    /// The count of the loop is neither known as a number nor in terms of the parameters.
+    fn loop_symbol(
+        &self,
+        fact: usize,
+        symbols: &FormulaSymbols,
+        facts: &LoopFacts,
+    ) -> Result<Option<LoopSymbol>, Diagnostic> {
+        let name = self.names.get(fact).map_or("?", |name| name.id.as_str());
+        let symbol = |count| LoopSymbol {
+            name: name.to_owned(),
+            count,
+        };
+        if facts.is_stated(fact) {
+            return Ok(None);
+        }
+        let FormulaSymbols::Parameters(parameters) = symbols else {
+            return Ok(Some(symbol(None)));
+        };
+        let count = self
+            .verdicts
+            .bound(fact)
+            .and_then(|bound| bound.count.as_ref());
+        let count =
+            count.filter(|count| count.numerator.iter().any(|(_, words)| !words.is_empty()));
+        match (count, facts.bound(fact)) {
+            (Some(count), _) => match expression(count, parameters, self.ranges) {
+                Ok(count) => Ok(Some(symbol(Some(count)))),
+                Err(word) => Err(Diagnostic::new(format!(
+                    "the count of loop {name} depends on {word}, which is neither in --formula nor stated"
+                ))),
+            },
+            (None, Some(_)) => Ok(None),
+            (None, None) => Err(Diagnostic::new(format!(
+                "the count of loop {name} is not known in terms of the launch"
+            ))),
+        }
+    }
+}
+
+/// Converts a derived count to an expression in the parameters.
+///
+/// # Errors
+///
+/// Names a word that is no parameter.
+fn expression(
+    count: &CountFormula,
+    parameters: &[String],
+    ranges: &LaunchRanges,
+) -> Result<CountExpression, String> {
+    let parameter = |key: &(u8, u32)| {
+        let name = ranges
+            .words
+            .get(key)
+            .map_or("a word of the launch", |word| &word.name);
+        let position = parameters.iter().position(|parameter| parameter == name);
+        position.ok_or_else(|| name.to_owned())
+    };
+    let mut numerator = Polynomial::default();
+    for (coefficient, words) in &count.numerator {
+        let mut product = Polynomial::integer((*coefficient).into());
+        for word in words {
+            product = product.times(&Polynomial::symbol(parameter(word)?));
+        }
+        numerator = numerator.plus(&product);
+    }
+    let valid = count.valid.iter();
+    let valid = valid.map(|(key, least, most)| Ok((parameter(key)?, *least, *most)));
+    Ok(CountExpression {
+        // The header is executed at least once, and `added` times if the quotient is not positive.
+        least: u64::try_from(count.added).unwrap_or(0).max(1),
+        numerator,
+        divisor: count.divisor,
+        added: count.added,
+        valid: valid.collect::<Result<_, String>>()?,
+    })
+}
+
+/// Converts a formula to its report.
+fn reported_formula(formula: &ParameterFormula<Instructions>) -> BoundFormula {
+    let text = formula.text();
+    let polynomial = |sum: FormulaSum| FormulaPolynomial {
+        text: sum.text,
+        terms: (sum.terms.into_iter())
+            .map(|(coefficient, factors)| FormulaTerm {
+                coefficient,
+                factors,
+            })
+            .collect(),
+    };
+    let pieces = text.regions.into_iter().map(|region| FormulaPart {
+        range: region.conditions,
+        bounds: region.bounds.into_iter().map(polynomial).collect(),
+    });
+    BoundFormula::new(text.range, text.definitions, pieces.collect())
+}

@@ -1,0 +1,124 @@
+//! Blocks of the worst path, with their executions and the loops around them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::loops::Loops;
+use warpbound_base::Instructions;
+use warpbound_bound::WorstPath;
+use warpbound_report::bound::PathBlock;
+use warpbound_simt::NodeId;
+
+use super::BoundQuery;
+use super::external_calls::ExternalCalls;
+use warpbound_query::KernelFlow;
+use warpbound_query::graph::calls;
+
+impl BoundQuery<'_> {
+    /// Returns the blocks that the worst path executes, in order of calling context and address.
+    pub(super) fn worst_path(
+        &self,
+        path: &WorstPath<Instructions>,
+        external: &ExternalCalls,
+    ) -> Vec<PathBlock> {
+        let space = &self.flow.thread.space;
+        let mut executions: Vec<_> = self
+            .flow
+            .counts
+            .executions
+            .iter()
+            .map(|(&node, arriving)| {
+                let calls = calls(self.prepared, self.flow, node);
+                (calls, space.block(node).first, node, arriving)
+            })
+            .collect();
+        executions.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        let loops = self.loops_around();
+        let mut cycle_loops: Option<BTreeMap<NodeId, Vec<String>>> = None;
+        let mut blocks = Vec::new();
+        for (calls, first, node, arriving) in executions {
+            let count: u128 = arriving.iter().map(|&var| path.count(var)).sum();
+            if count == 0 {
+                continue;
+            }
+            let block = space.block(node);
+            let first = self.prepared.addr(first);
+            let instructions = self.cost(node, external);
+            blocks.push(PathBlock {
+                from: self.prepared.location(block.first),
+                to: self.prepared.last_location(block),
+                source: self.prepared.source(first),
+                function: self.prepared.function(first),
+                calls,
+                loops: match loops.get(&node) {
+                    Some(names) => names.clone(),
+                    None if count > 1 => cycle_loops
+                        .get_or_insert_with(|| self.loops_of_warp_cycles())
+                        .get(&node)
+                        .cloned()
+                        .unwrap_or_default(),
+                    None => Vec::new(),
+                },
+                instructions,
+                count,
+                total: count.saturating_mul(instructions.into()),
+            });
+        }
+        blocks
+    }
+
+    /// Returns the names of the loops around each node, outermost first.
+    fn loops_around(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let mut sorted: Vec<_> = self.flow.loops.loops.iter().collect();
+        // A nested loop has fewer nodes than the loop around it.
+        sorted.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut around: BTreeMap<NodeId, Vec<String>> = BTreeMap::new();
+        for l in sorted {
+            let Some(name) = self.names.get(l.fact) else {
+                continue;
+            };
+            for &node in &l.body {
+                around.entry(node).or_default().push(name.id.clone());
+            }
+        }
+        around
+    }
+
+    /// Returns, for each node of a loop of the warp-level graph, the outermost thread-level loops inside the innermost
+    /// warp-level loop that contains any. If lanes leave a loop at different times, the warp returns to the loop from
+    /// the code after it, so the warp-level loop also contains that code.
+    fn loops_of_warp_cycles(&self) -> BTreeMap<NodeId, Vec<String>> {
+        let KernelFlow {
+            thread,
+            warp,
+            loops,
+            ..
+        } = self.flow;
+        let mut of_warp = Loops::of_warp(&self.prepared.code, thread, warp).loops;
+        // Inner loops come last and overwrite the entries of outer ones.
+        of_warp.sort_by_key(|l| std::cmp::Reverse(l.body.len()));
+        let mut cycle_loops = BTreeMap::new();
+        for of_warp in of_warp {
+            let body: BTreeSet<NodeId> = of_warp.body.iter().copied().collect();
+            let is_inside = |l: usize| {
+                let headers = loops.loops.get(l).map(|l| l.headers.as_slice());
+                headers.is_some_and(|headers| headers.iter().all(|header| body.contains(header)))
+            };
+            let outermost = (0..loops.loops.len()).filter(|&l| {
+                let parent = loops.parents.get(l).copied().flatten();
+                is_inside(l) && !parent.is_some_and(is_inside)
+            });
+            let facts: BTreeSet<usize> = outermost
+                .filter_map(|l| Some(loops.loops.get(l)?.fact))
+                .collect();
+            let names = facts.iter().filter_map(|&fact| self.names.get(fact));
+            let names: Vec<String> = names.map(|name| name.id.clone()).collect();
+            if names.is_empty() {
+                continue;
+            }
+            for node in body {
+                cycle_loops.insert(node, names.clone());
+            }
+        }
+        cycle_loops
+    }
+}

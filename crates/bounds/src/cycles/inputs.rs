@@ -1,0 +1,546 @@
+//! Inputs of the time of a kernel: limits of its accesses, constants, steps, and what is counted once.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use warpbound_analyse::access::{AccessClass, AccessCounts};
+use warpbound_base::{Diagnostic, Family};
+use warpbound_cycles::{
+    AccessDirection, AccessLimits, LoadedConstants, MachineNumbers, OtherWarps, ScalarLimits,
+    SpaceLimits, TimedCode, TimedKernel, TimedStep, Translations, WaveSplits, refusal,
+};
+use warpbound_ir::{Code, Meaning, OpIndex};
+use warpbound_isa::Program;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_launch::Launch;
+use warpbound_machine::Parameter;
+use warpbound_simt::counts::{CountKind, CountVar};
+use warpbound_timing::{Completion, InstrFacts, WaveFacts, gcn_facts, instr_facts};
+
+use super::CacheState;
+use super::launch_memory::{AccessedMemory, LaunchMemory, PageCount, ResidentWarps, lanes};
+use super::runtime_memory::may_be_accessed;
+use warpbound_query::prepared::Prepared;
+use warpbound_query::{KernelFlow, Session};
+
+/// Bytes of a constant bank, where the launch does not say.
+const BANK_BYTES: u64 = 0x1_0000;
+
+/// Inputs of the time of a kernel.
+#[derive(Clone)]
+pub struct CycleInputs {
+    /// Family of the machines that execute the code.
+    pub family: Family,
+    /// Facts about the instructions of NVIDIA's code.
+    pub facts: Vec<InstrFacts>,
+    /// Facts about the instructions of GCN3 code.
+    pub wave_facts: Vec<WaveFacts>,
+    /// First and last operation of each node that a warp may execute.
+    pub nodes: Vec<Option<(OpIndex, OpIndex)>>,
+    /// Steps between nodes.
+    pub steps: Vec<TimedStep>,
+    /// Count variable of each step.
+    pub(crate) variables: Vec<CountVar>,
+    /// Node in which the kernel begins.
+    pub entry: usize,
+    /// Limits of the accesses to memory.
+    pub accesses: BTreeMap<OpIndex, AccessLimits>,
+    /// Loads from constant banks.
+    pub loaded_constants: BTreeMap<OpIndex, LoadedConstants>,
+    /// Scalar loads of GCN3 code.
+    pub scalar_loads: BTreeMap<OpIndex, ScalarLimits>,
+    /// Splitting of the wave, if it may split.
+    pub splits: Option<WaveSplits>,
+    /// Cycles by which splits delay each other at most.
+    pub(crate) sibling_delay: u64,
+    /// Whether lines of code may be missing in the L2 cache.
+    pub lines_may_miss: bool,
+    /// Whether lines of code and constants may replace lines with stored data in the L2 cache.
+    pub lines_may_evict: bool,
+    /// Whether lines of constants may be missing in the L2 cache.
+    pub constants_may_miss: bool,
+    /// Whether DRAM may be accessed, whose refreshes interrupt it.
+    pub reaches_dram: bool,
+    /// Translations of global and local memory that are missing once.
+    pub translations: [Translations; 2],
+    /// Sectors of the buffers, if they stay in the L2 cache.
+    pub sectors: Option<u64>,
+    pub(crate) counted_sectors: Option<u64>,
+    /// Other warps on the GPU.
+    pub(crate) others: OtherWarps,
+}
+
+impl CycleInputs {
+    /// Returns the inputs as the crate of times reads them.
+    pub fn kernel(&self) -> TimedKernel<'_> {
+        TimedKernel {
+            facts: match self.family {
+                Family::Maxwell | Family::MiniSimt => TimedCode::Warps(&self.facts),
+                Family::Gcn3 => TimedCode::Waves(&self.wave_facts),
+            },
+            nodes: &self.nodes,
+            steps: &self.steps,
+            entry: self.entry,
+            accesses: &self.accesses,
+            loaded_constants: &self.loaded_constants,
+            scalar_loads: &self.scalar_loads,
+            splits: self.splits.as_ref(),
+            lines_may_miss: self.lines_may_miss,
+            lines_may_evict: self.lines_may_evict,
+            constants_may_miss: self.constants_may_miss,
+            others: self.others,
+            translations: self.translations,
+            counted_sectors: self.counted_sectors,
+        }
+    }
+
+    /// Lets the wave split: accesses are served by the same servers, whatever they find in the caches.
+    pub(crate) fn split(&mut self, splits: WaveSplits) {
+        let spaces = || self.accesses.values().flat_map(|limits| &limits.spaces);
+        let (misses, evicts, walks) = (
+            spaces().any(|space| space.may_miss),
+            spaces().any(|space| space.may_evict),
+            spaces().any(|space| space.may_walk),
+        );
+        let limits = self.accesses.values_mut();
+        for space in limits.flat_map(|limits| &mut limits.spaces) {
+            space.may_miss = misses;
+            space.may_evict = evicts;
+            space.may_walk = walks;
+        }
+        self.sectors = None;
+        self.splits = Some(splits);
+    }
+
+    /// Lets stores to global memory wait for no data on its way if their lines are read by no access of the launch: a store
+    /// fetches nothing, and only what is read is fetched. `extents` are ranges of addresses that accesses touch; lines have
+    /// `line` bytes at most.
+    pub(crate) fn limit_stores(&mut self, extents: &BTreeMap<OpIndex, Range<u64>>, line: u64) {
+        let line = line.max(1);
+        let lines = |at: &OpIndex| {
+            let extent = extents.get(at)?;
+            Some(extent.start / line..extent.end.div_ceil(line))
+        };
+        let has_global = |limits: &AccessLimits| {
+            let mut spaces = limits.spaces.iter();
+            spaces.any(|space| space.space == MemorySpace::Global)
+        };
+        let reads = self
+            .accesses
+            .iter()
+            .filter(|(_, limits)| limits.direction != AccessDirection::Store && has_global(limits));
+        let Some(reads) = reads
+            .map(|(at, _)| lines(at))
+            .collect::<Option<Vec<Range<u64>>>>()
+        else {
+            return;
+        };
+        for (at, limits) in &mut self.accesses {
+            if limits.direction != AccessDirection::Store || !has_global(limits) {
+                continue;
+            }
+            let Some(own) = lines(at) else { continue };
+            let overlaps = |read: &Range<u64>| read.start.max(own.start) < read.end.min(own.end);
+            if !reads.iter().any(overlaps) {
+                let spaces = limits.spaces.iter_mut();
+                for space in spaces.filter(|space| space.space == MemorySpace::Global) {
+                    space.may_miss = false;
+                }
+            }
+        }
+    }
+
+    /// Returns the inputs with the misses of loads in loops counted by sector; `None` if that is not possible.
+    pub fn with_counted_sectors(&self) -> Option<CycleInputs> {
+        let sectors = self.sectors?;
+        let mut spaces = self.accesses.values().flat_map(|limits| &limits.spaces);
+        spaces
+            .any(|limit| limit.space == MemorySpace::Global && limit.may_miss)
+            .then(|| CycleInputs {
+                counted_sectors: Some(sectors),
+                ..self.clone()
+            })
+    }
+}
+
+/// Knowledge that decides the limits of accesses.
+pub(super) struct AccessKnowledge {
+    caches: CacheState,
+    memory: Option<LaunchMemory>,
+    /// Whether loads from global memory may look up the L1 cache.
+    all_loads_cached: bool,
+    /// Whether the launch has shared, and local memory; without it an access ends the run.
+    has_shared: bool,
+    has_local: bool,
+    /// Most lanes of a warp that exist.
+    pub(super) lanes: u32,
+}
+
+impl AccessKnowledge {
+    /// Collects what is known of a launch, if it is stated.
+    fn of(
+        launch: Option<&Launch>,
+        memory: Option<LaunchMemory>,
+        (numbers, caches): (&MachineNumbers, CacheState),
+    ) -> AccessKnowledge {
+        let lanes_of_block = launch.map_or(u32::MAX, |launch| {
+            let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+            u32::try_from(threads.max(1)).unwrap_or(u32::MAX)
+        });
+        AccessKnowledge {
+            caches,
+            memory,
+            has_shared: launch.is_none_or(|launch| launch.shared > 0),
+            has_local: launch.is_none_or(|launch| launch.local > 0),
+            all_loads_cached: numbers.range(Parameter::L1AllLoads).1 != 0,
+            lanes: lanes_of_block.min(lanes(numbers) as u32),
+        }
+    }
+}
+
+/// Facts about the instructions of warps, or of waves.
+///
+/// # Errors
+///
+/// The machine is of another family than the code, or the kernel calls a function outside the file.
+fn timing_facts(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    numbers: &MachineNumbers,
+) -> Result<(Vec<InstrFacts>, Vec<WaveFacts>), Diagnostic> {
+    let facts = match &prepared.program {
+        Program::Nvidia(program) => (instr_facts(&prepared.code, program), Vec::new()),
+        Program::Amd(program) => (Vec::new(), gcn_facts(&prepared.code, program)),
+        Program::Mini(_) => {
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have blocks in cycles, no warps",
+            ));
+        }
+    };
+    if numbers.family() != prepared.family() {
+        let message = format!(
+            "the code is {}, the machine has other GPUs",
+            session.image.isa()
+        );
+        return Err(Diagnostic::new(message));
+    }
+    if let Some(name) = flow.external_names().first() {
+        let message = format!("the time of {name}, which is outside the file, is not known");
+        return Err(Diagnostic::new(message));
+    }
+    Ok(facts)
+}
+
+/// Collects the inputs of the time of a kernel: of a warp that runs alone, or of one among the resident warps of a
+/// launch.
+///
+/// # Errors
+///
+/// The reason why its time is not known: an instruction without a time, or a function outside the file.
+pub fn cycle_inputs(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    flow: &KernelFlow,
+    classes: &BTreeMap<OpIndex, AccessClass>,
+    (numbers, caches): (&MachineNumbers, CacheState),
+    (launch, residents): (Option<&warpbound_launch::LaunchFile>, Option<ResidentWarps>),
+) -> Result<CycleInputs, Diagnostic> {
+    let (facts, wave_facts) = timing_facts(session, prepared, flow, numbers)?;
+    let bound_launch = match launch {
+        Some(file) => Some(session.bind(prepared, file, Default::default(), 0)?),
+        None => None,
+    };
+    let mut limits = classes.values().flat_map(|class| &class.limits);
+    let accesses_local = limits.any(|(space, _)| *space == MemorySpace::Local);
+    let memory = bound_launch.as_ref().map(|(launch, memory)| {
+        let memory = AccessedMemory {
+            global: memory,
+            of_runtime: may_be_accessed(&prepared.code, flow, launch),
+            local: accesses_local,
+        };
+        LaunchMemory::of(&prepared.code, launch, memory, (numbers, residents))
+    });
+    let bound = bound_launch.as_ref().map(|(launch, _)| launch);
+    let access_knowledge = AccessKnowledge::of(bound, memory, (numbers, caches));
+    let constants = bound_launch.as_ref().map(|(launch, _)| &*launch.constants);
+    let constants = constants.unwrap_or_default();
+    let constants_may_miss =
+        !access_knowledge.is_warm() || has_partial_lines(&facts, constants, numbers);
+    let has_longer_lines =
+        numbers.slow(Parameter::InstructionLine) > numbers.slow(Parameter::L2Line);
+    let mut inputs = CycleInputs {
+        family: prepared.family(),
+        nodes: nodes(flow),
+        steps: Vec::new(),
+        variables: Vec::new(),
+        entry: flow.thread.entry.index(),
+        accesses: BTreeMap::new(),
+        loaded_constants: BTreeMap::new(),
+        // The host writes whole lines of the L2 cache, and code may end within a longer line.
+        lines_may_miss: !access_knowledge.is_warm() || has_longer_lines,
+        lines_may_evict: memory.is_none_or(|memory| !memory.fits),
+        constants_may_miss,
+        reaches_dram: constants_may_miss || has_longer_lines,
+        translations: Default::default(),
+        sectors: memory
+            .filter(|memory| memory.fits)
+            .map(|memory| memory.sectors),
+        counted_sectors: None,
+        others: match residents {
+            None => OtherWarps::Absent,
+            Some(_) => OtherWarps::FirstOfSm,
+        },
+        scalar_loads: BTreeMap::new(),
+        splits: None,
+        sibling_delay: 0,
+        facts,
+        wave_facts,
+    };
+    for (number, counted) in flow.counts.variables.iter().enumerate() {
+        if let CountKind::WarpStep(from, step) = counted {
+            inputs.steps.push(TimedStep {
+                from: from.index(),
+                to: step.to.map(|to| to.index()),
+            });
+            inputs.variables.push(CountVar(number));
+        }
+    }
+    let banks = bound_launch.as_ref().map(|(launch, _)| &launch.constants);
+    let nodes = inputs.nodes.clone();
+    for op in nodes
+        .iter()
+        .flatten()
+        .flat_map(|&(first, last)| first.0..=last.0)
+    {
+        let at = OpIndex(op);
+        match prepared.family() {
+            Family::Gcn3 => inputs.add_wave_op(at, prepared, classes, &access_knowledge)?,
+            Family::Maxwell | Family::MiniSimt => {
+                inputs.add_op(at, prepared, classes, &access_knowledge, banks)?
+            }
+        }
+    }
+    inputs.translations = access_knowledge.translations();
+    Ok(inputs)
+}
+
+/// Whether a constant may be in a line of the second constant cache of which the host has not written all: a bank may end
+/// within a line, and the rest of the line is in no cache.
+fn has_partial_lines(
+    facts: &[InstrFacts],
+    banks: &[(u8, Vec<u8>)],
+    numbers: &MachineNumbers,
+) -> bool {
+    let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+    let of_l2 = numbers.slow(Parameter::L2Line).max(1);
+    let written = |bank: u8| {
+        let mut banks = banks
+            .iter()
+            .filter(|(known, _)| *known != Code::ADDRESS_BANK);
+        let found = banks.find(|(known, _)| *known == bank);
+        found.map_or(0, |(_, bytes)| (bytes.len() as u64).next_multiple_of(of_l2))
+    };
+    facts.iter().any(|facts| {
+        let mut operands = facts.constants.iter();
+        let is_partial =
+            |&(bank, offset): &(u8, u32)| (u64::from(offset) / line + 1) * line > written(bank);
+        let loads_partial = match facts.completion {
+            Completion::Constant(bank, ..) => {
+                written(bank) == 0 || !written(bank).is_multiple_of(line)
+            }
+            _ => false,
+        };
+        loads_partial || operands.any(is_partial)
+    })
+}
+
+/// Returns the instructions of the nodes that a warp may execute.
+fn nodes(flow: &KernelFlow) -> Vec<Option<(OpIndex, OpIndex)>> {
+    let space = &flow.thread.space;
+    let range = |id| {
+        flow.warp.state(id)?;
+        let block = space.block(id);
+        Some((block.first, block.last))
+    };
+    space.ids().map(range).collect()
+}
+
+impl CycleInputs {
+    /// Adds what an instruction accesses.
+    fn add_op(
+        &mut self,
+        at: OpIndex,
+        prepared: &Prepared<'_>,
+        classes: &BTreeMap<OpIndex, AccessClass>,
+        knowledge: &AccessKnowledge,
+        banks: Option<&Vec<(u8, Vec<u8>)>>,
+    ) -> Result<(), Diagnostic> {
+        let Some(facts) = self.facts.get(at.index()) else {
+            return Ok(());
+        };
+        let class = classes.get(&at);
+        match facts.completion {
+            Completion::Memory { cached } => {
+                let meaning = prepared.code.get(at).and_then(|op| op.meaning.as_ref());
+                let direction = meaning.and_then(direction);
+                if let Some((class, direction)) = class.zip(direction) {
+                    let condition = prepared.code.get(at).map(|op| op.condition);
+                    let always = condition.is_some_and(|condition| condition.is_always());
+                    let limits = AccessLimits {
+                        always,
+                        ..knowledge.limits(class, direction, cached)
+                    };
+                    self.reaches_dram |= limits
+                        .spaces
+                        .iter()
+                        .any(|space| space.may_miss || space.may_evict);
+                    self.accesses.insert(at, limits);
+                }
+            }
+            Completion::Constant(bank, ..) => {
+                let known = banks.and_then(|banks| banks.iter().find(|(known, _)| *known == bank));
+                let words =
+                    class.map_or(Family::Maxwell.lanes(), |class| class.worst().transactions);
+                self.loaded_constants.insert(
+                    at,
+                    LoadedConstants {
+                        bank,
+                        bytes: known.map_or(BANK_BYTES, |(_, bytes)| bytes.len() as u64),
+                        words,
+                    },
+                );
+            }
+            _ => {}
+        }
+        match refusal(facts, self.accesses.get(&at)) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Direction of an access.
+pub(super) fn direction(meaning: &Meaning) -> Option<AccessDirection> {
+    match meaning {
+        Meaning::Load { .. } => Some(AccessDirection::Load),
+        Meaning::Store { .. } => Some(AccessDirection::Store),
+        Meaning::Atomic { .. } => Some(AccessDirection::Atomic),
+        _ => None,
+    }
+}
+
+impl AccessKnowledge {
+    /// Whether everything but local memory is in the L2 cache.
+    pub(super) fn is_warm(&self) -> bool {
+        self.caches == CacheState::Warm && self.memory.is_some_and(|memory| memory.fits)
+    }
+
+    /// Whether a line of the L2 cache may be evicted for each line that is accessed.
+    pub(super) fn may_evict(&self) -> bool {
+        self.memory.is_none_or(|memory| !memory.fits)
+    }
+
+    /// Returns the limits of an access.
+    pub(super) fn limits(
+        &self,
+        class: &AccessClass,
+        direction: AccessDirection,
+        cached: bool,
+    ) -> AccessLimits {
+        let order = [MemorySpace::Shared, MemorySpace::Local, MemorySpace::Global];
+        let spaces = order.into_iter().filter_map(|space| {
+            let exists = match space {
+                MemorySpace::Shared => self.has_shared,
+                MemorySpace::Local => self.has_local,
+                _ => true,
+            };
+            let counts = class.limit(space).filter(|_| exists)?;
+            Some(self.space_limits(class, direction, cached, (space, counts)))
+        });
+        AccessLimits {
+            direction,
+            bytes: class.shape.bytes,
+            always: false,
+            spaces: spaces.collect(),
+        }
+    }
+
+    fn space_limits(
+        &self,
+        class: &AccessClass,
+        direction: AccessDirection,
+        cached: bool,
+        (space, counts): (MemorySpace, AccessCounts),
+    ) -> SpaceLimits {
+        let is_load = direction == AccessDirection::Load;
+        let is_local = space == MemorySpace::Local;
+        // A class has the numbers of one access; an instruction with two addresses (ds_read2) makes two, one after the other.
+        let of_all = |number: u32| number.saturating_mul(class.shape.parts());
+        SpaceLimits {
+            space,
+            requests: of_all(counts.requests),
+            lines: of_all(counts.transactions),
+            sectors: of_all(counts.sectors),
+            conflicts: of_all(counts.conflicts.max(counts.byte_conflicts)),
+            // Patterns describe rows of lanes; lanes of different rows may have one word.
+            same_word: class.lanes.max(1),
+            // Local memory is not in the cache when a launch begins.
+            may_miss: is_local || !self.is_warm(),
+            may_walk: self.memory.is_none_or(|memory| memory.pages.is_none()),
+            may_evict: self.may_evict(),
+            // A generic access to local memory looks up the L1 cache as its instruction says.
+            may_hit_l1: is_load && (cached || is_local || self.all_loads_cached),
+        }
+    }
+
+    /// Returns the translations that are missing once, of global and of local memory.
+    fn translations(&self) -> [Translations; 2] {
+        let Some([buffers, local]) = self.memory.and_then(|memory| memory.pages) else {
+            return Default::default();
+        };
+        let cold = |pages: PageCount| Translations {
+            walks: pages.second,
+            first_level: pages.first.saturating_sub(pages.second),
+        };
+        let of_buffers = match self.caches {
+            // The host has written them: the second-level TLB has their translations.
+            CacheState::Warm => Translations {
+                walks: 0,
+                first_level: buffers.first,
+            },
+            CacheState::Cold | CacheState::Any => cold(buffers),
+        };
+        [of_buffers, cold(local)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpbound_analyse::access::{AccessPattern, AccessShape};
+
+    use super::*;
+
+    /// A pattern describes a row of lanes: in a block of 1 x 32 threads all lanes of `s[threadIdx.x]` have one word.
+    #[test]
+    fn lanes_of_a_coalesced_atomic_may_have_one_word() {
+        let knowledge = AccessKnowledge {
+            caches: CacheState::Any,
+            memory: None,
+            all_loads_cached: false,
+            has_shared: true,
+            has_local: true,
+            lanes: 32,
+        };
+        let class = AccessClass {
+            shape: AccessShape::plain(MemorySpace::Shared, 4),
+            pattern: AccessPattern::Coalesced,
+            limits: vec![(MemorySpace::Shared, AccessCounts::default())],
+            lanes: 32,
+            is_exact: false,
+            needs_block: true,
+        };
+        let limits = knowledge.limits(&class, AccessDirection::Atomic, false);
+        assert_eq!(limits.spaces[0].same_word, 32);
+    }
+}

@@ -1,0 +1,539 @@
+//! Bound of a whole launch, or of one of its blocks: the time of a warp among others, and what the others take
+//! (SOUNDNESS 20).
+
+use crate::cycles::inputs::cycle_inputs;
+use warpbound_analyse::access::{AccessPattern, MemoryUnits};
+use warpbound_base::{Cycles, Diagnostic, UpperBound};
+use warpbound_bound::{
+    BlockChain, Delays, Effort, ExecutedServices, LaunchBound, LaunchShape, LaunchTerm,
+    LaunchTimes, SchedulerClass, StatedCounts, WarpBound, WaveSpread,
+};
+use warpbound_cycles::{
+    Contention, KernelTime, MILLI, MachineNumbers, NodeServices, NodeVectors, OtherWarps, PathTime,
+    Service, StepCost,
+};
+use warpbound_isa::Program;
+use warpbound_launch::LaunchFile;
+use warpbound_machine::Parameter;
+use warpbound_report::cycle_bound::CtaEstimate;
+use warpbound_simt::counts::{CountSystem, RowFamily};
+
+use super::bound::{delays, solve};
+use super::cta_estimate::EstimatedLaunch;
+use super::launch_memory::ResidentWarps;
+use super::launch_rows::{counts_of_launch, with_rows};
+use super::{CacheState, CycleInputs, CycleOptions, TimeScope};
+use crate::access::TimedFindings;
+use warpbound_query::prepared::Prepared;
+use warpbound_query::{BoundOptions, KernelFlow, LaunchKnowledge, Session};
+
+mod barriers;
+mod executed;
+mod segments;
+mod shape;
+mod shares;
+mod sums;
+mod wave_launch;
+
+use executed::ExecutedNodes;
+use shape::{LaunchMachine, product, shape};
+use shares::Shares;
+use sums::ServiceProgram;
+pub use sums::{PathSums, SumVectors, Window, costs_among};
+
+/// Part of a launch, and the schedulers, that a bound in cycles is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LaunchExtent {
+    /// Part of the launch.
+    pub scope: TimeScope,
+    /// Schedulers.
+    pub schedulers: SchedulerClass,
+}
+
+/// Bound of a launch in cycles.
+#[derive(Clone, Debug)]
+pub struct LaunchCycles {
+    /// Bound with its sum.
+    pub bound: LaunchBound,
+    /// Cycles of the bound that each operation accounts for, on the worst path.
+    pub instructions: Vec<f64>,
+    /// Services that the bound counts.
+    pub services: LaunchServices,
+}
+
+/// Services by shared resources that the bound of a launch counts: each for one warp, where a field does not say otherwise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaunchServices {
+    /// Issue slot and units of a sub-partition.
+    pub core: UpperBound<Cycles>,
+    /// The most of it between two barriers, or between one and the start or end of the warp.
+    pub segment: Cycles,
+    /// Shared memory, barriers, tags and port of an SM, and waits for its windows.
+    pub sm: UpperBound<Cycles>,
+    /// Slices of the L2 cache and DRAM.
+    pub gpu: UpperBound<Cycles>,
+    /// Slices of the L2 cache and DRAM for the lines of code and constants that an SM requests once.
+    pub lines: Cycles,
+    /// Services of whole blocks, if they are known; windows of requests that delay warps included.
+    pub executed: Option<ExecutedServices>,
+}
+
+/// Way to count what a warp waits for once (SOUNDNESS 20.3).
+#[derive(Clone, Copy)]
+struct WayOfWaiting {
+    /// First requests of lines and translations.
+    first: OtherWarps,
+    /// Whether waits for sectors from DRAM are counted by sector, and not for each access.
+    by_sector: bool,
+}
+
+/// Ways that are tried, in their order.
+const WAYS: [WayOfWaiting; 6] = {
+    const fn way(first: OtherWarps, by_sector: bool) -> WayOfWaiting {
+        WayOfWaiting { first, by_sector }
+    }
+    [
+        way(OtherWarps::FirstOfSm, false),
+        way(OtherWarps::LinesOfPath, false),
+        way(OtherWarps::FirstOfPath, false),
+        way(OtherWarps::FirstOfSm, true),
+        way(OtherWarps::LinesOfPath, true),
+        way(OtherWarps::FirstOfPath, true),
+    ]
+};
+
+/// Something for each way to count what a warp waits for once.
+pub type EachWay<T> = [T; WAYS.len()];
+
+/// Bounds of a launch for different flow facts.
+pub struct LaunchTime {
+    /// Count rows that hold for a chain of warps.
+    counts: CountSystem,
+    inputs: CycleInputs,
+    numbers: MachineNumbers,
+    shape: LaunchShape,
+    chain: BlockChain,
+    schedulers: SchedulerClass,
+    /// Spread of waves over SIMDs; `None` for warps.
+    spread: Option<WaveSpread>,
+    unknown_addresses: usize,
+    /// Executions of nodes by the warps of a block and of the launch, if they are known.
+    executed: Option<ExecutedNodes>,
+    /// Most waits of a chain of warps for lines from DRAM, if all of them stay in the L2 cache; `None` if not known.
+    line_waits: Option<u64>,
+    /// Names of the buffers whose contents the executions rest on.
+    read: Vec<String>,
+    /// Reason why the warps of the launch were not executed, if they were to be.
+    not_executed: Option<String>,
+}
+
+impl LaunchTime {
+    /// Collects what the time of a launch depends on besides flow facts. `options` have the launch.
+    ///
+    /// # Errors
+    ///
+    /// The reason why its time is not known: launches without a shape, code of another family, or a block that fits on no SM.
+    pub fn new(
+        session: &Session,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        knowledge: &LaunchKnowledge,
+        (options, cycles): (&BoundOptions, &CycleOptions),
+        extent: LaunchExtent,
+    ) -> Result<LaunchTime, Diagnostic> {
+        if let Program::Mini(_) = prepared.program {
+            return Err(Diagnostic::new(
+                "mini-SIMT programs have blocks in cycles, no launches",
+            ));
+        }
+        let Some(file) = options.launches.shaped_file() else {
+            let why = "the bound of a block, an SM or a grid is that of launches of one shape";
+            return Err(Diagnostic::new(why).hint(match options.launches.file {
+                Some(_) => "leave --block and --grid out: the launch file has them",
+                None => "state one with --launch",
+            }));
+        };
+        let found =
+            TimedFindings::find(session, prepared, flow, knowledge, options, cycles.counts)?;
+        LaunchTime::with_findings(session, prepared, flow, &found, file, cycles, extent)
+    }
+
+    /// As [`LaunchTime::new`], for known accesses and executions.
+    pub fn with_findings(
+        session: &Session,
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        found: &TimedFindings,
+        file: &LaunchFile,
+        cycles: &CycleOptions,
+        extent: LaunchExtent,
+    ) -> Result<LaunchTime, Diagnostic> {
+        let LaunchExtent { scope, schedulers } = extent;
+        let numbers = MachineNumbers::of_ranges(&cycles.machine)?;
+        let (launch, _) = session.bind(prepared, file, Default::default(), 0)?;
+        let machine = LaunchMachine::new(prepared, &launch, &numbers, cycles)?;
+        if machine.spread.is_some() && schedulers == SchedulerClass::Any {
+            return Err(Diagnostic::new(
+                "waves are scheduled by no policy but those that issue whenever a wave is ready",
+            ));
+        }
+        let shape = shape(&launch, &numbers, &machine, scope);
+        let residents = ResidentWarps {
+            sms: match scope {
+                TimeScope::Grid => machine.sms.1.min(shape.blocks),
+                TimeScope::Warp | TimeScope::Block | TimeScope::Sm => 1,
+            },
+            slots: shape.resident.1.saturating_mul(shape.warps),
+            stride: machine.stride,
+        };
+        let known = (&numbers, cycles.caches);
+        let launched = (Some(file), Some(residents));
+        let classes = &found.classes;
+        let mut inputs = cycle_inputs(session, prepared, flow, classes, known, launched)?;
+        inputs.limit_stores(&found.extents, numbers.range(Parameter::L2Line).1);
+        if residents.sms > 1 {
+            // Each page of the first level may wait for a walk that another SM has begun.
+            for pages in inputs
+                .translations
+                .iter_mut()
+                .filter(|pages| pages.walks > 0)
+            {
+                pages.walks += pages.first_level;
+                pages.first_level = 0;
+            }
+        }
+        let chain = match shape.warps {
+            1 => BlockChain::OneWarp,
+            _ => barriers::chain(prepared, flow, &inputs),
+        };
+        let executions = found.executions.as_ref();
+        let counts = match chain {
+            BlockChain::Aligned => {
+                let of_chain = executions.and_then(|executions| executions.of_chain.as_ref());
+                with_rows(flow, rows_of_chain(&flow.counts), of_chain)
+            }
+            BlockChain::OneWarp | BlockChain::AllWarps => counts_of_launch(flow, found.of_warp()),
+        };
+        let line_waits = executions.map(|executions| match chain {
+            BlockChain::Aligned => executions.line_waits_of_chain,
+            BlockChain::OneWarp | BlockChain::AllWarps => executions.line_waits_of_warp,
+        });
+        // The execution counts lines of this size.
+        let (_, line) = numbers.range(Parameter::L2Line);
+        let line_waits = line_waits.filter(|_| line <= MemoryUnits::NVIDIA.line_bytes);
+        let blocks = product(launch.grid);
+        let executed = executions.map(|executions| ExecutedNodes::of(flow, executions, blocks));
+        let unknown = |pattern| matches!(pattern, AccessPattern::Unknown(_));
+        let unknown = classes.values().filter(|class| unknown(class.pattern));
+        Ok(LaunchTime {
+            counts,
+            inputs,
+            numbers,
+            shape,
+            chain,
+            schedulers,
+            spread: machine.spread,
+            unknown_addresses: unknown.count(),
+            executed,
+            line_waits,
+            read: found.read.clone(),
+            not_executed: found.not_executed.clone(),
+        })
+    }
+
+    /// Accesses of which nothing is known but that they access memory.
+    pub fn unknown_addresses(&self) -> usize {
+        self.unknown_addresses
+    }
+
+    /// Names of the buffers whose contents it rests on.
+    pub(crate) fn read(&self) -> &[String] {
+        &self.read
+    }
+
+    /// Reason why the warps of the launch were not executed for the bound, if they were to be.
+    pub(crate) fn not_executed(&self) -> Option<&str> {
+        self.not_executed.as_deref()
+    }
+
+    /// Whether it is of warps, and not of waves.
+    pub(crate) fn is_of_warps(&self) -> bool {
+        !self.numbers.family().has_exec_mask()
+    }
+
+    /// Shape of the launch.
+    pub fn shape(&self) -> &LaunchShape {
+        &self.shape
+    }
+
+    /// Chain of warps in a block.
+    pub fn chain(&self) -> BlockChain {
+        self.chain
+    }
+
+    /// Estimates the launch by abstract CTA simulation, which is no bound; the error is the reason why that does not apply.
+    pub fn cta_estimate(
+        &self,
+        (prepared, flow): (&Prepared<'_>, &KernelFlow),
+        caches: CacheState,
+        stated: StatedCounts<'_>,
+    ) -> Result<CtaEstimate, String> {
+        let kernel = self.inputs.kernel();
+        let contention = KernelTime::new(&kernel, &self.numbers).contention(&self.numbers);
+        let contention = contention.ok_or("the code has no services of a warp")?;
+        let launch = EstimatedLaunch {
+            shape: &self.shape,
+            numbers: &self.numbers,
+            caches,
+            ops: &contention.ops,
+            facts: &self.inputs.facts,
+        };
+        launch.estimate(prepared, flow, stated)
+    }
+
+    /// Changes the inputs: replaces claims by observations of a run, or plants a fault.
+    pub fn change(&mut self, change: impl FnOnce(&mut CycleInputs)) {
+        change(&mut self.inputs);
+    }
+
+    /// Inputs of the time of the kernel.
+    pub fn inputs(&self) -> &CycleInputs {
+        &self.inputs
+    }
+
+    /// Numbers of the machine.
+    pub fn numbers(&self) -> &MachineNumbers {
+        &self.numbers
+    }
+
+    /// Computes the bound for stated facts.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub fn bound(
+        &self,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<LaunchCycles, Diagnostic> {
+        let program = ServiceProgram::new(self, stated, effort);
+        let with = |inputs: &CycleInputs| {
+            let (found, windows_bind, _) = self.bound_with(inputs, &program)?;
+            Ok((found, windows_bind))
+        };
+        let mut found = self.in_each_way(|inputs, _| with(inputs))?;
+        if self.is_lone_warp() {
+            // It takes no longer than one among others that do nothing.
+            let alone = self.inputs_among(OtherWarps::Absent);
+            let counted = alone.with_counted_sectors();
+            for inputs in counted.iter().chain([&alone]) {
+                let (alone, _) = with(inputs)?;
+                found.push(alone);
+            }
+        }
+        found
+            .into_iter()
+            .reduce(lesser)
+            .ok_or_else(|| Diagnostic::new("no bound was computed"))
+    }
+
+    /// Computes the bound as [`LaunchTime::bound`] for a launch of several warps, with the vectors that it was computed
+    /// with, for each way to count waits.
+    pub fn bound_with_vectors(
+        &self,
+        stated: StatedCounts<'_>,
+        effort: Effort,
+    ) -> Result<(LaunchCycles, EachWay<Option<SumVectors>>), Diagnostic> {
+        let program = ServiceProgram::new(self, stated, effort);
+        let mut vectors = EachWay::default();
+        let found = self.in_each_way(|inputs, number| {
+            let (found, windows_bind, own) = self.bound_with(inputs, &program)?;
+            if let Some(known) = vectors.get_mut(number) {
+                *known = Some(own);
+            }
+            Ok((found, windows_bind))
+        })?;
+        let found = found.into_iter().reduce(lesser);
+        let found = found.ok_or_else(|| Diagnostic::new("no bound was computed"))?;
+        Ok((found, vectors))
+    }
+
+    /// Computes something in each way that applies ([`WAYS`]): with translations of a path only if no windows of requests
+    /// delay warps.
+    ///
+    /// # Errors
+    ///
+    /// Those of the computation.
+    pub fn in_each_way<T>(
+        &self,
+        mut compute: impl FnMut(&CycleInputs, usize) -> Result<(T, bool), Diagnostic>,
+    ) -> Result<Vec<T>, Diagnostic> {
+        let mut found = Vec::new();
+        let mut windows_bind = false;
+        for (number, way) in WAYS.into_iter().enumerate() {
+            // Sectors of other warps hold places in a window while their own pages are translated.
+            if way.first == OtherWarps::FirstOfPath && windows_bind {
+                continue;
+            }
+            let Some(inputs) = self.inputs_in(way) else {
+                continue;
+            };
+            match compute(&inputs, number) {
+                Ok((one, binds)) => {
+                    windows_bind |= binds;
+                    found.push(one);
+                }
+                // The first way says whether windows bind; without another one its result holds.
+                Err(why) if found.is_empty() => return Err(why),
+                Err(_) => break,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the inputs with waits counted in a way; `None` if it does not apply. Of warps one after the other, each would
+    /// wait for sectors that another one has accessed. What another SM has requested may still be in front of its port or
+    /// its windows.
+    fn inputs_in(&self, way: WayOfWaiting) -> Option<CycleInputs> {
+        let inputs = self.inputs_among(way.first);
+        let has_one_sm = self.shape.blocks == 1 || self.shape.most_sms.max(self.shape.sms) == 1;
+        match way.by_sector {
+            false => Some(inputs),
+            true if self.chain == BlockChain::AllWarps || !has_one_sm => None,
+            true => {
+                let inputs = inputs.with_counted_sectors()?;
+                let counted = inputs.counted_sectors.into_iter().chain(self.line_waits);
+                Some(CycleInputs {
+                    counted_sectors: counted.min(),
+                    ..inputs
+                })
+            }
+        }
+    }
+
+    fn inputs_among(&self, others: OtherWarps) -> CycleInputs {
+        CycleInputs {
+            others,
+            ..self.inputs.clone()
+        }
+    }
+
+    /// Whether the launch has one warp.
+    fn is_lone_warp(&self) -> bool {
+        self.shape.blocks.saturating_mul(self.shape.warps) == 1
+    }
+
+    /// Computes the bound with the first requests of lines and translations counted in one way; with whether windows of
+    /// requests delay warps, and the vectors of nodes.
+    fn bound_with(
+        &self,
+        inputs: &CycleInputs,
+        program: &ServiceProgram<'_>,
+    ) -> Result<(LaunchCycles, bool, SumVectors), Diagnostic> {
+        let kernel = inputs.kernel();
+        let mut time = KernelTime::new(&kernel, &self.numbers);
+        let contention = contention_of(&time, &self.numbers)?;
+        let sums = self.times(program, (inputs, &contention), &mut time)?;
+        let windows_bind = !sums.windows.is_empty();
+        let times = sums.times;
+        let delays = self.delays(inputs)?;
+        let bound = match self.spread {
+            None => LaunchBound::compose(&self.shape, &times, delays),
+            Some(spread) => {
+                let end = match inputs.others {
+                    // The path of a wave alone has it.
+                    OtherWarps::Absent => 0,
+                    _ => self.numbers.slow(Parameter::LaunchEnd),
+                };
+                let times = wave_launch::times_of(&times, windows_bind, end);
+                LaunchBound::of_waves(&self.shape, spread, &times, delays)
+            }
+        };
+        let bound = bound.ok_or_else(too_many_bits)?;
+        let mut shares = Shares::new(inputs, &contention);
+        shares.add_path(&mut time, &times.path, bound.term(LaunchTerm::Path));
+        shares.add_service(Service::Core, &times.core, bound.term(LaunchTerm::Core));
+        shares.add_service(Service::Sm, &times.sm, bound.term(LaunchTerm::Sm));
+        shares.add_service(Service::Gpu, &times.gpu, bound.term(LaunchTerm::Gpu));
+        let found = LaunchCycles {
+            bound,
+            instructions: shares.instructions,
+            services: LaunchServices {
+                core: times.core.upper_bound(),
+                segment: times.segment,
+                sm: times.sm.upper_bound(),
+                gpu: times.gpu.upper_bound(),
+                lines: times.lines,
+                executed: times.executed.clone(),
+            },
+        };
+        Ok((found, windows_bind, sums.vectors))
+    }
+
+    /// Times that come on top of those of warps.
+    pub fn delays(&self, inputs: &CycleInputs) -> Result<Delays, Diagnostic> {
+        Ok(Delays {
+            once: 0,
+            ..delays(inputs, &self.numbers)?
+        })
+    }
+
+    /// Whether warps of the launch may follow each other, on their SM or for the bound.
+    fn needs_followed(&self) -> bool {
+        let LaunchShape {
+            blocks,
+            sms,
+            resident,
+            ..
+        } = self.shape;
+        blocks > sms.saturating_mul(resident.0)
+            || self.chain == BlockChain::AllWarps
+            || self.schedulers == SchedulerClass::Any
+    }
+}
+
+/// Returns the smaller bound.
+fn lesser(first: LaunchCycles, second: LaunchCycles) -> LaunchCycles {
+    let limit = |found: &LaunchCycles| found.bound.upper_bound().limit();
+    match limit(&first) < limit(&second) {
+        true => first,
+        false => second,
+    }
+}
+
+/// Times for which the warps of a kernel take what others need.
+pub fn contention_of(
+    time: &KernelTime<'_>,
+    numbers: &MachineNumbers,
+) -> Result<Contention, Diagnostic> {
+    let contention = time.contention(numbers);
+    contention.ok_or_else(|| Diagnostic::new("the code has no services of a warp"))
+}
+
+/// Refusal of a sum.
+pub fn too_many_bits() -> Diagnostic {
+    Diagnostic::new("the bound of the launch has more than 64 bits")
+}
+
+/// Services of a node.
+fn of_node(contention: &Contention, node: usize) -> NodeServices {
+    contention.nodes.get(node).copied().unwrap_or_default()
+}
+
+/// Whole cycles of thousandths.
+fn whole_cycles(milli: u64) -> u64 {
+    milli.div_ceil(MILLI.unsigned_abs())
+}
+
+/// Returns the rows that hold for the segments between barriers of different warps, one after the other (SOUNDNESS
+/// 20.4): not those that limit the executions of one warp in its whole run.
+fn rows_of_chain(counts: &CountSystem) -> CountSystem {
+    let of_run = |family: RowFamily| {
+        matches!(
+            family,
+            RowFamily::TotalPerThread | RowFamily::TotalLockstep | RowFamily::GuardedLanes
+        )
+    };
+    let mut counts = counts.clone();
+    counts.rows.retain(|row| !of_run(row.family));
+    counts
+}

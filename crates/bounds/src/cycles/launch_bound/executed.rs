@@ -1,0 +1,230 @@
+//! Services of whole blocks and of a whole launch, by the executions and accesses that the launch fixes (SOUNDNESS 20.5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_analyse::access::AccessCounts;
+use warpbound_analyse::launch_profile::{BlockKind, LaunchExecutions};
+use warpbound_bound::{ExecutedServices, ServicesOfBlocks};
+use warpbound_cycles::{AccessLimits, Contention, KernelTime, NodeServices, Service};
+use warpbound_ir::OpIndex;
+
+use super::of_node;
+use super::sums::SmServices;
+use crate::CycleInputs;
+use warpbound_query::KernelFlow;
+
+/// Executions of nodes and accesses by all warps of blocks, and of the launch.
+#[derive(Clone, Debug)]
+pub(super) struct ExecutedNodes {
+    groups: Vec<NodeGroup>,
+    /// Together all blocks of the launch.
+    kinds: Vec<ExecutedKind>,
+    /// Executions of each group by the whole launch, if one kind stands for blocks of several.
+    of_launch: Option<Vec<u64>>,
+}
+
+/// Nodes that begin with the same operation, which differ in their calls.
+#[derive(Clone, Debug)]
+struct NodeGroup {
+    nodes: Vec<usize>,
+    /// Operations of each.
+    ops: BTreeSet<OpIndex>,
+}
+
+/// Blocks with the same executions.
+#[derive(Clone, Debug)]
+struct ExecutedKind {
+    blocks: u64,
+    /// Executions of each group.
+    groups: Vec<u64>,
+    /// Executions of accesses whose numbers are known.
+    accesses: Vec<CountedAccess>,
+}
+
+/// Executions of an access with the same numbers.
+#[derive(Clone, Copy, Debug)]
+struct CountedAccess {
+    at: OpIndex,
+    counts: AccessCounts,
+    times: u64,
+}
+
+impl ExecutedNodes {
+    pub(super) fn of(
+        flow: &KernelFlow,
+        executions: &LaunchExecutions,
+        blocks: u64,
+    ) -> ExecutedNodes {
+        let mut by_first: BTreeMap<_, (Vec<usize>, BTreeSet<OpIndex>)> = BTreeMap::new();
+        for node in flow.thread.space.ids() {
+            let block = flow.thread.space.block(node);
+            let (nodes, ops) = by_first.entry(block.first).or_default();
+            nodes.push(node.index());
+            ops.extend((block.first.0..=block.last.0).map(OpIndex));
+        }
+        by_first.retain(|first, _| executions.of_launch.contains_key(first));
+        let of_groups = |of_ops: &BTreeMap<OpIndex, u64>| -> Vec<u64> {
+            let firsts = by_first.keys();
+            firsts
+                .map(|first| of_ops.get(first).copied().unwrap_or(0))
+                .collect()
+        };
+        let kind = |kind: &BlockKind| ExecutedKind {
+            blocks: kind.blocks,
+            groups: of_groups(&kind.executions),
+            accesses: kind
+                .accesses
+                .iter()
+                .map(|(&(at, numbers), &times)| CountedAccess {
+                    at,
+                    counts: AccessCounts::of_numbers(numbers),
+                    times,
+                })
+                .collect(),
+        };
+        let kinds = match &executions.kinds {
+            Some(kinds) => kinds.iter().map(kind).collect(),
+            // Of each operation the most executions by a block.
+            None => vec![ExecutedKind {
+                blocks,
+                groups: of_groups(&executions.of_block),
+                accesses: Vec::new(),
+            }],
+        };
+        ExecutedNodes {
+            of_launch: match executions.kinds {
+                Some(_) => None,
+                None => Some(of_groups(&executions.of_launch)),
+            },
+            groups: by_first
+                .into_values()
+                .map(|(nodes, ops)| NodeGroup { nodes, ops })
+                .collect(),
+            kinds,
+        }
+    }
+
+    /// Sums the services of blocks of this many warps, each with the services of its nodes and accesses.
+    pub(super) fn services(&self, of: &ExecutionServices<'_>, warps: u64) -> ExecutedServices {
+        let sums = BlockSums {
+            groups: &self.groups,
+            of,
+        };
+        let kinds = self.kinds.iter();
+        ExecutedServices {
+            kinds: kinds.map(|kind| sums.of_kind(kind, warps)).collect(),
+            gpu_of_launch: self.of_launch.as_ref().map(|executions| {
+                let all = sums.of_groups(executions, &BTreeMap::new());
+                whole_cycles_of_sum(all.gpu)
+            }),
+        }
+    }
+}
+
+/// Thousandths of cycles of whole blocks.
+#[derive(Clone, Copy, Default)]
+struct MilliServices {
+    core: u128,
+    sm: u128,
+    gpu: u128,
+}
+
+impl MilliServices {
+    fn add(&mut self, services: &NodeServices, times: u64, of_sm: SmServices<'_>) {
+        let times = u128::from(times);
+        let of = |milli: u64| times.saturating_mul(milli.into());
+        self.core = self
+            .core
+            .saturating_add(of(services[Service::Core as usize]));
+        self.sm = self.sm.saturating_add(of(of_sm.milli(services)));
+        self.gpu = self.gpu.saturating_add(of(services[Service::Gpu as usize]));
+    }
+}
+
+/// Whole cycles of thousandths.
+fn whole_cycles_of_sum(milli: u128) -> u128 {
+    milli.div_ceil(warpbound_cycles::MILLI.unsigned_abs().into())
+}
+
+/// Services that single executions take.
+pub(super) struct ExecutionServices<'a> {
+    pub(super) inputs: &'a CycleInputs,
+    pub(super) time: &'a KernelTime<'a>,
+    pub(super) contention: &'a Contention,
+    pub(super) of_sm: SmServices<'a>,
+}
+
+/// Sums over the executions of blocks.
+struct BlockSums<'a> {
+    groups: &'a [NodeGroup],
+    of: &'a ExecutionServices<'a>,
+}
+
+impl BlockSums<'_> {
+    fn of_kind(&self, kind: &ExecutedKind, warps: u64) -> ServicesOfBlocks {
+        let mut known: BTreeMap<OpIndex, u64> = BTreeMap::new();
+        let mut sums = MilliServices::default();
+        for counted in &kind.accesses {
+            let limits = self.of.inputs.accesses.get(&counted.at);
+            let limits = limits.and_then(|limits| limits_of(limits, counted.counts));
+            let services = limits.and_then(|limits| self.of.time.services(counted.at, &limits));
+            if let Some(services) = services {
+                sums.add(&services, counted.times, self.of.of_sm);
+                *known.entry(counted.at).or_default() += counted.times;
+            }
+        }
+        let others = self.of_groups(&kind.groups, &known);
+        let of_warps = u128::from(warps) * u128::from(self.of.of_sm.of_warp());
+        ServicesOfBlocks {
+            blocks: kind.blocks,
+            core: whole_cycles_of_sum(sums.core + others.core),
+            sm: whole_cycles_of_sum(sums.sm + others.sm) + of_warps,
+            gpu: whole_cycles_of_sum(sums.gpu + others.gpu),
+        }
+    }
+
+    /// Services of executions of the groups; accesses that are `known` are left out.
+    fn of_groups(&self, executions: &[u64], known: &BTreeMap<OpIndex, u64>) -> MilliServices {
+        let mut sums = MilliServices::default();
+        for (group, &executions) in self.groups.iter().zip(executions) {
+            let of_ops = group.ops.iter().filter_map(|&at| {
+                let times = known.get(&at)?;
+                Some((self.of.contention.ops.get(at.index())?, *times))
+            });
+            let of_ops: Vec<(&NodeServices, u64)> = of_ops.collect();
+            let mut worst = NodeServices::default();
+            for &node in &group.nodes {
+                let mut services = of_node(self.of.contention, node);
+                for (of_op, _) in &of_ops {
+                    for (own, of_op) in services.iter_mut().zip(of_op.iter()) {
+                        *own = own.saturating_sub(*of_op);
+                    }
+                }
+                for (worst, own) in worst.iter_mut().zip(services) {
+                    *worst = own.max(*worst);
+                }
+            }
+            sums.add(&worst, executions, self.of.of_sm);
+            // Of executions without numbers the most counts.
+            for (of_op, times) in of_ops {
+                sums.add(of_op, executions.saturating_sub(times), self.of.of_sm);
+            }
+        }
+        sums
+    }
+}
+
+/// Limits of an access to one space, of an execution with these numbers.
+fn limits_of(limits: &AccessLimits, counts: AccessCounts) -> Option<AccessLimits> {
+    let mut limits = limits.clone();
+    let [limit] = &mut limits.spaces[..] else {
+        return None;
+    };
+    limit.requests = limit.requests.min(counts.requests);
+    limit.lines = limit.lines.min(counts.transactions);
+    limit.sectors = limit.sectors.min(counts.sectors);
+    limit.conflicts = limit
+        .conflicts
+        .min(counts.conflicts.max(counts.byte_conflicts));
+    Some(limits)
+}

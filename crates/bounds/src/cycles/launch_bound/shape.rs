@@ -1,0 +1,193 @@
+//! Shape of a launch on a machine: blocks, warps, SMs, and the blocks that an SM holds.
+
+use warpbound_base::Diagnostic;
+use warpbound_bound::{LaunchShape, WaveSpread};
+use warpbound_cycles::MachineNumbers;
+use warpbound_isa::Program;
+use warpbound_launch::Launch;
+use warpbound_machine::{BlockResources, GpuModel, MachineConfig, Parameter, Selection};
+
+use super::wave_launch;
+use crate::cycles::launch_memory::lanes;
+use crate::{cycles::CycleOptions, cycles::TimeScope};
+use warpbound_query::prepared::Prepared;
+
+/// Returns the shape of a launch on every machine within the ranges.
+pub(super) fn shape(
+    launch: &Launch,
+    numbers: &MachineNumbers,
+    machine: &LaunchMachine,
+    scope: TimeScope,
+) -> LaunchShape {
+    let resident = machine.resident;
+    let shape = LaunchShape {
+        blocks: product(launch.grid),
+        warps: product(launch.block).div_ceil(lanes(numbers)),
+        sms: machine.sms.0.max(1),
+        most_sms: machine.sms.1.max(1),
+        resident,
+        sub_partitions: machine.parts.max(1),
+    };
+    match scope {
+        TimeScope::Grid => shape,
+        TimeScope::Warp | TimeScope::Block => LaunchShape {
+            blocks: 1,
+            sms: 1,
+            most_sms: 1,
+            ..shape
+        },
+        TimeScope::Sm => LaunchShape {
+            blocks: blocks_of_sm(&shape),
+            sms: 1,
+            most_sms: 1,
+            resident: (resident.1, resident.1),
+            ..shape
+        },
+    }
+}
+
+/// Blocks that an SM of a launch holds at once, at most: if all blocks are dispatched at once, they are spread evenly
+/// (SOUNDNESS 20.5).
+fn blocks_of_sm(shape: &LaunchShape) -> u64 {
+    let (least, most) = shape.resident;
+    match shape.blocks <= shape.sms.saturating_mul(least) {
+        true => shape.blocks.div_ceil(shape.sms),
+        false => most.min(shape.blocks),
+    }
+}
+
+/// Number of threads or blocks of a size.
+pub(super) fn product(size: [u32; 3]) -> u64 {
+    let sizes = size.iter().map(|&n| u64::from(n));
+    sizes.fold(1u64, u64::saturating_mul).max(1)
+}
+
+/// Machine as far as the shape of a launch depends on it.
+pub(super) struct LaunchMachine {
+    /// SMs, or compute units, at least and at most.
+    pub(super) sms: (u64, u64),
+    /// Sub-partitions of an SM at least.
+    pub(super) parts: u64,
+    /// Blocks that an SM holds at least and at most.
+    pub(super) resident: (u64, u64),
+    /// Distance of the local memories of two SMs, in warps.
+    pub(super) stride: u64,
+    /// Spread of waves over SIMDs; `None` for warps.
+    pub(super) spread: Option<WaveSpread>,
+}
+
+impl LaunchMachine {
+    pub(super) fn new(
+        prepared: &Prepared<'_>,
+        launch: &Launch,
+        numbers: &MachineNumbers,
+        cycles: &CycleOptions,
+    ) -> Result<LaunchMachine, Diagnostic> {
+        if let Program::Amd(_) = prepared.program {
+            return wave_launch::machine_of(prepared, launch, numbers, cycles);
+        }
+        let needs = (
+            product(launch.block),
+            prepared.kernel.registers.into(),
+            launch.shared.into(),
+        );
+        let resident = resident_blocks(&cycles.machine, needs)?;
+        let slots = numbers.range(Parameter::SmWarps);
+        if slots.0 != slots.1 {
+            return Err(Diagnostic::new(
+                "bounds of launches are for machines whose sm.warps is one number",
+            ));
+        }
+        Ok(LaunchMachine {
+            sms: numbers.range(Parameter::SmCount),
+            parts: numbers.range(Parameter::SmSchedulers).0,
+            resident,
+            stride: slots.1,
+            spread: None,
+        })
+    }
+}
+
+/// Most combinations of values of a machine for which the number of resident blocks is computed.
+const MOST_MACHINES: usize = 256;
+
+/// Returns the least and the greatest number of blocks that an SM holds, over all values of the machine.
+///
+/// # Errors
+///
+/// A block fits on no SM for some values, or there are too many values.
+fn resident_blocks(
+    machine: &GpuModel,
+    (threads, registers, shared): (u64, u64, u64),
+) -> Result<(u64, u64), Diagnostic> {
+    // Fewer blocks fit on an SM with less of a resource; steps act both ways.
+    let is_step = |parameter| {
+        matches!(
+            parameter,
+            Parameter::RegisterStep | Parameter::WarpStep | Parameter::SharedStep
+        )
+    };
+    resident_range(machine, (BlockResources::PARAMETERS, &is_step), |machine| {
+        let sm = BlockResources::of_sm(machine);
+        let block = BlockResources::of_block(machine, threads, registers, shared);
+        blocks_on(sm, block)
+    })
+}
+
+/// Returns the least and the greatest of a number of blocks over all values of some parameters of a machine: both ends of
+/// those in which it is monotone, and each value of the others.
+///
+/// # Errors
+///
+/// The number is 0 for some values, or there are too many values.
+pub(super) fn resident_range(
+    machine: &GpuModel,
+    (parameters, is_step): (&[Parameter], &dyn Fn(Parameter) -> bool),
+    blocks_of: impl Fn(&MachineConfig) -> u64,
+) -> Result<(u64, u64), Diagnostic> {
+    let mut machines = vec![machine.select(Selection::Typical)];
+    for &parameter in parameters {
+        let range = machine.range(parameter);
+        if range.least == range.most {
+            continue;
+        }
+        let values: Vec<u64> = match is_step(parameter) {
+            true => (range.least..=range.most).take(MOST_MACHINES + 1).collect(),
+            false => vec![range.least, range.most],
+        };
+        if values.len() * machines.len() > MOST_MACHINES {
+            let name = parameter.name();
+            return Err(Diagnostic::new(format!("{name} has too many values")));
+        }
+        machines = values
+            .iter()
+            .flat_map(|&value| {
+                machines
+                    .iter()
+                    .map(move |own| own.clone().with(parameter, value))
+            })
+            .collect();
+    }
+    let mut range: Option<(u64, u64)> = None;
+    for machine in &machines {
+        let blocks = blocks_of(machine);
+        if blocks == 0 {
+            return Err(Diagnostic::new("a block of the launch fits on no SM"));
+        }
+        range = Some(match range {
+            None => (blocks, blocks),
+            Some((least, most)) => (least.min(blocks), most.max(blocks)),
+        });
+    }
+    range.ok_or_else(|| Diagnostic::new("the machine has no values"))
+}
+
+/// Number of blocks that an SM holds.
+pub(super) fn blocks_on(mut sm: BlockResources, block: BlockResources) -> u64 {
+    let mut blocks = 0;
+    while let Some(rest) = sm.without(&block) {
+        sm = rest;
+        blocks += 1;
+    }
+    blocks
+}

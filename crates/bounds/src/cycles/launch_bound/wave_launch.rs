@@ -1,0 +1,131 @@
+//! Launches of waves: compute units, their SIMDs, and the groups that they hold (SOUNDNESS 20.9).
+
+use std::cell::Cell;
+
+use warpbound_base::{Cycles, Diagnostic};
+use warpbound_bound::{LaunchTimes, WarpBound, WaveSpread, WaveTimes};
+use warpbound_cycles::MachineNumbers;
+use warpbound_launch::Launch;
+use warpbound_machine::{BlockResources, MachineConfig, Parameter, WaveNeeds};
+
+use super::shape::{LaunchMachine, blocks_on, product, resident_range};
+use crate::cycles::CycleOptions;
+use warpbound_query::prepared::Prepared;
+use warpbound_runs::runs::timed::wave_registers;
+
+/// Returns a machine of compute units as far as the shape of a launch depends on it.
+///
+/// # Errors
+///
+/// A group fits on no compute unit, the number of its waves or SIMDs is no single one, or waves may split.
+pub(super) fn machine_of(
+    prepared: &Prepared<'_>,
+    launch: &Launch,
+    numbers: &MachineNumbers,
+    cycles: &CycleOptions,
+) -> Result<LaunchMachine, Diagnostic> {
+    if cycles.splitting.splits > 0 {
+        let why = Diagnostic::new("launches of waves that may split have no bound in cycles");
+        return Err(why.hint("leave --splits out, or state --scope warp for one wave"));
+    }
+    let [simds, slots] = [Parameter::CuSimds, Parameter::SimdWaves].map(|parameter| {
+        let (least, most) = numbers.range(parameter);
+        (least == most).then_some(least)
+    });
+    let (Some(simds), Some(slots)) = (simds, slots) else {
+        return Err(Diagnostic::new(
+            "bounds of launches are for machines whose cu.simds and simd.waves are one number each",
+        ));
+    };
+    let [vgprs, sgprs] = wave_registers(prepared).map(u64::from);
+    let (threads, shared) = (product(launch.block), u64::from(launch.shared));
+    // Greatest number of waves of a SIMD, and greatest part of the groups of a CU that have a wave there.
+    let crowded = Cell::new((0, (0, 1)));
+    let of_machine = |machine: &MachineConfig| {
+        let cu = BlockResources::of_cu(machine, &WaveNeeds { vgprs, sgprs });
+        let groups = blocks_on(cu, BlockResources::of_group(machine, threads, shared));
+        let of_simd = cu.warps / simds.max(1);
+        let (most, part) = crowded.get();
+        let own = (of_simd.min(groups), groups.max(1));
+        let is_more =
+            u128::from(own.0) * u128::from(part.1) > u128::from(part.0) * u128::from(own.1);
+        crowded.set((of_simd.max(most), if is_more { own } else { part }));
+        groups
+    };
+    let mut models = vec![cycles.machine.clone()];
+    for (step, need) in [
+        (Parameter::SimdVgprStep, vgprs.max(1)),
+        (Parameter::SimdSgprStep, sgprs.max(1)),
+        (Parameter::GroupLdsStep, shared),
+    ] {
+        let steps = extreme_steps(numbers.range(step), need)?;
+        models = models
+            .iter()
+            .flat_map(|model| steps.map(|value| model.clone().with(step, value)))
+            .collect();
+    }
+    // Of all other resources, more hold no fewer groups.
+    let mut resident: Option<(u64, u64)> = None;
+    for model in &models {
+        let parameters = BlockResources::CU_PARAMETERS;
+        let (least, most) = resident_range(model, (parameters, &|_| false), of_machine)?;
+        resident = Some(match resident {
+            None => (least, most),
+            Some(known) => (known.0.min(least), known.1.max(most)),
+        });
+    }
+    let resident = resident.ok_or_else(|| Diagnostic::new("the machine has no values"))?;
+    let (most, part) = crowded.get();
+    let waves = threads.div_ceil(warpbound_launch::gcn::LANES.into());
+    Ok(LaunchMachine {
+        sms: numbers.range(Parameter::CuCount),
+        parts: simds,
+        resident,
+        spread: Some(WaveSpread { part, most }),
+        stride: (simds * slots).saturating_mul(waves),
+    })
+}
+
+/// Returns the times of which the bound of a launch of waves is composed: those of warps, whether windows are a part of the
+/// service of a compute unit, and the cycles of the end of the launch.
+pub(super) fn times_of(
+    times: &LaunchTimes<WarpBound<Cycles>>,
+    windows_bind: bool,
+    end: u64,
+) -> WaveTimes<'_> {
+    WaveTimes {
+        path: &times.path,
+        followed: &times.followed,
+        chain: times.chain,
+        core: &times.core,
+        sm: &times.sm,
+        gpu: &times.gpu,
+        windows_bind,
+        first: times.first,
+        lines: times.lines,
+        ended: times.ended,
+        apart: times.apart,
+        end: Cycles(end),
+    }
+}
+
+/// Most steps that are tried one by one.
+const MOST_STEPS: u64 = 1 << 16;
+
+/// Returns the steps of a range with which a need is least and greatest, in whole steps.
+///
+/// # Errors
+///
+/// The range is too long.
+fn extreme_steps((least, most): (u64, u64), need: u64) -> Result<[u64; 2], Diagnostic> {
+    if most.saturating_sub(least) > MOST_STEPS {
+        return Err(Diagnostic::new(
+            "the machine has too many steps of a resource",
+        ));
+    }
+    let in_steps = |step: &u64| need.div_ceil((*step).max(1)).saturating_mul((*step).max(1));
+    let of_range = || least..=most.max(least);
+    let first = of_range().min_by_key(in_steps).unwrap_or(least);
+    let last = of_range().max_by_key(in_steps).unwrap_or(most);
+    Ok([first, last])
+}

@@ -1,0 +1,195 @@
+//! Memory of a launch as far as the time of a warp depends on it: whether everything stays in the L2 cache, and how many
+//! pages are translated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warpbound_cycles::MachineNumbers;
+use warpbound_ir::Code;
+use warpbound_launch::{Buffer, GlobalMemory, Launch};
+use warpbound_machine::Parameter;
+
+/// Addresses that the timing model gives to code, constant banks and local memory in the L2 cache, and the distance of
+/// banks (docs/timing-model.md).
+const CODE_AT: u64 = 0x20_0000_0000;
+const CONSTANTS_AT: u64 = 0x21_0000_0000;
+const BANK_STRIDE: u64 = 0x1_0000;
+const LOCAL_AT: u64 = 0x30_0000_0000;
+
+/// First address of a range and the one after its last.
+type AddressRange = (u64, u64);
+
+/// Memory of a launch with known addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaunchMemory {
+    /// Whether all lines that the launch may access stay in the L2 cache once they are in it.
+    pub(crate) fits: bool,
+    /// Pages of the buffers that vector accesses may touch, and of local memory: of the first and of the second TLB. `None` if some may be translated
+    /// more than once.
+    pub(crate) pages: Option<[PageCount; 2]>,
+    /// Sectors of the buffers.
+    pub(crate) sectors: u64,
+}
+
+/// Memory that vector accesses of a launch may touch.
+#[derive(Clone, Copy)]
+pub(crate) struct AccessedMemory<'a> {
+    /// The buffers.
+    pub(crate) global: &'a GlobalMemory,
+    /// Whether they touch what the runtime owns: the queue, the code object, the arguments, the dispatch packet. Scalar
+    /// loads and fetches of code are not translated, so they do not count.
+    pub(crate) of_runtime: bool,
+    /// Whether they touch local memory.
+    pub(crate) local: bool,
+}
+
+/// Number of pages of a range of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PageCount {
+    /// Pages of the first-level TLB.
+    pub(crate) first: u64,
+    /// Pages of the second-level TLB.
+    pub(crate) second: u64,
+}
+
+impl LaunchMemory {
+    /// Describes the memory of a launch on a machine.
+    pub(crate) fn of(
+        code: &Code,
+        launch: &Launch,
+        memory: AccessedMemory<'_>,
+        (numbers, residents): (&MachineNumbers, Option<ResidentWarps>),
+    ) -> LaunchMemory {
+        let ranges = |is_counted: &dyn Fn(&Buffer) -> bool| -> Vec<AddressRange> {
+            let buffers = memory.global.buffers().iter();
+            let counted = buffers.filter(|buffer| is_counted(buffer));
+            counted
+                .map(|buffer| (buffer.address, buffer.address + buffer.bytes.len() as u64))
+                .collect()
+        };
+        let buffers = ranges(&|_| true);
+        let translated = ranges(&|buffer| memory.of_runtime || buffer.of_runtime.is_none());
+        let lanes = lanes(numbers);
+        let of_warp = u64::from(launch.local).next_multiple_of(4) * lanes;
+        let residents = residents.unwrap_or_else(|| {
+            // The warp is in a slot of the first row of the first SM.
+            let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+            ResidentWarps {
+                sms: 1,
+                slots: threads.div_ceil(lanes).max(1),
+                stride: 0,
+            }
+        });
+        let local: Vec<AddressRange> = match memory.local {
+            true => residents.local_memory(of_warp).collect(),
+            false => Vec::new(),
+        };
+        let ahead = numbers.range(Parameter::InstructionAhead).1 + 1;
+        let line = numbers.slow(Parameter::InstructionLine);
+        let code_end = code.ops.last().map_or(0, |op| u64::from(op.addr.0) + 8);
+        let constants = launch.constants.iter();
+        let constants = constants.filter(|(bank, _)| *bank != Code::ADDRESS_BANK);
+        let constants = constants.map(|(bank, bytes)| {
+            let first = CONSTANTS_AT + u64::from(*bank) * BANK_STRIDE;
+            let line = numbers.slow(Parameter::ConstantL15Line).max(1);
+            (first, first + (bytes.len() as u64).next_multiple_of(line))
+        });
+        let mut all: Vec<(u64, u64)> = constants.collect();
+        all.push((
+            CODE_AT,
+            CODE_AT + code_end.next_multiple_of(line) + ahead * line,
+        ));
+        all.extend(&buffers);
+        all.extend(&local);
+        LaunchMemory {
+            fits: fits(&all, numbers),
+            pages: pages((&translated, &local), &all, numbers),
+            sectors: {
+                let sector = numbers.slow(Parameter::L2Sector).max(1);
+                let sectors = buffers
+                    .iter()
+                    .map(|(first, end)| end.div_ceil(sector) - first / sector);
+                sectors.sum()
+            },
+        }
+    }
+}
+
+/// Warp slots that the blocks of a launch may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResidentWarps {
+    /// SMs.
+    pub(crate) sms: u64,
+    /// Slots used of each.
+    pub(crate) slots: u64,
+    /// Slots of an SM.
+    pub(crate) stride: u64,
+}
+
+impl ResidentWarps {
+    /// Addresses of the local memory of all slots, of `of_warp` bytes each.
+    fn local_memory(self, of_warp: u64) -> impl Iterator<Item = AddressRange> {
+        (0..self.sms).map(move |sm| {
+            let first = LOCAL_AT.saturating_add((sm * self.stride).saturating_mul(of_warp));
+            (
+                first,
+                first.saturating_add(self.slots.saturating_mul(of_warp)),
+            )
+        })
+    }
+}
+
+/// Lanes of a warp.
+pub(crate) fn lanes(numbers: &MachineNumbers) -> u64 {
+    numbers.family().lanes().into()
+}
+
+/// Whether the lines of all ranges fit into the L2 cache, set by set.
+fn fits(ranges: &[AddressRange], numbers: &MachineNumbers) -> bool {
+    let [bytes, line, ways] =
+        [Parameter::L2Bytes, Parameter::L2Line, Parameter::L2Ways].map(|parameter| {
+            let (least, most) = numbers.range(parameter);
+            (least == most).then_some(least.max(1))
+        });
+    let (Some(bytes), Some(line), Some(ways)) = (bytes, line, ways) else {
+        return false;
+    };
+    let total: u64 = ranges.iter().map(|(first, end)| end - first).sum();
+    if total > bytes {
+        return false;
+    }
+    let sets = (bytes / line / ways).max(1);
+    let mut lines = BTreeSet::new();
+    for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
+        lines.extend(first / line..=(end - 1) / line);
+    }
+    let mut count: BTreeMap<u64, u64> = BTreeMap::new();
+    for line in lines {
+        *count.entry(line % sets).or_default() += 1;
+    }
+    count.values().all(|&count| count <= ways)
+}
+
+/// Pages of buffers and of local memory, if both TLBs hold all of them. `all` has code and constants as well: the
+/// second-level TLB has their translations when a launch begins, if the host has just written them.
+fn pages(
+    (buffers, local): (&[AddressRange], &[AddressRange]),
+    all: &[AddressRange],
+    numbers: &MachineNumbers,
+) -> Option<[PageCount; 2]> {
+    let count = |ranges: &[AddressRange], page: Parameter| {
+        let page = numbers.slow(page).max(1);
+        let mut pages = BTreeSet::new();
+        for (first, end) in ranges.iter().filter(|(first, end)| first < end) {
+            pages.extend(first / page..=(end - 1) / page);
+        }
+        pages.len() as u64
+    };
+    let counts = [buffers, local].map(|ranges| PageCount {
+        first: count(ranges, Parameter::TlbL1Page),
+        second: count(ranges, Parameter::TlbL2Page),
+    });
+    let [first, second] = [Parameter::TlbL1Entries, Parameter::TlbL2Entries]
+        .map(|parameter| numbers.range(parameter).0);
+    let accessed: u64 = counts.iter().map(|count| count.first).sum();
+    (accessed <= first && count(all, Parameter::TlbL2Page) <= second).then_some(counts)
+}

@@ -1,0 +1,25 @@
+//! Bounds of kernels: flow facts, integer program, access classes, time of warps, blocks and launches.
+//!
+//! [`bound`] answers for one kernel, [`bounds`] for all kernels of a file. Runs appear here only as settings that bounds
+//! share with them, such as the splitting of waves.
+
+pub mod access;
+pub mod block;
+pub mod bound;
+pub mod cta;
+pub mod cycles;
+pub mod facts;
+
+pub use access::{access, access_classes};
+pub use bound::profile::{ProfileOptions, indirect_targets, stated_loops};
+pub use bound::{bound, bound_set, bounds, formula, launch_profile, with_launch_profiler};
+pub use cta::cta;
+pub use cycles::{
+    CycleBound, CycleInputs, CycleOptions, LaunchCounts, LaunchCycles, LaunchExtent,
+    LaunchServices, LaunchTime, LoneWarp,
+};
+pub use facts::{FactsExtent, FactsUpdate, facts_template, observed_facts, updated_facts};
+
+pub use warpbound_analyse::launch_profile::{
+    LaunchProfile, LaunchProfiler, LaunchedWarp, NoProfile, NoProfileReason, StatedLoop, WarpIssues,
+};

@@ -1,0 +1,5 @@
+//! Tests of the crate's interface.
+#![allow(clippy::expect_used, reason = "tests")]
+
+mod figures;
+mod time_limit;

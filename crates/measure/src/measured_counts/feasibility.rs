@@ -1,0 +1,406 @@
+//! Existence of counts of steps that give measured counts of blocks and satisfy the count rows, summed over warps.
+//!
+//! Each row of the count system holds for each warp of a run (SOUNDNESS 5). Its sum over the warps holds with the right
+//! side times their number; rows with a right side other than 0 are those of starts and of guarded lanes.
+
+use std::collections::BTreeMap;
+
+use warpbound_base::Diagnostic;
+use warpbound_bound::{
+    Effort, IntegerProgram, Relation, RowId, SolveOutcome, VarId, solve, solve_each,
+};
+use warpbound_simt::NodeId;
+use warpbound_simt::counts::{CountKind, CountRow, CountVar, Factor, RowFamily, RowRelation};
+
+use warpbound_query::KernelFlow;
+
+/// Effort for a program without a search for integer points.
+fn relaxed() -> Effort {
+    Effort {
+        nodes: 0,
+        ..Effort::default()
+    }
+}
+
+/// Numbers of loops, and what else users state.
+pub(crate) struct SummedFacts {
+    /// Bound of each loop: header executions of a thread per entry.
+    pub(crate) bounds: Vec<Option<u64>>,
+    /// Total of each loop: header executions of a thread.
+    pub(crate) totals: Vec<Option<u64>>,
+    /// Counts that `never` statements exclude, with the text of the statement.
+    pub(crate) never: Vec<(String, Vec<CountVar>)>,
+}
+
+/// Measured count of a block.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockSum {
+    /// Index of the block.
+    pub(crate) block: usize,
+    pub(crate) issues: Option<u64>,
+    pub(crate) lanes: Option<u64>,
+}
+
+/// Warps and threads of the launch, if they are known.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct LaunchSums {
+    pub(crate) warps: Option<u64>,
+    pub(crate) threads: Option<u64>,
+}
+
+/// Rows beside those that hold in every run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Statement {
+    /// Bound or total of a loop.
+    Loop(usize),
+    /// `never` statement.
+    Never(usize),
+    /// Lanes that pass guards on the thread index: the size of the block.
+    GuardedLanes,
+}
+
+/// Outcome of a check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Feasibility {
+    /// Counts of steps exist.
+    Possible,
+    /// None exist; the parts of the contradiction.
+    Impossible(Contradicting),
+    /// The solver gave up.
+    Unknown(String),
+}
+
+/// Parts of a contradiction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Contradicting {
+    /// Blocks by index whose measured counts take part.
+    pub(super) blocks: Vec<usize>,
+    /// Families of the rows that take part.
+    pub(super) families: Vec<RowFamily>,
+}
+
+/// Origin of a row of the program.
+#[derive(Clone, Copy)]
+enum SummedRow {
+    Block(usize),
+    Count(RowFamily),
+    Stated,
+}
+
+/// Sums of counts over the warps of a launch.
+pub(crate) struct SummedCounts<'a> {
+    flow: &'a KernelFlow,
+    facts: &'a SummedFacts,
+    launch: LaunchSums,
+    /// Most live lanes of a warp.
+    lanes: i64,
+    blocks: Vec<BlockSum>,
+    /// Arrivals at each block, of warps and of lanes.
+    arrivals: BTreeMap<usize, [Vec<CountVar>; 2]>,
+    warp_start: Option<CountVar>,
+    thread_start: Option<CountVar>,
+}
+
+impl<'a> SummedCounts<'a> {
+    pub(crate) fn new(
+        flow: &'a KernelFlow,
+        facts: &'a SummedFacts,
+        launch: LaunchSums,
+        lanes: u64,
+        blocks: Vec<BlockSum>,
+    ) -> SummedCounts<'a> {
+        let mut summed = SummedCounts {
+            flow,
+            facts,
+            launch,
+            lanes: i64::try_from(lanes).unwrap_or(i64::MAX),
+            blocks,
+            arrivals: BTreeMap::new(),
+            warp_start: None,
+            thread_start: None,
+        };
+        summed.find_arrivals();
+        summed
+    }
+
+    /// Finds the counts whose sum is the executions of each block.
+    fn find_arrivals(&mut self) {
+        let flow = self.flow;
+        let mut add = |node: NodeId, level: usize, var: CountVar| {
+            let block = flow.thread.space.node(node).block;
+            let levels = self.arrivals.entry(block).or_default();
+            if let Some(list) = levels.get_mut(level) {
+                list.push(var);
+            }
+        };
+        for (number, counted) in flow.counts.variables.iter().enumerate() {
+            let var = CountVar(number);
+            match counted {
+                CountKind::WarpStart => {
+                    self.warp_start = Some(var);
+                    add(flow.thread.entry, 0, var);
+                }
+                CountKind::ThreadStart => {
+                    self.thread_start = Some(var);
+                    add(flow.thread.entry, 1, var);
+                }
+                CountKind::WarpStep(_, step) => {
+                    if let Some(to) = step.to {
+                        add(to, 0, var);
+                    }
+                }
+                CountKind::ThreadStep(_, step) => {
+                    if let Some(to) = step.to {
+                        add(to, 1, var);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the statements that there are numbers for, one by one.
+    pub(super) fn statements(&self) -> Vec<Statement> {
+        let known = |numbers: &[Option<u64>], at: usize| numbers.get(at).copied().flatten();
+        let loops = 0..self.facts.bounds.len().max(self.facts.totals.len());
+        let loops = loops.filter(|&at| {
+            known(&self.facts.bounds, at).is_some() || known(&self.facts.totals, at).is_some()
+        });
+        let mut all: Vec<Statement> = loops.map(Statement::Loop).collect();
+        all.extend((0..self.facts.never.len()).map(Statement::Never));
+        let rows = &self.flow.counts.rows;
+        if rows.iter().any(|row| row.family == RowFamily::GuardedLanes) {
+            all.push(Statement::GuardedLanes);
+        }
+        all
+    }
+
+    /// Checks the measured counts of the blocks that `uses` accepts with the rows of all runs and those of `statements`.
+    pub(super) fn check(
+        &self,
+        statements: &[Statement],
+        uses: impl Fn(usize) -> bool,
+    ) -> Feasibility {
+        let (model, _, rows) = self.program(statements, uses);
+        match solve(&model, relaxed()) {
+            SolveOutcome::Bounded(_) | SolveOutcome::Unbounded(_) => Feasibility::Possible,
+            SolveOutcome::Infeasible(conflict) => {
+                Feasibility::Impossible(parts(&rows, &conflict.rows))
+            }
+            SolveOutcome::SolverFailed(why) => Feasibility::Unknown(why.to_string()),
+        }
+    }
+
+    /// Returns the counts whose sums are the executions of a block by warps and by lanes; `None` for a block to which no
+    /// step leads.
+    pub(crate) fn arrivals(&self, block: usize) -> Option<&[Vec<CountVar>; 2]> {
+        self.arrivals.get(&block)
+    }
+
+    /// Returns the least and the greatest value of each sum over all counts that satisfy all rows, with the counts of blocks;
+    /// `None` where no limit was found.
+    ///
+    /// # Errors
+    ///
+    /// No counts satisfy the rows.
+    pub(crate) fn ranges(
+        &self,
+        sums: &[Vec<(CountVar, i64)>],
+    ) -> Result<Vec<[Option<i128>; 2]>, Diagnostic> {
+        let (mut model, vars, _) = self.program(&self.statements(), |_| true);
+        // An execution has at most as many lanes as a warp.
+        for [warps, threads] in self.arrivals.values() {
+            let lanes = threads.iter().map(|&var| (var, 1));
+            let issues = warps.iter().map(|&var| (var, -self.lanes));
+            let terms = lanes.chain(issues);
+            let terms = terms.filter_map(|(var, n)| Some((*vars.get(var.0)?, n)));
+            model.add_row("", "", terms.collect::<Vec<_>>(), Relation::Le, 0);
+        }
+        // The least values first: their counts are alike, and so are those of the greatest.
+        let objectives = [-1, 1].into_iter().flat_map(|sign| {
+            let objective = |sum: &Vec<(CountVar, i64)>| {
+                let mut costs: BTreeMap<VarId, i64> = BTreeMap::new();
+                for &(var, factor) in sum {
+                    if let Some(&var) = vars.get(var.0) {
+                        let cost = costs.entry(var).or_default();
+                        *cost = cost.saturating_add(sign * factor);
+                    }
+                }
+                costs.into_iter().collect()
+            };
+            sums.iter().map(objective).collect::<Vec<_>>()
+        });
+        let objectives: Vec<Vec<(VarId, i64)>> = objectives.collect();
+        let limits = solve_each(&model, &objectives, relaxed());
+        let limits = limits.into_iter().map(|outcome| match outcome {
+            SolveOutcome::Bounded(found) => Ok(Some(found.bound)),
+            SolveOutcome::Unbounded(_) | SolveOutcome::SolverFailed(_) => Ok(None),
+            SolveOutcome::Infeasible(_) => {
+                let message = "no execution has the predicted counts: a bound of a loop is false, or a prediction";
+                Err(Diagnostic::new(message))
+            }
+        });
+        let limits: Vec<Option<i128>> = limits.collect::<Result<_, _>>()?;
+        let (least, most) = limits.split_at(sums.len());
+        let ranges = least.iter().zip(most);
+        Ok(ranges
+            .map(|(&least, &most)| [least.map(|negated| -negated), most])
+            .collect())
+    }
+
+    /// Returns the program of the rows of all runs, those of `statements` and the counts of the blocks that `uses` accepts:
+    /// with its variables in the order of the counts, and the origins of its rows.
+    fn program(
+        &self,
+        statements: &[Statement],
+        uses: impl Fn(usize) -> bool,
+    ) -> (IntegerProgram, Vec<VarId>, Vec<SummedRow>) {
+        let mut model = IntegerProgram::new();
+        let all = self.flow.counts.variables.iter().enumerate();
+        let vars: Vec<VarId> = all
+            .map(|(number, _)| model.add_var(number.to_string(), 0, None))
+            .collect();
+        let mut rows: Vec<SummedRow> = Vec::new();
+        let mut add = |origin: SummedRow, terms: &[(CountVar, i64)], relation, rhs: i128| {
+            let terms = terms.iter();
+            let terms = terms.filter_map(|&(var, n)| Some((*vars.get(var.0)?, n)));
+            model.add_row("", "", terms.collect::<Vec<_>>(), relation, rhs);
+            rows.push(origin);
+        };
+        self.add_starts(&mut add);
+        for row in &self.flow.counts.rows {
+            let origin = match statement_of(row) {
+                None => SummedRow::Count(row.family),
+                Some(statement) if statements.contains(&statement) => SummedRow::Stated,
+                Some(_) => continue,
+            };
+            if let Some((terms, constant)) = self.summed(row) {
+                let relation = match row.relation {
+                    RowRelation::AtMost => Relation::Le,
+                    RowRelation::Exactly => Relation::Eq,
+                };
+                add(origin, &terms, relation, constant);
+            }
+        }
+        for statement in statements {
+            if let Statement::Never(number) = statement
+                && let Some((_, counts)) = self.facts.never.get(*number)
+            {
+                let terms: Vec<_> = counts.iter().map(|&var| (var, 1)).collect();
+                add(SummedRow::Stated, &terms, Relation::Eq, 0);
+            }
+        }
+        self.add_blocks(uses, &mut add);
+        (model, vars, rows)
+    }
+
+    /// Adds the rows of starts: warps and threads of the launch; each warp has a thread, and at most as many as lanes.
+    fn add_starts(&self, add: &mut impl FnMut(SummedRow, &[(CountVar, i64)], Relation, i128)) {
+        let (Some(warps), Some(threads)) = (self.warp_start, self.thread_start) else {
+            return;
+        };
+        let origin = SummedRow::Count(RowFamily::Start);
+        add(
+            origin,
+            &[(threads, 1), (warps, -self.lanes)],
+            Relation::Le,
+            0,
+        );
+        add(origin, &[(warps, 1), (threads, -1)], Relation::Le, 0);
+        for (start, count) in [(warps, self.launch.warps), (threads, self.launch.threads)] {
+            if let Some(count) = count {
+                add(origin, &[(start, 1)], Relation::Eq, count.into());
+            }
+        }
+    }
+
+    /// Adds the measured counts of blocks.
+    fn add_blocks(
+        &self,
+        uses: impl Fn(usize) -> bool,
+        add: &mut impl FnMut(SummedRow, &[(CountVar, i64)], Relation, i128),
+    ) {
+        for sum in self.blocks.iter().filter(|sum| uses(sum.block)) {
+            let Some([warps, threads]) = self.arrivals.get(&sum.block) else {
+                continue;
+            };
+            for (vars, count) in [(warps, sum.issues), (threads, sum.lanes)] {
+                if let Some(count) = count {
+                    let terms: Vec<_> = vars.iter().map(|&var| (var, 1)).collect();
+                    add(
+                        SummedRow::Block(sum.block),
+                        &terms,
+                        Relation::Eq,
+                        count.into(),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Returns the sum of a row over the warps: its terms and its right side; `None` if it has no number, or is a row of
+    /// starts, which [`SummedCounts::add_starts`] adds.
+    fn summed(&self, row: &CountRow) -> Option<(Vec<(CountVar, i64)>, i128)> {
+        if row.family == RowFamily::Start {
+            return None;
+        }
+        let mut terms = Vec::with_capacity(row.terms.len() + 1);
+        for &(var, factor) in &row.terms {
+            terms.push((var, self.coefficient(factor)?));
+        }
+        if row.constant != 0 {
+            // As often as there are warps.
+            terms.push((self.warp_start?, row.constant.checked_neg()?));
+        }
+        Some((terms, 0))
+    }
+
+    /// Returns the coefficient of a term; `None` if no number is stated for its loop, or it is too large.
+    fn coefficient(&self, factor: Factor) -> Option<i64> {
+        let (n, numbers, fact) = match factor {
+            Factor::Number(n) => return Some(n),
+            Factor::TimesBound(n, fact) => (n, &self.facts.bounds, fact),
+            Factor::TimesTotal(n, fact) => (n, &self.facts.totals, fact),
+        };
+        let number = numbers.get(fact).copied().flatten()?;
+        i64::try_from(number).ok()?.checked_mul(n)
+    }
+}
+
+/// Returns the statement that a row rests on; `None` if it holds in every run.
+fn statement_of(row: &CountRow) -> Option<Statement> {
+    let of_loop = || {
+        row.terms.iter().find_map(|(_, factor)| match factor {
+            Factor::Number(_) => None,
+            Factor::TimesBound(_, fact) | Factor::TimesTotal(_, fact) => {
+                Some(Statement::Loop(*fact))
+            }
+        })
+    };
+    match row.family {
+        RowFamily::Start | RowFamily::Flow | RowFamily::ThreadFlow | RowFamily::Pops => None,
+        // Measured counts are compared with the rows of a kernel, which has none of a launch.
+        RowFamily::GuardedLanes | RowFamily::LaunchExecutions => Some(Statement::GuardedLanes),
+        RowFamily::LoopPerThread
+        | RowFamily::LoopLockstep
+        | RowFamily::LoopOfWarp
+        | RowFamily::TotalPerThread
+        | RowFamily::TotalLockstep => of_loop(),
+    }
+}
+
+/// Returns the parts of a contradiction between rows.
+fn parts(rows: &[SummedRow], conflict: &[RowId]) -> Contradicting {
+    let mut found = Contradicting::default();
+    for row in conflict {
+        match rows.get(row.index()) {
+            Some(SummedRow::Block(block)) => found.blocks.push(*block),
+            Some(SummedRow::Count(family)) => found.families.push(*family),
+            Some(SummedRow::Stated) | None => {}
+        }
+    }
+    found.blocks.sort_unstable();
+    found.blocks.dedup();
+    found.families.sort_unstable();
+    found.families.dedup();
+    found
+}

@@ -1,0 +1,185 @@
+//! Prediction of counts: how often each block of a kernel runs in a launch, and with how many lanes, without running it.
+
+pub mod formulas;
+pub mod intervals;
+pub mod paper;
+mod report;
+mod tree;
+
+pub use formulas::count_formula_report;
+pub use formulas::formula_inputs;
+pub use formulas::formula_totals;
+pub use intervals::count_intervals;
+pub use paper::predict_by_paper;
+pub use report::predict_report;
+use std::collections::{BTreeMap, BTreeSet};
+pub use tree::computation_tree;
+
+use warpbound_analyse::ThreadCfg;
+use warpbound_analyse::blocks::Blocks;
+use warpbound_analyse::launch_profile::{LaunchedWarp, NoProfile, ValueOrigin};
+use warpbound_analyse::prediction::CountPredictor;
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_base::{Deadline, Diagnostic, Family};
+use warpbound_ir::{Code, ControlEffect, Op, OpIndex};
+use warpbound_launch::LaunchFile;
+
+use warpbound_bounds::ProfileOptions;
+use warpbound_bounds::{bound::profile::code_targets, bound::profile::with_launch_values};
+use warpbound_query::{Contents, Prepared, Session};
+use warpbound_runs::{block_counts::BlockCount, block_counts::BlockCounts};
+
+/// Options of a prediction.
+#[derive(Clone, Debug)]
+pub struct PredictOptions {
+    /// Use of the contents of buffers.
+    pub contents: Contents,
+    /// Most operations that are executed for all warps together.
+    pub steps: u64,
+    /// Time after which the counts of the remaining warps are unknown.
+    pub deadline: Deadline,
+    /// Whether reports have ranges of the counts that are unknown.
+    pub ranges: bool,
+    /// Whether reports have the counts by the rule of `efficient-instrumentation-2014` beside ours.
+    pub by_paper: bool,
+}
+
+impl Default for PredictOptions {
+    fn default() -> PredictOptions {
+        PredictOptions {
+            contents: Contents::Any,
+            steps: 200_000_000,
+            deadline: Deadline::default(),
+            ranges: false,
+            by_paper: false,
+        }
+    }
+}
+
+/// Predicted count of one block, summed over the warps of a launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PredictedCount {
+    /// Executions by a warp; `None` if they do not follow from the launch.
+    pub issues: Option<u64>,
+    /// Active lanes, summed over these executions; `None` if they do not follow from the launch.
+    pub lanes: Option<u64>,
+    /// Operations whose unknown condition, target or meaning makes the count unknown; empty if it is known.
+    pub unknown_at: BTreeSet<OpIndex>,
+}
+
+/// Counts of all blocks of a kernel in one launch.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// Blocks of the code that are counted.
+    pub blocks: Blocks,
+    /// Count of each block by its first operation.
+    pub counts: BTreeMap<OpIndex, PredictedCount>,
+    /// Warps of the launch.
+    pub warps: u64,
+    /// Warps that were executed; the others are equal to one of them.
+    pub executed: u64,
+    /// The first warp that could not be followed, and the reason; then no count is known.
+    pub lost: Option<(LaunchedWarp, NoProfile)>,
+    /// Buffers whose contents the counts rest on.
+    pub buffers: Vec<String>,
+}
+
+impl Prediction {
+    /// Returns whether both counts of each block are known.
+    pub fn is_whole(&self) -> bool {
+        let mut counts = self.counts.values();
+        counts.all(|count| count.issues.is_some() && count.lanes.is_some())
+    }
+
+    /// Returns the blocks of which both counts are known.
+    pub fn known(&self) -> BlockCounts {
+        let known = self.counts.iter().filter_map(|(&first, count)| {
+            let (issues, lanes) = (count.issues?, count.lanes?);
+            Some((first, BlockCount { issues, lanes }))
+        });
+        BlockCounts {
+            blocks: known.collect(),
+        }
+    }
+}
+
+/// Predicts the counts of all blocks of a kernel in a launch: exactly, or as unknown (SOUNDNESS 15).
+///
+/// # Errors
+///
+/// The launch does not suit the kernel, or the instruction set is one that predictions do not cover.
+pub fn predict(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &PredictOptions,
+) -> Result<Prediction, Diagnostic> {
+    refuse_prediction(session, prepared)?;
+    let (blocks, indirect) = blocks_and_targets(&prepared.code);
+    let limits = options.limits(indirect);
+    let (tally, buffers) = with_launch_values(session, prepared, launch, &limits, |values| {
+        CountPredictor::new(values, &blocks).predict_all()
+    })?;
+    let counts = tally.blocks.iter().enumerate().map(|(index, tally)| {
+        let first = blocks.get(index).first;
+        let known = |count| match tally.unknown_at.is_empty() {
+            true => u64::try_from(count).ok(),
+            false => None,
+        };
+        let count = PredictedCount {
+            issues: known(tally.issues),
+            lanes: known(tally.lanes),
+            unknown_at: tally.unknown_at.clone(),
+        };
+        (first, count)
+    });
+    Ok(Prediction {
+        counts: counts.collect(),
+        warps: tally.warps,
+        executed: tally.executed,
+        lost: tally.lost,
+        // Counts that no address decided rest on no contents.
+        buffers: match tally.decided.has(ValueOrigin::CONTENTS) {
+            true => buffers,
+            false => Vec::new(),
+        },
+        blocks,
+    })
+}
+
+/// Fails for instruction sets that predictions do not cover.
+fn refuse_prediction(session: &Session, prepared: &Prepared<'_>) -> Result<(), Diagnostic> {
+    let what = match prepared.family() {
+        Family::Maxwell => return Ok(()),
+        Family::Gcn3 => "GCN3, whose waves keep masks of lanes in registers",
+        Family::MiniSimt => "mini-SIMT programs",
+    };
+    let message = format!("predictions do not cover {what}");
+    let diagnostic = Diagnostic::new(message).in_kernel(prepared.kernel.demangled());
+    Err(session.locate(diagnostic))
+}
+
+impl PredictOptions {
+    /// Limits and inputs of the execution with these targets of indirect jumps.
+    fn limits(&self, indirect: BTreeMap<OpIndex, BTreeSet<OpIndex>>) -> ProfileOptions {
+        ProfileOptions {
+            contents: self.contents,
+            steps: self.steps,
+            deadline: self.deadline,
+            indirect,
+            loops: Vec::new(),
+        }
+    }
+}
+
+/// Returns the blocks of a code, and the operations that its indirect jumps can reach; none where they are unknown.
+fn blocks_and_targets(code: &Code) -> (Blocks, BTreeMap<OpIndex, BTreeSet<OpIndex>>) {
+    let is_indirect = |op: &Op| matches!(op.control, ControlEffect::Indirect { .. });
+    if code.ops.iter().any(is_indirect)
+        && let Ok(thread) = ThreadCfg::build(code, &Limits::default())
+    {
+        let targets = code_targets(&thread);
+        return (thread.space.blocks, targets);
+    }
+    (Blocks::build(code, &BTreeSet::new()), BTreeMap::new())
+}

@@ -1,0 +1,98 @@
+//! Counts by the rule of `efficient-instrumentation-2014`: one thread's execution times the threads, outside of tainted
+//! blocks.
+
+use std::collections::BTreeMap;
+
+use crate::predict::refuse_prediction;
+use warpbound_analyse::prediction::CountPredictor;
+use warpbound_base::Diagnostic;
+use warpbound_bounds::bound::profile::with_launch_values;
+use warpbound_ir::OpIndex;
+use warpbound_launch::LaunchFile;
+
+use super::{PredictOptions, Prediction, blocks_and_targets};
+use warpbound_query::{Prepared, Session};
+
+/// Verdict of the rule on a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleCount {
+    /// The block follows a branch on the thread index: it is measured.
+    Measured,
+    /// Loaded data decides whether the one thread executes the block, which the rule does not foresee.
+    Undecided,
+    /// Executions by warps, and lanes in sum.
+    Stated {
+        /// Executions.
+        issues: u64,
+        /// Active lanes.
+        lanes: u64,
+    },
+}
+
+/// Counts by the rule of the paper.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PaperPrediction {
+    /// Verdict of the rule on each block, by its first operation.
+    pub blocks: BTreeMap<OpIndex, RuleCount>,
+}
+
+impl PaperPrediction {
+    /// Returns the blocks of which the rule states counts that are not the predicted ones: the rule is wrong there.
+    pub fn wrong<'a>(&'a self, prediction: &'a Prediction) -> impl Iterator<Item = OpIndex> + 'a {
+        let blocks = self.blocks.iter();
+        let wrong = blocks.filter(|(first, rule)| {
+            let count = prediction.counts.get(first);
+            let known = count.and_then(|count| count.issues.zip(count.lanes));
+            match (rule, known) {
+                (RuleCount::Stated { issues, lanes }, Some(known)) => (*issues, *lanes) != known,
+                _ => false,
+            }
+        });
+        wrong.map(|(&first, _)| first)
+    }
+}
+
+/// Computes the counts of a launch by the rule of the paper: blocks at the outgoing edges of branches on the thread
+/// index are measured, all others run as often as the first thread executes them, times the warps or threads of the
+/// launch. The rule claims this; it is no theorem, and not checked.
+///
+/// # Errors
+///
+/// As [`Session::predict`], or the kernel is refused.
+pub fn predict_by_paper(
+    session: &Session,
+    prepared: &Prepared<'_>,
+    launch: &LaunchFile,
+    options: &PredictOptions,
+) -> Result<PaperPrediction, Diagnostic> {
+    refuse_prediction(session, prepared)?;
+    let (blocks, indirect) = blocks_and_targets(&prepared.code);
+    let limits = options.limits(indirect);
+    let tainted = session.determinacy(prepared)?.tainted_blocks();
+    let (tally, _) = with_launch_values(session, prepared, launch, &limits, |values| {
+        CountPredictor::new(values, &blocks).predict_first_thread()
+    })?;
+    let sizes = crate::probes::launched(launch, prepared.code.lanes());
+    let count = |index: usize, first: OpIndex| {
+        if tainted.contains(&first) {
+            return RuleCount::Measured;
+        }
+        let stated = tally.blocks.get(index).zip(sizes);
+        let stated = stated.filter(|(block, _)| block.unknown_at.is_empty());
+        let stated = stated.and_then(|(block, (warps, threads))| {
+            let once = u64::try_from(block.issues).ok()?;
+            Some((once.checked_mul(warps)?, once.checked_mul(threads)?))
+        });
+        match stated {
+            Some((issues, lanes)) => RuleCount::Stated { issues, lanes },
+            None => RuleCount::Undecided,
+        }
+    };
+    let rows = (0..blocks.len()).map(|index| {
+        let first = blocks.get(index).first;
+        (first, count(index, first))
+    });
+    Ok(PaperPrediction {
+        blocks: rows.collect(),
+    })
+}

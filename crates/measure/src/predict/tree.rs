@@ -1,0 +1,166 @@
+//! Computation tree: control statements and the blocks between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::predict::predict;
+use warpbound_analyse::blocks::Block;
+use warpbound_analyse::determinacy::{Determinacy, Determined, Origins};
+use warpbound_base::Diagnostic;
+use warpbound_ir::OpIndex;
+use warpbound_launch::LaunchFile;
+use warpbound_load::Kernel;
+use warpbound_report::TreeReport;
+use warpbound_report::predict_tree::{StatementReport, TreeEdgeReport};
+
+use super::{PredictOptions, Prediction};
+use warpbound_query::{Prepared, Session};
+
+/// Reports the computation tree of a kernel: its control statements with their symbolic conditions, and the blocks
+/// between them; with a launch, also how often these run.
+///
+/// # Errors
+///
+/// The kernel is refused; see also [`Session::predict`].
+pub fn computation_tree(
+    session: &Session,
+    kernel: &Kernel,
+    launch: Option<&LaunchFile>,
+    options: &PredictOptions,
+) -> Result<TreeReport, Diagnostic> {
+    let prepared = session.prepare(kernel)?;
+    let prediction = launch.map(|launch| predict(session, &prepared, launch, options));
+    let prediction = prediction.transpose()?;
+    let determinacy = session.determinacy(&prepared)?;
+    let (blocks, _) = super::blocks_and_targets(&prepared.code);
+    let all = (0..blocks.len()).map(|index| blocks.get(index));
+    let writer = TreeWriter {
+        prepared: &prepared,
+        prediction: prediction.as_ref(),
+        tainted: determinacy.tainted_blocks(),
+        blocks: all.map(|block| (block.first, block)).collect(),
+        numbers: determinacy.branches.keys().copied().collect(),
+        determinacy: &determinacy,
+    };
+    Ok(writer.report(kernel))
+}
+
+struct TreeWriter<'a> {
+    prepared: &'a Prepared<'a>,
+    prediction: Option<&'a Prediction>,
+    determinacy: &'a Determinacy,
+    tainted: BTreeSet<OpIndex>,
+    /// Blocks by first operation.
+    blocks: BTreeMap<OpIndex, Block>,
+    /// Statements in order of address.
+    numbers: Vec<OpIndex>,
+}
+
+impl TreeWriter<'_> {
+    fn report(&self, kernel: &Kernel) -> TreeReport {
+        let mut edges = vec![self.edge(None, self.prepared.code.entry)];
+        for (number, at) in self.numbers.iter().enumerate() {
+            let successors = self.determinacy.successors.get(at);
+            let successors = successors.into_iter().flatten();
+            edges.extend(successors.map(|&to| self.edge(Some(number), to)));
+        }
+        let statements = self.determinacy.branches.iter();
+        TreeReport {
+            schema: TreeReport::SCHEMA,
+            kernel: kernel.demangled(),
+            statements: statements
+                .map(|(&at, found)| self.statement(at, found))
+                .collect(),
+            edges,
+        }
+    }
+
+    fn statement(&self, at: OpIndex, found: &Determined) -> StatementReport {
+        let condition = found.condition.as_ref().map(|condition| {
+            let text = self.named(&condition.guard.to_string());
+            match condition.negated {
+                true => format!("not {text}"),
+                false => text,
+            }
+        });
+        StatementReport {
+            at: self.prepared.location(at),
+            instruction: self.prepared.program.text(at.index()).unwrap_or_default(),
+            source: self.prepared.source(self.prepared.addr(at)),
+            condition,
+            origins: found.origins.names().collect(),
+            tainted: found.origins.has(Origins::THREAD),
+        }
+    }
+
+    /// The blocks from `first` to the next statement.
+    fn edge(&self, from: Option<usize>, first: OpIndex) -> TreeEdgeReport {
+        let mut ranges = Vec::new();
+        let mut to = None;
+        let mut at = Some(first);
+        let mut seen = BTreeSet::new();
+        while let Some(block) = at.and_then(|at| self.blocks.get(&at)) {
+            if !seen.insert(block.first) {
+                break;
+            }
+            ranges.push([
+                self.prepared.location(block.first),
+                self.prepared.last_location(*block),
+            ]);
+            to = self.numbers.binary_search(&block.last).ok();
+            // Control operations with one successor, and the ends of blocks without any, lead on.
+            let only = self.determinacy.next.get(&block.last).copied();
+            at = only.filter(|_| to.is_none());
+        }
+        let counts = self.prediction.and_then(|all| all.counts.get(&first));
+        TreeEdgeReport {
+            from,
+            to,
+            blocks: ranges,
+            issues: counts.and_then(|count| count.issues),
+            tainted: self.tainted.contains(&first),
+        }
+    }
+
+    /// A condition with the names of CUDA for the words and registers of the launch.
+    fn named(&self, text: &str) -> String {
+        let axes = ["x", "y", "z"];
+        let mut text = text.to_owned();
+        for (number, axis) in axes.into_iter().enumerate() {
+            let [size, grid] = [0x8, 0x14].map(|first| first + 4 * number);
+            for (from, to) in [
+                (format!("special.thread_{axis}"), format!("tid.{axis}")),
+                (format!("special.block_{axis}"), format!("ctaid.{axis}")),
+                (
+                    format!("c[0][{}]", constant_offset(size)),
+                    format!("ntid.{axis}"),
+                ),
+                (
+                    format!("c[0][{}]", constant_offset(grid)),
+                    format!("nctaid.{axis}"),
+                ),
+            ] {
+                text = text.replace(&from, &to);
+            }
+        }
+        let Some(block) = &self.prepared.kernel.param_block else {
+            return text;
+        };
+        for (number, param) in self.prepared.kernel.params.iter().enumerate() {
+            for word in (0..u32::from(param.size)).step_by(4) {
+                let offset = u32::from(block.offset) + u32::from(param.offset) + word;
+                let name = match word {
+                    0 => format!("param{number}"),
+                    _ => format!("param{number}+{word}"),
+                };
+                let offset = constant_offset(offset as usize);
+                text = text.replace(&format!("c[{}][{offset}]", block.bank), &name);
+            }
+        }
+        text
+    }
+}
+
+/// Offset in a constant bank as expressions print it.
+fn constant_offset(offset: usize) -> String {
+    format!("0x{offset:x}")
+}

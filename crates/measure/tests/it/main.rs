@@ -1,0 +1,4 @@
+//! Tests of the crate's interface.
+#![allow(clippy::expect_used, reason = "tests")]
+
+mod hybrid;

@@ -1,0 +1,275 @@
+//! Knowledge about the launches of a kernel: contents of the words of constant banks that a launch fills, from a launch
+//! file and from ranges that the user states.
+
+mod kernel_params;
+mod words;
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::launch_ranges::{LaunchRanges, SizeLimits, WordRange};
+use warpbound_analyse::stated_data::StatedData;
+use warpbound_base::Diagnostic;
+use warpbound_launch::{Launch, LaunchFile, ParamValue, check_limits};
+use warpbound_load::{Image, Isa, Kernel, NamePattern};
+
+use crate::stated_launches::NumberRange;
+use crate::{BoundOptions, Session};
+use warpbound_analyse::LaunchContext;
+
+pub(crate) use kernel_params::{has_param, param_list};
+
+use kernel_params::{KernelParam, find_param};
+use words::LaunchWords;
+
+/// Launches of a kernel that a result is about.
+#[derive(Clone, Debug)]
+pub struct LaunchKnowledge {
+    /// Facts for the analyses of warps.
+    pub context: LaunchContext,
+    /// Ranges of sizes and of words of constant banks.
+    pub ranges: LaunchRanges,
+}
+
+impl Session {
+    /// Returns the launches of a kernel that the options describe. Parameters that the kernel does not have are
+    /// skipped; [`Library::check_launches`](crate::Library::check_launches) refuses those that no kernel has.
+    ///
+    /// # Errors
+    ///
+    /// The sizes or the launch file do not suit the kernel, or a value does not suit its parameter.
+    pub fn launch(
+        &self,
+        kernel: &Kernel,
+        options: &BoundOptions,
+    ) -> Result<LaunchKnowledge, Diagnostic> {
+        let isa = self.image.isa();
+        let ranges = || match isa {
+            Isa::Sm(_) | Isa::Gfx(_) => launch_ranges(&self.image, kernel, options),
+            // Parameters are no words of constant banks there.
+            Isa::MiniSimt => Ok(LaunchRanges {
+                block: size_ranges(options.block_ranges(kernel)?),
+                ..LaunchRanges::default()
+            }),
+        };
+        let launch = options.launch(kernel, isa).and_then(|context| {
+            let ranges = ranges().map_err(|d| d.in_kernel(kernel.demangled()))?;
+            Ok(LaunchKnowledge { context, ranges })
+        });
+        launch.map_err(|d| self.locate(d))
+    }
+}
+
+/// Returns the ranges of the launches of a kernel.
+fn launch_ranges(
+    image: &Image,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<LaunchRanges, Diagnostic> {
+    let stated = &options.launches;
+    let block = options.block_ranges(kernel)?;
+    let file = stated.file.as_deref();
+    let grid = stated
+        .grid
+        .or_else(|| file.map(|file| file.grid.map(NumberRange::one)));
+    if let Some(file) = file {
+        check_file(file, kernel, options)?;
+    }
+    let mut words = LaunchWords::new(kernel);
+    let mut data = BTreeMap::new();
+    match &kernel.code_object {
+        None => {
+            words.add_sizes("blockDim", Launch::BLOCK_AT, size_ranges(block));
+            words.add_sizes("gridDim", Launch::GRID_AT, size_ranges(grid));
+            words.add_addresses();
+        }
+        Some(object) => {
+            words.add_dispatch(object, size_ranges(block), size_ranges(grid));
+            words.add_hidden(object, size_ranges(block), file.is_some());
+        }
+    }
+    let params = KernelParam::list(kernel, file);
+    for param in &params {
+        words.add_param(param, file);
+        data.extend(file.and_then(|file| stated_data(words.bank, param, file)));
+    }
+    if let Some(file) = file {
+        words.add_variables(image, file)?;
+    }
+    for stated in &stated.params {
+        if let Some(part) = find_param(&params, &stated.name)? {
+            words.state(&part, stated)?;
+        }
+    }
+    if let Some(file) = file {
+        words.vary(&params, file)?;
+    }
+    let split = words.split();
+    let sizes = [block, grid].into_iter().flatten().flatten();
+    let params = stated.params.iter().map(|param| param.range);
+    let is_fixed = file.is_some_and(|file| !file.varies());
+    let is_one_launch = is_fixed && sizes.chain(params).all(|range| range.only().is_some());
+    Ok(LaunchRanges {
+        block: size_ranges(block),
+        grid: size_ranges(grid),
+        limits: match &kernel.code_object {
+            None => SizeLimits::CUDA,
+            Some(_) => SizeLimits::HSA,
+        },
+        words: words.into_words(),
+        split,
+        data,
+        is_one_launch,
+    })
+}
+
+/// The place of a parameter that is the address of a buffer, and the range that a launch file states of its numbers; `None`
+/// for other parameters.
+fn stated_data(
+    bank: u8,
+    param: &KernelParam,
+    file: &LaunchFile,
+) -> Option<((u8, u32), Option<StatedData>)> {
+    let given = file.params.get(param.position)?;
+    let buffer = match &given.value {
+        ParamValue::Buffer(buffer) => Some(buffer),
+        // An address within a buffer may be between two of its numbers.
+        ParamValue::Alias { buffer, offset } => file
+            .buffers()
+            .nth(*buffer)
+            .map(|(_, buffer)| buffer)
+            .filter(|own| offset.is_multiple_of(own.element.size() as u64)),
+        ParamValue::Scalar { .. } | ParamValue::Texture(_) | ParamValue::Surface(_) => {
+            return None;
+        }
+    };
+    let range = buffer.and_then(|buffer| {
+        let range = buffer.range?;
+        Some(StatedData {
+            name: given.name.clone(),
+            bytes: u8::try_from(buffer.element.size()).ok()?,
+            least: range.least,
+            most: range.most,
+        })
+    });
+    Some(((bank, param.offset), range))
+}
+
+/// Checks that a launch file is for a kernel.
+fn check_file(
+    file: &LaunchFile,
+    kernel: &Kernel,
+    options: &BoundOptions,
+) -> Result<(), Diagnostic> {
+    let fail = |message: String| Err(Diagnostic::new(message).in_file(file.file.as_str()));
+    if let Some(name) = &file.kernel
+        && NamePattern::new(name).match_quality(&kernel.name).is_none()
+    {
+        return fail(format!("the launch is of kernel {name:?}"));
+    }
+    if file.params.len() != kernel.params.len() {
+        return fail(format!(
+            "the kernel has {} parameters, the launch {}",
+            kernel.params.len(),
+            file.params.len()
+        ));
+    }
+    for (own, given) in kernel.params.iter().zip(&file.params) {
+        let size = match &given.value {
+            ParamValue::Scalar { bytes, .. } => bytes.len(),
+            _ => 8,
+        };
+        if size != usize::from(own.size) {
+            return fail(format!(
+                "parameter {} has {size} bytes, that of the kernel {}",
+                given.name, own.size
+            ));
+        }
+    }
+    match options.states_block() {
+        true => Ok(()),
+        false => check_limits(kernel, file),
+    }
+}
+
+/// Converts sizes to ranges of words.
+fn size_ranges(size: Option<[NumberRange; 3]>) -> [Option<WordRange>; 3] {
+    size.map_or([None; 3], |size| size.map(low_words))
+}
+
+/// Returns the low words of the numbers of a range; `None` for all words.
+fn low_words(range: NumberRange) -> Option<WordRange> {
+    let all = 1i128 << 32;
+    if range.most - range.least >= all - 1 {
+        return None;
+    }
+    let least = range.least.rem_euclid(all);
+    let most = least + (range.most - range.least);
+    // The numbers of a `WordRange` are below 2³², and at least -2³¹.
+    let (least, most) = match most < all {
+        true => (least, most),
+        false => (least - all, most - all),
+    };
+    let fits = least >= -(all / 2);
+    let limits = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
+    fits.then(|| WordRange::between(limits.0, limits.1))
+}
+
+/// Returns the high words of the numbers of a range of 64 bits.
+fn high_words(range: NumberRange) -> Option<WordRange> {
+    low_words(NumberRange {
+        least: range.least >> 32,
+        most: range.most >> 32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{high_words, low_words};
+    use crate::stated_launches::NumberRange;
+    use warpbound_analyse::launch_ranges::WordRange;
+
+    /// Whether a set of words has a word; `None` are all words.
+    fn has(words: Option<WordRange>, word: i128) -> bool {
+        words.is_none_or(|words| {
+            let between = i128::from(words.least)..=i128::from(words.most);
+            [word, word - (1 << 32)].iter().any(|w| between.contains(w))
+        })
+    }
+
+    #[test]
+    fn words_of_ranges() {
+        let interesting = [31, 32, 33, 63, 64].map(|bits| 1i128 << bits);
+        let near = |limit: i128| [-limit, 0, limit].map(|n| [n - 3, n - 1, n, n + 2]);
+        let numbers: Vec<i128> = interesting.into_iter().flat_map(near).flatten().collect();
+        for &least in &numbers {
+            for &most in numbers.iter().filter(|most| least <= **most) {
+                let range = NumberRange { least, most };
+                let (low, high) = (low_words(range), high_words(range));
+                for words in [low, high].into_iter().flatten() {
+                    assert!((-(1 << 31)..1 << 32).contains(&words.least), "{range}");
+                    assert!((words.least..1 << 32).contains(&words.most), "{range}");
+                }
+                for &number in numbers.iter().filter(|n| (least..=most).contains(*n)) {
+                    let bits = number.rem_euclid(1 << 64);
+                    assert!(has(low, bits & 0xffff_ffff), "{number} of {range}");
+                    assert!(has(high, bits >> 32), "{number} of {range}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_stay_narrow() {
+        let range = |least, most| NumberRange { least, most };
+        let between = |least, most| Some(WordRange::between(least, most));
+        assert_eq!(low_words(range(1, 4096)), between(1, 4096));
+        assert_eq!(high_words(range(1, 4096)), between(0, 0));
+        assert_eq!(low_words(range(-5, 10)), between(-5, 10));
+        assert_eq!(
+            high_words(range(-5, -1)),
+            between((1 << 32) - 1, (1 << 32) - 1)
+        );
+        assert_eq!(low_words(range(7 << 32, (7 << 32) + 9)), between(0, 9));
+        assert_eq!(low_words(range(-5, i128::from(u32::MAX))), None);
+    }
+}

@@ -1,0 +1,488 @@
+//! Words of the constant banks of a kernel, with the contents that a launch file and statements of the user give them.
+
+use std::collections::BTreeMap;
+
+use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord, SplitWord, WordRange};
+use warpbound_base::Diagnostic;
+use warpbound_ir::Code;
+use warpbound_launch::{Launch, LaunchFile, ParamValue, PointerLocation};
+use warpbound_load::{
+    ArgKind, CodeObjectKernel, HiddenArg, Image, Kernel, Variable, VariableLocation, demangle,
+};
+
+use super::kernel_params::{KernelParam, ParamPart};
+use super::{high_words, low_words};
+use crate::{stated_launches::NumberRange, stated_launches::StatedParam};
+
+/// Contents of a word, as far as they are known.
+#[derive(Clone, Default)]
+struct WordContents {
+    name: String,
+    /// Bytes that are the same in all launches.
+    bytes: [Option<u8>; 4],
+    /// Stated range, which replaces the bytes.
+    range: Option<WordRange>,
+    /// Whether it has a parameter of 1 or 2 bytes.
+    has_small: bool,
+}
+
+impl WordContents {
+    /// Returns the set of contents; `None` if nothing is known.
+    fn range(&self) -> Option<WordRange> {
+        if self.range.is_some() {
+            return self.range;
+        }
+        let mut known = 0;
+        let mut low = [0; 4];
+        for (to, from) in low
+            .iter_mut()
+            .zip(self.bytes.iter().map_while(|byte| *byte))
+        {
+            *to = from;
+            known += 1;
+        }
+        let residue = u32::from_le_bytes(low);
+        match known {
+            0 => None,
+            4 => Some(WordRange::one(residue)),
+            known => Some(WordRange {
+                modulus: 1 << (8 * known),
+                residue,
+                ..WordRange::ANY
+            }),
+        }
+    }
+}
+
+/// Words of the constant banks of a kernel.
+pub(super) struct LaunchWords {
+    /// Bank with sizes and parameters.
+    pub(super) bank: u8,
+    words: BTreeMap<(u8, u32), WordContents>,
+    /// Bytes that statements have set, by offset in `bank`.
+    stated: Vec<(u32, u32)>,
+    /// Ranges of numbers of less than a word.
+    small: Vec<SmallNumber>,
+}
+
+/// Range of a number of 1 or 2 bytes, which shares a word with others.
+struct SmallNumber {
+    name: String,
+    /// Byte offset in the bank.
+    offset: u32,
+    bytes: u32,
+    range: NumberRange,
+}
+
+impl SmallNumber {
+    /// The contents of the bytes: all of them, where the range has numbers of both signs.
+    fn contents(&self) -> WordRange {
+        let all = 1i128 << (8 * self.bytes);
+        let (least, most) = match self.range {
+            NumberRange { least, most } if most < 0 => (least + all, most + all),
+            NumberRange { least, most } if least >= 0 => (least, most),
+            NumberRange { .. } => (0, all - 1),
+        };
+        let number = |n: i128| i64::try_from(n.clamp(0, all - 1)).unwrap_or(0);
+        WordRange::between(number(least), number(most))
+    }
+}
+
+impl LaunchWords {
+    pub(super) fn new(kernel: &Kernel) -> LaunchWords {
+        LaunchWords {
+            bank: match &kernel.code_object {
+                None => kernel.param_block.as_ref().map_or(0, |block| block.bank),
+                Some(_) => Code::KERNARG_BANK,
+            },
+            words: BTreeMap::new(),
+            stated: Vec::new(),
+            small: Vec::new(),
+        }
+    }
+
+    /// Adds the words of a size in x, y and z.
+    pub(super) fn add_sizes(&mut self, name: &str, at: usize, ranges: [Option<WordRange>; 3]) {
+        for ((nth, axis), range) in ["x", "y", "z"].iter().enumerate().zip(ranges) {
+            let word = WordContents {
+                name: format!("{name}.{axis}"),
+                range,
+                ..WordContents::default()
+            };
+            self.insert(at + 4 * nth, word);
+        }
+    }
+
+    /// Adds the words of the dispatch packet and of the hidden arguments that tell the sizes of the launch (AMD).
+    pub(super) fn add_dispatch(
+        &mut self,
+        object: &CodeObjectKernel,
+        block: [Option<WordRange>; 3],
+        grid: [Option<WordRange>; 3],
+    ) {
+        let only = |range: Option<WordRange>| range.and_then(WordRange::only);
+        // Group sizes have 16 bits (HSA, "kernel dispatch packet").
+        let [x, y, z] = block.map(only);
+        let pair = match (x, y) {
+            (Some(x), Some(y)) => Some(WordRange::one(y << 16 | x & 0xffff)),
+            (Some(x), None) => Some(WordRange {
+                modulus: 1 << 16,
+                residue: x & 0xffff,
+                ..WordRange::ANY
+            }),
+            (None, _) => None,
+        };
+        let sizes = [
+            (4, "blockDim.xy", pair),
+            (8, "blockDim.z", z.map(WordRange::one)),
+        ];
+        for (at, name, range) in sizes {
+            self.insert_range(Code::DISPATCH_BANK, at, name, range);
+        }
+        for ((at, name), (block, grid)) in [(12, "x"), (16, "y"), (20, "z")]
+            .into_iter()
+            .zip(block.into_iter().zip(grid))
+        {
+            let threads = only(block).zip(only(grid));
+            let threads = threads.and_then(|(block, grid)| block.checked_mul(grid));
+            let name = format!("threads.{name}");
+            self.insert_range(Code::DISPATCH_BANK, at, &name, threads.map(WordRange::one));
+        }
+        for arg in &object.args {
+            let ArgKind::Hidden(HiddenArg::BlockCount(axis)) = arg.kind else {
+                continue;
+            };
+            let name = format!("gridDim.{}", ["x", "y", "z"][usize::from(axis.min(2))]);
+            let range = grid.get(usize::from(axis)).copied().flatten();
+            self.insert_range(self.bank, arg.offset, &name, range);
+        }
+    }
+
+    /// Adds the hidden arguments that tell the sizes of groups and where the grid begins (AMD): grids of a launch file begin
+    /// at 0 and consist of whole groups.
+    pub(super) fn add_hidden(
+        &mut self,
+        object: &CodeObjectKernel,
+        block: [Option<WordRange>; 3],
+        is_of_file: bool,
+    ) {
+        let axis_name = |axis: u8| ["x", "y", "z"][usize::from(axis.min(2))];
+        for arg in &object.args {
+            let ArgKind::Hidden(hidden) = arg.kind else {
+                continue;
+            };
+            let zero = is_of_file.then_some(0);
+            let (name, value) = match hidden {
+                HiddenArg::GroupSize(axis) => {
+                    let range = block.get(usize::from(axis)).copied().flatten();
+                    let size = range.and_then(WordRange::only);
+                    (format!("blockDim.{}", axis_name(axis)), size)
+                }
+                HiddenArg::GlobalOffset(axis) => {
+                    (format!("globalOffset.{}", axis_name(axis)), zero)
+                }
+                HiddenArg::Remainder(axis) => (format!("remainder.{}", axis_name(axis)), zero),
+                _ => continue,
+            };
+            let bytes = value.map(|value| u64::from(value).to_le_bytes());
+            for (byte, at) in (0..arg.size.min(8)).zip(arg.offset..) {
+                let name = match byte {
+                    0..4 => name.clone(),
+                    _ => format!("{name}.high"),
+                };
+                let known = bytes.and_then(|bytes| bytes.get(byte as usize).copied());
+                self.set(self.bank, at, &name, known);
+            }
+        }
+    }
+
+    /// Inserts a word of a bank with its possible contents.
+    fn insert_range(&mut self, bank: u8, at: u32, name: &str, range: Option<WordRange>) {
+        let word = WordContents {
+            name: name.to_owned(),
+            range,
+            ..WordContents::default()
+        };
+        self.words.insert((bank, at), word);
+    }
+
+    /// Adds the words with addresses of memory windows, whose contents the GPU chooses.
+    pub(super) fn add_addresses(&mut self) {
+        let windows = Launch::WINDOW_BASES.iter().map(|&(at, _)| at);
+        let names = ["shared", "local", "shared.high", "local.high"];
+        for (at, name) in windows.zip(names) {
+            self.insert(at, WordContents::named(format!("window.{name}")));
+        }
+        self.insert(Launch::STACK_AT, WordContents::named("stack".to_owned()));
+    }
+
+    /// Inserts a word of the bank with sizes and parameters.
+    fn insert(&mut self, at: usize, word: WordContents) {
+        if let Ok(at) = u32::try_from(at) {
+            self.words.insert((self.bank, at), word);
+        }
+    }
+
+    /// Adds the words of a parameter, with the contents that a launch file gives it.
+    pub(super) fn add_param(&mut self, param: &KernelParam, file: Option<&LaunchFile>) {
+        let given = file.and_then(|file| Some((file, file.params.get(param.position)?)));
+        let bytes = match given.map(|(file, given)| (file, &given.value)) {
+            Some((file, ParamValue::Scalar { bytes, .. })) => {
+                known_bytes(bytes, PointerLocation::Param(param.position), file)
+            }
+            Some((_, ParamValue::Buffer(_))) => aligned_address(0).to_vec(),
+            Some((_, ParamValue::Alias { offset, .. })) => aligned_address(*offset).to_vec(),
+            Some((_, ParamValue::Texture(_) | ParamValue::Surface(_))) | None => Vec::new(),
+        };
+        for byte in 0..param.size {
+            let word_at = (param.offset + byte) & !3;
+            let within = word_at.saturating_sub(param.offset);
+            let name = match (param.has_elements(), within) {
+                (true, _) => format!("{}[{within}]", param.name),
+                (false, 0) => param.name.clone(),
+                (false, _) => format!("{}.high", param.name),
+            };
+            let known = bytes.get(byte as usize).copied().flatten();
+            self.set(self.bank, param.offset + byte, &name, known);
+            if let Some(word) = self.words.get_mut(&(self.bank, word_at)) {
+                word.has_small |= param.size < 4;
+            }
+        }
+    }
+
+    /// Adds the words of the variables in constant memory that a launch file fills.
+    ///
+    /// # Errors
+    ///
+    /// The module has no such variable, or a smaller one.
+    pub(super) fn add_variables(
+        &mut self,
+        image: &Image,
+        file: &LaunchFile,
+    ) -> Result<(), Diagnostic> {
+        for (number, given) in file.variables.iter().enumerate() {
+            let (name, bytes) = (&given.name, &given.buffer.bytes);
+            let fail = |message: String| {
+                let diagnostic = Diagnostic::new(message);
+                Err(diagnostic.in_file(file.file.as_str()))
+            };
+            let mut variables = image.variables().iter();
+            let has_name = |variable: &&Variable| {
+                *variable.name == **name || demangle(&variable.name) == **name
+            };
+            let Some(variable) = variables.find(has_name) else {
+                return fail(format!("the module has no variable {name}"));
+            };
+            if bytes.len() > variable.size as usize {
+                let size = variable.size;
+                return fail(format!(
+                    "variable {name} has {size} bytes, the launch gives it {}",
+                    bytes.len()
+                ));
+            }
+            let VariableLocation::Constant { bank, offset } = variable.location else {
+                continue;
+            };
+            let known = known_bytes(bytes, PointerLocation::Variable(number), file);
+            for (byte, known) in (offset..).zip(known) {
+                let word = (byte & !3).saturating_sub(offset);
+                self.set(bank, byte, &format!("{name}[{word}]"), known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a byte of a bank. Small parameters that share a word give it all their names.
+    fn set(&mut self, bank: u8, at: u32, name: &str, byte: Option<u8>) {
+        let word = self.words.entry((bank, at & !3)).or_default();
+        if !word.name.split(',').any(|other| other == name) {
+            if !word.name.is_empty() {
+                word.name.push(',');
+            }
+            word.name.push_str(name);
+        }
+        if let Some(to) = word.bytes.get_mut((at & 3) as usize) {
+            *to = byte;
+        }
+    }
+
+    /// Applies a statement of the user to a parameter.
+    pub(super) fn state(
+        &mut self,
+        part: &ParamPart<'_>,
+        stated: &StatedParam,
+    ) -> Result<(), Diagnostic> {
+        part.check(stated)?;
+        let (start, size) = match part.word {
+            Some(word) => (part.param.offset + word, 4),
+            None => (part.param.offset, part.param.size),
+        };
+        let is_same = |&(other, bytes): &(u32, u32)| other < start + size && start < other + bytes;
+        if self.stated.iter().any(is_same) {
+            let message = format!("--param {}: it is stated twice", stated.name);
+            return Err(Diagnostic::new(message));
+        }
+        self.stated.push((start, size));
+        if let Some(value) = stated.range.only() {
+            for (at, byte) in (start..start + size).zip(value.to_le_bytes()) {
+                self.replace(at, Some(byte));
+            }
+            return Ok(());
+        }
+        (start..start + size).for_each(|at| self.replace(at, None));
+        if size < 4 {
+            self.small.push(SmallNumber {
+                name: part.param.name.clone(),
+                offset: start,
+                bytes: size,
+                range: stated.range,
+            });
+            return Ok(());
+        }
+        let halves = [low_words(stated.range), high_words(stated.range)];
+        for (at, half) in (start..start + size).step_by(4).zip(halves) {
+            if let Some(word) = self.words.get_mut(&(self.bank, at & !3)) {
+                // A statement that allows all words is one nevertheless.
+                word.range = Some(half.unwrap_or(WordRange::ANY));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the ranges of the parameters that vary among the launches of a file, where the user states nothing else.
+    pub(super) fn vary(
+        &mut self,
+        params: &[KernelParam],
+        file: &LaunchFile,
+    ) -> Result<(), Diagnostic> {
+        for param in params {
+            let given = file.params.get(param.position).map(|given| &given.value);
+            let Some(ParamValue::Scalar {
+                element: Some(element),
+                bytes: own,
+                vary: Some(vary),
+            }) = given
+            else {
+                continue;
+            };
+            let bytes = param.offset..param.offset + param.size;
+            let stated = self.stated.clone();
+            let is_stated = |at: u32| {
+                stated
+                    .iter()
+                    .any(|&(from, size)| (from..from + size).contains(&at))
+            };
+            if bytes.clone().any(is_stated) {
+                // Of a parameter of which one word is stated, the other one may vary.
+                bytes
+                    .filter(|&at| !is_stated(at))
+                    .for_each(|at| self.replace(at, None));
+                continue;
+            }
+            match vary.integers() {
+                Some((least, most)) => {
+                    let own = element.integer(own);
+                    let range = NumberRange {
+                        least: own.map_or(least, |own| least.min(own)),
+                        most: own.map_or(most, |own| most.max(own)),
+                    };
+                    let name = param.name.clone();
+                    let part = ParamPart { param, word: None };
+                    self.state(&part, &StatedParam { name, range })?;
+                }
+                // Nothing is known of floats.
+                None => bytes.for_each(|at| self.replace(at, None)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a byte of a parameter.
+    fn replace(&mut self, at: u32, byte: Option<u8>) {
+        let word = self.words.get_mut(&(self.bank, at & !3));
+        if let Some(to) = word.and_then(|word| word.bytes.get_mut((at & 3) as usize)) {
+            *to = byte;
+        }
+    }
+
+    /// Splits the words with parameters of 1 and 2 bytes that are known in part, and adds their parts as words.
+    pub(super) fn split(&mut self) -> BTreeMap<(u8, u32), SplitWord> {
+        let small = std::mem::take(&mut self.small);
+        let has_range = |at: u32| small.iter().any(|number| number.offset & !3 == at);
+        let is_split = |at: u32, word: &WordContents| {
+            let known = word.bytes.iter().flatten().count();
+            word.has_small && (has_range(at) || (1..4).contains(&known))
+        };
+        let words = self.words.iter();
+        let words: Vec<(u32, WordContents)> = words
+            .filter(|((bank, at), word)| *bank == self.bank && is_split(*at, word))
+            .map(|((_, at), word)| (*at, word.clone()))
+            .collect();
+        let mut split = BTreeMap::new();
+        for (at, word) in words {
+            let mut found = SplitWord::default();
+            let mut byte = at;
+            while byte < at + 4 {
+                let lowest = 8 * (byte - at);
+                let known = word.bytes.get((byte - at) as usize).copied().flatten();
+                let own = small.iter().find(|number| number.offset == byte);
+                let (name, bytes, range) = match (own, known) {
+                    (Some(own), _) if byte + own.bytes <= at + 4 => {
+                        (own.name.clone(), own.bytes, own.contents())
+                    }
+                    (_, Some(known)) => {
+                        found.known |= u32::from(known) << lowest;
+                        byte += 1;
+                        continue;
+                    }
+                    _ => (word.name.clone(), 1, WordRange::between(0, 0xff)),
+                };
+                let part = byte;
+                found.parts.push((lowest, part));
+                self.insert_range(LaunchRanges::PART_BANK, part, &name, Some(range));
+                byte += bytes;
+            }
+            split.insert((self.bank, at), found);
+        }
+        split
+    }
+
+    pub(super) fn into_words(self) -> BTreeMap<(u8, u32), LaunchWord> {
+        let word = |(at, contents): ((u8, u32), WordContents)| {
+            let range = contents.range();
+            let name = contents.name;
+            (at, LaunchWord { name, range })
+        };
+        self.words.into_iter().map(word).collect()
+    }
+}
+
+impl WordContents {
+    fn named(name: String) -> WordContents {
+        WordContents {
+            name,
+            ..WordContents::default()
+        }
+    }
+}
+
+/// Returns the bytes of an object of a launch file. The addresses in it are known only as far as buffers are aligned.
+fn known_bytes(bytes: &[u8], location: PointerLocation, file: &LaunchFile) -> Vec<Option<u8>> {
+    let mut known: Vec<Option<u8>> = bytes.iter().copied().map(Some).collect();
+    for pointer in file.pointers.iter().filter(|p| p.location == location) {
+        for (at, to) in pointer.addresses() {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            for (byte, address) in known.iter_mut().skip(at).zip(aligned_address(to)) {
+                *byte = address;
+            }
+        }
+    }
+    known
+}
+
+/// Returns the known bytes of the address at an offset in a buffer whose address is a multiple of 256 (assumption
+/// `buffers-aligned`, SOUNDNESS 2).
+fn aligned_address(offset: u64) -> [Option<u8>; 8] {
+    let [low, ..] = offset.to_le_bytes();
+    [Some(low), None, None, None, None, None, None, None]
+}

@@ -1,0 +1,61 @@
+//! Queries on a file: load → decode → lift → analyse.
+//!
+//! [`Library::open`] reads the directory of a file, and [`Library::session`] loads one cubin of it. [`Session`] prepares
+//! its kernels, computes their control flow, and answers what needs no bound and no run: listings, graphs, divergence.
+//! Nothing here runs or bounds a kernel.
+
+pub mod cycle_query;
+pub mod divergence;
+pub mod extract;
+pub mod facts_check;
+pub mod flow;
+pub mod graph;
+pub mod input;
+pub mod jobs;
+pub mod launch_knowledge;
+pub mod library;
+pub mod lint;
+pub mod list;
+pub mod listing;
+pub mod loop_verdicts;
+pub mod mini;
+pub mod options;
+pub mod own_code;
+pub mod prepared;
+pub mod session;
+pub mod shard;
+pub mod split_options;
+pub mod split_sites;
+pub mod stated_launches;
+pub mod unlinked;
+pub mod words;
+
+pub use cycle_query::{CacheState, CycleQuery, TimeScope};
+pub use extract::ExtractedImage;
+pub use flow::KernelFlow;
+pub use graph::CfgLevel;
+pub use launch_knowledge::LaunchKnowledge;
+pub use library::{AskedImages, CodeKind, ImageSelection, Library, Unusable};
+pub use lint::rewritten;
+pub use options::{BoundOptions, Contents, FactReading, FormulaSymbols, ProfiledLaunch};
+pub use prepared::Prepared;
+pub use session::Session;
+pub use shard::Shard;
+pub use split_options::{SplitMarks, SplitOptions};
+pub use stated_launches::{NumberRange, StatedLaunches, StatedParam};
+pub use unlinked::UnlinkedCopy;
+pub use words::disassemble_words;
+
+pub use warpbound_analyse::LaunchContext;
+pub use warpbound_analyse::launch_ranges::LaunchRanges;
+pub use warpbound_analyse::loop_bounds::{LoopVerdict, WhyUnknown};
+pub use warpbound_bound::{FactsFile, SchedulerClass};
+pub use warpbound_launch::{
+    FinalArray, LaunchFile, LaunchSet, MarkedSites, PathOrder, SetContents, StartCaches,
+};
+pub use warpbound_load::{ByteSource, Bytes, FileSource, Isa, Kernel, NamePattern};
+pub use warpbound_machine::{GpuModel, Parameter, ParameterSum, SchedulerPolicy, Selection};
+pub use warpbound_simt::warp::{
+    AgreementDomain, DivergenceOrder, GroupDomain, StackDomain, WarpModel,
+};
+pub use warpbound_simulate::timed::SplitPipelines;

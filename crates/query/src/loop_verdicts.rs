@@ -1,0 +1,124 @@
+//! Bounds of loops derived from the machine code, and their reports.
+
+use warpbound_analyse::launch_ranges::{LaunchRanges, LaunchWord};
+use warpbound_analyse::loop_bounds::{DerivedBound, LoopVerdict, WhyUnknown, derive};
+use warpbound_base::{CodeAddr, Deadline};
+use warpbound_load::Kernel;
+use warpbound_report::bound::Origin;
+use warpbound_report::derivation::{DecidingLoad, LoopDerivation, LoopEvidence};
+
+use crate::prepared::Prepared;
+use crate::{BoundOptions, FactReading, KernelFlow};
+
+/// Verdicts on the loops of a kernel.
+pub struct LoopVerdicts {
+    /// Verdict and origin of each loop, by site; empty if nothing was derived.
+    sites: Vec<(LoopVerdict, Origin)>,
+}
+
+impl LoopVerdicts {
+    /// Derives bounds of loops, if the options ask for them. In the paper's reading, loop bounds are about warps, and
+    /// derived ones are about threads.
+    pub fn derive(
+        prepared: &Prepared<'_>,
+        flow: &KernelFlow,
+        launch: &LaunchRanges,
+        options: &BoundOptions,
+        deadline: Deadline,
+    ) -> LoopVerdicts {
+        let is_derived = options.derive && options.reading == FactReading::Simt;
+        if !is_derived || deadline.is_past() {
+            return LoopVerdicts { sites: Vec::new() };
+        }
+        let of = |launch: &LaunchRanges| derive(&prepared.code, &flow.thread, &flow.loops, launch);
+        let any = any_launch(launch, prepared.kernel);
+        let sites = of(&any).into_iter();
+        let sites = match options.states_launch() {
+            false => sites.map(|verdict| (verdict, Origin::Derived)).collect(),
+            true => sites.zip(of(launch)).map(smaller).collect(),
+        };
+        LoopVerdicts { sites }
+    }
+
+    /// Returns the derived bound of a loop.
+    pub fn bound(&self, site: usize) -> Option<&DerivedBound> {
+        match self.sites.get(site)? {
+            (LoopVerdict::Bounded(bound), _) => Some(bound),
+            (LoopVerdict::Unknown(_), _) => None,
+        }
+    }
+
+    /// Returns the origin of the derived bound of a loop: the code, or the code and what is stated about the launch.
+    pub fn origin(&self, site: usize) -> Option<Origin> {
+        let (verdict, origin) = self.sites.get(site)?;
+        matches!(verdict, LoopVerdict::Bounded(_)).then_some(*origin)
+    }
+
+    /// Returns the report of the derivation for a loop.
+    pub fn derivation(&self, prepared: &Prepared<'_>, site: usize) -> LoopDerivation {
+        let mut report = LoopDerivation::default();
+        let place = |at: CodeAddr| (prepared.location_of(at), prepared.source(at));
+        match self.sites.get(site).map(|(verdict, _)| verdict) {
+            None => {}
+            Some(LoopVerdict::Bounded(bound)) => {
+                let evidence = &bound.evidence;
+                let (exit, source) = place(evidence.exit);
+                report.evidence = Some(LoopEvidence {
+                    exit,
+                    source,
+                    pattern: evidence.pattern.name(),
+                    start: evidence.start.clone(),
+                    step: evidence.step.clone(),
+                    limit: evidence.limit.clone(),
+                });
+            }
+            Some(LoopVerdict::Unknown(WhyUnknown::Memory { load, .. })) => {
+                let (load, source) = place(*load);
+                report.decided_by = Some(DecidingLoad { load, source });
+            }
+            Some(LoopVerdict::Unknown(WhyUnknown::Parameter { name, .. })) => {
+                report.parameter = Some(name.clone());
+            }
+            Some(LoopVerdict::Unknown(WhyUnknown::Pattern(reason))) => {
+                report.reason = Some(reason.clone());
+            }
+        }
+        report
+    }
+}
+
+/// Returns the launches of a kernel without the statements of the user: only the kernel limits them.
+fn any_launch(stated: &LaunchRanges, kernel: &Kernel) -> LaunchRanges {
+    let block = kernel.required_block;
+    let words = stated.words.iter().map(|(&at, word)| {
+        let is_fixed = block.is_some() && word.name.starts_with("blockDim.");
+        let range = word.range.filter(|_| is_fixed);
+        let name = word.name.clone();
+        (at, LaunchWord { name, range })
+    });
+    LaunchRanges {
+        block: match block {
+            Some(_) => stated.block,
+            None => [None; 3],
+        },
+        words: words.collect(),
+        ..LaunchRanges::default()
+    }
+}
+
+/// Returns the verdict for any launch, if that for the stated launches has no smaller number: then the bound needs no
+/// statement about the launch.
+fn smaller((of_any, stated): (LoopVerdict, LoopVerdict)) -> (LoopVerdict, Origin) {
+    let LoopVerdict::Bounded(mut bound) = of_any else {
+        return (stated, Origin::Launch);
+    };
+    if let LoopVerdict::Bounded(of_stated) = stated {
+        let total = |bound: &DerivedBound| bound.total.unwrap_or(u64::MAX);
+        if of_stated.per_entry < bound.per_entry || total(&of_stated) < total(&bound) {
+            return (LoopVerdict::Bounded(of_stated), Origin::Launch);
+        }
+        // More is certain of fewer launches.
+        bound.certain = bound.certain.max(of_stated.certain);
+    }
+    (LoopVerdict::Bounded(bound), Origin::Derived)
+}

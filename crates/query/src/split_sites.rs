@@ -1,0 +1,80 @@
+//! Sites at which the waves of a kernel may split.
+
+use std::collections::BTreeSet;
+
+use warpbound_analyse::split_sites::{FoundSite, SiteContext, find_sites};
+use warpbound_analyse::thread_cfg::Limits;
+use warpbound_analyse::{Dependence, ThreadCfg};
+use warpbound_base::Diagnostic;
+use warpbound_ir::{Meaning, Op, OpIndex};
+use warpbound_isa::Program;
+use warpbound_isa::amd::GcnUnit;
+use warpbound_isa::instr::MemorySpace;
+use warpbound_load::ArgKind;
+
+use crate::{Prepared, Session};
+
+impl Session {
+    /// Finds the sites of a kernel in order of address; none in code for GPUs whose operations do not write a mask of
+    /// active lanes. `block` has the work-items of a group, if the launch states them.
+    ///
+    /// # Errors
+    ///
+    /// The kernel is refused.
+    pub fn split_sites(
+        &self,
+        prepared: &Prepared<'_>,
+        block: Option<[u32; 3]>,
+    ) -> Result<Vec<FoundSite>, Diagnostic> {
+        let refused = |refusal| self.refusal_diagnostic(prepared, refusal);
+        let code = &prepared.code;
+        let thread = ThreadCfg::build(code, &Limits::default()).map_err(refused)?;
+        let dependence = Dependence::compute(&thread);
+        let context = site_context(prepared, block);
+        find_sites(code, &thread, &dependence, &context).map_err(refused)
+    }
+}
+
+/// Facts beside the operations on which the sites of a kernel depend.
+pub fn site_context(prepared: &Prepared<'_>, block: Option<[u32; 3]>) -> SiteContext {
+    let messages: BTreeSet<OpIndex> = match &prepared.program {
+        Program::Amd(program) => {
+            let instrs = (0u32..).map(OpIndex).zip(&program.instrs);
+            let messages = instrs.filter(|(_, instr)| instr.unit() == Some(GcnUnit::Message));
+            messages.map(|(at, _)| at).collect()
+        }
+        Program::Nvidia(_) | Program::Mini(_) => BTreeSet::new(),
+    };
+    let kernel = prepared.kernel;
+    let threads = |block: [u32; 3]| block.into_iter().map(u64::from).product::<u64>();
+    // A group of one wave needs no barriers, whether the compiler knows its size or the author.
+    let block = block.filter(|_| may_use_lds(prepared));
+    let blocks = [kernel.required_block, kernel.max_threads, block];
+    let lanes = u64::from(prepared.code.lanes());
+    SiteContext {
+        messages,
+        omits_barriers: blocks
+            .into_iter()
+            .flatten()
+            .any(|block| threads(block) <= lanes),
+    }
+}
+
+/// Whether a kernel may have LDS: its own, or an operation or argument for LDS that a launch adds.
+fn may_use_lds(prepared: &Prepared<'_>) -> bool {
+    let kernel = prepared.kernel;
+    let has_argument = kernel.code_object.as_ref().is_some_and(|object| {
+        let mut kinds = object.args.iter().map(|arg| arg.kind);
+        kinds.any(|kind| kind == ArgKind::DynamicSharedPointer)
+    });
+    let in_lds = |op: &Op| match &op.meaning {
+        Some(
+            Meaning::Load { space, .. }
+            | Meaning::Store { space, .. }
+            | Meaning::Atomic { space, .. },
+        ) => *space == MemorySpace::Shared,
+        Some(_) => false,
+        None => !op.writes.is_empty(),
+    };
+    kernel.static_shared != Some(0) || has_argument || prepared.code.ops.iter().any(in_lds)
+}

@@ -1,0 +1,7 @@
+//! Tests of the crate's interface.
+#![allow(clippy::expect_used, reason = "tests")]
+
+mod functional;
+mod images;
+mod launches;
+mod statistics;
