@@ -129,6 +129,6 @@ fn whole_bound(bencher: Bencher<'_, '_>, kernel: &str) {
             loop_default: Some(10),
             ..BoundOptions::default()
         };
-        bencher.bench_local(|| bound(session, kernel, &options).map(drop));
+        bencher.bench_local(|| warpbound_bounds::bound(session, kernel, &options).map(drop));
     });
 }
