@@ -48,7 +48,8 @@ impl Blocks {
         }
         for (i, op) in code.ops.iter().enumerate() {
             match &op.control {
-                // The lanes that are active change within a block.
+                // `SetActive` changes the active lanes, but not the place where the warp continues, so it ends no
+                // block.
                 ControlEffect::Next | ControlEffect::SetActive(_) => continue,
                 ControlEffect::Jump(ControlTarget::Op(target))
                 | ControlEffect::Branch {

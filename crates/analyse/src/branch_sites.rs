@@ -45,9 +45,9 @@ impl Named for BranchSite {
     ];
 }
 
-/// Classifies the conditional branches of a kernel; of the kinds that one has in several contexts, the last in the order of
-/// [`BranchSite`]. None if no
-/// operation writes the mask of active lanes, or after the time limit.
+/// Classifies the conditional branches of a kernel. A branch with several kinds in its contexts has the last one in
+/// the order of [`BranchSite`]. The result is empty if no operation writes the mask of active lanes, or after the
+/// time limit.
 pub fn classify(
     code: &Code,
     thread: &ThreadCfg,

@@ -1,9 +1,10 @@
-//! Closed forms of counts: how often one thread executes each block, as a formula in the indices of thread and block, in
-//! sizes and in parameters (SOUNDNESS 15.8).
+//! Closed forms of counts: how often one thread executes each block, as a formula in the indices of thread and block,
+//! in sizes and in parameters (SOUNDNESS 15.8).
 //!
-//! A thread executes a node as often as the branches decide on which it depends. Their conditions become words of the
-//! launch and of the thread; a value that changes in a loop by the same step, or by the same shift, is a word in the
-//! completed iterations, and the loop goes on as long as its only exit says, which counts them.
+//! The branches on which a node depends decide how often a thread executes it. Their conditions become words of the
+//! launch and of the thread. A value that changes in a loop by the same step, or by the same shift, becomes a word in
+//! the number of completed iterations. The only exit of a loop says how long it goes on, which gives that number. For
+//! example, a thread executes the body of `for (i = 0; i < n; i++)` `max(0, n)` times.
 
 mod evaluate;
 mod expression;
@@ -93,8 +94,8 @@ impl NoFormula {
 
 /// Formula of the executions of a block by one thread.
 pub struct BlockFormula {
-    /// Parts of the sum: one for each context in which the block is executed. Executions by warps are those of the lane
-    /// with most of them where all live lanes come together.
+    /// Parts of the sum: one for each context that the block is executed in. If all live lanes come together, a warp
+    /// executes the block as often as its lane with the most executions.
     parts: Vec<BlockPart>,
 }
 
@@ -113,8 +114,9 @@ pub struct CountFormulas<'a> {
 }
 
 impl<'a> CountFormulas<'a> {
-    /// Finds the formulas of all blocks of a kernel, for the launches of a range. `is_whole` says of a node whether warps
-    /// execute it with all their live lanes. With `is_shared`, calling contexts are shared, and there are no formulas.
+    /// Finds the formulas of all blocks of a kernel, for the launches of a range. `is_whole` says whether warps
+    /// execute a node with all their live lanes. With `is_shared`, calling contexts are shared, and there are no
+    /// formulas.
     pub fn find(
         code: &'a Code,
         thread: &'a ThreadCfg,
@@ -285,6 +287,7 @@ impl Finder<'_, '_> {
         let word = words.resolve(&word)?;
         let holds = taken != sides.condition.negated;
         let atoms = &words.symbolic.atoms;
+        // Conditions that the test only implies are too weak for a formula, which needs an equivalence.
         let direct = conditions(atoms, &word, holds);
         if direct.is_equivalent {
             return Ok(Test {
@@ -309,6 +312,7 @@ impl Finder<'_, '_> {
     fn find_nodes(&mut self) {
         let symbolic = &self.formulas.words.symbolic;
         let (dependence, entry) = (symbolic.dependence, symbolic.thread.entry.index());
+        // Totals multiply by the entries of a loop, which the region around it has counted before.
         let mut order: Vec<(u32, LoopIndex)> = (dependence.loops.loops())
             .map(|(index, body)| (body.depth, index))
             .collect();
@@ -403,7 +407,7 @@ impl Finder<'_, '_> {
         Ok(Factor::Holds(self.test(&sides, id, at, taken)?))
     }
 
-    /// Executions in all iterations of a loop and of the loops around it, from those in one iteration.
+    /// Executions in all iterations of a loop and of the loops around it, from the executions in one iteration.
     fn total(&mut self, of: Option<LoopIndex>, count: Count) -> Result<Count, NoFormula> {
         let dependence = self.formulas.words.symbolic.dependence;
         let (mut count, mut of) = (count, of);

@@ -1,8 +1,9 @@
 //! Control dependence in the thread-level graph.
 //!
-//! Control dependence is that of Ferrante, Ottenstein and Warren ("The Program Dependence Graph and
-//! Its Use in Optimization", 1987), by postdominators, here also within one iteration of each loop. Calls are part of
-//! the graph (nodes are blocks in a context), so the dependence crosses calls and returns.
+//! Control dependence is defined by postdominators, as by Ferrante, Ottenstein and Warren ("The Program Dependence
+//! Graph and Its Use in Optimization", 1987), here also within one iteration of each loop. For example, in
+//! `loop { if (p) break; x; }` the node `x` depends on the branch. Calls are part of the graph (nodes are blocks in a
+//! context), so the dependence crosses calls and returns.
 
 use warpbound_graph::{Digraph, Dominators, Loop, LoopForest, LoopIndex};
 use warpbound_ir::{Cell, Code};
@@ -25,7 +26,7 @@ pub struct Decision {
 pub enum JoinEdges {
     /// All edges.
     All,
-    /// Those that enter the loop of which the node is the only header.
+    /// Edges that enter the loop whose only header is the node.
     Entering,
     /// Back edges of that loop.
     Closing,
@@ -204,15 +205,15 @@ impl Dependence {
         }
     }
 
-    /// The loop of which `node` is the only header.
+    /// The loop whose only header is `node`.
     pub fn header_of(&self, node: usize) -> Option<LoopIndex> {
         let index = self.loops.innermost(node)?;
         (self.loops.get(index).headers == [node]).then_some(index)
     }
 
-    /// Branches that decide by which of the edges from `sources` the node `join` is reached: those on which the sources
-    /// are transitively control dependent, back to the join's immediate dominator, or to the join itself for back
-    /// edges. All paths to the join pass that node, so branches before it choose nothing.
+    /// Branches that decide by which of the edges from `sources` control reaches the node `join`: branches on which
+    /// the sources are transitively control dependent, back to the join's immediate dominator, or to the join itself
+    /// for back edges. All paths to the join pass that node, so branches before it choose nothing.
     pub fn gates(&self, join: usize, choice: JoinEdges, sources: &[usize]) -> Vec<usize> {
         let top = match choice {
             JoinEdges::Closing => join,
@@ -222,8 +223,8 @@ impl Dependence {
         self.closure(sources, |node| node != top, inside)
     }
 
-    /// Branches that decide in which iteration, and by which exit, a lane leaves a loop: those with an
-    /// edge out of it, and those inside on which they are control dependent.
+    /// Branches that decide after how many iterations, and by which exit, a lane leaves a loop: branches with an edge
+    /// out of it, and branches inside on which these are control dependent.
     pub fn exit_branches(&self, index: LoopIndex) -> Vec<usize> {
         let found = self.loops.get(index);
         let leaves = |&&node: &&usize| {

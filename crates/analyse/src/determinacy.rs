@@ -1,10 +1,13 @@
 //! Determinacy: what must be known to compute a value, and so to know which way a branch goes.
 //!
-//! A value is determined by its *origins*: parameters of the launch, the index and sizes of the block, the index of the
-//! thread, loaded data, and everything else (clocks, results of atomics, registers that were never written). A value without
-//! any is a constant. Origins flow as divergence does, over [`Gsa`]: from operands, from conditions, and from the
-//! branches that gates select by, so that implicit flows are included. What lanes exchange depends on the active lanes
-//! as well: on all branches that decide which lanes are there.
+//! A value is determined by its *origins*: parameters of the launch, the index and sizes of the block, the index of
+//! the thread, loaded data, and everything else (clocks, results of atomics, registers that were never written). A
+//! value without any is a constant. For example, `a[threadIdx.x] > 0` has the origins param (the pointer), thread and
+//! data.
+//!
+//! Origins flow as divergence does, over [`Gsa`]: from operands, from conditions, and from the branches that gates
+//! select by, so that implicit flows are included. A value that lanes exchange also depends on the active lanes, and
+//! so on all branches that decide which lanes are there.
 //!
 //! Divergence says whether lanes may part at a branch; determinacy says who can know where they go (SOUNDNESS 15).
 
@@ -94,7 +97,7 @@ pub struct LoadSites {
 }
 
 impl LoadSites {
-    /// Most loads that are listed.
+    /// Maximum number of loads that are listed.
     pub const MOST: usize = 8;
 
     /// Adds loads; returns whether that changes anything.
@@ -123,7 +126,7 @@ pub struct OriginLink {
     pub is_gate: bool,
 }
 
-/// Knowledge that the condition or target of a branch takes.
+/// Knowledge that is needed to evaluate the condition or target of a branch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Determined {
     /// Origins of the cells that it reads, in all contexts.
@@ -164,8 +167,8 @@ pub enum DeterminacyFault {
 }
 
 impl Determinacy {
-    /// Analyses a kernel. With `reconverges`, lanes that part at a branch are known to meet where the branch no longer
-    /// decides what runs; else each branch may decide which lanes are active anywhere after it.
+    /// Analyses a kernel. With `reconverges`, lanes that part at a branch are known to meet where the branch no
+    /// longer decides what runs; otherwise each branch may decide which lanes are active anywhere after it.
     pub fn analyse(
         code: &Code,
         thread: &ThreadCfg,
@@ -249,7 +252,7 @@ impl Determinacy {
             .filter(|&node| thread.is_reached(node))
             .collect();
         let mut origins = vec![Origins::CONSTANT; thread.space.len()];
-        // Each round adds an origin to some node, of which there are few, or is the last.
+        // Terminates, because each round except the last adds one of five origins to some node.
         let mut changes = true;
         while changes {
             changes = false;
@@ -391,8 +394,8 @@ impl OriginFlow<'_> {
         }
     }
 
-    /// Whether a definition is the choice of an entry at which lanes resume: it follows from their paths, and so from all
-    /// branches.
+    /// Whether a definition is the choice of an entry at which lanes resume: it follows from their paths, and so from
+    /// all branches.
     fn is_by_stack(&self, definition: Definition) -> bool {
         let Definition::BranchOutcome(node) = definition else {
             return false;

@@ -1,8 +1,9 @@
-//! Fingerprints of loops and of memory accesses: a text for each, equal in two builds of a kernel only if a fact about it
-//! means the same in both (SOUNDNESS 5.15).
+//! Fingerprints of loops and of memory accesses: a text for each, equal in two builds of a kernel only if a fact
+//! about it means the same in both (SOUNDNESS 5.15).
 //!
-//! The text describes all that decides how often the loop is entered and how often its header runs, or which addresses
-//! each thread accesses: a slice of the kernel with its control flow. Registers, addresses and the order of independent instructions leave no trace in it.
+//! The text describes all that decides how often the loop is entered and how often its header runs, or which
+//! addresses each thread accesses: a slice of the kernel with its control flow. Registers, addresses and the order of
+//! independent instructions leave no trace in it.
 
 mod body;
 mod events;
@@ -112,9 +113,9 @@ impl fmt::Display for FingerprintObstacle {
     }
 }
 
-/// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the others
-/// need, so that a fingerprint does not depend on them. Loops of kernels with thousands of instructions that memory
-/// decides have most of the kernel in their slices.
+/// Maximum number of operations in the slices of all loops of a kernel: each loop has an equal share, whatever the
+/// others need, so that a fingerprint does not depend on them. Loops of kernels with thousands of instructions that
+/// memory decides have most of the kernel in their slices.
 const MAX_OPERATIONS: usize = 300_000;
 
 /// Least share of a loop.

@@ -1,4 +1,5 @@
-//! Limits on the lanes of a warp that take a step, or execute an operation, guarded by the thread index (SOUNDNESS 5.9).
+//! Limits on the lanes of a warp that take a step, or execute an operation, guarded by the thread index (SOUNDNESS
+//! 5.9).
 //!
 //! If the block is known, so are the indices of its threads. A forward dataflow analysis over the thread-level graph
 //! follows the content of cells that is computed from the thread index and constants: a table with a value for each

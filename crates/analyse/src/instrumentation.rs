@@ -98,8 +98,8 @@ pub struct PointGraph {
 }
 
 impl PointGraph {
-    /// Builds the graph for the steps of a wave between the nodes of `thread`. `sites` are the branches with their kinds,
-    /// see [`crate::branch_sites::classify`]. `None` if the kernel has no operation.
+    /// Builds the graph for the steps of a wave between the nodes of `thread`. `sites` are the branches with their
+    /// kinds, see [`crate::branch_sites::classify`]. `None` if the kernel has no operation.
     pub fn build(
         code: &Code,
         thread: &ThreadCfg,

@@ -232,9 +232,9 @@ const FORECAST_BLOCKS: u64 = 1024;
 
 /// Forecast of the steps of the blocks of a launch whose index decides what they do.
 ///
-/// A launch whose steps do not suffice is known to be one early: each block takes a step at least, and where the first blocks
-/// all take more, the others are expected to take as many as the least of them. A wrong forecast loses a profile, and
-/// nothing else.
+/// A launch whose steps do not suffice is known to be one early: each block takes a step at least, and where the
+/// first blocks all take more, the others are expected to take as many as the least of them. A wrong forecast loses a
+/// profile, and nothing else.
 struct StepForecast {
     /// Blocks that are not done.
     blocks: u128,

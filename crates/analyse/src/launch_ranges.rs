@@ -65,8 +65,8 @@ pub struct LaunchWord {
 pub struct SplitWord {
     /// The bytes that are known; 0 in the others.
     pub known: u32,
-    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`], under
-    /// which [`LaunchRanges::words`] has its range.
+    /// The other bytes: for each number its lowest bit in the word, and its address in [`LaunchRanges::PART_BANK`],
+    /// under which [`LaunchRanges::words`] has its range.
     pub parts: Vec<(u32, u32)>,
 }
 
@@ -113,8 +113,8 @@ pub struct LaunchRanges {
     pub words: BTreeMap<(u8, u32), LaunchWord>,
     /// Words of constant banks that consist of several numbers, by bank and byte offset: parameters of 1 and 2 bytes.
     pub split: BTreeMap<(u8, u32), SplitWord>,
-    /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with the range
-    /// of the numbers in the buffer, if it is stated.
+    /// Words of constant banks that are the addresses of buffers, their lower halves, by bank and byte offset; with
+    /// the range of the numbers in the buffer, if it is stated.
     pub data: BTreeMap<(u8, u32), Option<StatedData>>,
     /// Whether the numbers are those of one launch (a launch file), not of a range that the user states.
     pub is_one_launch: bool,

@@ -131,7 +131,8 @@ pub struct CountFormula {
 
 /// Derives the bounds of all loops, by site ([`Loops::sites`]).
 ///
-/// Nothing is derived in code with recursion or shared contexts: there a loop of the graph is not what a thread repeats.
+/// Nothing is derived in code with recursion or shared contexts: there a loop of the graph is not what a thread
+/// repeats.
 pub fn derive(
     code: &Code,
     thread: &ThreadCfg,

@@ -1,9 +1,9 @@
 //! Masks of lanes in registers of the warp: of which each is a part, and which lanes it lacks (SOUNDNESS 12.2).
 //!
-//! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it by
-//! the results of comparisons, and restores it. This analysis follows the words: at each point it knows of a word of which
-//! masks it is a subset and of which it is a superset. The masks of which it speaks are those of [`MaskSite`]s, each at
-//! its last execution.
+//! On machines whose operations write the mask of active lanes, code saves that mask in words of the warp, narrows it
+//! by the results of comparisons, and restores it. This analysis follows the words: at each point it knows of a word
+//! of which masks it is a subset and of which it is a superset. The masks of which it speaks are those of
+//! [`MaskSite`]s, each at its last execution.
 
 mod domain;
 mod flow;
@@ -50,8 +50,8 @@ impl<'a> Masks<'a> {
         Masks::compute_from(code, thread, true)
     }
 
-    /// Analyses a kernel for a wave that may walk anywhere without active lanes, as the split of one does. The facts hold
-    /// of the bits of its lanes.
+    /// Analyses a kernel for a wave that may walk anywhere without active lanes, as the split of one does. The facts
+    /// hold of the bits of its lanes.
     pub(crate) fn compute_for_splits(
         code: &'a Code,
         thread: &'a ThreadCfg,
@@ -167,9 +167,9 @@ impl<'a> Masks<'a> {
         self.before(node, at).is_some_and(|state| state.is_active)
     }
 
-    /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each iteration of a
-    /// loop since it was entered: lanes are active at the branch only if they were at the header, and at a latch only if
-    /// they were at the branch. The branch is executed once in each iteration.
+    /// Whether a lane that is active at the branch on a mask at the end of `branch` was active there in each
+    /// iteration of a loop since it was entered: lanes are active at the branch only if they were at the header, and
+    /// at a latch only if they were at the branch. The branch is executed once in each iteration.
     pub(crate) fn keeps_lanes(&self, header: NodeId, branch: NodeId, latches: &[usize]) -> bool {
         let at_branch = self.at_end(branch);
         let is_below = |state: &MaskState, site| {
@@ -191,9 +191,9 @@ impl<'a> Masks<'a> {
         Some(state)
     }
 
-    /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds the
-    /// mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if `some`, of
-    /// all lanes of the mask; else of all active lanes, of which there is one.
+    /// Comparisons that decide what lanes do that are in a mask, or active, when a branch at the end of a node finds
+    /// the mask with a lane (`some`), or without one. Each tells of lanes that were active at the comparison: if
+    /// `some`, of all lanes of the mask; else of all active lanes, of which there is one.
     pub(crate) fn passed(&self, node: NodeId, mask: Cell, some: bool) -> Vec<PassedComparison> {
         let last = self.thread.space.block(node).last;
         let (Some(words), Some(state)) = (mask.mask_words(), self.before(node, last)) else {
@@ -276,8 +276,8 @@ impl<'a> Masks<'a> {
         states.is_some_and(|(earlier, later)| later.active_excludes(&earlier))
     }
 
-    /// Scalar registers of which the bits of lanes that are not active at the end of a node are known, as words of the low
-    /// half of a mask and of the high half.
+    /// Scalar registers of which the bits of lanes that are not active at the end of a node are known, as words of
+    /// the low half of a mask and of the high half.
     pub(crate) fn bits_of_idle_lanes(&self, node: NodeId) -> Vec<(Cell, [Option<bool>; 2])> {
         let state = self.at_end(node);
         state.map_or_else(Vec::new, |state| state.bits_of_idle_lanes())
@@ -292,8 +292,8 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Forgets the sites of an operation. A state after the operation names its present execution by them, a state before
-    /// it the last one, so facts of both states must not be compared by these sites.
+    /// Forgets the sites of an operation. A state after the operation names its present execution by them, a state
+    /// before it the last one, so facts of both states must not be compared by these sites.
     fn forget_sites_of(&self, node: NodeId, at: OpIndex, before: &mut MaskState) {
         let sites = [
             MaskSite::Active(node, at),

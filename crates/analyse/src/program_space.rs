@@ -38,8 +38,8 @@ pub struct ResolvedControl {
 }
 
 impl ResolvedControl {
-    /// The next node, if the condition decides whether a thread goes on to it or elsewhere: the operation is a branch, an
-    /// exit or a pop that does not also lead to the next node.
+    /// The next node, if the condition decides whether a thread goes on to it or elsewhere: the operation is a
+    /// branch, an exit or a pop that does not also lead to the next node.
     pub(crate) fn next_where_condition_fails(&self) -> Option<NodeId> {
         let next = self.next?;
         let leads_to_next = match &self.op {

@@ -1,10 +1,10 @@
-//! Sites at which a wave may split into the lanes that are active and the others (`wavefront-splitting-2022` 4), and the
-//! points at which its splits may merge (SOUNDNESS 12.6).
+//! Sites at which a wave may split into the lanes that are active and the others (`wavefront-splitting-2022` 4), and
+//! the points at which its splits may merge (SOUNDNESS 12.6).
 //!
-//! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only what
-//! its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other lanes:
-//! `relation` follows how the registers of the warp of a split differ from those of the whole wave, `idle` what the
-//! wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
+//! A site is a branch on the mask of active lanes at which lanes may take both ways. After it, a split executes only
+//! what its lanes need. The results are those of the whole wave if the values of each lane do not depend on the other
+//! lanes: `relation` follows how the registers of the warp of a split differ from those of the whole wave, `idle`
+//! what the wave does while none of the split's lanes is active. Whatever they do not follow is an obstacle.
 
 mod idle;
 mod join;
@@ -72,8 +72,8 @@ pub struct FoundSite {
     pub join: Option<NodeId>,
     /// Operation before which the splits may merge.
     pub merge_point: Option<OpIndex>,
-    /// Nodes of both arms, in the first context: those between the branch and the join, and those between the join and the
-    /// merge point where other lanes are active there.
+    /// Nodes of both arms, in the first context: those between the branch and the join, and those between the join
+    /// and the merge point where other lanes are active there.
     pub arms: [Vec<NodeId>; 2],
     /// Obstacles to splits that run apart until they end.
     pub apart: Vec<SplitObstacle>,
@@ -369,8 +369,8 @@ impl SiteFinder<'_> {
 }
 
 impl SiteFinder<'_> {
-    /// Branches before a merge point of which the splits would merge after it: the splits of the branches around wait for
-    /// the last ones.
+    /// Branches before a merge point of which the splits would merge after it: the splits of the branches around wait
+    /// for the last ones.
     fn later_joins(
         &self,
         branch: usize,

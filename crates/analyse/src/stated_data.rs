@@ -1,8 +1,8 @@
 //! Numbers that the user states of the contents of buffers, and the loads that they hold for (SOUNDNESS 5.12).
 //!
-//! A load reads numbers of the buffer of a parameter if its address is that parameter and an offset: one pointer once, and
-//! words that are no pointers. That the sum stays within the buffer is an assumption, which audits check: each such load of
-//! a run has to find a number of the range.
+//! A load reads numbers of the buffer of a parameter if its address is that parameter and an offset: one pointer
+//! once, and words that are no pointers. That the sum stays within the buffer is an assumption, which audits check:
+//! each such load of a run has to find a number of the range.
 
 use std::collections::BTreeMap;
 

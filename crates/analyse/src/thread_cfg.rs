@@ -143,8 +143,8 @@ impl ThreadCfg {
         self.lane_code.as_ref().unwrap_or(code)
     }
 
-    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches with the
-    /// stated block. The graph was built from `code`.
+    /// Lets the lanes of a warp agree on shifts of the thread index that are the number of their warp, in launches
+    /// with the stated block. The graph was built from `code`.
     pub fn agree_on_warp_numbers(&mut self, code: &Code, launch: &LaunchContext) {
         if let Some(code) = with_warp_numbers(self.lane_code(code), self, launch) {
             self.lane_code = Some(code);
@@ -156,8 +156,8 @@ impl ThreadCfg {
         self.resolved.get(node.index()).is_some_and(Option::is_some)
     }
 
-    /// Predicate of the branch at the end of a node, with the value that it has in a thread that goes on to `to`; `None` if
-    /// the branch has none, or both of its sides lead there.
+    /// Predicate of the branch at the end of a node, with the value that it has in a thread that goes on to `to`;
+    /// `None` if the branch has none, or both of its sides lead there.
     pub fn predicate_after(&self, node: usize, to: NodeId) -> Option<(Cell, bool)> {
         let resolved = self.resolved.get(node)?.as_ref()?;
         let predicate = resolved.condition.decided_by()?;
@@ -245,10 +245,10 @@ impl ThreadCfg {
     }
 }
 
-/// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the warp
-/// change while a lane is inactive, which its own path does not show. Where registers of the warp decide all control
-/// flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code in which the active lanes are not what the
-/// words of EXEC say.
+/// Refuses code that writes registers of the warp and has control flow that a lane decides: there, registers of the
+/// warp change while a lane is inactive, which its own path does not show. Where registers of the warp decide all
+/// control flow, the graph is that of the warp (SOUNDNESS 12.1). Also refuses code in which the active lanes are not
+/// what the words of EXEC say.
 fn check_registers_of_the_warp(code: &Code) -> Result<(), Refusal> {
     let of_warp = |op: &Op| {
         let writes = op.writes.iter().any(|cell| !cell.is_per_lane());

@@ -546,8 +546,8 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 }
 
-/// Positions at which lanes can continue after an operation, none after the end; `None` if a profile does not follow its
-/// control effect, or if its target is not in the code.
+/// Positions at which lanes can continue after an operation, none after the end; `None` if a profile does not follow
+/// its control effect, or if its target is not in the code.
 fn successors(at: usize, op: &Op) -> Option<SmallVec<[usize; 2]>> {
     let is_always = op.condition.is_always();
     match &op.control {

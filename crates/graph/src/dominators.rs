@@ -5,7 +5,8 @@ use crate::{Digraph, components};
 /// Absent node.
 const NONE: usize = usize::MAX;
 
-/// Dominator tree of the nodes that a root reaches.
+/// Dominator tree of the nodes that a root reaches. For example, in the diamond 0→1, 0→2, 1→3, 2→3 the root 0
+/// dominates all nodes, while neither 1 nor 2 dominates 3.
 ///
 /// Computed by the iteration of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
 /// Dominance queries compare preorder intervals of the tree, in constant time.
@@ -125,6 +126,7 @@ impl Dominators {
         let mut path = vec![(root, 0)];
         while let Some((node, child)) = path.last_mut() {
             let node = *node;
+            // A root outside of the graph has an empty tree.
             let Some(span) = found.spans.get_mut(node) else {
                 break;
             };
@@ -180,8 +182,9 @@ impl Dominators {
         self.spans.get(node).copied().unwrap_or_default()
     }
 
-    /// Iterated dominance frontier of `nodes`, ascending: the join points of values defined in `nodes` and
-    /// at the root. `graph` is the graph of these dominators.
+    /// Iterated dominance frontier of `nodes`, ascending: the join points of values defined in `nodes` and at the
+    /// root. For example, in the diamond 0→1, 0→2, 1→3, 2→3 a value defined in 1 needs a join in 3. `graph` is the
+    /// graph of these dominators.
     ///
     /// Linear in the size of the graph (Sreedhar and Gao, "A Linear Time Algorithm for Placing
     /// φ-Nodes", 1995).

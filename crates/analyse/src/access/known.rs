@@ -7,7 +7,7 @@ use warpbound_isa::instr::MemorySpace;
 
 use super::{AccessCounts, CountedForm, MemoryUnits};
 
-/// Most forms that are kept; the kernels of a library have some hundreds.
+/// Maximum number of forms that are kept; the kernels of a library have some hundreds.
 const MOST_FORMS: usize = 1 << 16;
 
 /// Key of the numbers of an affine access.
@@ -27,8 +27,8 @@ pub(super) struct AffineForm {
     pub(super) executing: Option<Vec<bool>>,
 }
 
-/// Numbers of affine accesses, and whether they are exact, for all kernels that share them: kernels of one file access memory in
-/// few forms, and counting one for blocks of any shape tries thousands of warps.
+/// Counts of affine accesses, and whether they are exact, for all kernels that share them. The kernels of one file
+/// access memory in few forms, while counting one form for blocks of any shape tries thousands of warps.
 #[derive(Default, Debug)]
 pub struct KnownCounts(Mutex<BTreeMap<AffineForm, (AccessCounts, bool)>>);
 

@@ -25,13 +25,13 @@ use crate::symbolic::span::Reading;
 use crate::symbolic::values::Symbolic;
 use crate::{LaunchContext, LaunchRanges, ThreadCfg, WarpCfg};
 
-/// Greatest change of an address with a thread index: multiples of it with any index stay far below 2³¹.
+/// Largest change of an address per unit of a thread index. Its multiples by any index stay far below 2³¹.
 const MAX_COEFFICIENT: i128 = 1 << 20;
 
-/// Greatest thread index in any direction: a block has at most 1024 threads.
+/// Largest thread index in any direction: a block has at most 1024 threads.
 const MOST_INDEX: u64 = 1023;
 
-/// Greatest remainder of a base that matters: that of a line.
+/// Largest modulus for the remainder of a base; the bytes of a line are fewer.
 const MAX_MODULUS: u64 = 1 << 10;
 
 /// Address of an access: one word or two.
@@ -51,13 +51,13 @@ pub(super) struct AddressFinder<'a> {
     /// Whether warps choose their active lanes by masks of their own.
     pub(super) keeps_masks: bool,
     pub(super) solver: LoopSolver<'a>,
-    /// Words that are the same in all active lanes, before the operation that is looked at.
+    /// Words that are the same in all active lanes, before the operation under consideration.
     agreed: HashSet<WordPolynomial>,
-    /// Atoms that are.
+    /// Atoms that are the same in all active lanes there.
     uniform: HashSet<AtomId>,
     /// Loops in step: lanes that are active together in such a loop have completed equally many iterations.
     in_step: HashSet<LoopIndex>,
-    /// Those of them that contain the operation that is looked at.
+    /// Loops in step that contain the operation under consideration.
     around: HashSet<LoopIndex>,
 }
 
@@ -160,7 +160,8 @@ impl<'a> AddressFinder<'a> {
                 self.agreed.extend([word, expanded]);
             }
         }
-        // A word that agrees, and all of whose atoms but one do, makes that one agree if its multiples differ.
+        // If a word agrees, and all of its atoms but one do, then that one agrees as well, provided that its
+        // multiples differ.
         loop {
             let before = self.uniform.len();
             let words: Vec<WordPolynomial> = self.agreed.iter().cloned().collect();
@@ -192,6 +193,8 @@ impl<'a> AddressFinder<'a> {
             .atoms
             .span(&WordPolynomial::unknown(id));
         let size = i64::from((coefficient as i32).unsigned_abs());
+        // An odd coefficient has an inverse modulo 2³². Multiples by another one may collide only if they span 2³² or
+        // more.
         let small = size != 0 && size.saturating_mul(span.width()) < 1 << 32;
         alone && (coefficient % 2 == 1 || small)
     }
@@ -200,6 +203,7 @@ impl<'a> AddressFinder<'a> {
     pub(super) fn is_uniform(&self, word: &WordPolynomial) -> bool {
         let atoms = &self.solver.symbolic.atoms;
         let mut uniform: HashSet<AtomId> = HashSet::new();
+        // Operands come before their operations, so one pass suffices.
         for id in atoms.all_in(word) {
             let is_operation = || !atoms.operands(id).is_empty();
             let mut operands = atoms.operands(id).iter();
@@ -315,9 +319,10 @@ impl<'a> AddressFinder<'a> {
         })
     }
 
-    /// The form of an address with one number that differs between lanes: a word that is the same in all lanes but for
-    /// multiples of their thread indices, as long as it does not wrap around. The multiples span less than 2³² in a block, so
-    /// among the lanes of a warp it wraps once at most.
+    /// The form of an address with one number that differs between lanes: a word that is the same in all lanes except
+    /// for multiples of their thread indices, as long as it does not wrap around. For example, with
+    /// `n = block·width + tid`, the address `a + 4·n` has this form for any grid. The multiples span less than 2³² in
+    /// a block, so among the lanes of a warp the word wraps once at most.
     fn wrapping(&mut self, address: &Integer) -> Option<LaneAddresses> {
         let differs = |unknowns: &[NumberId], finder: &mut Self| {
             unknowns.iter().any(|&id| {
@@ -346,6 +351,7 @@ impl<'a> AddressFinder<'a> {
         };
         let spans = coefficients.map(|by| by.unsigned_abs().saturating_mul(MOST_INDEX));
         let span = spans.into_iter().fold(0u64, u64::saturating_add);
+        // Otherwise the lanes could lie in more than two intervals of the reading (SOUNDNESS 5.13).
         if span >= 1 << 32 {
             return None;
         }
@@ -367,7 +373,9 @@ impl<'a> AddressFinder<'a> {
         }
     }
 
-    /// A word in the lanes that execute an operation: what was written under the same condition has its new content there.
+    /// A word in the lanes that execute an operation: a cell that was written under the same condition has its new
+    /// content there. For example, the lanes that execute `@P0 LDG R0, [R2]` have the new R2 of an earlier
+    /// `@P0 MOV R2, R4`.
     fn where_guard_holds(
         &mut self,
         node: NodeId,
@@ -395,7 +403,7 @@ impl<'a> AddressFinder<'a> {
         })
     }
 
-    /// Load that decides the part of an address that differs between lanes.
+    /// Load that decides the part of an address by which lanes differ.
     fn decided_by(&mut self, low: &WordPolynomial) -> Option<warpbound_base::CodeAddr> {
         let ids: Vec<AtomId> = low.unknowns().collect();
         let differing = ids.into_iter().filter(|&id| !self.is_uniform_atom(id));
@@ -427,7 +435,7 @@ impl<'a> AddressFinder<'a> {
         (most - least < 1 << 20).then_some((least.unsigned_abs(), most.unsigned_abs()))
     }
 
-    /// A word as an integer that is it modulo 2³².
+    /// An integer that is congruent to a word modulo 2³².
     fn modular(&mut self, word: &WordPolynomial) -> Option<Integer> {
         let (atoms, integers) = self.solver.numbers();
         let mut sum = Polynomial::constant(0);
@@ -442,7 +450,7 @@ impl<'a> AddressFinder<'a> {
         Some(sum)
     }
 
-    /// The form of an address in which lanes differ by their thread indices alone.
+    /// The form of an address whose lanes differ by their thread indices alone.
     fn affine(
         &mut self,
         number: &Integer,
@@ -498,8 +506,8 @@ fn loops_with_one_header(dependence: &Dependence) -> impl Iterator<Item = LoopIn
     loops.filter_map(|(index, body)| (body.headers.len() == 1).then_some(index))
 }
 
-/// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no entry
-/// that resumes in the loop is pending at its header (SOUNDNESS 5.13).
+/// Loops in step: lanes that are active together in such a loop have completed equally many iterations, because no
+/// entry that resumes in the loop is pending at its header (SOUNDNESS 5.13).
 fn loops_in_step(
     thread: &ThreadCfg,
     warp: &WarpCfg,

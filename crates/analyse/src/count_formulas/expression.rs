@@ -5,7 +5,7 @@ use warpbound_graph::LoopIndex;
 use super::{NoFormula, NoFormulaReason};
 use crate::symbolic::conditions::Condition;
 
-/// Most products of a sum, and most factors of a product.
+/// Maximum number of products of a sum, and of factors of a product.
 const MAX_PRODUCTS: usize = 24;
 const MAX_FACTORS: usize = 16;
 

@@ -18,7 +18,7 @@ use crate::symbolic::values::{special_text, ternary_name};
 /// Number of iterations of a loop in formulas.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopText {
-    /// Name of the number.
+    /// Name of the number, for example `n1`.
     pub name: String,
     /// Branch by which the loop is left.
     pub exit: OpIndex,

@@ -6,7 +6,7 @@ use warpbound_simt::NodeId;
 
 use crate::gsa::{Definition, Gsa, ValueId};
 
-/// Definitions that are followed from a condition.
+/// Maximum number of definitions that are followed from a condition.
 const MOST_DEFINITIONS: usize = 24;
 
 /// Symbolic condition of a control operation.

@@ -1,4 +1,4 @@
-//! Origins that a definition has by itself, without those of its operands.
+//! Origins that a definition has by itself, without the origins of its operands.
 
 use std::cell::Cell as Slot;
 

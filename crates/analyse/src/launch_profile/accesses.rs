@@ -209,9 +209,9 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
 /// Accesses and executions of all warps of a launch, whatever memory contains.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchRecord {
-    /// The greatest of each number for each access of whose executions all addresses follow from the launch. They hold in
-    /// every run of the launch with the same addresses of buffers in which all addresses are multiples of the sizes of their
-    /// accesses.
+    /// The greatest of each number for each access of whose executions all addresses follow from the launch. They
+    /// hold in every run of the launch with the same addresses of buffers in which all addresses are multiples of the
+    /// sizes of their accesses.
     pub accesses: BTreeMap<OpIndex, AccessCounts>,
     /// Of those to global memory, a range of addresses that contains all that the access may touch in the launch.
     pub extents: BTreeMap<OpIndex, Range<u64>>,

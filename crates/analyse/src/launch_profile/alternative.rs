@@ -93,9 +93,9 @@ impl Alternative {
         pairs.all(|(a, b)| (a.next, a.pushed_by) == (b.next, b.pushed_by))
     }
 
-    /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in the
-    /// other one does not join there, as on leaving the upper entry it would leave the lower one too: it waits in an
-    /// alternative that is returned.
+    /// Joins another alternative that waits at the same entry. A lane that is at a lower entry in one of them than in
+    /// the other one does not join there, as on leaving the upper entry it would leave the lower one too: it waits in
+    /// an alternative that is returned.
     fn join(
         mut self,
         mut other: Alternative,
@@ -193,7 +193,8 @@ impl Alternatives {
     /// whatever may still arrive at the entry of an alternative that waits is run before it.
     pub(super) fn take(&mut self, order: DivergenceOrder) -> Option<Alternative> {
         let height = self.open.iter().map(Alternative::height).max()?;
-        // Of two sides that run, first the one at the higher address: the other one may be the next iteration of a loop.
+        // Of two sides that run, first the one at the higher address: the other one may be the next iteration of a
+        // loop.
         let runs = self.open.iter().enumerate();
         let runs = runs.filter(|(_, one)| one.height() == height && !one.waits);
         let first = runs.max_by_key(|(_, one)| one.stack.running().map(|(point, _)| point.at));

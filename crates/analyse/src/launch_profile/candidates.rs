@@ -1,9 +1,9 @@
 //! Results that an approximation may have: values of cells for each of them, until they are the same for all.
 //!
-//! Compilers divide integers by an approximate reciprocal and correct the quotient, so that it is exact whatever the last
-//! bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four results. The
-//! operations that use the reciprocal are executed for each result; where all agree, as after the corrections, the value is
-//! known.
+//! Compilers divide integers by an approximate reciprocal and correct the quotient, so that it is exact whatever the
+//! last bit of the reciprocal is. MUFU.RCP is within one unit in the last place (PTX ISA, `rcp.approx`): at most four
+//! results. The operations that use the reciprocal are executed for each result; where all agree, as after the
+//! corrections, the value is known.
 //!
 //! A lane has one of the results, and another lane may have another one. So only operations within a lane are followed.
 
@@ -16,8 +16,9 @@ use warpbound_simt::lanes_of;
 use super::operation::WarpInputs;
 use super::row::{LANES, LaneRow};
 
-/// Distances of the results of a reciprocal, in units of the last place, from the one that is rounded correctly. A result
-/// that is two units less is within one unit of the reciprocal only below a power of two, where the units change.
+/// Distances of the results of a reciprocal, in units of the last place, from the one that is rounded correctly. A
+/// result that is two units less is within one unit of the reciprocal only below a power of two, where the units
+/// change.
 const DISTANCES: [i32; 4] = [-2, -1, 0, 1];
 
 /// Largest number of cells with candidates.
@@ -69,8 +70,8 @@ impl Candidates {
         self.cells.clear();
     }
 
-    /// Follows an operation that these lanes are about to execute; `rows` are those before it. Returns the rows of the cells
-    /// that it writes, where more is known of them than `rows` will show.
+    /// Follows an operation that these lanes are about to execute; `rows` are those before it. Returns the rows of
+    /// the cells that it writes, where more is known of them than `rows` will show.
     pub(super) fn follow(
         &mut self,
         inputs: &WarpInputs<'_, '_>,

@@ -1,5 +1,5 @@
-//! Executions of operations by the warps of a launch: how often each warp executes some operations at most, whatever memory
-//! contains (SOUNDNESS 6.5).
+//! Executions of operations by the warps of a launch: how often each warp executes some operations at most, whatever
+//! memory contains (SOUNDNESS 6.5).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,8 +21,9 @@ const MAX_NUMBERS: usize = 1 << 24;
 pub struct LaunchExecutions {
     /// Of each operation, executions by one warp.
     pub of_warp: BTreeMap<OpIndex, u64>,
-    /// Of each operation, executions by a chain of warps: between two barriers, or between one and the start or end, by the
-    /// warp that has most of them there. `None` if it is not known between which barriers a warp executes an operation.
+    /// Of each operation, executions by a chain of warps: between two barriers, or between one and the start or end,
+    /// by the warp that has most of them there. `None` if it is not known between which barriers a warp executes an
+    /// operation.
     pub of_chain: Option<BTreeMap<OpIndex, u64>>,
     /// Of each operation, executions by all warps of one block.
     pub of_block: BTreeMap<OpIndex, u64>,
@@ -81,8 +82,8 @@ impl WarpExecutions {
         }
     }
 
-    /// Ends a part at a barrier. Unless all lanes that the warp may have are at the barrier, others may still have to pass it,
-    /// or never do.
+    /// Ends a part at a barrier. Unless all lanes that the warp may have are at the barrier, others may still have to
+    /// pass it, or never do.
     pub(super) fn pass_barrier(&mut self, all_are_there: bool) {
         self.has_parts &= all_are_there;
         if self.has_parts {
@@ -292,8 +293,8 @@ impl BlockKinds {
     }
 }
 
-/// Waits of a chain of warps of a block: in each part one of them waits for lines that are new to it, and any of them may wait
-/// for sectors that are fetched later. Without known parts, all warps wait.
+/// Waits of a chain of warps of a block: in each part one of them waits for lines that are new to it, and any of them
+/// may wait for sectors that are fetched later. Without known parts, all warps wait.
 fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     if !has_parts {
         let all = warps.iter().map(|waits| waits.all());

@@ -1,5 +1,5 @@
-//! Lines of global memory that a warp touches: how often it may wait for one that is on its way from DRAM, if all stay in
-//! the L2 cache (SOUNDNESS 20.3).
+//! Lines of global memory that a warp touches: how often it may wait for one that is on its way from DRAM, if all
+//! stay in the L2 cache (SOUNDNESS 20.3).
 
 use std::collections::HashMap;
 
@@ -62,7 +62,8 @@ struct TouchedLine {
 }
 
 impl TouchedLine {
-    /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has requested.
+    /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has
+    /// requested.
     fn later(&self, sectors: u32) -> u64 {
         let fetched_later = u64::from((sectors - 1).min(sectors.saturating_sub(self.least)));
         fetched_later.min(self.touches.saturating_sub(1))

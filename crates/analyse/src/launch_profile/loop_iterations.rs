@@ -52,7 +52,8 @@ impl LoopIterations {
         }
     }
 
-    /// Counts an execution of the headers of the loops of a set of bits; returns the lanes whose count is above a bound.
+    /// Counts an execution of the headers of the loops of a set of bits; returns the lanes whose count is above a
+    /// bound.
     pub(super) fn count(&mut self, headed: u64, lanes: u32, bound: impl Fn(usize) -> u64) -> u32 {
         let mut over = 0;
         for number in bits_of(headed) {

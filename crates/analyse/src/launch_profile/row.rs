@@ -1,4 +1,5 @@
-//! Values of the 32 lanes of a profiled warp: known, known in some bits or unknown in each lane, and what they follow from.
+//! Values of the 32 lanes of a profiled warp: known, known in some bits or unknown in each lane, and what they follow
+//! from.
 
 mod bits;
 
@@ -311,8 +312,8 @@ fn float_result(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> Option<u64> {
     is_number.then_some(result)
 }
 
-/// Whether an operation flushes its result and may round it: then whether a result near the subnormal numbers is flushed
-/// depends on when it is judged, which no document states.
+/// Whether an operation flushes its result and may round it: then whether a result near the subnormal numbers is
+/// flushed depends on when it is judged, which no document states.
 fn rounds_and_flushes(op: FloatOp, words: [u32; FloatOp::MAX_WORDS]) -> bool {
     // Sums with a zero, and products with one, are exact. The sum of a product and a zero is not.
     let (flush, exact_with_zero) = match op {

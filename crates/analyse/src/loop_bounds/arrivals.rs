@@ -1,8 +1,8 @@
-//! Arrivals at a loop: each way from a place that every path passes to the header, with the words and conditions of that
-//! way (SOUNDNESS 5.12).
+//! Arrivals at a loop: each way from a place that every path passes to the header, with the words and conditions of
+//! that way (SOUNDNESS 5.12).
 //!
-//! Compilers unroll a loop into a main loop, a step and a remainder. The counter of the remainder is what the loop before
-//! left, or what it was if that loop was skipped, and each way alone gives a number that both together do not.
+//! Compilers unroll a loop into a main loop, a step and a remainder. The counter of the remainder is what the loop
+//! before left, or what it was if that loop was skipped, and each way alone gives a number that both together do not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -50,8 +50,8 @@ pub(super) struct Arrival {
 type Sources = HashMap<usize, usize>;
 
 impl LoopSolver<'_> {
-    /// All ways on which a loop is reached, without those whose conditions exclude each other; `None` if they tell no more
-    /// than the conditions above the header, or if there are more than are followed.
+    /// All ways on which a loop is reached, without those whose conditions exclude each other; `None` if they tell no
+    /// more than the conditions above the header, or if there are more than are followed.
     pub(super) fn arrivals(
         &mut self,
         index: LoopIndex,
@@ -236,8 +236,8 @@ impl LoopSolver<'_> {
         Some(())
     }
 
-    /// Adds conditions that hold each time that the header of a loop on the way is executed: those that hold on entry, and
-    /// again where an iteration ends and the loop goes on.
+    /// Adds conditions that hold each time that the header of a loop on the way is executed: those that hold on
+    /// entry, and again where an iteration ends and the loop goes on.
     fn pass_header(&mut self, index: LoopIndex, header: usize, arrival: &mut Arrival) {
         for exit in exits::find(&mut self.symbolic, index, header) {
             let holding = conditions(&self.symbolic.atoms, &exit.word, exit.goes_on).all;
@@ -255,9 +255,9 @@ impl LoopSolver<'_> {
         }
     }
 
-    /// A condition at the end of an iteration in terms of the words at the header, where the next iteration begins; and the
-    /// same condition of the words with which the loop is entered on the way. `None` if a word of it is neither invariant nor
-    /// a word at the header that changes by the same step in all iterations.
+    /// A condition at the end of an iteration in terms of the words at the header, where the next iteration begins;
+    /// and the same condition of the words with which the loop is entered on the way. `None` if a word of it is
+    /// neither invariant nor a word at the header that changes by the same step in all iterations.
     fn at_next_header(
         &mut self,
         condition: &Condition,

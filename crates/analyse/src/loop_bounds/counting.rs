@@ -293,8 +293,8 @@ impl LoopSolver<'_> {
         })
     }
 
-    /// Start, step and limit of the word at the header in a difference, for reports: `i - n` or `n - i` is not 0 as long
-    /// as the word `i` is not `n`.
+    /// Start, step and limit of the word at the header in a difference, for reports: `i - n` or `n - i` is not 0 as
+    /// long as the word `i` is not `n`.
     fn relative_text(
         &mut self,
         word: &WordPolynomial,

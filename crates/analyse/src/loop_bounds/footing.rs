@@ -11,8 +11,8 @@ use crate::symbolic::conditions::Condition;
 
 /// Most header executions that count as a bound. A larger number comes from a word about which nothing is known.
 pub(super) const MAX_BOUND: u128 = 1 << 28;
-/// Most header executions where only the width of a register limits a word, or where nothing is stated about a word of the
-/// launch.
+/// Most header executions where only the width of a register limits a word, or where nothing is stated about a word
+/// of the launch.
 const MAX_OF_WIDTH: u128 = 1 << 20;
 
 /// Limits of a word, the strongest first.
@@ -27,8 +27,8 @@ enum Footing {
 }
 
 impl LoopSolver<'_> {
-    /// Pattern of a count: whether the loop or the width of a register gives the number; `None` if the number is too large
-    /// to be of use.
+    /// Pattern of a count: whether the loop or the width of a register gives the number; `None` if the number is too
+    /// large to be of use.
     pub(super) fn pattern_of(
         &mut self,
         least: u128,

@@ -24,9 +24,10 @@ const MAX_WORD: i64 = (1 << 30) - 1;
 impl LoopSolver<'_> {
     /// Iterations while `low < high` (or `low <= high`), where each iteration halves the distance.
     ///
-    /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each path
-    /// through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that `2·d'
-    /// <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first two.
+    /// Let `d = high - low`, plus 1 if the condition includes equality: the loop goes on only for `d >= 1`. On each
+    /// path through an iteration the words become `low` or `high`, or their middle `q`, or a neighbour of it, so that
+    /// `2·d' <= d`; with natural numbers below 2³⁰ at the start nothing wraps, as both words stay between the first
+    /// two.
     pub(super) fn halvings(&mut self, condition: &Condition, of: CountedLoop<'_>) -> Option<u128> {
         let Condition::Less {
             a,
@@ -146,8 +147,8 @@ impl LoopSolver<'_> {
         (is_middle && (-1..=1).contains(&offset)).then_some(Place::Middle(offset.into()))
     }
 
-    /// Whether a word is another one plus its sign, as compilers round the half of a signed number towards zero. Sum and
-    /// distance of the two words have none.
+    /// Whether a word is another one plus its sign, as compilers round the half of a signed number towards zero. Sum
+    /// and distance of the two words have none.
     fn has_sign_added(&self, word: &WordPolynomial, of: &WordPolynomial) -> bool {
         let sign = word.plus(of, u32::MAX).and_then(|sign| sign.as_unknown());
         let Some(sign) = sign else { return false };

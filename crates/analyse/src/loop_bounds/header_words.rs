@@ -86,8 +86,8 @@ impl LoopSolver<'_> {
         Some(())
     }
 
-    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of two
-    /// that divides the step, it is the remainder of the first content.
+    /// Limits the remainder of a word at a header that changes by the same step in all iterations: modulo a power of
+    /// two that divides the step, it is the remainder of the first content.
     pub(super) fn align(&mut self, id: AtomId, word: &HeaderWord, step: &WordPolynomial) {
         let atoms = &mut self.symbolic.atoms;
         let words = word.entering.iter().map(|word| atoms.residue(word));

@@ -21,8 +21,8 @@ pub enum MaskSite {
     Compared(NodeId, OpIndex),
     /// The active lanes at a branch on a mask, at the end of a node.
     Branch(NodeId),
-    /// The lanes in which the predicate of an operation that compares holds: active ones for a ballot; all or none, if the
-    /// predicate is one of the warp.
+    /// The lanes in which the predicate of an operation that compares holds: active ones for a ballot; all or none,
+    /// if the predicate is one of the warp.
     Holds(NodeId, OpIndex),
 }
 
@@ -199,8 +199,8 @@ impl Limits {
 pub(super) struct MaskWord {
     /// Limits of all its lanes.
     all: Limits,
-    /// Limits of its lanes that are active now, at least as narrow as the limits of all lanes. A literal of lanes 0 to 31
-    /// limits lanes of the low word of the active mask, a literal of lanes 32 to 63 lanes of the high word.
+    /// Limits of its lanes that are active now, at least as narrow as the limits of all lanes. A literal of lanes 0
+    /// to 31 limits lanes of the low word of the active mask, a literal of lanes 32 to 63 lanes of the high word.
     active: Limits,
 }
 
@@ -278,8 +278,8 @@ impl MaskWord {
         self.size() == [(0, 0); 2]
     }
 
-    /// Adds what follows for all lanes from the limits of the active ones, if the word is a part of a word of the active mask;
-    /// `of_half` are the literals of that half.
+    /// Adds what follows for all lanes from the limits of the active ones, if the word is a part of a word of the
+    /// active mask; `of_half` are the literals of that half.
     fn narrow(&mut self, of_half: &BitSet) {
         if let Literals::Some(above) = &self.active.above {
             let of_half = Literals::Some(above.intersection(of_half));
@@ -302,8 +302,8 @@ impl MaskWord {
     }
 }
 
-/// Most literals that limit only the active lanes. A copy of the active mask contains the active lanes of every literal, and
-/// nothing is gained by keeping them all.
+/// Most literals that limit only the active lanes. A copy of the active mask contains the active lanes of every
+/// literal, and nothing is gained by keeping them all.
 const MOST_OF_ACTIVE: usize = 64;
 
 /// Literals of the words of each half.
@@ -331,8 +331,9 @@ pub(super) struct MaskState {
     pub(super) is_active: bool,
 }
 
-/// Predicate of an operation that compares: one that writes the ballot of a predicate to words of a mask, or all lanes if a
-/// predicate of the warp holds, else none. `None` for other operations, and if there are several predicates.
+/// Predicate of an operation that compares: one that writes the ballot of a predicate to words of a mask, or all
+/// lanes if a predicate of the warp holds, else none. `None` for other operations, and if there are several
+/// predicates.
 pub(super) fn predicate_of(op: &Op) -> Option<&Expr> {
     let Some(Meaning::Set(writes)) = &op.meaning else {
         return None;
@@ -466,8 +467,8 @@ impl MaskState {
             .filter(|&number| self.active_is_below(number as u32))
     }
 
-    /// Whether the active lanes are among those that were active before, in another state; no site of which that state has
-    /// facts may have been executed since.
+    /// Whether the active lanes are among those that were active before, in another state; no site of which that
+    /// state has facts may have been executed since.
     pub(super) fn active_is_within(&self, before: &MaskState) -> bool {
         let mut words = Cell::EXEC_WORDS.into_iter();
         words.all(|cell| self.word(cell).is_subset(&before.word(cell)))
@@ -555,8 +556,8 @@ impl MaskState {
         }
     }
 
-    /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it takes
-    /// the ballot of one.
+    /// Value of an expression; `holds` is the site of the lanes in which the predicate of the operation holds, if it
+    /// takes the ballot of one.
     pub(super) fn evaluate(
         &self,
         expr: &Expr,
@@ -602,8 +603,8 @@ impl MaskState {
         word
     }
 
-    /// Records that the active mask is written, with some of these words: what is known of the active lanes of words holds of
-    /// those that are left, and of no others.
+    /// Records that the active mask is written, with some of these words: what is known of the active lanes of words
+    /// holds of those that are left, and of no others.
     pub(super) fn change_active(&mut self, written: &mut [(Cell, MaskWord)]) {
         let narrows = Cell::EXEC_WORDS.into_iter().all(|cell| {
             let found = written.iter().find(|(own, _)| *own == cell);

@@ -78,8 +78,8 @@ fn place(masks: &Masks<'_>, site: MaskSite) -> (NodeId, OpIndex) {
     }
 }
 
-/// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents that
-/// the others find at the entry.
+/// Cells of the lanes that the code names. Lanes that never existed may become active: they have none of the contents
+/// that the others find at the entry.
 fn all_cells(masks: &Masks<'_>) -> Vec<Cell> {
     let ops = masks.code.ops.iter();
     let named = ops.flat_map(|op| op.reads.iter().chain(&op.writes).copied());

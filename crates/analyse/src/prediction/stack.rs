@@ -134,8 +134,8 @@ impl LaneStack {
         }
     }
 
-    /// Ends the running entry in a region that its lanes leave by `departures`, all of which some lane may take. Returns
-    /// whether the stack has the entries that they name.
+    /// Ends the running entry in a region that its lanes leave by `departures`, all of which some lane may take.
+    /// Returns whether the stack has the entries that they name.
     ///
     /// A lane that was certainly in the running entry stays in an entry below it exactly where its departure leads to
     /// that entry or to a higher one. A lane that was only possibly there may be at lower entries already, so it is

@@ -1,8 +1,9 @@
-//! Code between a branch on the mask of active lanes and its join, as it passes a lane that is not active at the branch.
+//! Code between a branch on the mask of active lanes and its join, as it passes a lane that is not active at the
+//! branch.
 //!
-//! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are active,
-//! executes it. The lane must stay inactive. Its bits in the words of masks after the code are followed as symbols: where
-//! they are those from before, the split agrees with the whole wave on its lanes again.
+//! A split whose lanes are all inactive at the branch skips the code; the whole wave, for which other lanes are
+//! active, executes it. The lane must stay inactive. Its bits in the words of masks after the code are followed as
+//! symbols: where they are those from before, the split agrees with the whole wave on its lanes again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -42,8 +43,8 @@ type ChangedWords = BTreeMap<Cell, WordBits>;
 /// Code between a branch and its join.
 #[derive(Clone, Debug)]
 pub(super) struct IdleRegion {
-    /// Scalar registers that the code may write, with their bits at the join and one operation that writes each. Empty if
-    /// the join is the end.
+    /// Scalar registers that the code may write, with their bits at the join and one operation that writes each.
+    /// Empty if the join is the end.
     pub(super) written: BTreeMap<Cell, (WordBits, OpIndex)>,
     /// Obstacles to a split that skips the code.
     pub(super) obstacles: BTreeSet<SplitObstacle>,

@@ -24,8 +24,8 @@ pub(super) struct MergePoint {
 }
 
 impl MergePoint {
-    /// Finds the point for the branch at the end of a node: after the first operation from its join on that activates lanes
-    /// of both sides, or the start of the join if none does; `None` if only lanes of one side become active.
+    /// Finds the point for the branch at the end of a node: after the first operation from its join on that activates
+    /// lanes of both sides, or the start of the join if none does; `None` if only lanes of one side become active.
     pub(super) fn find(walk: Walk<'_>, masks: &Masks<'_>, branch: NodeId) -> Option<MergePoint> {
         let exit = walk.dependence.exit();
         let join = walk.join(branch.index());

@@ -1,9 +1,9 @@
 //! Differences between a split and the whole wave, from the branch at which it splits.
 //!
-//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code in which none
-//! of its lanes is active. The mask of active lanes of a split is that of the whole wave without the lanes of others, and so
-//! are the masks computed from it; registers of lanes are the same in the lanes of the split. This analysis finds the
-//! scalar registers that differ, and the operations at which a difference would reach a lane.
+//! Both execute the same operations, except where a branch on the mask of active lanes sends a split past code in
+//! which none of its lanes is active. The mask of active lanes of a split is that of the whole wave without the lanes
+//! of others, and so are the masks computed from it; registers of lanes are the same in the lanes of the split. This
+//! analysis finds the scalar registers that differ, and the operations at which a difference would reach a lane.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -23,8 +23,8 @@ use super::obstacle::{DifferenceCause, DifferenceKind, ObstacleReason, SplitObst
 /// Relation of a scalar register of a split to that of the whole wave, if they may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WordRelation {
-    /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is the
-    /// high half.
+    /// Whether both have the same bits in the lanes of the split: if the word is the low half of a mask, and if it is
+    /// the high half.
     own: [bool; 2],
     /// Whether they differ at all.
     equal: bool,
@@ -161,7 +161,8 @@ impl Differences {
         }
     }
 
-    /// The difference by which the values of an expression differ in active lanes of the split; `None` if they are equal.
+    /// The difference by which the values of an expression differ in active lanes of the split; `None` if they are
+    /// equal.
     fn lane_difference(&self, expr: &Expr, at: OpIndex) -> Option<LaneDifference> {
         if let Some(words) = expr.as_own_bit() {
             let differs = words.into_iter().enumerate().find_map(|(half, cell)| {

@@ -319,7 +319,8 @@ impl Atoms {
         self.word(Atom::Ternary(op, operands))
     }
 
-    /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show them.
+    /// Low and high part of a word: `low + 2^bits·high`, with `low` below `2^bits`; `None` if its terms do not show
+    /// them.
     pub(crate) fn split(
         &self,
         word: &WordPolynomial,

@@ -175,8 +175,8 @@ fn add_conditions(
     }
 }
 
-/// The comparison of the low words in one of two truths, `high` or equal high words and the comparison, if the high words
-/// are equal where `high` does not hold: it does not hold either then.
+/// The comparison of the low words in one of two truths, `high` or equal high words and the comparison, if the high
+/// words are equal where `high` does not hold: it does not hold either then.
 fn comparison_of_low_words(
     atoms: &Atoms,
     one: &WordPolynomial,

@@ -23,11 +23,11 @@ pub(crate) struct Facts {
     pub(crate) never_hold: bool,
     /// Atoms that they limit, in place of their own spans.
     pub(crate) limited: Overlay,
-    /// Whether words are read by these limits: one that is natural under them is the same number in both readings. Formulas
-    /// of counts keep the reading of the program.
+    /// Whether words are read by these limits: one that is natural under them is the same number in both readings.
+    /// Formulas of counts keep the reading of the program.
     pub(crate) reads_by_limits: bool,
-    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. Addresses of lanes are:
-    /// of `64·block + thread` the block may be anything, and the threads are still beside each other.
+    /// Whether a word whose sum may wrap is read as a multiple of a power of two and the rest below it. Addresses of
+    /// lanes are: of `64·block + thread` the block may be anything, and the threads are still beside each other.
     pub(crate) reads_in_parts: bool,
 }
 
@@ -159,8 +159,8 @@ impl Integers {
             .unwrap_or_else(|| self.number_within(atoms, word, reading, facts.limits_of_readings()))
     }
 
-    /// The number of a word as a multiple of a power of two, which is one unknown, and a part below that power: their sum does
-    /// not carry, so it is the number in both readings.
+    /// The number of a word as a multiple of a power of two, which is one unknown, and a part below that power: their
+    /// sum does not carry, so it is the number in both readings.
     fn read_in_parts(
         &mut self,
         atoms: &Atoms,

@@ -28,9 +28,10 @@ const MAX_TEXT: usize = 120;
 
 /// Symbolic values of a kernel.
 ///
-/// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed last.
-/// In single assignment form that is one and the same execution for all atoms of a polynomial: if the definition of `x`
-/// dominates that of `y` and `y` that of a use, no path to the use passes the definition of `x` after the last one of `y`.
+/// A polynomial denotes the content of a cell in one thread, with each atom at its content where it was computed
+/// last. In single assignment form that is one and the same execution for all atoms of a polynomial: if the
+/// definition of `x` dominates that of `y` and `y` that of a use, no path to the use passes the definition of `x`
+/// after the last one of `y`.
 pub(crate) struct Symbolic<'a> {
     pub(crate) code: &'a Code,
     pub(crate) thread: &'a ThreadCfg,
@@ -121,8 +122,8 @@ impl<'a> Symbolic<'a> {
                 self.same(value, cell, &operands)
             }
             Definition::Eta(_, inner, _) => Some(self.value(inner, cell)),
-            // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of an
-            // iteration: here it would be found while values of the loop are being computed.
+            // A word at the header of a loop is followed by those who ask for its contents on entry and at the end of
+            // an iteration: here it would be found while values of the loop are being computed.
             Definition::Entry(cell) => self.at_entry(cell),
             Definition::Mu(..)
             | Definition::Callee(_)
@@ -239,8 +240,8 @@ impl<'a> Symbolic<'a> {
         }
     }
 
-    /// Word that an operation of the warp loads from a segment of the launch, whose contents no store changes (assumption
-    /// `constant-segments`, SOUNDNESS 2): arguments, dispatch packet.
+    /// Word that an operation of the warp loads from a segment of the launch, whose contents no store changes
+    /// (assumption `constant-segments`, SOUNDNESS 2): arguments, dispatch packet.
     fn loaded_from_segment(
         &mut self,
         node: NodeId,
@@ -284,8 +285,8 @@ impl<'a> Symbolic<'a> {
         None
     }
 
-    /// Bit of a mask in the own lane before an operation of a node: whether the predicate of the ballot holds that wrote both
-    /// words of the mask. `None` if the lanes that are active now may have been inactive then.
+    /// Bit of a mask in the own lane before an operation of a node: whether the predicate of the ballot holds that
+    /// wrote both words of the mask. `None` if the lanes that are active now may have been inactive then.
     fn own_bit_of_ballot(
         &mut self,
         node: NodeId,

@@ -8,16 +8,17 @@ use super::span::Reading;
 
 const WINDOW: i128 = 1 << 32;
 
-/// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and again.
+/// Most words of an address that are looked at as halves of pairs: operands of a sum may be the same pair, again and
+/// again.
 const MAX_PAIRS: u32 = 200;
 
 impl Integers {
     /// The number modulo 2⁶⁴ of which two words are the halves.
     ///
-    /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as natural numbers,
-    /// is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest of the high word. So
-    /// the low word of a pair is a word of its own only where its last sum had no carry. A word shifted left, whose upper
-    /// bits are in the high word, is the shifted number.
+    /// If the low word is a sum and the high word contains its carry, once, then the sum of the words, read as
+    /// natural numbers, is the low word and 2³² times the carry: `low + 2³²·high` is that sum and 2³² times the rest
+    /// of the high word. So the low word of a pair is a word of its own only where its last sum had no carry. A word
+    /// shifted left, whose upper bits are in the high word, is the shifted number.
     pub(crate) fn wide(
         &mut self,
         atoms: &Atoms,
@@ -29,8 +30,9 @@ impl Integers {
         number.plus(&self.high_part(atoms, &rest)?, 1)
     }
 
-    /// The number of a low word with what of the high word belongs to it, and the rest of the high word: `low + 2³²·high`
-    /// is the number and 2³² times the rest. `left` is the number of words that may still be looked at so.
+    /// The number of a low word with what of the high word belongs to it, and the rest of the high word:
+    /// `low + 2³²·high` is the number and 2³² times the rest. `left` is the number of words that may still be looked
+    /// at so.
     fn low_part(
         &mut self,
         atoms: &Atoms,
@@ -112,8 +114,8 @@ fn inverted(word: &WordPolynomial) -> Option<WordPolynomial> {
     constant(u32::MAX).plus(word, u32::MAX)
 }
 
-/// Atom of the high word that has the upper word of a pair shifted left, where the low word is its lower one: its number,
-/// the words of the pair before the shift, and the bits.
+/// Atom of the high word that has the upper word of a pair shifted left, where the low word is its lower one: its
+/// number, the words of the pair before the shift, and the bits.
 fn pair_shift_in(
     atoms: &Atoms,
     low: &WordPolynomial,
