@@ -18,15 +18,15 @@ use crate::divergence::{Chain, Link, LinkRole, OpDivergence, QueryKind};
 use crate::thread_cfg::ThreadCfg;
 use crate::warp_cfg::WarpCfg;
 
-/// Most steps of a backward search for the loss of agreement.
+/// Maximum number of steps of a backward search for the loss of agreement.
 const MAX_STEPS: usize = 400;
 
 /// Divergence of one [`OpDivergence`] according to agreement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgreementVerdict {
-    /// Nodes in which the active lanes may read different values.
+    /// Nodes where the active lanes may read different values.
     pub divergent: BTreeSet<NodeId>,
-    /// Nodes in which live lanes may be pending, or be masked by the guard.
+    /// Nodes where live lanes may be pending, or be masked by the guard.
     pub partial: BTreeSet<NodeId>,
 }
 

@@ -3,8 +3,9 @@
 //!
 //! If the block is known, so are the indices of its threads. A forward dataflow analysis over the thread-level graph
 //! follows the content of cells that is computed from the thread index and constants: a table with a value for each
-//! thread. Where such a table is a guard, it partitions the threads by the side that they take. A table is a claim
-//! about one thread alone, so the analysis does not depend on which lanes are active together.
+//! thread. Where such a table is a guard, it partitions the threads by the side that they take. For example, at most
+//! 4 lanes of a warp enter the body of `if (tid.x < 4)` in a block of 64×1 threads. A table is a claim about one
+//! thread alone, so the analysis does not depend on which lanes are active together.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,13 +23,13 @@ use warpbound_simt::warp::{CellSet, ControlOp, Via, WarpStep};
 use crate::LaunchContext;
 use crate::thread_cfg::ThreadCfg;
 
-/// Most threads of a block on any GPU. Larger blocks are never launched and get no limits.
+/// Maximum number of threads of a block on any GPU. Larger blocks are never launched and get no limits.
 const MAX_THREADS: u64 = 1024;
 
 /// Finds steps that only some lanes of each warp of the block take, each lane at most once: either side of a guarded
 /// operation.
 ///
-/// Only steps that no thread takes twice, and only limits below the live lanes of a warp.
+/// Leaves out steps that a thread may take twice, and limits that are not below the live lanes of a warp.
 pub fn lane_limits(code: &Code, thread: &ThreadCfg, launch: &LaunchContext) -> Vec<LaneLimit> {
     let Some(threads) = Threads::of(launch) else {
         return Vec::new();
@@ -86,6 +87,7 @@ pub fn executing_threads(
                 continue;
             };
             if of_interest(op) {
+                // Without a table for its guard, any thread that arrives may execute the operation.
                 let holds = explorer.holds(&state, op.condition);
                 let holds = holds.unwrap_or_else(|| vec![true; threads.count()]);
                 let may_execute = state.may_arrive.iter().zip(holds);
@@ -166,6 +168,7 @@ fn cells_deciding(code: &Code, decides: &dyn Fn(&Op) -> bool) -> CellSet {
             if !written(op, &cells) {
                 continue;
             }
+            // A guarded write keeps the old content in some threads, so its guard decides the content as well.
             if let Some(guard) = op.condition.guard {
                 cells.insert(guard.index());
             }
@@ -213,7 +216,7 @@ impl Threads {
         self.block.iter().map(|&d| d as usize).product()
     }
 
-    /// Most selected threads in one warp.
+    /// Maximum number of selected threads in one warp.
     fn max_per_warp(&self, selected: &[bool]) -> u64 {
         let warps = selected.chunks(self.width);
         let count = |warp: &[bool]| warp.iter().filter(|&&is| is).count() as u64;
@@ -288,8 +291,8 @@ impl Explorer<'_> {
         state
     }
 
-    /// Both sides of the operation that ends a node, if its guard has a table: first where the condition holds, then
-    /// where not. Beside them, the state before the operation.
+    /// Both sides of the operation that ends a node, if its guard has a table: first the side where the condition
+    /// holds, then the other one. Also returns the state before the operation.
     fn sides(&self, node: NodeId, state: &State) -> Option<(State, [Side; 2])> {
         let resolved = self.thread.resolved.get(node.index())?.as_ref()?;
         let next = resolved.next?;

@@ -1,7 +1,8 @@
 //! Instrumentation points of a wave, and the graph of the ways between them (`wavefront-splitting-2022` 5.2.3).
 //!
 //! A point is an operation whose issue a trace records. Every cycle of the control flow has a point, so that a way
-//! between two points executes no operation twice.
+//! between two points executes no operation twice. For example, a loop of one block has a point at its first
+//! operation, a join, and one at its last, the end of a round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,13 +57,14 @@ pub struct InstrumentationPoint {
 pub struct PointEdge {
     /// Number of the point at which it begins.
     pub from: usize,
-    /// First node after that of `from`, if `from` is the last operation of its block: parallel edges differ in it.
+    /// First node after the node of `from`, if `from` is the last operation of its block: parallel edges differ in
+    /// it.
     pub via: Option<NodeId>,
     /// Number of the next point.
     pub to: usize,
-    /// Nodes of which a path of the edge may execute operations between the points.
+    /// Nodes whose operations some path of the edge executes between the points.
     pub may_execute: BTreeSet<NodeId>,
-    /// Nodes of which each path of the edge executes operations between the points.
+    /// Nodes whose operations every path of the edge executes between the points.
     pub executes: BTreeSet<NodeId>,
     /// Whether it leads to the header of a loop from inside the loop.
     pub closes_loop: bool,
@@ -77,8 +79,8 @@ pub struct ExecBranch {
     pub active: NodeId,
     /// First node if none is.
     pub empty: NodeId,
-    /// Number of the branch that decides about the other arm, if this one is the first of an if-else: the lanes of one
-    /// are not those of the other.
+    /// Number of the branch that decides about the other arm, if this one is the first of an if-else: no lane takes
+    /// both arms.
     pub other_arm: Option<usize>,
 }
 
@@ -93,7 +95,7 @@ pub struct PointGraph {
     pub branches: Vec<ExecBranch>,
     /// Number of the point at the start of the kernel.
     pub start: usize,
-    /// First edge from each point, and the end of the last one's.
+    /// Number of the first edge from each point, and the number of all edges.
     first_edges: Vec<usize>,
 }
 
@@ -125,6 +127,7 @@ impl PointGraph {
         edges.sort_unstable();
         let first = thread.space.block(thread.entry).first;
         let start = *numbers.get(&(thread.entry, first))?;
+        // The edges are sorted by the points at which they begin.
         let first_edges = (0..=points.len())
             .map(|point| edges.partition_point(|edge| edge.from < point))
             .collect();
@@ -153,8 +156,9 @@ impl PointGraph {
         (first..).zip(edges)
     }
 
-    /// Finds the branches on EXEC that may split, and pairs those of an if-else: the code that the first one skips ends
-    /// at the second one, whose lanes were not active at the first (`wavefront-splitting-2022`, Figure 4.4).
+    /// Finds the branches on EXEC that may split, and pairs the two branches of an if-else: the code that the first
+    /// one skips ends at the second one, whose lanes were not active at the first (`wavefront-splitting-2022`, Figure
+    /// 4.4).
     fn exec_branches(
         &self,
         code: &Code,

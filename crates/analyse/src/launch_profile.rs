@@ -1,10 +1,11 @@
 //! Launch profiles: the instructions that each warp of a launch of machine code issues, by execution with values that
 //! are known or unknown (SOUNDNESS 6.5).
 //!
-//! Known are the values that follow from the launch: constants, parameters, thread and block indices. Unknown is what
-//! comes from memory, clocks and approximations. Where an unknown value decides a transfer, the warp continues on both
-//! sides, with the lanes that may be there; loops end by their stated bounds. Only cells that may decide a transfer are
-//! followed. Warps of which the launch decides the same are executed once.
+//! Known are the values that follow from the launch: constants, parameters, thread and block indices. Unknown are
+//! values that come from memory, clocks and approximations. Where an unknown value decides a transfer, the warp
+//! continues on both sides, with the lanes that may be there; loops end by their stated bounds. For example,
+//! `if (n > 8)` on a parameter is decided, while after `if (a[i] > 8)` each lane may be on either side. Only cells
+//! that may decide a transfer are followed. Warps for which the launch decides the same are executed once.
 
 mod accesses;
 pub(crate) mod alternative;
@@ -42,7 +43,8 @@ const DEADLINE_STEPS: u64 = 1 << 12;
 pub struct ConstantWord {
     /// Its value; any bits where they are unknown.
     pub word: u32,
-    /// Its known bits: not those beside a parameter of one or two bytes that no other parameter defines.
+    /// Its known bits. The bits next to a parameter of one or two bytes are unknown unless another parameter defines
+    /// them.
     pub known: u32,
     /// Whether it follows from the addresses of buffers, variables or windows, which another run may choose otherwise.
     pub is_address: bool,
@@ -83,7 +85,7 @@ pub struct StatedLoop {
     pub header: OpIndex,
     /// Its operations, none of which is also executed outside it.
     pub body: BTreeSet<OpIndex>,
-    /// Most header executions.
+    /// Maximum number of header executions.
     pub bound: u64,
 }
 
@@ -105,7 +107,7 @@ pub struct LaunchValues<'a> {
     pub indirect: &'a BTreeMap<OpIndex, BTreeSet<OpIndex>>,
     /// Loops with a bound, at most [`LaunchValues::MAX_LOOPS`].
     pub loops: &'a [StatedLoop],
-    /// Most warp instructions that are executed for all warps together.
+    /// Maximum number of warp instructions that are executed for all warps together.
     pub steps: u64,
     /// Time at which profiles end without a result.
     pub deadline: Deadline,
@@ -138,7 +140,7 @@ impl LaunchValues<'_> {
 /// Instructions of one warp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WarpIssues {
-    /// Most instructions that it issues.
+    /// Maximum number of instructions that it issues.
     pub issues: u64,
     /// Whether every run of the launch issues as many: no unknown value decided anything.
     pub exact: bool,
@@ -199,7 +201,7 @@ pub struct LaunchProfile {
 }
 
 impl LaunchProfile {
-    /// The most instructions that any warp of the launch issues, if all warps have a profile.
+    /// Maximum number of instructions that any warp of the launch issues, if all warps have a profile.
     pub fn bound(&self) -> Option<WarpIssues> {
         match self.undecided {
             None => self.worst.map(|(_, issues)| issues),
@@ -232,14 +234,14 @@ const FORECAST_BLOCKS: u64 = 1024;
 
 /// Forecast of the steps of the blocks of a launch whose index decides what they do.
 ///
-/// A launch whose steps do not suffice is known to be one early: each block takes a step at least, and where the
-/// first blocks all take more, the others are expected to take as many as the least of them. A wrong forecast loses a
+/// Recognises early that the steps of a launch do not suffice: each block takes at least one step, and if the first
+/// blocks all take more, the others are expected to take as many as the least of them. A wrong forecast loses a
 /// profile, and nothing else.
 struct StepForecast {
     /// Blocks that are not done.
     blocks: u128,
     done: u64,
-    /// Fewest steps of a block.
+    /// Minimum number of steps of a block so far.
     least: u64,
     steps_left: u64,
 }
@@ -272,9 +274,9 @@ impl StepForecast {
 /// Loops of [`LaunchValues::loops`] at an operation, as bits.
 #[derive(Clone, Copy, Default, Debug)]
 struct LoopBits {
-    /// Those that contain it.
+    /// Loops that contain it.
     around: u64,
-    /// Those of which it is the header.
+    /// Loops whose header it is.
     headed: u64,
 }
 
@@ -338,6 +340,7 @@ impl WarpShape {
 
 impl KnownWarps {
     fn find(&self, warp: LaunchedWarp, lanes: u32) -> Option<DecidedProfile> {
+        // The result holds for each warp that has the same values of the properties which decided it.
         self.by_origin.iter().find_map(|(&decided, results)| {
             let known = results.get(&WarpShape::new(warp, lanes, decided))?;
             Some(DecidedProfile {

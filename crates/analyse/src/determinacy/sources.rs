@@ -166,14 +166,17 @@ fn any_part(expr: &Expr, condition: impl Fn(&Expr) -> bool) -> bool {
     found.get()
 }
 
-/// Origins of a word of constant memory; those of its address come with the cells of the address.
+/// Origins of a word of constant memory, without the origins of its address, which come with the cells of the
+/// address.
 fn of_constant(code: &Code, bank: u8, address: &Expr) -> Origins {
+    // The binary fixes the words of such a bank.
     if code.constants.iter().any(|(fixed, _)| *fixed == bank) {
         return Origins::CONSTANT;
     }
     match address {
         Expr::Const(at) if bank == PARAM_BANK && SIZES.contains(at) => Origins::BLOCK,
         Expr::Const(_) => Origins::PARAM,
+        // A computed address may lie in the sizes as well.
         _ => Origins::PARAM.with(Origins::BLOCK),
     }
 }

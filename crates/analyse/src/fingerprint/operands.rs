@@ -63,7 +63,7 @@ impl Operands {
         Some(found)
     }
 
-    /// Text with the kinds of cells in place of the cells.
+    /// Text with the kind of each cell instead of its name. For example, `R3` and `R7` both become `R`.
     pub(super) fn without_cells(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(part) => part.clone(),
@@ -168,7 +168,8 @@ impl Operands {
         }
     }
 
-    /// Adds a word of a constant bank, of whose text `after` follows `c[BANK][`; returns what follows the part added.
+    /// Adds a word of a constant bank. `after` is the text after `c[BANK][`. Returns the text after the part that was
+    /// added.
     fn add_constant<'t>(&mut self, code: &Code, bank: u8, after: &'t str) -> &'t str {
         let fixed = after.split_once(']').and_then(|(address, rest)| {
             let digits = address.strip_prefix("0x")?;
@@ -192,7 +193,7 @@ impl Operands {
                     word.half, word.symbol, word.addend
                 ));
             }
-            // Literals move when others are added, so their values count.
+            // Literals move when others are added, so their values count instead of their addresses.
             (LITERALS, _, Some(value)) => self.text(&Expr::Const(value).to_string()),
             _ => {
                 self.reads_unknown_literals |= bank == LITERALS;
@@ -310,6 +311,6 @@ fn cell_of(token: &str) -> Option<Cell> {
         (None, Some(digits)) => Cell::pred(number(digits)?),
         (None, None) => return None,
     };
-    // Another spelling of the number is no cell.
+    // Another spelling of the number, for example `R07`, is no cell.
     (cell.to_string() == token).then_some(cell)
 }

@@ -132,6 +132,7 @@ impl Writer<'_, '_, '_> {
             let meaning = self.code.get(at).and_then(|op| op.meaning.as_ref());
             let is_effect = match meaning {
                 None | Some(Meaning::Set(_) | Meaning::TextureSize { .. }) => false,
+                // Loads may change places as long as no operation of the slice writes memory or waits.
                 Some(Meaning::Load { .. } | Meaning::Texture(_)) => self.slice.writes_memory,
                 Some(_) => true,
             };
@@ -202,6 +203,7 @@ impl Writer<'_, '_, '_> {
             self.write_origin(Origin::Op(node, write), cell);
         }
         let mut others: Vec<Origin> = origins.other.iter().copied().collect();
+        // Nodes have other numbers in another build, while the numbers of vertices follow from the text.
         others.sort_by_key(|&origin| match origin {
             Origin::Entry | Origin::Callee(_) => None,
             Origin::Op(node, at) => Some((self.node(node), at)),

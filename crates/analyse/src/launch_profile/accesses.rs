@@ -26,7 +26,7 @@ pub(super) struct AccessRecorder {
     pub(super) looks_outside: bool,
 }
 
-/// Least range of addresses that contains all that were added.
+/// Range from the lowest to the highest of the bytes that were added.
 #[derive(Clone, Copy)]
 struct Extent {
     first: u64,
@@ -126,6 +126,7 @@ impl AccessRecorder {
         let Some(recorded) = recorded else {
             return execution;
         };
+        // An earlier execution had an unknown address, so the access keeps its class (SOUNDNESS 6.5).
         let Some(so_far) = recorded.counts else {
             return execution;
         };
@@ -209,11 +210,10 @@ fn addresses_of(op: &Op, evaluate: impl Fn(&Expr) -> LaneRow) -> Option<AccessRo
 /// Accesses and executions of all warps of a launch, whatever memory contains.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchRecord {
-    /// The greatest of each number for each access of whose executions all addresses follow from the launch. They
-    /// hold in every run of the launch with the same addresses of buffers in which all addresses are multiples of the
-    /// sizes of their accesses.
+    /// Maximum of each count, for each access whose addresses follow from the launch in all executions. The counts
+    /// hold in every run of the launch with the same addresses of buffers and without misaligned accesses.
     pub accesses: BTreeMap<OpIndex, AccessCounts>,
-    /// Of those to global memory, a range of addresses that contains all that the access may touch in the launch.
+    /// For accesses to global memory, a range that contains all addresses that the access may touch in the launch.
     pub extents: BTreeMap<OpIndex, Range<u64>>,
     /// Executions of some operations.
     pub executions: LaunchExecutions,

@@ -121,6 +121,7 @@ impl Candidates {
                 continue;
             };
             let agreed = agreed(&own);
+            // Where the words are the same for all results, the ordinary row shows them.
             if own.iter().any(|row| row.known() & !agreed.known() != 0) {
                 self.push(cell, source, own);
             }
@@ -148,7 +149,7 @@ impl Candidates {
     }
 
     fn push(&mut self, cell: Cell, source: u64, rows: CandidateRows) {
-        // Those of long ago are most likely of no use any more.
+        // The oldest candidates are the least likely to be needed, and to forget them only loses knowledge.
         if self.cells.len() >= MAX_CELLS {
             self.cells.remove(0);
         }
@@ -178,6 +179,7 @@ impl Candidates {
         };
         for (dest, value) in sets {
             value.for_each_cell(&|_| true, &mut add);
+            // A guarded write may keep the old content, which is an operand then.
             if !op.condition.is_always() {
                 add(*dest);
             }
@@ -238,7 +240,7 @@ fn agreed(rows: &CandidateRows) -> LaneRow {
     for row in others {
         agreed.origin = agreed.origin.with(row.origin);
     }
-    // Bits that are known of an unknown word in one row need not be those of another.
+    // Bits of an unknown word that are known in one row need not be known in another.
     let differs = |lane: usize| {
         let word = first.word(lane);
         word.is_none() || others.iter().any(|row| row.word(lane) != word)

@@ -44,6 +44,7 @@ impl DecisiveCells {
             if memory && is_of_global_memory(op) {
                 insert_address_cells(op, &mut cells);
             }
+            // Whether a write happens decides which contents later loads may still read as constants.
             if memory && may_write_memory(op) {
                 op.condition
                     .cells()

@@ -107,6 +107,7 @@ impl ValueDomain for RowDomain<'_, '_> {
             SpecialReg::LanesEqual => by_lane(|lane| 1 << lane),
             SpecialReg::LanesBelow => by_lane(|lane| !(u32::MAX << lane)),
             SpecialReg::LanesFrom => by_lane(|lane| u32::MAX << lane),
+            // Two shifts, because a shift of a word by 32 bits overflows.
             SpecialReg::LanesUpTo => by_lane(|lane| !(u32::MAX << lane << 1)),
             SpecialReg::LanesAbove => by_lane(|lane| u32::MAX << lane << 1),
             _ => LaneRow::UNKNOWN,
@@ -201,6 +202,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
         let (source, reached) = mode.source(own as u32, selected, limit);
         is_in_range.set(own, reached.into());
         let source = source as usize % LANES;
+        // A lane that may be missing leaves the result unknown; the lane itself is there whenever the result matters.
         let is_present = source == own || lanes.present() >> source & 1 == 1;
         if let (true, Some(word)) = (is_present, value.word(source)) {
             result.set(own, word);
@@ -212,6 +214,7 @@ fn shuffle(mode: ShuffleMode, operands: &[LaneRow; 3], lanes: OpLanes) -> (LaneR
 /// Mask of the lanes in which a predicate holds.
 fn ballot_of(predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let voters = lanes.certain;
+    // One lane that may be missing, or whose predicate is unknown, leaves a bit of the mask unknown.
     if !lanes.are_certain || lanes.possible != 0 || voters & !predicate.known() != 0 {
         return LaneRow::unknown_from(predicate.origin);
     }
@@ -224,7 +227,7 @@ fn vote(mode: VoteMode, predicate: &LaneRow, lanes: OpLanes) -> LaneRow {
     let (holds, fails) = (predicate.known_true(), predicate.known_false());
     let everywhere = all & !holds == 0;
     let nowhere = all & !fails == 0;
-    // Certain voters of which some certainly differ from the others.
+    // One voter that is certainly there, with a known predicate, can decide the vote whatever the others do.
     let some_hold = lanes.present() & holds != 0;
     let some_fail = lanes.present() & fails != 0;
     let (is_true, is_false) = match mode {
@@ -250,7 +253,7 @@ pub(crate) struct AccessRow {
 }
 
 impl AccessRow {
-    /// The addresses that are words of their own.
+    /// Addresses of a single word.
     pub(super) fn of_word(low: LaneRow) -> AccessRow {
         AccessRow {
             bytes: 0,

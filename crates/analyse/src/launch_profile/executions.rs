@@ -10,13 +10,14 @@ use crate::access::{AccessCounts, MemoryUnits};
 use super::lines::{LineWaits, TouchedAddresses, TouchedLines};
 use super::{LaunchProfiler, LaunchedWarp, NoProfile, StepForecast, ValueOrigin};
 
-/// Most warps of a launch whose executions are counted: with the most steps of a profile, sums have less than 64 bits.
+/// Maximum number of warps of a launch whose executions are counted: with the maximum number of steps of a profile,
+/// sums have less than 64 bits.
 const MAX_WARPS: u64 = 1 << 36;
 
-/// Most numbers that are kept for the warps of a launch.
+/// Maximum number of counts that are kept for the warps of a launch.
 const MAX_NUMBERS: usize = 1 << 24;
 
-/// Greatest numbers of executions of some operations in a launch.
+/// Upper bounds on the executions of some operations in a launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LaunchExecutions {
     /// Of each operation, executions by one warp.
@@ -31,7 +32,7 @@ pub struct LaunchExecutions {
     pub of_launch: BTreeMap<OpIndex, u64>,
     /// Waits for lines of global memory from DRAM, if all of them stay in the L2 cache: of one warp.
     pub line_waits_of_warp: u64,
-    /// The same of a chain of warps, as [`LaunchExecutions::of_chain`]: the most of all blocks.
+    /// The same for a chain of warps, as [`LaunchExecutions::of_chain`]: the maximum over all blocks.
     pub line_waits_of_chain: u64,
     /// Blocks that differ in their executions or accesses. `None` if these are more than [`MAX_KIND_NUMBERS`] numbers.
     pub kinds: Option<Vec<BlockKind>>,
@@ -47,11 +48,11 @@ pub struct BlockKind {
     pub blocks: u64,
     /// Executions of each operation that is counted, by all warps of one of them.
     pub executions: BTreeMap<OpIndex, u64>,
-    /// Those of their accesses whose addresses are known; there may be others.
+    /// Their accesses with known addresses; there may be others.
     pub accesses: CountedAccesses,
 }
 
-/// Most numbers of all kinds of blocks of a launch.
+/// Maximum number of counts over all kinds of blocks of a launch.
 pub const MAX_KIND_NUMBERS: usize = 1 << 20;
 
 /// Executions of one warp.
@@ -59,7 +60,7 @@ pub const MAX_KIND_NUMBERS: usize = 1 << 20;
 pub(super) struct WarpExecutions {
     /// Executions between barriers: of the part before the first one, and so on.
     parts: Vec<BTreeMap<OpIndex, u64>>,
-    /// Whether each part ends where all that the warp may do is at its barrier.
+    /// Whether, at the end of each part, all lanes that the warp may have are at its barrier.
     has_parts: bool,
     accesses: CountedAccesses,
     line_waits: LineWaits,
@@ -222,7 +223,7 @@ impl ExecutionRecorder {
     }
 }
 
-/// Blocks of a launch by the warps to which theirs are equal, and how many there are of each.
+/// Blocks of a launch by the numbers of their warps, and how many blocks there are of each.
 #[derive(Default)]
 struct BlockKinds {
     blocks: HashMap<Vec<usize>, u64>,
@@ -293,7 +294,7 @@ impl BlockKinds {
     }
 }
 
-/// Waits of a chain of warps of a block: in each part one of them waits for lines that are new to it, and any of them
+/// Waits of a chain of warps of a block. In each part one of them waits for lines that are new to it, and any of them
 /// may wait for sectors that are fetched later. Without known parts, all warps wait.
 fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     if !has_parts {
@@ -309,7 +310,7 @@ fn waits_of_chain(warps: &[&LineWaits], has_parts: bool) -> u64 {
     first.chain(later).fold(0, u64::saturating_add)
 }
 
-/// Sum over the parts of the greatest number of executions that a warp has in the part.
+/// Sum over the parts of the maximum number of executions that a warp has in the part.
 fn of_chain(warps: &[&WarpExecutions]) -> Option<BTreeMap<OpIndex, u64>> {
     if !warps.iter().all(|warp| warp.has_parts) {
         return None;

@@ -7,7 +7,7 @@ use crate::access::MemoryUnits;
 
 use super::row::LANES;
 
-/// Most lines of a warp that are distinguished.
+/// Maximum number of lines of a warp that are distinguished.
 const MAX_LINES: usize = 1 << 20;
 
 /// Addresses of an execution of an access to global memory.
@@ -53,7 +53,7 @@ pub(super) struct TouchedLines {
 #[derive(Clone, Copy)]
 struct TouchedLine {
     touches: u64,
-    /// Fewest sectors that an execution certainly fetches.
+    /// Minimum number of sectors that an execution certainly fetches.
     least: u32,
     /// First part with a lane that certainly touches it.
     certain_in: Option<usize>,
@@ -63,7 +63,7 @@ struct TouchedLine {
 
 impl TouchedLine {
     /// Waits after the first one. Each sector is fetched once, and the first execution waits for all that it has
-    /// requested.
+    /// requested. For example, of 4 sectors one is left to wait for if each execution fetches at least 3.
     fn later(&self, sectors: u32) -> u64 {
         let fetched_later = u64::from((sectors - 1).min(sectors.saturating_sub(self.least)));
         fetched_later.min(self.touches.saturating_sub(1))
@@ -82,6 +82,7 @@ impl TouchedLines {
 
     /// Adds the execution of an access to global memory; one of unknown addresses may touch any line.
     pub(super) fn touch(&mut self, addresses: Option<&TouchedAddresses>) {
+        // A line that cannot be kept counts like an unknown address: as a new line each time.
         let Some(addresses) = addresses.filter(|_| self.lines.len() < MAX_LINES) else {
             self.count();
             return;

@@ -9,7 +9,7 @@ use super::row::LANES;
 #[derive(Clone, Debug)]
 pub(super) struct LoopIterations {
     loops: Vec<LaneCounts>,
-    /// Loops in which some lane may have a count, as bits: the others cost no time.
+    /// Loops where some lane may have a count, as bits; the other loops cost no time.
     counted: u64,
 }
 
@@ -17,7 +17,7 @@ pub(super) struct LoopIterations {
 #[derive(Clone, Copy, Debug, Default)]
 struct LaneCounts {
     counts: [u64; LANES],
-    /// Lanes whose count is above 0; that of the others is not used.
+    /// Lanes whose count is above 0; the counts of other lanes are not used.
     lanes: u32,
 }
 
@@ -81,6 +81,7 @@ impl LoopIterations {
             };
             for lane in lanes_of((new | both).into()) {
                 let more = more.of_lane(lane);
+                // The run may have come by either path, so only the smaller count is certain.
                 counts.counts[lane] = match new >> lane & 1 {
                     1 => more,
                     _ => more.min(counts.of_lane(lane)),

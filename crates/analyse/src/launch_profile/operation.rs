@@ -9,7 +9,7 @@ use super::effects::{self, OpLanes, RowDomain};
 use super::row::{LaneRow, ValueOrigin};
 use super::run::ShapedWarp;
 
-/// Inputs of the operations of one warp, beside the rows of its followed cells.
+/// Inputs of the operations of one warp, apart from the rows of its followed cells.
 pub(crate) struct WarpInputs<'r, 'a> {
     pub(crate) values: &'r LaunchValues<'a>,
     pub(crate) cells: &'r DecisiveCells,
@@ -17,7 +17,7 @@ pub(crate) struct WarpInputs<'r, 'a> {
 }
 
 impl WarpInputs<'_, '_> {
-    /// Rows of which nothing is known.
+    /// Rows without any knowledge.
     pub(crate) fn unknown_rows(&self) -> Vec<LaneRow> {
         vec![LaneRow::UNKNOWN; self.cells.count()]
     }
@@ -53,8 +53,8 @@ impl WarpInputs<'_, '_> {
         eval(expr, &mut domain).unwrap_or(LaneRow::UNKNOWN)
     }
 
-    /// The lanes in which the condition of an operation holds, and from what that follows. `are_certain`: whether the
-    /// `active` lanes are certainly there.
+    /// The lanes where the condition of an operation holds, and the properties of the launch that decide this.
+    /// `are_certain` says whether the `active` lanes are certainly there.
     pub(crate) fn condition(
         &self,
         rows: &[LaneRow],
@@ -136,6 +136,7 @@ impl WarpInputs<'_, '_> {
             let Some(old) = position.and_then(|at| rows.get_mut(at)) else {
                 continue;
             };
+            // The old content is gone only if it is replaced in all lanes of the warp.
             let kept = match lanes.certain & self.warp.lanes == self.warp.lanes {
                 true => ValueOrigin::NONE,
                 false => old.origin,

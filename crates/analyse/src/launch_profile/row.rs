@@ -51,7 +51,7 @@ pub(crate) struct LaneRow {
     words: [u32; LANES],
     /// Known bits in the lanes whose word is not known as a whole; 0 in the others.
     partial: [u32; LANES],
-    /// Lanes in which the word is known.
+    /// Lanes whose word is known.
     known: u32,
     /// Properties from which the words follow, and in which lanes they are known.
     pub(crate) origin: ValueOrigin,
@@ -86,7 +86,7 @@ impl LaneRow {
         }
     }
 
-    /// Lanes in which the word is known.
+    /// Lanes whose word is known.
     pub(crate) fn known(&self) -> u32 {
         self.known
     }
@@ -171,12 +171,12 @@ impl LaneRow {
         is_uniform.then_some(first)
     }
 
-    /// Lanes in which the word is known and not 0.
+    /// Lanes whose word is known and not 0.
     pub(crate) fn known_true(&self) -> u32 {
         self.known & self.lanes_where(|word| word != 0)
     }
 
-    /// Lanes in which the word is known to be 0.
+    /// Lanes whose word is known to be 0.
     pub(crate) fn known_false(&self) -> u32 {
         self.known & self.lanes_where(|word| word == 0)
     }
